@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
-from tilec.lowering.target import TENSOR_MEMORY_COLUMNS
+from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS
 
 # One tensor core instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
 STEP_BYTES = 32
@@ -123,7 +124,9 @@ def _mma_sync_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
 
 
 def _fma_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
-    return blocked(shape, warps, vector=4)
+    # Threads that repeat elements of a small accumulator would repeat its multiply-adds.
+    elements_per_thread = math.prod(shape) // (LANES * warps)
+    return blocked(shape, warps, vector=max(1, min(4, elements_per_thread)))
 
 
 def _tcgen05_refusal(rows: int, columns: int, warps: int) -> str | None:

@@ -14,7 +14,6 @@ from tilec.errors import UnsupportedError
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.matrix_unit import UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
-from tilec.lowering.tile.terminators import may_be_left
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.alignment import per_byte
 from tilec.lowering.tile_to_gpu.gather_map import load_map_for
@@ -235,14 +234,9 @@ def _tma_refusal(load: ir.OpView, target: Target, order: MemoryOrder | None) -> 
         return "TMA is switched off"
     if not allows_tma(load, target):
         return "hint allow_tma=False"
-    if not _may_run_early(load, order):
+    if not order.may_run_early(load):
         return "the load is ordered with other accesses, or may be left out by a branch or an exit"
     return None
-
-
-def _may_run_early(load: ir.OpView, order: MemoryOrder) -> bool:
-    """Whether a load always runs and may run early, so that each slot that is filled is read."""
-    return load.memory_ordering_semantics == "weak" and order.is_unordered(load) and not may_be_left(load)
 
 
 def _contiguous_by_tma(

@@ -64,6 +64,13 @@ entry @k() {
 """
 
 
+@pytest.mark.parametrize(("shape", "registers"), [((8, 8), 1), ((16, 16), 2), ((16, 32), 4), ((64, 64), 32)])
+def test_threads_do_not_repeat_elements_of_a_small_accumulator(shape, registers):
+    """Four warps: a thread has four consecutive elements, or fewer if there are not enough for all threads."""
+    layout = UNITS["fma"].accumulator_layout(shape, 4, "f32")
+    assert layout.register_count == registers
+
+
 def test_a_batch_that_no_pass_has_divided_is_an_error():
     module = tilec.Module.parse(BATCH).ir
     with module.context, pytest.raises(UnsupportedError, match="run the pass unbatch-multiplies") as raised:
