@@ -27,6 +27,8 @@ CASES = [
 ]
 # The smallest tile that tensor cores of both targets multiply, of any element.
 ROWS, COLUMNS, DEPTH = 64, 16, 32
+# A fragment of mma.sync, and its transpose.
+FRAGMENTS = ((16, 8), (8, 16))
 # The smallest tile that tensor cores multiply with block scaling.
 SCALED_ROWS, SCALED_DEPTH = 128, 64
 # Scale factors that no tensor core has.
@@ -45,9 +47,9 @@ def extents(vector: Vector) -> tuple[int, int, int, int]:
     return math.prod(batch), rows, parts(vector["operands"][1]["type"])[0][-1], depth
 
 
-def enlarged(vector: Vector) -> Vector:
+def enlarged(vector: Vector, rows: int = ROWS, columns: int = COLUMNS) -> Vector:
     """Repeats rows and columns, and appends zeros along K: each part of the result is that of the vector."""
-    sizes = [(ROWS, DEPTH), (DEPTH, COLUMNS), (ROWS, COLUMNS)]
+    sizes = [(rows, DEPTH), (DEPTH, columns), (rows, columns)]
     if is_scaled(vector):
         factors = SCALED_DEPTH // scaled_elements(vector)
         sizes = [(SCALED_ROWS, SCALED_DEPTH), (SCALED_DEPTH, COLUMNS), (SCALED_ROWS, COLUMNS)]
@@ -161,4 +163,14 @@ def test_tile_of_the_size_of_tensor_cores(case: Vector, target: str) -> None:
     kernel = compiled(large, target, emulated=is_scaled(case) and not has_unit)
     assert ("block_scale" in kernel.ptx) == (is_scaled(case) and has_unit)
     assert (MULTIPLIES[target] in kernel.ptx) == (element(case) not in WITHOUT_TENSOR_CORES)
+    check(large, target, kernel)
+
+
+@pytest.mark.parametrize("target", MULTIPLIES)
+@pytest.mark.parametrize("fragment", FRAGMENTS, ids=str)
+@pytest.mark.parametrize("case", [row for row in CASES if not is_scaled(row.values[0])])
+def test_tile_of_one_fragment(case: Vector, fragment: tuple[int, int], target: str) -> None:
+    large = enlarged(case, *fragment)
+    kernel = compiled(large, target)
+    assert ("mma.sync" in kernel.ptx) == (element(case) != "f32")
     check(large, target, kernel)
