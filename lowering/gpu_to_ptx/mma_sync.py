@@ -22,13 +22,10 @@ from tilec.lowering.layout.mma_sync import (
     ACCUMULATOR_BITS,
     FRAGMENT_COLUMNS,
     FRAGMENT_ROWS,
-    OperandLayout,
-    instruction_depth,
     is_transposed,
-    left_operand,
     mma_sync_accumulator,
-    right_operand,
 )
+from tilec.lowering.layout.mma_sync_operand import OperandLayout, instruction_depth, left_operand, right_operand
 
 
 @lowers("tile_gpu.mma_sync")

@@ -61,3 +61,8 @@ def _fill(bases: list[Basis], count: int, rank: int) -> tuple[Basis, ...]:
 def unit(dimension: int, step: int, rank: int) -> Basis:
     """The basis that moves by `step` along one dimension."""
     return tuple(step if d == dimension else 0 for d in range(rank))
+
+
+def doubling(first: int, end: int) -> list[int]:
+    """first, 2 first, 4 first, .. below end; all are powers of two."""
+    return [first << bit for bit in range((end // first).bit_length() - 1)] if end >= first else []

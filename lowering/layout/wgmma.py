@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilec.lowering.layout.blocked import doubling
 from tilec.lowering.layout.linear_layout import Basis, LinearLayout
 
 _QUAD_ROWS = ((1, 0), (2, 0), (4, 0))
@@ -14,7 +15,7 @@ _COLUMNS = 8
 def wgmma_accumulator(shape: Sequence[int], warps: int) -> LinearLayout:
     """Accumulators of f32, s32 or unpacked f16: 64 x N fragments, by warpgroup, then by register."""
     rows, columns = _check(shape, warps)
-    register = ((0, 1), (8, 0), *((0, step) for step in _doubling(_COLUMNS, columns)))
+    register = ((0, 1), (8, 0), *((0, step) for step in doubling(_COLUMNS, columns)))
     return LinearLayout(
         (*register, *_row_registers(rows, warps)), ((0, 2), (0, 4), *_QUAD_ROWS), _warp_rows(warps), (rows, columns)
     )
@@ -30,12 +31,8 @@ def _check(shape: Sequence[int], warps: int) -> tuple[int, int]:
 
 
 def _warp_rows(warps: int) -> tuple[Basis, ...]:
-    return tuple((step, 0) for step in _doubling(16, 16 * warps))
+    return tuple((step, 0) for step in doubling(16, 16 * warps))
 
 
 def _row_registers(rows: int, warps: int) -> tuple[Basis, ...]:
-    return tuple((step, 0) for step in _doubling(16 * warps, rows))
-
-
-def _doubling(first: int, end: int) -> list[int]:
-    return [first << bit for bit in range((end // first).bit_length() - 1)] if end >= first else []
+    return tuple((step, 0) for step in doubling(16 * warps, rows))
