@@ -7,8 +7,9 @@ those of the first iterations are issued before the loop.
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.operation_role import is_rematerializable
@@ -37,7 +38,8 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     elif OCCUPANCY in kernel.operation.attributes:
         del kernel.operation.attributes[OCCUPANCY]
     channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and op.reuse == "ring"]
-    deep = _deepen_tma(plan, [op for op in channels if op.producer == TMA], target, stages or DEFAULT_STAGES)
+    plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target)
+    deep = _deepen_tma(kernel, plan, [op for op in channels if op.producer == TMA], target, stages or DEFAULT_STAGES)
     _deepen_accumulators(kernel, [op for op in channels if op.producer == MMA], target)
     if not any(op.operation.name == "tile_gpu.roles" for op in block.operations):
         for op in [inner.operation for inner in operations_below(kernel)]:
@@ -45,7 +47,38 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
                 _run_ahead(op, {channel.operation.results[0] for channel in deep}, deep)
 
 
-def _deepen_tma(plan: SharedPlan, channels: list[MakeChannelOp], target: Target, most: int) -> list[MakeChannelOp]:
+def _deepen_scale_factors(
+    kernel: KernelOp, plan: SharedPlan, channels: list[MakeChannelOp], target: Target
+) -> SharedPlan:
+    """Two slots of scale factors from registers, so that one is stored while the other is multiplied; the new plan."""
+    free = target.shared_bytes - SCRATCH_RESERVE_BYTES - plan.scratch
+    columns = target.tensor_memory_columns - _tensor_columns(kernel)
+    for op in channels:
+        slot = plan.channels[op.operation.results[0]]
+        if slot.slot_columns and slot.slot_bytes and slot.slot_bytes <= free and slot.slot_columns <= columns:
+            _set_stages(op, 2)
+            free, columns = free - slot.slot_bytes, columns - slot.slot_columns
+    return shared_plan(kernel, target)
+
+
+def _set_stages(op: MakeChannelOp, stages: int) -> None:
+    op.operation.attributes["stages"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), stages)
+
+
+def _tensor_columns(kernel: KernelOp) -> int:
+    """The columns of tensor memory of all channels."""
+    return sum(
+        tensor_columns(buffer) * op.stages
+        for op in kernel.operation.regions[0].blocks[0].operations
+        if op.operation.name == "tile_gpu.make_channel" and op.shares is None
+        for buffer in op.operation.results[0].type.buffers
+        if buffer.memory == TENSOR
+    )
+
+
+def _deepen_tma(
+    kernel: KernelOp, plan: SharedPlan, channels: list[MakeChannelOp], target: Target, most: int
+) -> list[MakeChannelOp]:
     plans = [plan.channels[op.operation.results[0]] for op in channels]
     slots, columns = sum(channel.slot_bytes for channel in plans), sum(channel.slot_columns for channel in plans)
     if not slots:
@@ -53,27 +86,20 @@ def _deepen_tma(plan: SharedPlan, channels: list[MakeChannelOp], target: Target,
     free = target.shared_bytes - SCRATCH_RESERVE_BYTES - (plan.scratch - slots)
     most = min(most, free // slots)
     if columns:
-        others = sum(channel.slot_columns * channel.stages for channel in plan.channels.values()) - columns
-        most = min(most, (target.tensor_memory_columns - others) // columns)
+        most = min(most, 1 + (target.tensor_memory_columns - _tensor_columns(kernel)) // columns)
     stages = max(1, most)
     for op in channels:
-        op.operation.attributes["stages"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), stages)
+        _set_stages(op, stages)
     return channels if stages > 1 else []
 
 
 def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target: Target) -> None:
     """Two accumulators, so that one tile is stored while the next is multiplied."""
-    needed = sum(
-        tensor_columns(buffer) * op.stages
-        for op in kernel.operation.regions[0].blocks[0].operations
-        if op.operation.name == "tile_gpu.make_channel" and op.shares is None
-        for buffer in op.operation.results[0].type.buffers
-        if buffer.memory == "tensor"
-    )
+    needed = _tensor_columns(kernel)
     for op in channels:
         columns = sum(tensor_columns(buffer) for buffer in op.operation.results[0].type.buffers)
         if needed + columns <= target.tensor_memory_columns:
-            op.operation.attributes["stages"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 2)
+            _set_stages(op, 2)
             needed += columns
 
 

@@ -249,10 +249,8 @@ def _contiguous_by_tma(
     if map.contiguous not in source.dimensions:
         return "the dimension contiguous in memory is not one of the operand"
     contiguous = source.dimensions.index(map.contiguous)
-    if (
-        per_byte(value.type.element) > per_byte(source.load.view.type.element)
-        and map.contiguous != source.load.view.type.rank - 1
-    ):
+    loaded = source.load.view.type
+    if per_byte(value.type.element) > per_byte(loaded.element) and map.contiguous != loaded.rank - 1:
         return "the bytes of the operand are not contiguous in memory along the elements that share them"
     if contiguous == depth:
         return contiguous, map
