@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from simulated import kernel, load_view, ptx_of, run, store_view, tile
 
+from tilec.errors import CompileError
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.wgmma import wgmma_accumulator
@@ -153,3 +154,17 @@ def test_in_bounds_accesses_are_unguarded_vectors():
     assert sum(line.startswith("ld.global.v4.b32") for line in lines) == 1
     assert sum(line.startswith("st.global.v4.b32") for line in lines) == 1
     assert not any(line.startswith(("@", "mov.b32 {", "setp")) for line in lines)
+
+
+def test_indices_in_another_layout_are_an_error():
+    layout, other = blocked((32, 4), 4), blocked((32,), 4)
+    loaded = load_view("%t", tile("f32", layout), "%a", ("%zero", "%zero"), ("%n", "%n"), ("%n", "%one"))
+    sparse = (
+        loaded.replace("%n, %one)", "%n, %one, %rows)")
+        .replace("2, 2, 2, 0>", "2, 2, 2, 1>")
+        .replace("i32) ->", f"i32, {tile('i32', other)}) ->")
+        .replace("{", "{sparse_dimension = 0 : i32, ", 1)
+    )
+    body = f'{SCALARS}\n%rows = "tile_gpu.iota"() : () -> {tile("i32", other)}\n{sparse}'
+    with pytest.raises(CompileError, match="expected indices in layout 'register="):
+        ptx_of(kernel("%a: i64, %n: i32", body))

@@ -143,6 +143,42 @@ def test_pointer_offsets_beyond_32_bits(sparse, target):
         assert found.tolist() == [9, 8, 7, 6]
 
 
+def gather_of_rows(index_type: str) -> tilec.Module:
+    """The rows of %r of a tensor of %n rows that are all the same row in memory, since its stride is zero."""
+    tensor, indices = "tensor_view<?x4xf32, strides=[?,1]>", f"tensor_view<8x{index_type}, strides=[1]>"
+    gather, out = (
+        f"gather_scatter_view<tile=(8x4), padding_value = zero, {tensor}, sparse_dim=0>",
+        ("tensor_view<8x4xf32, strides=[4,1]>"),
+    )
+    return module(
+        f"%f: tile<ptr<f32>>, %o: tile<ptr<f32>>, %r: tile<ptr<{index_type}>>, %n: tile<i64>, %s: tile<i64>",
+        f"""%t = make_tensor_view %f, shape = [%n, 4], strides = [%s, 1] : tile<i64> -> {tensor}
+        %v = make_gather_scatter_view %t : {gather}
+        %l = make_tensor_view %r, shape = [8], strides = [1] : {indices}
+        %vl = make_partition_view %l : partition_view<tile=(8), {indices}>
+        %to = make_tensor_view %o, shape = [8, 4], strides = [4, 1] : {out}
+        %vo = make_partition_view %to : partition_view<tile=(8x4), {out}>
+        %z = constant <i32: 0> : tile<i32>
+        %rows, %k0 = load_view_tko weak %vl[%z] : partition_view<tile=(8), {indices}>, tile<i32>
+          -> tile<8x{index_type}>, token
+        %x, %k = load_view_tko weak %v[%rows, %z] : {gather}, tile<8x{index_type}>, tile<i32> -> tile<8x4xf32>, token
+        %q = store_view_tko weak %x, %vo[%z, %z] : tile<8x4xf32>, partition_view<tile=(8x4), {out}>, tile<i32>
+          -> token""",
+    )
+
+
+@pytest.mark.parametrize(("dtype", "index_type"), [("u1", "i8"), ("u2", "i16"), ("u4", "i32"), ("u8", "i64")])
+@pytest.mark.parametrize("extent", [200, 2**31 - 1, 2**31, FAR - 1, FAR, FAR + 4, 2**62])
+def test_sparse_index_is_exact_and_unsigned(extent, dtype, index_type, target):
+    numbers = [0, 127, 128, 255, 2**31 - 1, 2**31, FAR - 1, FAR + 3]
+    rows = np.array([number % 2 ** (8 * np.dtype(dtype).itemsize) for number in numbers], dtype)
+    row = np.array([1, 2, 3, 4], np.float32)
+    expected = np.where((rows < extent)[:, None], row, 0)
+    arguments = [row, np.zeros((8, 4), np.float32), rows.view(dtype.replace("u", "i")), extent, 0]
+    for found in results(gather_of_rows(index_type), arguments, 1, target):
+        assert np.array_equal(found, expected)
+
+
 MATRIX = """%z = constant <i32: 0> : tile<i32>
     %zero = constant <f32: 0.0> : tile<64x64xf32>
     %p = assume div_by<16>, %o : tile<ptr<f32>>

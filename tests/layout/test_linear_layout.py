@@ -67,6 +67,7 @@ def test_project_drop_transpose():
     rows, columns = coordinates(layout)
     assert (coordinates(layout.project(0))[1] == columns).all() and not coordinates(layout.project(0))[0].any()
     assert (coordinates(layout.drop(0))[0] == columns).all()
+    assert (coordinates(layout.keep(1))[0] == columns).all()
     transposed = coordinates(layout.transpose((1, 0)))
     assert (transposed[0] == columns).all() and (transposed[1] == rows).all()
 

@@ -321,7 +321,7 @@ def store_advanced_indexing(
     latency: int | None = None,
     allow_tma: bool | None = None,
 ) -> None:
-    """array[indices[0][i], indices[1].start + j] = tile[i, j]; if an index repeats, one of its slices is stored.
+    """array[indices[0][i], indices[1].start + j] = tile[i, j]; the elements of an index that repeats are undefined.
 
     Args:
         array: the array, of two dimensions or more; elements outside of it are dropped.
