@@ -111,8 +111,10 @@ def _forward(op: ir.OpView, layouts: Layouts) -> None:
 
 
 def _backward(op: ir.OpView, layouts: Layouts) -> None:
-    """From the first result to operands."""
+    """From the first result to operands, and from the tile of an access to its sparse indices."""
     name, operation = op.operation.name, op.operation
+    if name in ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko"):
+        _sparse_backward(op, layouts)
     if not operation.results or operation.results[0] not in layouts:
         return
     result = operation.results[0]
@@ -134,6 +136,13 @@ def _backward(op: ir.OpView, layouts: Layouts) -> None:
     elif is_elementwise(op):
         for value in operation.operands:
             layouts.propose(value, layouts[result])
+
+
+def _sparse_backward(op: ir.OpView, layouts: Layouts) -> None:
+    """A thread that computes the indices of its elements itself needs no exchange with others."""
+    dimension = getattr(op.view.type, "sparse_dim", None)
+    if dimension is not None:
+        _derive(op.tile, list(op.index)[dimension], layouts, lambda layout, type: layout.keep(dimension))
 
 
 def projected(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
