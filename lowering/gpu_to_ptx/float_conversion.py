@@ -43,8 +43,9 @@ def converted_float(
 def converted_floats(
     lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, registers: Sequence[ir.Value]
 ) -> list[ir.Value]:
-    """Converts the registers of a tile; the pairs of f4E2M1FN of neighbouring registers at once, if the target can."""
-    if source == target or HALVES not in (source.name, target.name) or not has_pairs(lowering):
+    """Converts the registers of a tile; the f4E2M1FN of two neighbouring registers at once, if the target can."""
+    in_pairs = source.name == HALVES or target.name == HALVES and has_pairs(lowering)
+    if source == target or not in_pairs:
         return [converted_float(lowering, source, target, mode, register) for register in registers]
     made: list[ir.Value] = []
     for first in range(0, len(registers), 2):
@@ -67,7 +68,7 @@ def _converted_pair(
 
 def _plain(lowering: Lowering, source: PtxElement, register: ir.Value) -> tuple[str, ir.Value]:
     """A source type and register that cvt accepts: f16 or f32 for narrower floats, f32 for tf32."""
-    if source.name == HALVES and has_pairs(lowering):
+    if source.name == HALVES:
         return "f16", decoded_pair(lowering, register)[0]
     if source.name in SMALL:
         return "f32", decoded(lowering, source, register)

@@ -19,25 +19,18 @@ _NAN = 0xFF
 
 
 def decoded(lowering: Lowering, source: PtxElement, register: ir.Value) -> ir.Value:
-    """The value of a small float as f32, exactly."""
+    """The value of a float of 8 bits without sign as f32, exactly."""
     if source.name == POWERS:
         return _power_of_two(lowering, register)
-    form, sign = _format(source), _sign_bit(source)
-    code = lowering.compute("cvt.u32.u16 $0, $1;", "i32", register)
+    form = _format(source)
     up = _F32_FRACTION_BITS - _fraction_bits(form)
-    magnitude = lowering.compute(f"shl.b32 $0, $1, {up};", "i32", code)
-    bits = lowering.compute(f"and.b32 $0, $1, {(sign - 1 if sign else _NAN) << up};", "i32", magnitude)
-    if sign:
-        top = lowering.compute(f"shl.b32 $0, $1, {32 - sign.bit_length()};", "i32", code)
-        top = lowering.compute("and.b32 $0, $1, 0x80000000;", "i32", top)
-        bits = lowering.compute("or.b32 $0, $1, $2;", "i32", bits, top)
+    code = lowering.compute("cvt.u32.u8 $0, $1;", "i32", register)
+    bits = lowering.compute(f"shl.b32 $0, $1, {up};", "i32", code)
     number = lowering.compute("mov.b32 $0, $1;", "f32", bits)
     # The exponent has the bias of the small format, and subnormal numbers are subnormal in f32: the product is exact.
     scale = literal(ELEMENTS["f32"], math.ldexp(1.0, _F32_BIAS - 1 + form.min_exponent))
     value = lowering.compute(f"mul.rn.f32 $0, $1, {scale};", "f32", number)
-    if not form.has_nan:
-        return value
-    is_nan = lowering.compute(f"setp.eq.s32 $0, $1, {_NAN << up};", "i1", bits)
+    is_nan = lowering.compute(f"setp.eq.s32 $0, $1, {_NAN};", "i1", code)
     return lowering.compute("selp.f32 $0, 0f7FFFFFFF, $1, $2;", "f32", value, is_nan)
 
 
@@ -68,12 +61,32 @@ def encoded_pair(lowering: Lowering, low: ir.Value, high: ir.Value) -> tuple[ir.
 
 
 def decoded_pair(lowering: Lowering, byte: ir.Value) -> tuple[ir.Value, ...]:
-    """The values of two f4E2M1FN in a byte as f16, by the conversion of a target with pairs."""
-    text = "{ .reg .b8 %byte; cvt.u8.u16 %byte, $1; cvt.rn.f16x2.e2m1x2 $0, %byte; }"
-    both = lowering.compute(text, "i32", byte)
+    """The values of two f4E2M1FN in a byte as f16."""
+    if has_pairs(lowering):
+        text = "{ .reg .b8 %byte; cvt.u8.u16 %byte, $1; cvt.rn.f16x2.e2m1x2 $0, %byte; }"
+        both = lowering.compute(text, "i32", byte)
+    else:
+        both = _moved_pair(lowering, byte)
     halves = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], both)
     lowering.packed[halves] = both
     return halves
+
+
+def _moved_pair(lowering: Lowering, byte: ir.Value) -> ir.Value:
+    """Signs, exponents and fractions at their places in two f16, times 2**14, as the bias of an exponent is 1, not 15.
+
+    Subnormal numbers are subnormal in f16, so the product is exact.
+    """
+    code = lowering.compute("cvt.u32.u16 $0, $1;", "i32", byte)
+    second = lowering.compute("shl.b32 $0, $1, 12;", "i32", code)
+    both = lowering.compute("or.b32 $0, $1, $2;", "i32", code, second)
+    magnitudes = lowering.compute("shl.b32 $0, $1, 9;", "i32", both)
+    magnitudes = lowering.compute("and.b32 $0, $1, 0x0E000E00;", "i32", magnitudes)
+    signs = lowering.compute("shl.b32 $0, $1, 12;", "i32", both)
+    signs = lowering.compute("and.b32 $0, $1, 0x80008000;", "i32", signs)
+    numbers = lowering.compute("or.b32 $0, $1, $2;", "i32", magnitudes, signs)
+    scale = lowering.b.compute("mov.b32 $0, 0x74007400;", lowering.b.i32)
+    return lowering.b.compute("mul.rn.f16x2 $0, $1, $2;", lowering.b.i32, numbers, scale)
 
 
 def _byte_of_pair(lowering: Lowering, high: str, *singles: ir.Value) -> ir.Value:
