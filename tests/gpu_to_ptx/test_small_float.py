@@ -7,11 +7,12 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from simulated import kernel, load_tile, run, store_tile
+from simulated import kernel, load_tile, ptx_of, run, store_tile
 from simulated import tile as tile_of
 
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.packing import divided
 
 TARGETS = ["sm_100a", "sm_90a"]
 # The finite values of all codes without sign, by code.
@@ -162,3 +163,29 @@ def test_conversion_of_integers_rounds_once(source, target, machine):
     found = convert(f"{body}\n{codes(target, layout)}", source, layout, x, np.uint8, "i8", machine)
     values = -x.astype(np.int64) if source == "i1" else x.astype(np.int64)
     assert found.tolist() == [expected_code(target, "rn", float(value)) for value in values]
+
+
+@pytest.mark.parametrize(("machine", "by_instruction"), [("sm_100a", True), ("sm_90a", False)])
+def test_elements_of_a_byte_are_converted_at_once(machine, by_instruction):
+    """4 bytes per thread become f32 and bytes again: nothing separates the halves, and cvt of sm_100a joins them."""
+    stored = blocked((512,), 4, 0, 4)
+    layout = divided(stored, 0, 2)
+    pack = f'"tile_gpu.pack"(%n) {{dimension = 0 : i32}} : ({tile("f4E2M1FN", layout)}) -> {tile("i8", stored)}'
+    unpack = f'"tile_gpu.unpack"(%x) {{dimension = 0 : i32}} : ({tile("i8", stored)}) -> {tile("f4E2M1FN", layout)}'
+    lines = [
+        load_tile("%x", tile("i8", stored), "%a", stored.shape),
+        f"%e = {unpack}",
+        ftof("rn", "f4E2M1FN", "f32", layout, "%w %e"),
+        ftof("rn", "f32", "f4E2M1FN", layout, "%n %w"),
+        f"%y = {pack}",
+        store_tile("%y", tile("i8", stored), "%out", stored.shape),
+    ]
+    text = kernel("%a: i64, %out: i64", "\n".join(lines), target=machine)
+    ptx = ptx_of(text)
+    assert ptx.count("mul.rn.f16x2") == (0 if by_instruction else 4)
+    for instruction in ("cvt.rn.f16x2.e2m1x2", "cvt.rn.satfinite.e2m1x2.f32"):
+        assert ptx.count(instruction) == (4 if by_instruction else 0)
+    assert ("shr.u16" in ptx, "shl.b16" in ptx) == (False, not by_instruction)
+    x, y = np.arange(512).astype(np.uint8), np.zeros(512, np.uint8)
+    run(text, [x, y])
+    assert np.array_equal(y, x)
