@@ -27,6 +27,8 @@ class Target:
     tensor_memory_columns: int
     # Whether TMA gathers rows by index (PTX ISA 9.7.9.27.1.2: tile::gather4 needs sm_100).
     gathers_rows: bool
+    # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
+    converts_small_floats: bool
 
 
 TARGETS = {
@@ -39,6 +41,7 @@ TARGETS = {
             shared_bytes=232448,
             tensor_memory_columns=TENSOR_MEMORY_COLUMNS,
             gathers_rows=True,
+            converts_small_floats=True,
         ),
         Target(
             "sm_90a",
@@ -47,6 +50,7 @@ TARGETS = {
             shared_bytes=232448,
             tensor_memory_columns=0,
             gathers_rows=False,
+            converts_small_floats=False,
         ),
     )
 }

@@ -9,7 +9,7 @@ from tilec.element_types import FloatFormat, element_type
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.pack import byte_of
-from tilec.lowering.gpu_to_ptx.small_float import HALVES, SMALL, decoded, decoded_pair, encoded, encoded_pair, has_pairs
+from tilec.lowering.gpu_to_ptx.small_float import HALVES, SMALL, decoded, decoded_pair, encoded, encoded_pair
 
 # cvt converts these in pairs, the first source in the upper half, from f32 with saturation and to f16.
 _PAIRED_8 = ("f8E4M3FN", "f8E5M2")
@@ -44,7 +44,7 @@ def converted_floats(
     lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, registers: Sequence[ir.Value]
 ) -> list[ir.Value]:
     """Converts the registers of a tile; the f4E2M1FN of two neighbouring registers at once, if the target can."""
-    in_pairs = source.name == HALVES or target.name == HALVES and has_pairs(lowering)
+    in_pairs = source.name == HALVES or target.name == HALVES and lowering.target.converts_small_floats
     if source == target or not in_pairs:
         return [converted_float(lowering, source, target, mode, register) for register in registers]
     made: list[ir.Value] = []

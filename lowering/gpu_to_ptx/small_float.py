@@ -42,14 +42,9 @@ def encoded(lowering: Lowering, target: PtxElement, mode: str, single: ir.Value)
     """
     if target.name == POWERS:
         return _exponent(lowering, mode, single)
-    if target.name == HALVES and has_pairs(lowering):
+    if target.name == HALVES and lowering.target.converts_small_floats:
         return _byte_of_pair(lowering, "0f00000000", single)
     return _rounded_code(lowering, target, single)
-
-
-def has_pairs(lowering: Lowering) -> bool:
-    """Whether the target converts pairs of f4E2M1FN and f8E8M0FNU (PTX ISA 9.7.9.22)."""
-    return lowering.target.name != "sm_90a"
 
 
 def encoded_pair(lowering: Lowering, low: ir.Value, high: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -62,7 +57,7 @@ def encoded_pair(lowering: Lowering, low: ir.Value, high: ir.Value) -> tuple[ir.
 
 def decoded_pair(lowering: Lowering, byte: ir.Value) -> tuple[ir.Value, ...]:
     """The values of two f4E2M1FN in a byte as f16."""
-    if has_pairs(lowering):
+    if lowering.target.converts_small_floats:
         text = "{ .reg .b8 %byte; cvt.u8.u16 %byte, $1; cvt.rn.f16x2.e2m1x2 $0, %byte; }"
         both = lowering.compute(text, "i32", byte)
     else:
@@ -108,7 +103,7 @@ def _power_of_two(lowering: Lowering, register: ir.Value) -> ir.Value:
 def _exponent(lowering: Lowering, mode: str, single: ir.Value) -> ir.Value:
     """The exponent of an f32 of at least 2**-127, which a smaller one is replaced by."""
     number = lowering.compute("max.NaN.f32 $0, $1, 0f00400000;", "f32", single)
-    if has_pairs(lowering):
+    if lowering.target.converts_small_floats:
         return lowering.compute(f"cvt.{mode}.satfinite.ue8m0x2.f32 $0, 0f00000000, $1;", "i16", number)
     # Twice the number has the exponent that is the code plus one, and is infinity from the largest code on.
     twice = lowering.compute("add.rn.f32 $0, $1, $2;", "f32", number, number)
