@@ -1,4 +1,4 @@
-"""Variables of a module in global memory."""
+"""Variables of a module, and memory of a tile block, in global memory."""
 
 from tilec.dialect.attributes import Elements, Flag, Int64, Symbol
 from tilec.dialect.fields import Result
@@ -17,9 +17,7 @@ class GlobalOp(Operation, name="global"):
     assembly = "$sym_name alignment $alignment{ $private} attr-dict"
 
     def check(self) -> str | None:
-        if self.alignment <= 0 or self.alignment & (self.alignment - 1):
-            return f"expected a power of two as alignment, but got {self.alignment}"
-        return None
+        return _alignment_problem(self.alignment)
 
 
 class GlobalAddressOp(Operation, name="global_address", traits=[ext.Pure]):
@@ -37,3 +35,23 @@ class GlobalAddressOp(Operation, name="global_address", traits=[ext.Pure]):
         if any(isinstance(each, GlobalOp) and each.sym_name == self.symbol for each in operations):
             return None
         return f"'{self.symbol}' does not name a global of the module"
+
+
+class AllocateOp(Operation, name="allocate"):
+    """The address of `bytes` of global memory that the tile block has until the kernel ends."""
+
+    result: Result[Integer64]
+    bytes: Int64
+    alignment: Int64
+    assembly = "bytes $bytes alignment $alignment attr-dict"
+
+    def check(self) -> str | None:
+        if self.bytes < 0:
+            return f"expected a number of bytes, but got {self.bytes}"
+        return _alignment_problem(self.alignment)
+
+
+def _alignment_problem(alignment: int) -> str | None:
+    if alignment <= 0 or alignment & (alignment - 1):
+        return f"expected a power of two as alignment, but got {alignment}"
+    return None

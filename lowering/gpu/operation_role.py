@@ -11,7 +11,7 @@ from tilec.dialect.tile_gpu.sets import is_scalar
 from tilec.dialect.walk import operations_below
 
 LOAD, MULTIPLY = "load", "mma"
-DECLARATIONS = ("tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
+DECLARATIONS = ("tile_gpu.allocate", "tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
 _TENSOR_CORE_OPERATIONS = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
 _SCALAR_DIALECTS = ("arith.", "math.")

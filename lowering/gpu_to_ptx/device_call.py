@@ -1,4 +1,4 @@
-"""Calls of the functions that the CUDA driver provides to device code: vprintf and __assertfail."""
+"""Calls of the functions that CUDA provides to device code: vprintf, __assertfail, malloc and free."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _ASSERTFAIL = (
     ".param .b64 size);"
 )
 
-DEVICE_FUNCTIONS = ("vprintf", "__assertfail")
+_MALLOC = ".extern .func (.param .b64 address) malloc (.param .b64 size);"
+_FREE = ".extern .func free (.param .b64 address);"
+DEVICE_FUNCTIONS = ("vprintf", "__assertfail", "malloc", "free")
 
 
 def call_vprintf(lowering: Lowering, format: str, arguments: Sequence[ir.Value]) -> None:
@@ -64,6 +66,25 @@ def call_assertfail(lowering: Lowering, message: str, file: str, line: int, func
         "call.uni __assertfail, (message, file, line, function, size);",
     ]
     lowering.b.execute("\n".join(["{", *lines, "}"]), (), *strings)
+
+
+def call_malloc(lowering: Lowering, size_bytes: int) -> ir.Value:
+    """The generic address of memory in the heap of the device, aligned to 16 bytes; zero if the heap is full."""
+    declare_once(lowering.b, "malloc", _MALLOC)
+    lines = [
+        ".param .b64 size, address;",
+        f"st.param.b64 [size], {size_bytes};",
+        "call.uni (address), malloc, (size);",
+        "ld.param.b64 $0, [address];",
+    ]
+    return lowering.b.execute("\n".join(["{", *lines, "}"]), lowering.b.i64)
+
+
+def call_free(lowering: Lowering, address: ir.Value) -> None:
+    """Returns memory of call_malloc() to the heap."""
+    declare_once(lowering.b, "free", _FREE)
+    lines = [".param .b64 address;", "st.param.b64 [address], $0;", "call.uni free, (address);"]
+    lowering.b.execute("\n".join(["{", *lines, "}"]), (), address)
 
 
 def string_address(lowering: Lowering, text: str) -> ir.Value:

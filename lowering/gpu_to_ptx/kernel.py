@@ -13,9 +13,11 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.channel_position import start_parties
+from tilec.lowering.gpu_to_ptx.device_call import call_free
 from tilec.lowering.gpu_to_ptx.global_memory import declare_global
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.lowering import SHARED_SYMBOL, Lowering, Role, named_location
+from tilec.lowering.gpu_to_ptx.one_thread import if_first_thread
 from tilec.lowering.gpu_to_ptx.registry import RULES
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
@@ -23,6 +25,7 @@ from tilec.remarks import Remark
 
 # Importing an op group registers its lowerings.
 OP_GROUPS = (
+    "allocation",
     "arith",
     "assertion",
     "atomic",
@@ -218,6 +221,8 @@ def _finish(
 ) -> None:
     if lowering.plan.tensor_columns:
         _free_tensor_memory(lowering)
+    if lowering.allocated:
+        _free_heap_memory(lowering)
     lowering.b.leave()
     size = _dynamic_bytes(lowering)
     check_shared_bytes(kernel, size, lowering.target)
@@ -250,6 +255,15 @@ def _loads_fragments(kernel: KernelOp) -> bool:
     each fragment just before its multiply (32 registers), with it up to seven fragments ahead (51 registers).
     """
     return any(op.operation.name == "tile_gpu.mma_sync" for op in operations_below(kernel))
+
+
+def _free_heap_memory(lowering: Lowering) -> None:
+    """Frees what one thread allocated, after all roles have ended."""
+    lowering.b.execute("bar.sync 0;")
+    lowering.begin_role(Role(COMPUTE, lowering.compute_threads // LANES))
+    with if_first_thread(lowering, "free"):
+        for address in lowering.allocated:
+            call_free(lowering, address)
 
 
 def _free_tensor_memory(lowering: Lowering) -> None:

@@ -56,6 +56,7 @@ class Lowering:
         maps: The parameter of each tensor map.
         block_warp: The number of the warp in the CTA, and `warp` that in the role: the value of lane 0 in all lanes.
         issuing_warp: The predicate of the warp that issues asynchronous operations; None in roles of one warp.
+        allocated: Addresses that malloc returned, which are freed when the kernel ends.
         in_flight: Accumulators of wgmma in flight, by the value that is not yet complete.
     """
 
@@ -82,6 +83,7 @@ class Lowering:
         self.scratch_size_bytes = 0
         self.tensor_base: ir.Value | None = None
         self.maps: dict[ir.Value, str] = {}
+        self.allocated: list[ir.Value] = []
         self.issuing_warp: ir.Value | None = None
         self._elected: ir.Value | None = None
         self.in_flight: dict[ir.Value, list[ir.Value]] = {}

@@ -77,7 +77,7 @@ class _Analysis:
                 self.known[result] = (Axis(1, 1, divisibility(result)),)
 
     def _axes(self, op: ir.OpView, name: str, type: TileType) -> Axes:
-        if name == "get_global":
+        if name in ("alloca", "get_global"):
             return (Axis(1, 1, divisibility(op.result), _unit(type)),)
         operands = [self.of(value) for value in op.operation.operands]
         if name in SHAPE_RULES:

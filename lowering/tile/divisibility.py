@@ -14,7 +14,7 @@ from tilec.lowering.tile.axis import UNBOUNDED
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.value_analysis import analyze
 
-# Globals are aligned to 16 bytes, the widest vector access, or more if they declare it.
+# Globals and allocated memory are aligned to 16 bytes, the widest vector access, or more if they declare it.
 GLOBAL_ALIGNMENT_BYTES = 16
 
 Of = Callable[[ir.Value], int]
@@ -128,6 +128,10 @@ def _branches(op: ir.OpView, value: ir.Value, of: Of) -> int:
     return math.gcd(*(of(each.operands[at]) for each in last if each.operation.name == "cuda_tile.yield")) or UNBOUNDED
 
 
+def _allocated(op: ir.OpView, _: ir.Value, _of: Of) -> int:
+    return max(op.alignment, GLOBAL_ALIGNMENT_BYTES)
+
+
 def _global(_op: ir.OpView, _: ir.Value, _of: Of) -> int:
     return GLOBAL_ALIGNMENT_BYTES
 
@@ -160,6 +164,7 @@ _RULES: dict[str, Rule] = {
     "cuda_tile.int_to_ptr": _source,
     "cuda_tile.ptr_to_int": _source,
     "cuda_tile.ptr_to_ptr": _source,
+    "cuda_tile.alloca": _allocated,
     "cuda_tile.get_global": _global,
     "cuda_tile.get_tensor_shape": _extent,
     "cuda_tile.if": _branches,

@@ -1,11 +1,12 @@
-"""Variables of a module in global memory."""
+"""Variables of a module, and memory of a tile block, in global memory."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.divisibility import GLOBAL_ALIGNMENT_BYTES
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
+from tilec.lowering.tile_to_gpu.alignment import element_bits
+from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.pointers import pointers_to
 
@@ -25,3 +26,22 @@ def _get_global(op: ir.OpView, conversion: Conversion) -> None:
     made = emitter.gpu("global_address", [], [emitter.integer_type(64)], symbol=op.name_).result
     result = op.operation.results[0]
     conversion.set(result, pointers_to(made, result.type.element))
+
+
+@converts("alloca")
+def _alloca(op: ir.OpView, conversion: Conversion) -> None:
+    """Memory from the start of the kernel to its end, as the size is known.
+
+    Each iteration of a loop has memory of its own: a barrier orders the accesses of the preceding one, which no token
+    names.
+    """
+    result = op.operation.results[0]
+    pointer = result.type.element
+    size = -(-op.num_elem * element_bits(pointer.element) // 8)
+    alignment = max(op.alignment, GLOBAL_ALIGNMENT_BYTES)
+    made = conversion.declarations.declare(
+        "allocate", [], [emitter.integer_type(64)], bytes=size, alignment=alignment
+    )
+    if in_loop(op):
+        emitter.gpu("barrier")
+    conversion.set(result, pointers_to(made, pointer))

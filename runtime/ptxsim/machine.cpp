@@ -42,6 +42,30 @@ void Machine::prepare_memory() {
     }
 }
 
+uint64_t Machine::allocate(uint64_t size) {
+  // CUDA C++ programming guide, "Heap Memory Allocation": the default size of the heap, and the alignment of malloc.
+  constexpr uint64_t heap_limit = 8 << 20, alignment = 16;
+  if (!size || size > heap_limit || heap_bytes + size > heap_limit)
+    return 0;
+  heap_storage.push_back(std::make_unique<uint64_t[]>((size + alignment) / 8 + 2));
+  const uint64_t begin = reinterpret_cast<uint64_t>(heap_storage.back().get());
+  const Range range{(begin + alignment - 1) / alignment * alignment, size, true};
+  heap_bytes += size;
+  heap[range.address] = range;
+  global.add(range);
+  return range.address;
+}
+
+bool Machine::release(uint64_t address) {
+  const auto found = heap.find(address);
+  if (found == heap.end())
+    return false;
+  heap_bytes -= found->second.size;
+  global.remove(address);
+  heap.erase(found);
+  return true;
+}
+
 uint32_t Machine::dynamic_shared_offset() const { return uint32_t(dynamic_shared_begin(program, entry)); }
 
 uint32_t Machine::shared_bytes() const { return dynamic_shared_offset() + options.dynamic_shared_bytes; }

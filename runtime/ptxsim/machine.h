@@ -156,6 +156,11 @@ public:
     ++changes;
   }
 
+  /// The address of memory in the heap of the device, a multiple of 16; 0 if the heap is full.
+  uint64_t allocate(uint64_t size);
+  /// Ends the lifetime of memory of the heap; false for an address that allocate() has not returned.
+  bool release(uint64_t address);
+
   /// Records output of vprintf, which is printed block by block when the run ends.
   void print(const Cta &cta, const std::string &text);
 
@@ -180,6 +185,9 @@ private:
   void collect_counters();
 
   std::vector<std::unique_ptr<Cluster>> resident;
+  std::map<uint64_t, Range> heap;                        // by address
+  std::vector<std::unique_ptr<uint64_t[]>> heap_storage; // kept, so that addresses stay unique
+  uint64_t heap_bytes = 0;
   uint64_t slices = 0;
   std::map<uint64_t, std::string> printed; // by the linear index of the block
   uint64_t progress_at_poll = 0;

@@ -10,6 +10,11 @@ void GlobalMemory::add(Range range) {
     ranges.push_back(range);
 }
 
+void GlobalMemory::remove(uint64_t address) {
+  const auto begins = [&](const Range &range) { return range.address == address; };
+  ranges.erase(std::find_if(ranges.begin(), ranges.end(), begins));
+}
+
 const Range *GlobalMemory::find(uint64_t address, uint64_t size) const {
   static const Range everything{0, ~0ull, true};
   auto holds = [&](const Range &range) {

@@ -34,6 +34,8 @@ struct Range {
 class GlobalMemory {
 public:
   void add(Range range);
+  /// Removes the range that begins at an address.
+  void remove(uint64_t address);
   /// The range that holds all of [address, address + size), or nullptr.
   const Range *find(uint64_t address, uint64_t size) const;
   void allow_all() { unchecked = true; }

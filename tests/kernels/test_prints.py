@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from programs import printed_sums
+from programs import printed_product, printed_sums
 
 import tilec
 from tilec.signature import Signature
@@ -18,9 +18,9 @@ def nested(values: np.ndarray, form: str) -> str:
     return form % values if not values.ndim else f"[{', '.join(nested(row, form) for row in values)}]"
 
 
-def texts(kernel, grid: int, args: tuple, target: str) -> set[str]:
+def texts(kernel, grid: int, args: tuple, target: str, hints: dict | None = None) -> set[str]:
     """The different texts of the simulator for all seeds and of the interpreter."""
-    compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args))
+    compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints)
     found = set()
     for backend, settings in [("simulate", {"seed": seed}) for seed in SEEDS] + [("interpret", {})]:
         pieces: list[str] = []
@@ -43,3 +43,12 @@ def test_printed_sums(target: str, dtype: type) -> None:
             expected += f"{factor} * sums = {nested(sums, '%g')}, total {sums.sum():8.3f}, "
             expected += f"largest is positive: {sums.max() > 0:d}\n"
     assert texts(printed_sums, grid, (x, rows, columns), target) == {expected}
+
+
+def test_prints_between_multiplies(target: str, switches: dict) -> None:
+    """The compute role prints while other roles load and multiply."""
+    random = np.random.default_rng(4)
+    a, b = random.integers(-2, 3, (128, 256)), random.integers(-2, 3, (256, 64))
+    args = (a.astype(np.float16), b.astype(np.float16), 128, 64, 64)
+    expected = "".join(f"multiply {k}\n" for k in range(4)) + nested((a @ b).sum(axis=1), "%f") + "\n"
+    assert texts(printed_product, 1, args, target, switches) == {expected}

@@ -18,10 +18,6 @@ from tilec.errors import SimulationError, UnsupportedError
 
 # Maximum errors of CUDA's functions in units in the last place for f32 (CUDA C++ programming guide).
 FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2}
-# Operations without a lowering: the compiler reports an error for them.
-REFUSED_OPERATIONS = {
-    "alloca",
-}
 
 CASES = [
     pytest.param(vector, id=name)
@@ -33,7 +29,7 @@ CASES = [
 def refused(op: Any) -> bool:
     name = op.operation.name.removeprefix("cuda_tile.")
     # Elements of 16 bits are accessed in pairs, and the vectors have rows of 7 elements.
-    return name in REFUSED_OPERATIONS or (name.startswith("multimem") and element(op.view.type) in ("f16", "bf16"))
+    return name.startswith("multimem") and element(op.view.type) in ("f16", "bf16")
 
 
 def after_passes(module: tilec.Module) -> Any:

@@ -52,6 +52,7 @@ LINES = {
     " : !l -> tensor<128xi64, #line>",
     "atomic_view": "tile_gpu.atomic_view addf %y -> %p[%n] extents [%n] strides [%n] vector 1 inbounds [false]"
     " scope device : !l",
+    "allocate": "%r = tile_gpu.allocate bytes 64 alignment 16",
     "assert": 'tile_gpu.assert %in, "in range" : tensor<128xi1, #line>',
     "barrier": "tile_gpu.barrier",
     "broadcast": "%z = arith.constant dense<0.0> : tensor<128x1xf32, #thin>\n"

@@ -136,6 +136,43 @@ void require_arguments(Warp &warp, const std::vector<Operand> &arguments) {
   warp.trap(trap_kind::assertion, text(0), std::move(notes));
 }
 
+/// Sets a result, a register or a .param variable, to a value of its size.
+template <class T> void set_result(Warp &warp, const Operand &result, uint32_t lane, T value) {
+  if (result.variable >= 0)
+    store_value(warp.local(lane) + warp.machine.program.variables[size_t(result.variable)].address, value);
+  else
+    warp.set_bits(result, lane, uint64_t(value));
+}
+
+/// malloc(size) of device code returns the address.
+Outcome allocate(Warp &warp, const Instruction &in) {
+  const auto &arguments = in.operands[Arguments].elements;
+  const auto &results = in.operands[Results].elements;
+  if (arguments.size() != 1 || results.size() != 1)
+    warp.trap(trap_kind::illegal, "malloc takes one argument and has one result");
+  require_arguments(warp, arguments);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    set_result(warp, results[0], lane, warp.machine.allocate(argument_bits(warp, arguments[0], lane)));
+  });
+  if (results[0].variable < 0)
+    warp.wrote(results[0]);
+  return Outcome::Next;
+}
+
+/// free(address) of device code; address 0 has no effect.
+Outcome release(Warp &warp, const Instruction &in) {
+  const auto &arguments = in.operands[Arguments].elements;
+  if (arguments.size() != 1)
+    warp.trap(trap_kind::illegal, "free takes one argument");
+  require_arguments(warp, arguments);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const uint64_t address = argument_bits(warp, arguments[0], lane);
+    if (address && !warp.machine.release(address))
+      warp.trap_lane(lane, trap_kind::illegal, "free of an address that malloc has not returned");
+  });
+  return Outcome::Next;
+}
+
 /// vprintf(format, arguments) returns the number of arguments printed.
 Outcome print(Warp &warp, const Instruction &in) {
   const auto &arguments = in.operands[Arguments].elements;
@@ -147,13 +184,8 @@ Outcome print(Warp &warp, const Instruction &in) {
     const FormattedText formatted =
         format_print(warp, lane, argument_bits(warp, arguments[0], lane), argument_bits(warp, arguments[1], lane));
     warp.machine.print(warp.cta, formatted.text);
-    if (results.empty())
-      return;
-    if (results[0].variable >= 0)
-      store_value(warp.local(lane) + warp.machine.program.variables[size_t(results[0].variable)].address,
-                  formatted.arguments);
-    else
-      warp.set_bits(results[0], lane, uint64_t(formatted.arguments));
+    if (!results.empty())
+      set_result(warp, results[0], lane, formatted.arguments);
   });
   if (!results.empty() && results[0].variable < 0)
     warp.wrote(results[0]);
@@ -189,6 +221,10 @@ Outcome call(Warp &warp, const Instruction &in) {
       fail_assertion(warp, in);
     if (callee.name == "vprintf")
       return print(warp, in);
+    if (callee.name == "malloc")
+      return allocate(warp, in);
+    if (callee.name == "free")
+      return release(warp, in);
     warp.trap(trap_kind::unsupported, "call of '" + callee.name + "', which has no body");
   }
   check_recursion(warp, callee);
