@@ -449,6 +449,14 @@ def batches(A, B, C, tb: Const, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def batches_of_type(A, B, C, tb: Const, tm: Const, tn: Const, tk: Const):
+    """The products of one tile each of A, and of B for the whole batch, in accumulators of the type of C."""
+    a = ct.load(A, index=(ct.bid(0), 0, 0), shape=(tb, tm, tk))
+    b = ct.broadcast_to(ct.load(B, index=(0, 0, 0), shape=(1, tk, tn)), (tb, tk, tn))
+    ct.store(C, index=(ct.bid(0), 0, 0), tile=ct.mma(a, b, ct.full((tb, tm, tn), 1, dtype=C.dtype)))
+
+
+@ct.kernel
 def batches_from_memory(A, B, C, D, tb: Const, tm: Const, tn: Const, tk: Const):
     """D = (|A| @ B^T + C) * 2: a computed operand, a transposed one, and an accumulator from memory that is scaled."""
     a = abs(ct.load(A, index=(0, 0, 0), shape=(tb, tm, tk)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import programs
 import pytest
 from compare import ROUNDINGS, assert_within, product_tolerance, run_everywhere
+
+import tilec
 
 TARGETS = ("sm_100a", "sm_90a")
 SEEDS = range(20)
@@ -52,6 +55,81 @@ def test_batches_of_products(target, random, dtype, tile, seeds):
         programs.batches, grid, (a, b, c, *tile), (2,), target=target, hints={}, seeds=seeds, interpret=tb < 64
     ):
         assert_within(found, exact, tolerance)
+
+
+# Element types of operands and accumulator.
+TYPES = [
+    (np.int8, np.int32),
+    (np.uint8, np.int32),
+    (ml_dtypes.float8_e4m3fn, np.float32),
+    (ml_dtypes.float8_e5m2, np.float16),
+    (ml_dtypes.bfloat16, np.float32),
+    (np.float16, np.float16),
+    (np.float32, np.float32),
+    (np.float64, np.float64),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("tile", [(4, 64, 32, 32), (8, 16, 16, 8), (2, 8, 32, 16)], ids=str)
+@pytest.mark.parametrize("types", TYPES, ids=lambda types: types[0].__name__)
+def test_every_type_of_operands(target, random, types, tile):
+    """Small integers: products and sums are exact in every type."""
+    tb, tm, tn, tk = tile
+    operand, result = types
+    a = random.integers(0, 4, (2 * tb, tm, tk)).astype(operand)
+    b = random.integers(0 if operand is np.uint8 else -3, 4, (1, tk, tn)).astype(operand)
+    args = (a, b, np.zeros((2 * tb, tm, tn), result), *tile)
+    for (c,) in run_everywhere(programs.batches_of_type, (2,), args, (2,), target=target, hints={}, seeds=(0, 1)):
+        assert np.array_equal(c.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64) + 1)
+
+
+def scaled_batch(shapes: dict[str, tuple[int, int, int]]) -> str:
+    """A batch of block-scaled products in Tile IR; the tensors a, b, sa and sb are one tile each, as is c."""
+    elements = {"a": "f8E4M3FN", "b": "f8E4M3FN", "sa": "f8E8M0FNU", "sb": "f8E8M0FNU", "c": "f32"}
+    tiles = {name: f"{'x'.join(map(str, shape))}x{elements[name]}" for name, shape in shapes.items()}
+    parameters = ", ".join(f"%{name}p: tile<ptr<{element}>>" for name, element in elements.items())
+    lines = ["%z = constant <i32: 0> : tile<i32>", f"%zero = constant <f32: 0.0> : tile<{tiles['c']}>"]
+    views = {}
+    for name, (_, rows, columns) in shapes.items():
+        strides, element = [rows * columns, columns, 1], elements[name]
+        tensor = f"tensor_view<{tiles[name]}, strides={strides}>".replace(" ", "").replace(",strides", ", strides")
+        extents = "x".join(map(str, shapes[name]))
+        views[name] = f"partition_view<tile=({extents}), {tensor}>"
+        lines += [
+            f"%{name}a = assume div_by<16>, %{name}p : tile<ptr<{element}>>",
+            f"%{name}v = make_tensor_view %{name}a, shape = {list(shapes[name])}, strides = {strides} : {tensor}",
+            f"%{name}w = make_partition_view %{name}v : {views[name]}",
+        ]
+        if name != "c":
+            view = f"%{name}w[%z, %z, %z] : {views[name]}, tile<i32> -> tile<{tiles[name]}>, token"
+            lines.append(f"%{name}, %{name}t = load_view_tko weak {view}")
+    types = ", ".join(f"tile<{tiles[name]}>" for name in ("a", "b", "c", "sa", "sb"))
+    lines += [
+        f"%r = mmaf_scaled %a, %b, %zero, %sa, %sb : {types}",
+        f"%t = store_view_tko weak %r, %cw[%z, %z, %z] : tile<{tiles['c']}>, {views['c']}, tile<i32> -> token",
+    ]
+    return f"entry @scaled({parameters}) {{\n" + "\n".join(lines) + "\nreturn }"
+
+
+def test_block_scaled_batch(random):
+    """sm_90a has no multiply with block scaling."""
+    tb, tm, tn, tk = 2, 128, 64, 128
+    shapes = {
+        "a": (tb, tm, tk),
+        "b": (tb, tk, tn),
+        "sa": (tb, tm, tk // 32),
+        "sb": (tb, tk // 32, tn),
+        "c": (tb, tm, tn),
+    }
+    compiled = tilec.compile(tilec.Module.parse(scaled_batch(shapes)), target="sm_100a", stop="ptx")
+    a, b = (random.integers(-3, 4, shapes[name]).astype(ml_dtypes.float8_e4m3fn) for name in ("a", "b"))
+    sa, sb = ((2.0 ** random.integers(-2, 3, shapes[name])).astype(ml_dtypes.float8_e8m0fnu) for name in ("sa", "sb"))
+    left, right = np.repeat(sa.astype(np.float64), 32, 2) * a, np.repeat(sb.astype(np.float64), 32, 1) * b
+    for backend, settings in [("simulate", {"seed": 0}), ("simulate", {"seed": 1}), ("interpret", {})]:
+        c = np.zeros(shapes["c"], np.float32)
+        tilec.run(compiled, (1,), [a, b, sa, sb, c], backend=backend, **settings)
+        assert np.array_equal(c, left @ right)
 
 
 @pytest.mark.parametrize("target", TARGETS)
