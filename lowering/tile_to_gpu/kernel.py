@@ -11,6 +11,7 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.atomic_remarks import atomic_remarks
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
@@ -77,6 +78,7 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     warps, plan = _plan(entry, target, given, options, order if use_tma else None)
     # The multiplies of a batch have one line and the same reasons.
     remarks += dict.fromkeys(plan_remarks(entry, plan, use_tma, target))
+    remarks += atomic_remarks(entry)
     remarks += hint_remarks(entry, plan, warps, target, options)
     vectors = pointer_vectors(entry, operations_below(entry))
     layouts = assign_layouts(entry, plan, warps, vectors)

@@ -13,7 +13,7 @@ _STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
 
 
 # Memory orders after which the accesses that tokens order later cannot start early.
-_ACQUIRING = ("acquire", "acq_rel")
+ACQUIRING = ("acquire", "acq_rel")
 
 
 def order_of(op: ir.OpView) -> dict[str, str]:
@@ -70,7 +70,7 @@ class MemoryOrder:
 
     def _orders(self, load: ir.OpView) -> bool:
         return any(
-            earlier.name not in LOADS or earlier.opview.memory_ordering_semantics in _ACQUIRING
+            earlier.name not in LOADS or earlier.opview.memory_ordering_semantics in ACQUIRING
             for earlier in self.before(load)
         )
 

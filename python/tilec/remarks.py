@@ -10,6 +10,7 @@ from tilec.errors import SourceLocation
 TOPICS = {
     "matrix-unit": "a multiply uses a slower unit, or adds short sums in f32",
     "tma": "an access or a matrix operand does not use TMA",
+    "atomic": "an atomic reads memory although nothing uses its result",
     "roles": "a kernel is not split into roles",
     "hint": "a hint is not followed",
     "registers": "registers spill, or ptxas serializes instructions",
