@@ -142,7 +142,7 @@ def _decide(op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None
     lhs = _operand(op.lhs, 1, unit, target, order, maps)
     rhs = _operand(op.rhs, 0, unit, target, order, maps)
     accumulator = accumulator_of(op) if unit.accumulates_in_tensor_memory else None
-    scales = () if types.scale is None else tuple(_scale(*side, target, order) for side in scale_operands(op))
+    scales = () if types.scale is None else tuple(_scale(op, *side, target, order) for side in scale_operands(op))
     return Multiply(op, types, unit, lhs, rhs, accumulator, refusals, scales)
 
 
@@ -213,11 +213,14 @@ def _operand(
     return Operand(value, depth, refusal=refusal)
 
 
-def _scale(value: ir.Value, layout: ScaleLayout, target: Target, order: MemoryOrder | None) -> Scale:
+def _scale(op: ir.OpView, value: ir.Value, layout: ScaleLayout, target: Target, order: MemoryOrder | None) -> Scale:
     load = scale_source(value, layout)
     if isinstance(load, str):
         return Scale(value, layout, refusal=load)
     refusal = _tma_refusal(load, target, order)
+    # PTX ISA 9.7.16.6.2: tcgen05.cp is not ordered after an earlier tcgen05.mma, so each slot is copied once.
+    if refusal is None and load.operation.block != op.operation.block:
+        refusal = "the scale factors are loaded outside of the loop or branch of the multiply"
     if refusal is not None:
         return Scale(value, layout, refusal=refusal)
     map = tensor_map_for(load.view, swizzle="none")

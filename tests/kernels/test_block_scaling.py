@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from block_scaling import matmul, matmul_of_blocks
+from block_scaling import matmul, matmul_of_blocks, repeated_factors
 from compare import assert_within, product_tolerance, run_everywhere
 
 import tilec as ct
@@ -137,6 +137,22 @@ def check_blocks(shape, *, hints: dict, seeds: range = range(2)) -> None:
     grid, tolerance = (m // tm, n // tn), product_tolerance(a.values, b.values.T, exact, np.float32)
     for (c,) in run_everywhere(matmul_of_blocks, grid, args, (4,), target="sm_100a", hints=hints, seeds=seeds):
         assert_within(c, exact, tolerance)
+
+
+@pytest.mark.parametrize("switches", SWITCHES, ids=str)
+def test_factors_loaded_before_the_loop(switches):
+    """A copy to tensor memory must not overtake the multiply that still reads the previous copy."""
+    random, form, depth = np.random.default_rng(5), FORMS["mxf8 e4m3"], 512
+    elements = [random.standard_normal((128, depth)).astype(E4M3) for _ in range(2)]
+    factors = [np.exp2(random.integers(-3, 4, (128, 4))).astype(E8M0) for _ in range(2)]
+    a, b = (
+        x.astype(np.float64) * np.tile(np.repeat(s.astype(np.float64), 32, 1), 4)
+        for x, s in zip(elements, factors, strict=True)
+    )
+    c, exact = np.zeros((128, 128), np.float32), a @ b.T
+    args = (elements[0], in_blocks(factors[0]), elements[1], in_blocks(factors[1]), c, 128, 128, 128, form.block)
+    for (c,) in run_everywhere(repeated_factors, (1, 1), args, (4,), target="sm_100a", hints=switches, seeds=range(3)):
+        assert_within(c, exact, product_tolerance(a, b.T, exact, np.float32))
 
 
 EMULATED = {"emulate_block_scaling": True}

@@ -227,6 +227,32 @@ def test_copy_forms(simulate, form, columns, source):
     np.testing.assert_array_equal(after(simulate, f"tcgen05.cp.cta_group::1.{form} [%r14], %rd3;"), expected)
 
 
+def unpacked(bits: int) -> np.ndarray:
+    """ROWS with the first 2 * `bits` bytes of each unit of 16 bytes as sixteen elements, one per byte."""
+    units = np.ascontiguousarray(ROWS.astype("<u4")).view(np.uint8).reshape(128, 2, 16)
+    found = np.zeros((128, 2, 16), np.uint8)
+    for row, unit in np.ndindex(128, 2):
+        stream = int.from_bytes(units[row, unit, : 2 * bits].tobytes(), "little")
+        found[row, unit] = [stream >> bits * i & (1 << bits) - 1 for i in range(16)]
+    return found
+
+
+def test_copy_widens_elements_of_4_bits(simulate):
+    """Sixteen elements in 8 bytes, the first in the low bits, become bits 5 to 2 of one byte each."""
+    got = after(simulate, "tcgen05.cp.cta_group::1.128x256b.b8x16.b4x16_p64 [%r14], %rd3;")
+    np.testing.assert_array_equal(got.view(np.uint8).reshape(128, 2, 16), unpacked(4) << 2)
+
+
+def test_copy_widens_elements_of_6_bits(simulate):
+    """PTX does not specify which bits of a byte hold the element."""
+    operation = "tcgen05.cp.cta_group::1.128x256b.b8x16.b6x16_p32 [%r14], %rd3;"
+    got = after(simulate, operation, allow_unconfirmed=True)
+    np.testing.assert_array_equal(got.view(np.uint8).reshape(128, 2, 16), unpacked(6))
+    with pytest.raises(ptxsim.Trap, match="bits of a byte that hold an element of 6 bits") as raised:
+        after(simulate, operation)
+    assert raised.value.kind == "unconfirmed"
+
+
 def test_4x256b_copies_one_row_to_each_quarter(simulate):
     expected = FILLED.copy()
     expected[[5, 37, 69, 101]] = ROWS[:4]

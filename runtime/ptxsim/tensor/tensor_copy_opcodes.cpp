@@ -8,11 +8,12 @@
 #include "tma/transfer.h"
 
 #include <array>
+#include <cstring>
 
 namespace ptxsim {
 namespace {
 
-enum Setting : uint8_t { CtaGroup, Form };
+enum Setting : uint8_t { CtaGroup, Form, Packing };
 
 /// A shape of tcgen05.cp with its multicast. Each row of `columns` cells is copied to the lanes of its group.
 struct CopyForm {
@@ -40,8 +41,21 @@ uint32_t lane_of(const CopyForm &form, uint32_t row, uint32_t copy) {
   return form.first[row / form.group][copy] + row % form.group;
 }
 
+/// A source of tcgen05.cp with sixteen packed elements per unit, which become one byte each.
+struct PackedSource {
+  const char *modifier;
+  NumberFormat format;
+  uint32_t shift; ///< of an element in its byte
+};
+
+constexpr PackedSource packed_sources[] = {
+    {"b4x16_p64", NumberFormat::E2M1, 2},
+    {"b6x16_p32", NumberFormat::E2M3, 0},
+};
+
 struct Copy {
   const CopyForm *form;
+  const PackedSource *packing = nullptr;
   SharedOperand source;
   TensorAddress to{0};
   std::vector<Cta *> ctas;
@@ -57,14 +71,31 @@ void check_copy(Warp &warp, const Copy &copy, const Actor &shared_actor, const A
   }
 }
 
+constexpr uint32_t unit_cells = unit_bytes / sizeof(uint32_t);
+
+/// The cells of a unit of the source.
+std::array<uint32_t, unit_cells> cells_of(const PackedSource *packing, const uint8_t *unit) {
+  std::array<uint32_t, unit_cells> cells{};
+  if (!packing) {
+    std::memcpy(cells.data(), unit, unit_bytes);
+    return cells;
+  }
+  uint32_t elements[unit_bytes];
+  unpack_unit(packing->format, unit, elements);
+  for (uint32_t i = 0; i < unit_bytes; ++i)
+    cells[i / 4] |= elements[i] << (8 * (i % 4) + packing->shift);
+  return cells;
+}
+
 void perform_copy(const Copy &copy) {
   for (Cta *cta : copy.ctas)
     for (uint32_t row = 0; row < copy.form->rows; ++row)
-      for (uint32_t column = 0; column < copy.form->columns; ++column) {
-        const uint32_t address = copy.source.layout.address(row, column, 4, true);
-        const auto value = load_value<uint32_t>(cta->shared.data() + address);
+      for (uint32_t column = 0; column < copy.form->columns; column += unit_cells) {
+        const uint32_t address = copy.source.layout.address(row, column, sizeof(uint32_t), true);
+        const auto cells = cells_of(copy.packing, cta->shared.data() + address);
         for (uint32_t i = 0; i < copy.form->copies; ++i)
-          cta->tensor_memory->lane(copy.to.lane + lane_of(*copy.form, row, i))[copy.to.column + column] = value;
+          std::copy(cells.begin(), cells.end(),
+                    cta->tensor_memory->lane(copy.to.lane + lane_of(*copy.form, row, i)) + copy.to.column + column);
       }
 }
 
@@ -84,6 +115,10 @@ Outcome execute_copy(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     auto copy = std::make_shared<Copy>();
     copy->form = &copy_forms[in.settings[Form]];
+    if (in.settings[Packing] >= 0)
+      copy->packing = &packed_sources[in.settings[Packing]];
+    if (copy->packing && copy->packing->format != NumberFormat::E2M1)
+      warp.unconfirmed("the bits of a byte that hold an element of 6 bits");
     copy->ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
     copy->to = TensorAddress(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
     copy->source.layout = read_tcgen05_descriptor(warp, warp.lanes<uint64_t>(in.operands[1])[lane], lane);
@@ -148,6 +183,12 @@ Execute decode_tensor_cp(Decoder &decoder) {
   }
   if (in.settings[Form] < 0)
     decoder.malformed("expected a shape of tcgen05.cp and its multicast modifier");
+  in.settings[Packing] = -1;
+  if (decoder.take("b8x16")) {
+    in.settings[Packing] = decoder.take_one_of({packed_sources[0].modifier, packed_sources[1].modifier});
+    if (in.settings[Packing] < 0)
+      decoder.malformed("expected .b4x16_p64 or .b6x16_p32 after .b8x16");
+  }
   decoder.expect_operands(2, 2);
   decoder.address(0);
   decoder.source(1, Type::B64);
