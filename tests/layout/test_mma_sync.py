@@ -78,6 +78,12 @@ def test_tile_below_a_fragment_is_refused(shape):
         mma_sync_accumulator(shape, 4, 2)
 
 
+@pytest.mark.parametrize(("element_bytes", "most"), [(1, 32), (2, 16), (4, 8), (8, 16)])
+def test_deepest_instruction(element_bytes, most):
+    """PTX ISA 9.7.14.5.14, the shapes m16n8k.. of each type."""
+    assert [instruction_depth(depth, element_bytes) for depth in (most // 2, most, 64)] == [most // 2, most, most]
+
+
 @pytest.mark.parametrize(("element_bytes", "depth"), [(1, 16), (1, 32), (2, 8), (2, 16), (4, 4), (4, 8)])
 def test_operand_fragments(element_bytes, depth):
     """PTX ISA 9.7.14.5.2 to 9.7.14.5.11: A and B of m16n8 with elements of at most 32 bits."""
@@ -117,6 +123,8 @@ def test_f64_operand_fragments_permute_k_alike(depth):
 def test_instructions_compute_the_accumulator(shape, warps, element_bytes):
     """Each accumulator register is at the row of its A fragment and the column of its B fragment, all K once."""
     accumulator, depth = mma_sync_accumulator(shape, warps, element_bytes), 64
+    # A register holds an element again only if an extent is below that of a fragment.
+    assert accumulator.is_surjective and bool(accumulator.free_register_mask) == (min(shape) == 1)
     if is_transposed(shape):
         accumulator = accumulator.transpose((1, 0))
     left, right = (side(accumulator, depth, element_bytes) for side in (left_operand, right_operand))
