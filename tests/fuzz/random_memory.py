@@ -37,7 +37,7 @@ def random_array(build: Builder, element: str, shape: Shape, bound: int | None) 
     return build.arrays.integers(-maximum, maximum + 1, shape).astype(np.float32).astype(kind.dtype)
 
 
-def _float_bound(element: str, bound: int | None) -> int | None:
+def float_bound(element: str, bound: int | None) -> int | None:
     """The bound of the elements of `random_array`."""
     if bound is None and element not in ("tf32", "f8E4M3FN", "f8E5M2"):
         return None
@@ -62,7 +62,7 @@ class View:
 
 def make_view(
     build: Builder, base: str, element: str, tile: Shape, extents: Shape, strides: Shape, order: Sequence[int],
-    steps: Shape, padding: str = "",
+    steps: Shape, padding: str = "", sparse: int | None = None,
 ) -> View:  # fmt: skip
     """Adds a view with random dynamic extents and strides, with and without assumptions."""
     source = build.source
@@ -94,12 +94,16 @@ def make_view(
     )
     fields = [f"tile=({'x'.join(map(str, tile))})"]
     kind = "partition_view" if steps == tile and source.random() < 0.9 else "strided_view"
+    if sparse is not None:
+        kind = "gather_scatter_view"
     if kind == "strided_view":
         fields.append(f"traversal_strides=[{','.join(map(str, steps))}]")
     fields += [f"padding_value = {padding}"] * bool(padding)
     fields.append(tensor)
     if tuple(order) != tuple(range(len(order))):
         fields.append(f"dim_map=[{', '.join(map(str, order))}]")
+    if sparse is not None:
+        fields.append(f"sparse_dim={sparse}")
     type = f"{kind}<{', '.join(fields)}>"
     build.add(_line(f"{view} = make_{kind} {name} : {type}"))
     return View(view, type, tile, steps, tuple(order), extents, [])
@@ -140,13 +144,13 @@ def loaded(build: Builder, element: str, shape: Shape, bound: int | None) -> Val
     layout = list(range(rank))
     if rank > 1 and source.random() < 0.3:
         source.shuffle(layout)
-    array, strides = _strided(build, element, tuple(extents), layout, bound)
+    array, strides = strided_array(build, element, tuple(extents), layout, bound)
     base = build.parameter(tile_type(f"ptr<{element}>"), array)
-    padding, fill = _padding(build, element, bound)
+    padding, fill = random_padding(build, element, bound)
     view = make_view(build, base, element, shape, tuple(extents), strides, order, steps, padding)
     index = _index(build, view)
     unknown = bound is None and padding != "zero"
-    result = build.value(element, shape, None if unknown else _float_bound(element, bound))
+    result = build.value(element, shape, None if unknown else float_bound(element, bound))
     token = build.name()
     names = ", ".join(value.name for value in index)
     at = "i32" if not index else index[0].element
@@ -164,7 +168,7 @@ def loaded(build: Builder, element: str, shape: Shape, bound: int | None) -> Val
     return result
 
 
-def _strided(
+def strided_array(
     build: Builder, element: str, extents: Shape, layout: Sequence[int], bound: int | None
 ) -> tuple[np.ndarray, Shape]:
     """A flat array that contains a tensor, and its strides; dimension layout[-1] is contiguous, rows may have a gap."""
@@ -179,7 +183,7 @@ def _strided(
     return random_array(build, element, (stride,), bound), tuple(strides)
 
 
-def _padding(build: Builder, element: str, bound: int | None) -> tuple[str, float]:
+def random_padding(build: Builder, element: str, bound: int | None) -> tuple[str, float]:
     """A padding; elements outside of a view without a padding would be undefined. Zero has no bits set."""
     if element in NARROW:
         return "zero", np.zeros((), np.uint8).view(ELEMENTS[element].dtype)
@@ -217,7 +221,7 @@ def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> V
     offset = build.source.choice(("i32", "i64"))
     at = build.masked(build.random_value(offset, shape, 1), count - 1)
     pointers = pointer_tile(build, base, element, at)
-    result, token = build.value(element, shape, _float_bound(element, bound)), build.name()
+    result, token = build.value(element, shape, float_bound(element, bound)), build.name()
     pointer_type = tile_type(f"ptr<{element}>", shape)
     if build.source.random() < 0.4:
         text = f"{result.name}, {token} = load_ptr_tko weak {pointers} : {pointer_type} -> {result.type}, token"

@@ -24,6 +24,7 @@ from random_narrow import (
     repacked,
 )
 from random_reductions import reduced, scanned
+from random_sparse import sparsely_loaded
 
 # The functions that generate a value, by the kind of its element; repeated functions are more frequent.
 _OF_KIND: dict[str, list[Callable[..., Value | None]]] = {
@@ -137,7 +138,8 @@ class Builder:
             return self._splat(element, shape, bound)
         if kind == 2 and element in INTEGERS:
             return self.increasing(element, shape)
-        return (gathered if kind == 3 else loaded)(self, element, shape, bound)
+        makers = {3: gathered, 4: gathered if element in NARROW else sparsely_loaded}
+        return makers.get(kind, loaded)(self, element, shape, bound)
 
     def _splat(self, element: str, shape: Shape, bound: int | None) -> Value:
         if element in NARROW:
