@@ -572,17 +572,6 @@ def printed_sums(X, rows: Const, columns: Const):
 
 
 @ct.kernel
-def printed_product(A, B, tm: Const, tn: Const, tk: Const):
-    """Prints between the multiplies of a loop, and the sums of the rows of the product."""
-    acc = ct.full((tm, tn), 0, dtype=ct.float32)
-    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
-        acc = ct.mma(ct.load(A, index=(0, k), shape=(tm, tk)), ct.load(B, index=(k, 0), shape=(tk, tn)), acc)
-        ct.assert_(k < 4, "too deep")
-        print("multiply", k)
-    print(ct.sum(acc, axis=1))
-
-
-@ct.kernel
 def asserted_halves(X, Y, size: Const):
     """Divides even numbers by two; an odd one, or a negative sum of a block, is an error."""
     x = ct.load(X, index=(ct.bid(0),), shape=(size,))

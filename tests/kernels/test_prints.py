@@ -5,12 +5,27 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from programs import printed_product, printed_sums
+from programs import printed_sums
 
-import tilec
+import tilec as ct
 from tilec.signature import Signature
 
+Const = ct.Constant[int]
 SEEDS = range(20)
+
+
+@ct.kernel
+def printed_product(A, B, tm: Const, tn: Const, tk: Const):
+    """Prints between the multiplies of a loop, and the sums of the rows of the product.
+
+    It is not in programs.py, because ptxas reports that it serializes wgmma in kernels that call functions.
+    """
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        acc = ct.mma(ct.load(A, index=(0, k), shape=(tm, tk)), ct.load(B, index=(k, 0), shape=(tk, tn)), acc)
+        ct.assert_(k < 4, "too deep")
+        print("multiply", k)
+    print(ct.sum(acc, axis=1))
 
 
 def nested(values: np.ndarray, form: str) -> str:
@@ -20,11 +35,11 @@ def nested(values: np.ndarray, form: str) -> str:
 
 def texts(kernel, grid: int, args: tuple, target: str, hints: dict | None = None) -> set[str]:
     """The different texts of the simulator for all seeds and of the interpreter."""
-    compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints)
+    compiled = ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints)
     found = set()
     for backend, settings in [("simulate", {"seed": seed}) for seed in SEEDS] + [("interpret", {})]:
         pieces: list[str] = []
-        tilec.run(compiled, grid, args, backend=backend, print=pieces.append, **settings)
+        ct.run(compiled, grid, args, backend=backend, print=pieces.append, **settings)
         found.add("".join(pieces))
     return found
 
