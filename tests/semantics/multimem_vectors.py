@@ -22,6 +22,19 @@ def view_of(element: str, **more: Any) -> View:
     return matrix(element, 6, 7, 1, (4, 4), attribute="multicast", **more)
 
 
+def pairs_of(element: str) -> View:
+    """A view whose elements of 16 bits can be accessed in pairs: extents and strides are even."""
+    return matrix(element, 6, 6, 2, (4, 4), attribute="multicast")
+
+
+def base_of(program: Program, view: View, before: list[int], after: list[int] | None) -> str:
+    """A new buffer; the program states its alignment if the rows of the view have whole pairs."""
+    base = program.buffer(view.element, before, after, "multicast")
+    if view.shape[1] % 2:
+        return base
+    return program.let(f"assume div_by<16>, {base} : {tile_type(f'ptr<{view.element}, <multicast>>')}")
+
+
 def attributes(reduction: str | None) -> str:
     """The default reduction is add."""
     return "" if reduction is None else f" attributes {{reduction = #cuda_tile.multimem_reduction_kind<{reduction}>}}"
@@ -36,7 +49,7 @@ def load(
 ) -> dict[str, Any]:
     program = program_of("multimem_load_reduce_view_tko", view, index, access, reduction or "", after)
     initial = codes(view.element, "held", view.size)
-    view_value = view.make(program, program.buffer(view.element, initial, None, "multicast"))
+    view_value = view.make(program, base_of(program, view, initial, None))
     names, listed = indices(program, index, "i32", "i32")
     tile, inbounds = tile_type(view.element, view.tile), after or " inbounds = [false, false]"
     line = f"multimem_load_reduce_view_tko {access} {view_value}[{names}]{inbounds}{attributes(reduction)}"
@@ -71,7 +84,7 @@ def store(view: View, index: Index, access: str = "weak", after: str = "") -> di
 
 def _written(operation, view, index, initial, values, changed, parts, attributes) -> dict[str, Any]:
     program = program_of(operation, view, index, *parts)
-    view_value = view.make(program, program.buffer(view.element, initial, changed, "multicast"))
+    view_value = view.make(program, base_of(program, view, initial, changed))
     tile = program.loaded_tile(view.element, values, view.tile)
     names, listed = indices(program, index, "i32", "i32")
     inbounds = parts[-1] or " inbounds = [false, false]"
@@ -113,6 +126,13 @@ def vectors() -> Iterator[dict[str, Any]]:
         yield reduce(view_of(element), inside)
         yield store(view_of(element), inside)
         yield store(view_of(element), ragged)
+    for element in ("f16", "bf16"):
+        for reduction in (None, "min", "max"):
+            yield load(pairs_of(element), ragged, reduction)
+        yield load(pairs_of(element), inside)
+        for index in (inside, ragged):
+            yield reduce(pairs_of(element), index)
+            yield store(pairs_of(element), index)
     for scope in SCOPES:
         yield load(view_of("f32"), ragged, "add", f"relaxed {scope}")
         yield load(view_of("f32"), ragged, "add", f"acquire {scope}")

@@ -1,4 +1,4 @@
-"""Results of the compiled PTX are bitwise equal to the vectors, for every operation and type that compiles.
+"""Results of the compiled PTX are bitwise equal to the vectors, on both targets; refused.py lists what a target refuses.
 
 Matrix multiplies are tested in test_simulate_matrix.py: units round sums of products in more than one way.
 """
@@ -6,10 +6,10 @@ Matrix multiplies are tested in test_simulate_matrix.py: units round sums of pro
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from vector_facts import element, operations
+from refused import TARGETS, Refusal, refusal
+from vector_facts import operations
 from vector_files import Vector, named_vectors
 from vector_module import case_of
 
@@ -18,7 +18,6 @@ from tilec.errors import SimulationError, UnsupportedError
 
 # Maximum errors of CUDA's functions in units in the last place for f32 (CUDA C++ programming guide).
 FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2}
-
 CASES = [
     pytest.param(vector, id=name)
     for name, vector in named_vectors()
@@ -26,17 +25,14 @@ CASES = [
 ]
 
 
-def refused(op: Any) -> bool:
-    name = op.operation.name.removeprefix("cuda_tile.")
-    # Elements of 16 bits are accessed in pairs, and the vectors have rows of 7 elements.
-    return name.startswith("multimem") and element(op.view.type) in ("f16", "bf16")
-
-
-def after_passes(module: tilec.Module) -> Any:
-    """The module after the passes on Tile IR, which remove operations without PTX."""
-    result = tilec.compile(module, target="sm_100a", stop="tile-opt").stage("tile-opt")
-    assert result is not None
-    return result.value
+def refusal_of(module: tilec.Module, target: str) -> Refusal | None:
+    """The refusal of a module; passes on Tile IR may remove an operation that the target refuses."""
+    found = refusal(operations(module.ir), target)
+    if found is None:
+        return None
+    optimized = tilec.compile(module, target=target, stop="tile-opt").stage("tile-opt")
+    assert optimized is not None
+    return refusal(operations(optimized.value), target)
 
 
 def function_units(vector: Vector) -> int:
@@ -44,15 +40,17 @@ def function_units(vector: Vector) -> int:
     return FUNCTION_UNITS.get(vector.get("operation", ""), 0) if of_f32 else 0
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("case", CASES)
-def test_compiled_vector(case: Vector) -> None:
+def test_compiled_vector(case: Vector, target: str) -> None:
     ready = case_of(case)
     module = tilec.Module(ready.module)
-    if any(map(refused, operations(ready.module))) and any(map(refused, operations(after_passes(module)))):
-        with pytest.raises(UnsupportedError):
-            tilec.compile(module, target="sm_100a", stop="ptx")
+    refused = refusal_of(module, target)
+    if refused is not None:
+        with pytest.raises(UnsupportedError, match=refused.message):
+            tilec.compile(module, target=target, stop="ptx")
         return
-    compiled = tilec.compile(module, target="sm_100a", stop="ptx")
+    compiled = tilec.compile(module, target=target, stop="ptx")
     allowed = replace(ready, units=max(ready.units, function_units(case)))
 
     printed: list[str] = []

@@ -15,6 +15,9 @@ import pytest
 from float_vectors import value
 from matrix_vectors import product
 from rational import FORMATS, decode
+from refused import refusal
+from unit_tiles import enlarged, extents, is_scaled, scaled_elements
+from vector_facts import operations
 from vector_files import Vector, named_vectors
 from vector_memory import storage_bits, unpacked
 from vector_module import case_of, parts
@@ -25,12 +28,8 @@ from tilec.errors import UnsupportedError
 CASES = [
     pytest.param(vector, id=name) for name, vector in named_vectors() if vector.get("operation", "").startswith("mma")
 ]
-# The smallest tile that tensor cores of both targets multiply, of any element.
-ROWS, COLUMNS, DEPTH = 64, 16, 32
 # A fragment of mma.sync, and its transpose.
 FRAGMENTS = ((16, 8), (8, 16))
-# The smallest tile that tensor cores multiply with block scaling.
-SCALED_ROWS, SCALED_DEPTH = 128, 64
 # Scale factors that no tensor core has.
 EMULATED_SCALES = ("fnv8E5M3FNU",)
 # Fraction bits of sums in f32 and of sums of 8-bit floats by wgmma, and half a unit in the last place of results.
@@ -39,46 +38,6 @@ HALF_UNIT = {"f16": Fraction(1, 2**11), "f32": Fraction(1, 2**24), "f64": Fracti
 EXACT = ("f64", "i8")
 WITHOUT_TENSOR_CORES = ("f32", "f64")
 MULTIPLIES = {"sm_100a": "tcgen05.mma", "sm_90a": "wgmma.mma_async"}
-
-
-def extents(vector: Vector) -> tuple[int, int, int, int]:
-    """Batch, M, N, K."""
-    (*batch, rows, depth), _ = parts(vector["operands"][0]["type"])
-    return math.prod(batch), rows, parts(vector["operands"][1]["type"])[0][-1], depth
-
-
-def enlarged(vector: Vector, rows: int = ROWS, columns: int = COLUMNS) -> Vector:
-    """Repeats rows and columns, and appends zeros along K: each part of the result is that of the vector."""
-    sizes = [(rows, DEPTH), (DEPTH, columns), (rows, columns)]
-    if is_scaled(vector):
-        factors = SCALED_DEPTH // scaled_elements(vector)
-        sizes = [(SCALED_ROWS, SCALED_DEPTH), (SCALED_DEPTH, COLUMNS), (SCALED_ROWS, COLUMNS)]
-        sizes += [(SCALED_ROWS, factors), (factors, COLUMNS)]
-    # Scale factors are repeated along K too: those of zeros have no effect.
-    depths = (1, 0, *[None] * (len(sizes) - 2))
-    operands = [resized(*row) for row in zip(vector["operands"], sizes, depths, strict=True)]
-    return vector | {"operands": operands, "results": [resized(vector["results"][0], sizes[2], None)]}
-
-
-def resized(tile: dict[str, Any], size: tuple[int, int], depth: int | None) -> dict[str, Any]:
-    """Each matrix of a tile with `size` rows and columns; `depth` is its axis along K."""
-    (*batch, rows, columns), name = parts(tile["type"])
-    codes = np.array(tile["bits"], dtype=object).reshape(-1, rows, columns)
-    if depth is not None:
-        missing = size[depth] - codes.shape[depth + 1]
-        codes = np.pad(codes, [(0, missing if axis == depth + 1 else 0) for axis in range(3)], constant_values=0)
-    codes = np.tile(codes, (1, size[0] // codes.shape[1], size[1] // codes.shape[2]))
-    return {"type": f"tile<{'x'.join(map(str, (*batch, *size)))}x{name}>", "bits": codes.ravel().tolist()}
-
-
-def is_scaled(vector: Vector) -> bool:
-    return vector["operation"] == "mmaf_scaled"
-
-
-def scaled_elements(vector: Vector) -> int:
-    """The number of elements along K that share a scale factor."""
-    lhs, scale = (parts(vector["operands"][number]["type"])[0] for number in (0, 3))
-    return lhs[-1] // scale[-1]
 
 
 def element(vector: Vector) -> str:
@@ -149,8 +108,10 @@ def check(vector: Vector, target: str, kernel: tilec.Compiled) -> None:
 @pytest.mark.parametrize("target", MULTIPLIES)
 @pytest.mark.parametrize("case", CASES)
 def test_compiled_multiply(case: Vector, target: str) -> None:
-    if is_scaled(case):
-        with pytest.raises(UnsupportedError, match="the hint emulate_block_scaling=True multiplies operands of bf16"):
+    refused = refusal(operations(case_of(case).module), target)
+    assert (refused is not None) == is_scaled(case)
+    if refused is not None:
+        with pytest.raises(UnsupportedError, match=f"{refused.message}.*: the hint emulate_block_scaling=True"):
             compiled(case, target)
     check(case, target, compiled(case, target, emulated=is_scaled(case)))
 
