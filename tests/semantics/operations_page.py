@@ -31,7 +31,7 @@ ELEMENTS = (
 NOT_LEGAL = "not legal"
 HEAD = """# Operations of Tile IR
 
-`python tests/semantics/operations_page.py` writes this page from the vectors of `tests/semantics`, and the tests run the vectors.
+`python tests/semantics/operations_page.py` writes this page from the vectors in `tests/semantics`, which the tests run.
 
 A cell says what {targets} do with an operation on an element type, of an operand, result, view or pointer:
 

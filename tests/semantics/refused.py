@@ -75,8 +75,8 @@ REFUSALS = (
     ),
     Refusal(
         "accesses 2 elements of b?f16 at once, but base, extents, strides and indices allow one",
-        "Views of multicast memory access 16-bit elements in pairs: their base is aligned, and their extents and strides "
-        "are even, which `assume` can state.",
+        "Views of multicast memory access 16-bit elements in pairs: their base is aligned, and their extents and "
+        "strides are even, which `assume` can state.",
         TARGETS,
         _accesses_half_pairs,
     ),

@@ -1,4 +1,4 @@
-"""Results of the compiled PTX are bitwise equal to the vectors, on both targets; refused.py lists what a target refuses.
+"""Results of the compiled PTX are bitwise equal to the vectors on both targets; refused.py lists refused operations.
 
 Matrix multiplies are tested in test_simulate_matrix.py: units round sums of products in more than one way.
 """

@@ -6,11 +6,9 @@ the largest term, so it loses at most one unit of these bits per term, relative 
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from float_vectors import value
 from matrix_vectors import product
