@@ -16,6 +16,9 @@ from tilec.lowering.tile_to_gpu.pointers import address_of
 
 @converts("assert")
 def _assert(op: ir.OpView, conversion: Conversion) -> None:
+    if "\0" in op.message:
+        message = f"{operation_name(op)}: expected a message without NUL characters"
+        raise UnsupportedError(message, source_location(op.operation.location))
     emitter.gpu("assert", [conversion.get(op.condition)], message=op.message)
 
 

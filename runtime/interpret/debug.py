@@ -9,7 +9,7 @@ from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import reading
 from tilec.runtime.interpret.machine import Machine
-from tilec.runtime.interpret.printf import printed
+from tilec.runtime.interpret.printf import formatted
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step, TileType
 
@@ -36,11 +36,13 @@ def _print(op: Step, machine: Machine, args: tuple[Tile, ...], _token: None) -> 
         parts = parse_format(op["str"])
     except ValueError as error:
         raise Fault(str(error)) from None
-    machine.write("".join(part if isinstance(part, str) else _tile_text(part, *next(rest)) for part in parts))
+    printed = b"".join(part.encode() if isinstance(part, str) else _tile_text(part, *next(rest)) for part in parts)
+    # Characters of %c are bytes, which may not be valid UTF-8; the simulator prints them alike.
+    machine.write(printed.decode(errors="replace"))
     return (None,)
 
 
-def _tile_text(directive: Directive, tile: Tile, kind: TileType) -> str:
+def _tile_text(directive: Directive, tile: Tile, kind: TileType) -> bytes:
     return _format(directive, _numbers(tile, kind.element, directive))
 
 
@@ -59,7 +61,7 @@ def _numbers(tile: Tile, element: TileElement, directive: Directive) -> Tile:
     return np.asarray(reading(tile, element, "signed")).astype(np.int64) & 0xFFFFFFFF
 
 
-def _format(directive: Directive, values: Tile) -> str:
+def _format(directive: Directive, values: Tile) -> bytes:
     if values.ndim:
-        return f"[{', '.join(_format(directive, row) for row in values)}]"
-    return printed(directive, values.item())
+        return b"[%s]" % b", ".join(_format(directive, row) for row in values)
+    return formatted(directive, values.item())

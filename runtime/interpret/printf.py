@@ -11,7 +11,7 @@ _Number = ctypes.c_longlong | ctypes.c_ulonglong | ctypes.c_int | ctypes.c_doubl
 _snprintf = ctypes.CDLL(None).snprintf
 
 
-def printed(directive: Directive, number: int | float) -> str:
+def formatted(directive: Directive, number: int | float) -> bytes:
     """The formatted number; raises Fault if the directive cannot print it."""
     problem = directive.problem(isinstance(number, float))
     if problem is not None:
@@ -42,8 +42,8 @@ def _argument(conversion: str, number: int | float) -> tuple[_Number, str]:
     return ctypes.c_double(number), conversion
 
 
-def _written(start: str, argument: _Number | bytes, end: str = "") -> str:
+def _written(start: str, argument: _Number | bytes, end: str = "") -> bytes:
     form = (start + end).encode()
     buffer = ctypes.create_string_buffer(_snprintf(None, ctypes.c_size_t(0), form, argument) + 1)
     _snprintf(buffer, ctypes.c_size_t(len(buffer)), form, argument)
-    return buffer.raw[:-1].decode("latin-1")
+    return buffer.raw[:-1]

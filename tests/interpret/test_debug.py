@@ -27,6 +27,8 @@ def printed(execute, body, parameters="", *values, **settings):
         (r'"%lld", %i : tile<i8> -> token', "-2"),
         (r'"%i", %t : tile<2x2xi32> -> token', "[[1, 2], [3, 4]]"),
         (r'"%c%c", %i65, %i65 : tile<i32>, tile<i32> -> token', "AA"),
+        # The bytes of a character in UTF-8, and a byte that is not a character.
+        (r'"ü%c%c|%c", %c3, %a9, %a9 : tile<i32>, tile<i32>, tile<i32> -> token', "üé|\ufffd"),
         (r'"%p", %q : tile<ptr<f32>> -> token', "0x1000"),
     ],
 )
@@ -36,6 +38,8 @@ def test_print(execute, call, expected):
     %i = constant <i8: -2> : tile<i8>
     %b = constant <i1: true> : tile<i1>
     %i65 = constant <i32: 65> : tile<i32>
+    %c3 = constant <i32: 0xC3> : tile<i32>
+    %a9 = constant <i32: 0xA9> : tile<i32>
     %t = constant <i32: [[1, 2], [3, 4]]> : tile<2x2xi32>
     %k = print_tko {call}"""
     assert printed(execute, body, "%q: tile<ptr<f32>>", 4096) == expected

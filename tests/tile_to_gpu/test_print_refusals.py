@@ -1,4 +1,4 @@
-"""Formats that the compiler refuses, at the line of the print."""
+"""Formats and messages that the compiler refuses, at the line of the print or of the assertion."""
 
 from __future__ import annotations
 
@@ -32,4 +32,16 @@ def test_format_is_refused_at_its_line(form: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError) as raised:
         tilec.compile(path, target="sm_100a", stop="ptx")
     assert raised.value.message == f"cuda_tile.print_tko: {message}"
+    assert raised.value.location is not None and raised.value.location.line == 3
+
+
+def test_message_of_an_assertion_is_refused_at_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.mlir"
+    path.write_text(
+        "cuda_tile.module @kernels {\nentry @kernel(%n: tile<i1>) {\n"
+        '  assert %n, "cut\\00here" : tile<i1>\n  return\n}\n}'
+    )
+    with pytest.raises(UnsupportedError) as raised:
+        tilec.compile(path, target="sm_100a", stop="ptx")
+    assert raised.value.message == "cuda_tile.assert: expected a message without NUL characters"
     assert raised.value.location is not None and raised.value.location.line == 3
