@@ -6,6 +6,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 
 _FUNCTIONS = {
+    "cuda_tile.assert": "ct.assert_",
     "cuda_tile.insert": "ct.insert",
     "cuda_tile.mmaf": "ct.mma",
     "cuda_tile.mmaf_scaled": "ct.mma_scaled",

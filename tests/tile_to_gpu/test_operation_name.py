@@ -21,6 +21,7 @@ def kernel(x, y, b):
     {statement}
 """
 STATEMENTS = {
+    "ct.assert_": "ct.assert_(ct.bid(0) < 4)",
     "ct.insert": "ct.store(x, (0,), ct.insert(tile, (0,), ct.zeros((4,), ct.float32)))",
     "ct.mma": "ct.store(y, (0,), ct.reshape(ct.mma(bytes, ct.transpose(bytes), ct.zeros((16, 16), ct.int32)), (256,)))",
     "print": "print(tile)",
