@@ -10,6 +10,7 @@ from tilec.errors import UsageError
 LANES = 32
 # PTX ISA 9.7.16.1: columns of 32 bits by 128 lanes.
 TENSOR_MEMORY_COLUMNS = 512
+TENSOR_LANES = 128
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,12 @@ from tilec.errors import UnsupportedError
 from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.scale_layout import ScaleLayout, is_scale_layout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
-from tilec.lowering.target import Target
+from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 
 BARRIER_BYTES = 8
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
-TENSOR_LANES = 128
 # Consumers whose operations one elected thread issues.
 _SINGLE = (MMA, TMA)
 

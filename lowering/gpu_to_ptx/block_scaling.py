@@ -6,13 +6,14 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.lowering.gpu.shared_plan import TENSOR_LANES, shared_layout
+from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.layout.scale_layout import ATOM_FACTORS, ScaleLayout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.matrix_unit import TCGEN05_DESCRIPTOR
+from tilec.lowering.target import TENSOR_LANES
 
 # An atom of scale factors is 32 rows of 16 bytes without swizzle, as tcgen05.cp.32x128b reads them.
 _ATOM = MatrixOperand(SharedLayout((32, 16), 1, 1), 1)

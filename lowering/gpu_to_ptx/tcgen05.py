@@ -5,11 +5,12 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.element_types import element_type
-from tilec.lowering.gpu.shared_plan import TENSOR_LANES, shared_layout
+from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.matrix_unit import TCGEN05_DESCRIPTOR
+from tilec.lowering.target import TENSOR_LANES
 
 # PTX ISA 9.7.16.4.2: formats of A and B within their kind, and formats of D.
 _INPUTS = {"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1}

@@ -6,7 +6,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.lowering.target import target_named
 from tilec.lowering.tile.emulate_block_scaling import emulate_block_scaling
-from tilec.lowering.tile_to_gpu.matrix_plan import unit_for, unit_reasons
+from tilec.lowering.tile_to_gpu.unit_choice import unit_for, unit_reasons
 from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS
 from tilec.remarks import Remark
 

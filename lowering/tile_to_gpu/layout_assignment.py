@@ -15,8 +15,9 @@ from tilec.lowering.tile.elementwise import is_elementwise
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
-from tilec.lowering.tile_to_gpu.matrix_plan import MULTIPLIES, MatrixPlan
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.packing import repacked, whole_bytes
+from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES
 
 
 def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tilec.dialect.location import source_location
@@ -12,7 +11,7 @@ from tilec.dialect.walk import operations_below
 from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.scale_layout import ScaleLayout
-from tilec.lowering.matrix_unit import UNITS, MatrixTypes, MatrixUnit
+from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.alignment import per_byte
@@ -20,15 +19,15 @@ from tilec.lowering.tile_to_gpu.gather_map import load_map_for
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
-from tilec.lowering.tile_to_gpu.scale_factors import scale_operands, scaled_refusal
+from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 from tilec.lowering.tile_to_gpu.scale_source import scale_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
+from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES, free_columns, matrix_types, unit_for, unit_reasons
 
 _EMULATION = ": the hint emulate_block_scaling=True multiplies operands of bf16 instead"
-# Operations whose first two operands are matrices, whose third is the accumulator, and any others scale factors.
+# The number of the operand of a multiply that is the accumulator.
 _ACCUMULATOR = 2
-MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
 
 
 @dataclass(frozen=True)
@@ -111,9 +110,10 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
     Raises UnsupportedError for the first that no unit can execute.
     """
     plan = MatrixPlan()
-    for op in operations_below(entry):
-        if op.operation.name in MULTIPLIES:
-            _add(plan, _decide(op, target, warps, order, plan))
+    multiplies = [op for op in operations_below(entry) if op.operation.name in MULTIPLIES]
+    free = free_columns([op for op in multiplies if op.acc.type.rank == 2], target, warps)
+    for op in multiplies:
+        _add(plan, _decide(op, target, warps, order, plan, free.get(op.operation)))
     _fold(plan)
     return plan
 
@@ -135,9 +135,11 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
         plan.carried.setdefault(accumulator.loop.operation, {})[accumulator.index] = multiply
 
 
-def _decide(op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None, plan: MatrixPlan) -> Multiply:
+def _decide(
+    op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None, plan: MatrixPlan, columns: int | None
+) -> Multiply:
     types = matrix_types(op)
-    unit, refusals = _unit(op, types, target, warps)
+    unit, refusals = _unit(op, types, target, warps, columns)
     maps = dict(plan.maps)
     lhs = _operand(op.lhs, 1, unit, target, order, maps)
     rhs = _operand(op.rhs, 0, unit, target, order, maps)
@@ -146,43 +148,14 @@ def _decide(op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None
     return Multiply(op, types, unit, lhs, rhs, accumulator, refusals, scales)
 
 
-def matrix_types(op: ir.OpView) -> MatrixTypes:
-    """The types of a multiply."""
-    element, accumulator = spell(op.lhs.type.element), spell(op.acc.type.element)
-    if op.operation.name == "cuda_tile.mmaf_scaled":
-        shared = op.lhs.type.shape[-1] // op.lhs_scale.type.shape[-1]
-        return MatrixTypes(element, accumulator, scale=spell(op.lhs_scale.type.element), scaled_elements=shared)
-    if op.operation.name != "cuda_tile.mmai":
-        return MatrixTypes(element, accumulator, fast=bool(op.fast_acc))
-    return MatrixTypes(element, accumulator, op.signedness_lhs == "unsigned", op.signedness_rhs == "unsigned")
-
-
-def unit_for(op: ir.OpView, target: Target, warps: int) -> tuple[MatrixUnit | None, tuple[str, ...]]:
-    """The first unit of the target that can do a multiply of rank 2, if any, and the reasons of those before it."""
-    types, (rows, columns) = matrix_types(op), op.acc.type.shape
-    refusals: list[str] = []
-    for name in target.matrix_units if types.scale is None else target.scaled_matrix_units:
-        unit = UNITS[name]
-        refusal = unit.operand_refusal(types, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
-        if refusal is None and types.scale is not None:
-            refusal = scaled_refusal(op, types, target)
-        if refusal is None:
-            return unit, tuple(refusals)
-        refusals.append(refusal)
-    return None, tuple(refusals)
-
-
-def unit_reasons(refusals: Sequence[str], target: Target) -> str:
-    """Why no unit of the target can do a multiply."""
-    return "; ".join(refusals) or f"{target.name} has no multiply with block scaling"
-
-
-def _unit(op: ir.OpView, types: MatrixTypes, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
+def _unit(
+    op: ir.OpView, types: MatrixTypes, target: Target, warps: int, columns: int | None
+) -> tuple[MatrixUnit, tuple[str, ...]]:
     location, name = source_location(op.operation.location), operation_name(op)
     if op.lhs.type.rank != 2:
         message = f"a batched '{name}' must be divided first: run the pass unbatch-multiplies"
         raise UnsupportedError(message, location)
-    unit, refusals = unit_for(op, target, warps)
+    unit, refusals = unit_for(op, target, warps, columns)
     if unit is None:
         message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, target)}"
         raise UnsupportedError(message + _EMULATION * (types.scale is not None), location)

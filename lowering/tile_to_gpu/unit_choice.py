@@ -1,0 +1,90 @@
+"""Which unit does each multiply: the first of the target that has its types, its shape and room for its accumulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.matrix_unit import UNITS, MatrixTypes, MatrixUnit
+from tilec.lowering.target import TENSOR_LANES, Target
+from tilec.lowering.tile_to_gpu.scale_factors import scaled_refusal
+
+# Operations whose first two operands are matrices, whose third is the accumulator, and any others scale factors.
+MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
+_LOOPS = ("cuda_tile.for", "cuda_tile.loop")
+
+
+def matrix_types(op: ir.OpView) -> MatrixTypes:
+    """The types of a multiply."""
+    element, accumulator = spell(op.lhs.type.element), spell(op.acc.type.element)
+    if op.operation.name == "cuda_tile.mmaf_scaled":
+        shared = op.lhs.type.shape[-1] // op.lhs_scale.type.shape[-1]
+        return MatrixTypes(element, accumulator, scale=spell(op.lhs_scale.type.element), scaled_elements=shared)
+    if op.operation.name != "cuda_tile.mmai":
+        return MatrixTypes(element, accumulator, fast=bool(op.fast_acc))
+    return MatrixTypes(element, accumulator, op.signedness_lhs == "unsigned", op.signedness_rhs == "unsigned")
+
+
+def unit_for(
+    op: ir.OpView, target: Target, warps: int, free_columns: int | None = None
+) -> tuple[MatrixUnit | None, tuple[str, ...]]:
+    """The first unit of the target that can do a multiply of rank 2, if any, and the reasons of those before it.
+
+    `free_columns` of tensor memory are left for the accumulator; all of the target if absent.
+    """
+    types = matrix_types(op)
+    free = target.tensor_memory_columns if free_columns is None else free_columns
+    refusals: list[str] = []
+    for name in target.matrix_units if types.scale is None else target.scaled_matrix_units:
+        refusal = _refusal(op, UNITS[name], types, target, warps, free)
+        if refusal is None:
+            return UNITS[name], tuple(refusals)
+        refusals.append(refusal)
+    return None, tuple(refusals)
+
+
+def _refusal(
+    op: ir.OpView, unit: MatrixUnit, types: MatrixTypes, target: Target, warps: int, free_columns: int
+) -> str | None:
+    rows, columns = op.acc.type.shape
+    refusal = unit.operand_refusal(types, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
+    if refusal is None and types.scale is not None:
+        refusal = scaled_refusal(op, types, target)
+    if refusal is None and unit.accumulates_in_tensor_memory and _columns(op) > free_columns:
+        refusal = f"other accumulators leave {free_columns} columns of tensor memory, and this one needs {_columns(op)}"
+    return refusal
+
+
+def free_columns(multiplies: Iterable[ir.OpView], target: Target, warps: int) -> dict[ir.Operation, int]:
+    """The columns of tensor memory that each multiply may use.
+
+    Each accumulator has its columns for the whole kernel; those in inner loops come first.
+    """
+    left, found = target.tensor_memory_columns, {}
+    for op in sorted(multiplies, key=_depth, reverse=True):
+        found[op.operation] = left
+        unit, _ = unit_for(op, target, warps, left)
+        if unit is not None and unit.accumulates_in_tensor_memory:
+            left -= _columns(op)
+    return found
+
+
+def _columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under an accumulator."""
+    rows, columns = op.acc.type.shape
+    return columns * max(1, rows // TENSOR_LANES)
+
+
+def _depth(op: ir.OpView) -> int:
+    """The number of loops around an operation."""
+    depth, parent = 0, op.operation.parent
+    while parent is not None:
+        depth += parent.operation.name in _LOOPS
+        parent = parent.operation.parent
+    return depth
+
+
+def unit_reasons(refusals: Sequence[str], target: Target) -> str:
+    """Why no unit of the target can do a multiply."""
+    return "; ".join(refusals) or f"{target.name} has no multiply with block scaling"
