@@ -35,6 +35,17 @@ def test_embedding(target, random, dtype, index):
         assert np.array_equal(found, exact)
 
 
+@pytest.mark.parametrize(("index", "rows"), [("i1", 256), ("i2", 65536)])
+def test_negative_narrow_indices_are_outside(target, index, rows):
+    """Row 255 is not row -1 of int8, although both have the same eight bits."""
+    W = np.ones((rows, 32), np.int8)
+    token = np.where(np.arange(16) % 2, -1, np.arange(16)).astype(index)
+    exact = np.repeat((token >= 0).astype(np.int8)[:, None], 32, 1)
+    args = (token, W, np.zeros((16, 32), np.int8), 16, 32)
+    for (found,) in everywhere(programs.embedding, (1, 1), args, (2,), target, seeds=(0,)):
+        assert np.array_equal(found, exact)
+
+
 def test_permuted_columns(target, random):
     X, Y = matrix(random, (24, 60), "f4"), matrix(random, (24, 60), "f4")
     column = random.permutation(66).astype(np.int32)[:64]

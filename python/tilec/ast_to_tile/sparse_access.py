@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
-from tilec.ast_to_tile.convert import implicit
+from tilec.ast_to_tile.convert import implicit, to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.memory import LOAD_ORDERS, STORE_ORDERS, access_attributes, view_indices
 from tilec.ast_to_tile.registry import implements
@@ -14,6 +14,7 @@ from tilec.ast_to_tile.values import Array, IndexSlice, KernelValue, Shape, Tile
 from tilec.ast_to_tile.view import sparse_view
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
+from tilec.language import datatypes
 from tilec.language import memory as language
 from tilec.language.modes import PaddingMode
 
@@ -48,9 +49,14 @@ def _sparse_index(emitter: Emitter, array: Array, indices: KernelValue) -> _Spar
     if len(tiles) != 1:
         raise BadArgument("indices", f"expected one tile of indices, and slices for the others, got {len(tiles)} tiles")
     slices = iter(view_indices(emitter, [item.start for item in indices if isinstance(item, IndexSlice)]))
-    values = [item.value if isinstance(item, Tile) else next(slices) for item in indices]
+    values = [_index_tile(emitter, item) if isinstance(item, Tile) else next(slices) for item in indices]
     shape = tuple(item.shape[0] if isinstance(item, Tile) else item.length for item in indices)
     return _SparseIndex(values, shape, tiles[0])
+
+
+def _index_tile(emitter: Emitter, tile: Tile) -> ir.Value:
+    """Indices of 32 bits or more: the extension of a negative index, which Tile IR reads as unsigned, is outside."""
+    return to_dtype(emitter, tile, datatypes.int32).value if tile.dtype.bitwidth < 32 else tile.value
 
 
 def _is_index_tile(item: KernelValue) -> bool:
