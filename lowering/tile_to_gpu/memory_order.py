@@ -32,9 +32,9 @@ class MemoryOrder:
             for op in operations
             if _is_memory(op.operation) and hasattr(type(op), "token")
         }
-        # A store of a value computed from the load cannot overtake it.
         # Whether control may leave a block before its end, for the blocks that were asked for.
         self._left_blocks: dict[ir.Block, bool] = {}
+        # A store of a value computed from the load cannot overtake it.
         self._loads_before_stores = {
             earlier
             for op, found in self._before.items()
