@@ -17,12 +17,17 @@ def scale_operands(op: ir.OpView) -> Iterator[tuple[ir.Value, ScaleLayout]]:
         yield value, ScaleLayout(tuple(value.type.shape), depth)
 
 
+def scale_columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under the factors of both operands."""
+    return sum(layout.columns for _, layout in scale_operands(op))
+
+
 def scaled_refusal(op: ir.OpView, types: MatrixTypes, target: Target) -> str | None:
     """The reason why tcgen05 cannot multiply with these factors, or None."""
     if (types.element, types.scale, types.scaled_elements) not in SCALED_KINDS:
         return f"block-scaled tcgen05 has no factors of {types.scale} for {types.scaled_elements} elements"
     rows, columns = op.acc.type.shape
-    needed = columns * (rows // ATOM_ROWS) + sum(layout.columns for _, layout in scale_operands(op))
+    needed = columns * (rows // ATOM_ROWS) + scale_columns(op)
     if needed > target.tensor_memory_columns:
         return (
             f"an accumulator of {rows}x{columns} and its scale factors need {needed} columns of tensor memory, "

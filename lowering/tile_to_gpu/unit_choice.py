@@ -1,4 +1,4 @@
-"""Which unit does each multiply: the first of the target that has its types, its shape and room for its accumulator."""
+"""Which unit does each multiply: the first of the target that has its types, its shape and room in tensor memory."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.matrix_unit import UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile_to_gpu.scale_factors import scaled_refusal
+from tilec.lowering.tile_to_gpu.scale_factors import scale_columns, scaled_refusal
 
 # Operations whose first two operands are matrices, whose third is the accumulator, and any others scale factors.
-MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
+SCALED = "cuda_tile.mmaf_scaled"
+MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", SCALED)
 _LOOPS = ("cuda_tile.for", "cuda_tile.loop")
 
 
 def matrix_types(op: ir.OpView) -> MatrixTypes:
     """The types of a multiply."""
     element, accumulator = spell(op.lhs.type.element), spell(op.acc.type.element)
-    if op.operation.name == "cuda_tile.mmaf_scaled":
+    if op.operation.name == SCALED:
         shared = op.lhs.type.shape[-1] // op.lhs_scale.type.shape[-1]
         return MatrixTypes(element, accumulator, scale=spell(op.lhs_scale.type.element), scaled_elements=shared)
     if op.operation.name != "cuda_tile.mmai":
@@ -31,7 +32,7 @@ def unit_for(
 ) -> tuple[MatrixUnit | None, tuple[str, ...]]:
     """The first unit of the target that can do a multiply of rank 2, if any, and the reasons of those before it.
 
-    `free_columns` of tensor memory are left for the accumulator; all of the target if absent.
+    `free_columns` of tensor memory are left for the multiply; all of the target if absent.
     """
     types = matrix_types(op)
     free = target.tensor_memory_columns if free_columns is None else free_columns
@@ -52,14 +53,14 @@ def _refusal(
     if refusal is None and types.scale is not None:
         refusal = scaled_refusal(op, types, target)
     if refusal is None and unit.accumulates_in_tensor_memory and _columns(op) > free_columns:
-        refusal = f"other accumulators leave {free_columns} columns of tensor memory, and this one needs {_columns(op)}"
+        refusal = f"other multiplies leave {free_columns} columns of tensor memory, and this one needs {_columns(op)}"
     return refusal
 
 
 def free_columns(multiplies: Iterable[ir.OpView], target: Target, warps: int) -> dict[ir.Operation, int]:
     """The columns of tensor memory that each multiply may use.
 
-    Each accumulator has its columns for the whole kernel; those in inner loops come first.
+    Each has its columns for the whole kernel; those in inner loops come first.
     """
     left, found = target.tensor_memory_columns, {}
     for op in sorted(multiplies, key=_depth, reverse=True):
@@ -71,9 +72,10 @@ def free_columns(multiplies: Iterable[ir.OpView], target: Target, warps: int) ->
 
 
 def _columns(op: ir.OpView) -> int:
-    """The columns of tensor memory under an accumulator."""
+    """The columns of tensor memory under an accumulator, and under scale factors."""
     rows, columns = op.acc.type.shape
-    return columns * max(1, rows // TENSOR_LANES)
+    factors = scale_columns(op) if op.operation.name == SCALED else 0
+    return columns * max(1, rows // TENSOR_LANES) + factors
 
 
 def _depth(op: ir.OpView) -> int:

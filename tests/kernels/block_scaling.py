@@ -52,3 +52,12 @@ def matmul_of_blocks(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Co
         b_scale = loaded_factors(SB, column, k, tn, tk // block)
         total = ct.mma_scaled(a, a_scale, b.transpose(), b_scale.transpose(), total)
     ct.store(C, index=(row, column), tile=total)
+
+
+@ct.kernel
+def product_and_double(A, SA, B, SB, C):
+    """Both products need 256 columns of tensor memory, and more for their factors."""
+    a, a_scale = ct.load(A, index=(0, 0), shape=(128, 32)), ct.load(SA, index=(0, 0), shape=(128, 1))
+    b, b_scale = ct.load(B, index=(0, 0), shape=(256, 32)), ct.load(SB, index=(0, 0), shape=(1, 256))
+    once = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, ct.zeros((128, 256), ct.float32))
+    ct.store(C, index=(0, 0), tile=ct.mma_scaled(a, a_scale, b.transpose(), b_scale, once))

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from block_scaling import matmul, matmul_of_blocks, repeated_factors
+from block_scaling import matmul, matmul_of_blocks, product_and_double, repeated_factors
 from compare import assert_within, product_tolerance, run_everywhere
 
 import tilec as ct
@@ -191,6 +191,17 @@ def test_only_multiplies_without_a_unit_are_emulated(shape, target, instruction,
     assert instruction in compiled.ptx
     found = [remark.message for remark in compiled.remarks if remark.topic == "matrix-unit"]
     assert found == [f"the multiply is emulated with operands of bf16: {reason}" for reason in remarks]
+
+
+def test_a_multiply_for_which_no_columns_are_left_is_emulated():
+    random, form = np.random.default_rng(3), FORMS["mxf8 e4m3"]
+    a, b = operand(random, 128, 32, form), operand(random, 256, 32, form)
+    exact = 2 * a.values @ b.values.T
+    args = (a.stored, a.factors, b.stored, b.factors.T, np.zeros((128, 256), np.float32))
+    with pytest.raises(UnsupportedError, match="other multiplies leave 244 columns of tensor memory"):
+        ct.compile(product_and_double, target="sm_100a", signature=Signature.from_arguments(product_and_double, args))
+    for (c,) in run_everywhere(product_and_double, (1, 1), args, (4,), target="sm_100a", hints=EMULATED):
+        assert_within(c, exact, 2 * product_tolerance(a.values, b.values.T, exact / 2, np.float32))
 
 
 @pytest.mark.parametrize(

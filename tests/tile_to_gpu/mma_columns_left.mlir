@@ -38,4 +38,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 // CHECK: tile_gpu.mma_sync
 // CHECK: scf.for
 // CHECK: tile_gpu.tcgen05_mma
-// CHECK: mma_columns_left.mlir:25:{{.*}} remark: the multiply is done by mma.sync: other accumulators leave 0 columns of tensor memory, and this one needs 256
+// CHECK: mma_columns_left.mlir:25:{{.*}} remark: the multiply is done by mma.sync: other multiplies leave 0 columns of tensor memory, and this one needs 256
