@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from tilec.signature import Signature
 # ceil(K / step) sums of a multiply loses less than 2^-23 of the sum of magnitudes.
 SUM_CUT = 2.0**-23
 ROUNDINGS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
+# A seed of the simulator chooses the order in which threads run.
+SEEDS = range(20)
 
 
 def matrix(random: np.random.Generator, shape: Sequence[int], dtype: Any, column_major: bool = False) -> np.ndarray:
@@ -23,6 +25,17 @@ def matrix(random: np.random.Generator, shape: Sequence[int], dtype: Any, column
     padded = -(-columns // aligned) * aligned
     values = random.standard_normal((rows, padded), np.float32).astype(dtype)[:, :columns]
     return values.T if column_major else values
+
+
+def sorted_pairs(chosen: np.ndarray, count: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of each expert, in whole blocks of `rows` (filled with -1), and the expert of each block."""
+    pairs, blocks = [], []
+    for expert in range(count):
+        own = np.flatnonzero(chosen.ravel() == expert)
+        needed = -(-len(own) // rows)
+        pairs.append(np.concatenate([own, np.full(needed * rows - len(own), -1)]))
+        blocks += [expert] * needed
+    return np.concatenate(pairs).astype(np.int32), np.array(blocks, np.int32)
 
 
 def product_tolerance(
@@ -40,6 +53,11 @@ def product_tolerance(
     return lost + ROUNDINGS[np.dtype(dtype).name] * (np.abs(exact) + lost) + 1e-7
 
 
+def backends(seeds: Iterable[int] = SEEDS) -> list[tuple[str, dict[str, int]]]:
+    """The simulator with each seed, then the interpreter, as arguments of `tilec.run`."""
+    return [*(("simulate", {"seed": seed}) for seed in seeds), ("interpret", {})]
+
+
 def run_everywhere(
     kernel: Any,
     grid: Sequence[int],
@@ -54,7 +72,7 @@ def run_everywhere(
     """The outputs of the simulator for each seed, then (if `interpret`) of the interpreter, from the same inputs."""
     compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints)
     results = []
-    for backend, settings in [("simulate", {"seed": seed}) for seed in seeds] + [("interpret", {})] * interpret:
+    for backend, settings in backends(seeds) if interpret else backends(seeds)[:-1]:
         given = [_fresh(arg) if number in outputs else arg for number, arg in enumerate(args)]
         tilec.run(compiled, grid, given, backend=backend, **settings)
         results.append([given[number] for number in outputs])

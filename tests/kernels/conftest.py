@@ -6,6 +6,7 @@ import itertools
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 # The kernels and the comparison are modules beside the tests.
@@ -16,6 +17,12 @@ SWITCHES = [
     {"roles": roles, "pipeline": pipeline, "tma": tma}
     for roles, pipeline, tma in itertools.product((True, False), repeat=3)
 ]
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    """The same numbers in every test."""
+    return np.random.default_rng(7)
 
 
 def _switches_id(switches: dict[str, bool]) -> str:
@@ -29,7 +36,7 @@ def _is_covering(target: str, switches: dict[str, bool]) -> bool:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Targets, alone or combined with the switches: combinations outside the covering half run in `make soak`."""
+    """Targets, switches, or both; combinations of both outside the covering half run in `make soak`."""
     if {"target", "switches"} <= set(metafunc.fixturenames):
         rows = [
             pytest.param(
@@ -39,6 +46,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for target, switches in itertools.product(TARGETS, SWITCHES)
         ]  # fmt: skip
         metafunc.parametrize(("target", "switches"), rows)
+    elif "switches" in metafunc.fixturenames:
+        metafunc.parametrize("switches", SWITCHES, ids=_switches_id)
     elif "target" in metafunc.fixturenames and not _is_parametrized(metafunc, "target"):
         metafunc.parametrize("target", TARGETS)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compare import backends
 
 import tilec
 from tilec.errors import SimulationError
 
-SEEDS = range(20)
 # Each iteration reverses the numbers of its tile block through memory of its own, and stores them at a distance.
 KERNEL = """cuda_tile.module @m {
 entry @k(%y: tile<ptr<i32>>, %times: tile<i32>) {
@@ -57,7 +57,7 @@ def test_memory_of_blocks_and_iterations(target: str) -> None:
     compiled = tilec.compile(tilec.Module.parse(KERNEL), target=target, stop="ptx")
     grid, times = 3, 4
     expected = np.arange(grid * times * 512).reshape(-1, 512)[:, ::-1].reshape(-1)
-    for backend, settings in [("simulate", {"seed": seed}) for seed in SEEDS] + [("interpret", {})]:
+    for backend, settings in backends():
         y = np.zeros(grid * times * 512, np.int32)
         tilec.run(compiled, grid, (y, times), backend=backend, **settings)
         assert np.array_equal(y, expected)

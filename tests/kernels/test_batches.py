@@ -6,17 +6,9 @@ import ml_dtypes
 import numpy as np
 import programs
 import pytest
-from compare import ROUNDINGS, assert_within, product_tolerance, run_everywhere
+from compare import ROUNDINGS, SEEDS, assert_within, backends, product_tolerance, run_everywhere
 
 import tilec
-
-TARGETS = ("sm_100a", "sm_90a")
-SEEDS = range(20)
-
-
-@pytest.fixture
-def random() -> np.random.Generator:
-    return np.random.default_rng(11)
 
 
 def batch(random: np.random.Generator, shape: tuple[int, int, int], dtype: str) -> np.ndarray:
@@ -41,7 +33,6 @@ TILES = [
 ]
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("dtype", "tile", "seeds"), TILES, ids=str)
 def test_batches_of_products(target, random, dtype, tile, seeds):
     """Extents are not multiples of the tile; the last batch of matrices is incomplete."""
@@ -70,7 +61,6 @@ TYPES = [
 ]
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("tile", [(4, 64, 32, 32), (8, 16, 16, 8), (2, 8, 32, 16)], ids=str)
 @pytest.mark.parametrize("types", TYPES, ids=lambda types: types[0].__name__)
 def test_every_type_of_operands(target, random, types, tile):
@@ -126,13 +116,12 @@ def test_block_scaled_batch(random):
     a, b = (random.integers(-3, 4, shapes[name]).astype(ml_dtypes.float8_e4m3fn) for name in ("a", "b"))
     sa, sb = ((2.0 ** random.integers(-2, 3, shapes[name])).astype(ml_dtypes.float8_e8m0fnu) for name in ("sa", "sb"))
     left, right = np.repeat(sa.astype(np.float64), 32, 2) * a, np.repeat(sb.astype(np.float64), 32, 1) * b
-    for backend, settings in [("simulate", {"seed": 0}), ("simulate", {"seed": 1}), ("interpret", {})]:
+    for backend, settings in backends(range(2)):
         c = np.zeros(shapes["c"], np.float32)
         tilec.run(compiled, (1,), [a, b, sa, sb, c], backend=backend, **settings)
         assert np.array_equal(c, left @ right)
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("dtype", "tile"), [("f2", (2, 64, 32, 64)), ("f4", (4, 16, 8, 8))], ids=str)
 def test_operands_computed_transposed_and_from_memory(target, random, dtype, tile):
     tb, tm, tn, tk = tile
@@ -144,7 +133,6 @@ def test_operands_computed_transposed_and_from_memory(target, random, dtype, til
         assert_within(d, 2 * exact, 2 * tolerance)
 
 
-@pytest.mark.parametrize("target", TARGETS)
 def test_accumulators_changed_as_a_whole(target, random):
     tb, t = 2, 64
     a, b = batch(random, (tb, t, t), "f2"), batch(random, (tb, t, t), "f2")
@@ -164,7 +152,6 @@ def test_accumulators_changed_as_a_whole(target, random):
         assert_within(d, exact + 1, tolerance)
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("tb", "f", "g", "seeds"), [(2, 8, 16, SEEDS), (1, 4, 4, (0,)), (8, 2, 8, (0,))])
 def test_fourier_transform(target, random, tb, f, g, seeds):
     n = f * g

@@ -10,7 +10,6 @@ import pytest
 
 import tilec
 
-TARGETS = ["sm_100a", "sm_90a"]
 Shape = tuple[int, int]
 MODULE = """
 !X = tensor_view<?x?xf4E2M1FN, strides=[{strides}]>
@@ -104,7 +103,6 @@ def transposed(tile: Shape) -> str:
     return f"%b = permute %a [1, 0] : {type_of(tile)} -> {type_of(tile[::-1])}"
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("tile", "divisor"),
     [((16, 64), 32), ((64, 16), 8), ((1, 256), 4), ((8, 2), 2), ((32, 128), 64), ((128, 4), 2), ((1, 2), 2)],
@@ -115,7 +113,6 @@ def test_copy(tile, divisor, target):
         assert np.array_equal(z, x)
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("tile", "divisor"), [((64, 16), 32), ((16, 64), 8), ((2, 8), 2), ((256, 2), 16)])
 def test_copy_of_columns(tile, divisor, target):
     """The load and the store share bytes along different dimensions."""
@@ -208,7 +205,6 @@ MOVEMENTS = {
 }
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("by_columns", [False, True], ids=["rows", "columns"])
 @pytest.mark.parametrize("name", MOVEMENTS)
 def test_movement(name, by_columns, target):
@@ -218,7 +214,6 @@ def test_movement(name, by_columns, target):
         assert np.array_equal(z, movement.exact(x))
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("padding", "code"), [("zero", 0), ("neg_zero", 8)])
 @pytest.mark.parametrize("by_columns", [False, True], ids=["rows", "columns"])
 def test_elements_out_of_bounds_have_the_padding(padding, code, by_columns, target):
@@ -229,7 +224,6 @@ def test_elements_out_of_bounds_have_the_padding(padding, code, by_columns, targ
         assert np.array_equal(z, exact)
 
 
-@pytest.mark.parametrize("target", TARGETS)
 def test_tiles_of_a_strided_view_overlap(target):
     x = elements((20, 40))
     blocks = [[np.pad(x, 64)[64 + 3 * i : 72 + 3 * i, 64 + 6 * j : 80 + 6 * j] for j in range(4)] for i in range(3)]
@@ -237,7 +231,6 @@ def test_tiles_of_a_strided_view_overlap(target):
         assert np.array_equal(z, np.block(blocks))
 
 
-@pytest.mark.parametrize("target", TARGETS)
 def test_store_leaves_elements_out_of_bounds(target):
     """The bytes after the tensor, and rows and columns of a tile beyond it, keep their contents."""
     tile = (16, 32)
@@ -271,7 +264,6 @@ entry @k(%p: tile<ptr<f4E2M1FN>>, %q: tile<ptr<f4E2M1FN>>) {{
 """
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("rows", "columns"), [(128, 128), (100, 90)])
 def test_store_by_tma(rows, columns, target):
     """A transposed tile is packed into a staging buffer, which TMA copies; elements out of bounds are dropped."""

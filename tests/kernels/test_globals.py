@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compare import backends
 
 import tilec
 from tilec.errors import SimulationError
 
-SEEDS = range(20)
 KERNEL = """cuda_tile.module @m {
 global private constant @weights <f32: [1.0, 2.0, 4.0, 8.0]> : tile<4xf32>
 global @scratch alignment = 64 <i32: 5> : tile<64xi32>
@@ -59,12 +59,11 @@ entry @k(%p: tile<ptr<i32>>) {
   return
 }
 }"""
-BACKENDS = [("simulate", {"seed": seed}) for seed in SEEDS] + [("interpret", {})]
 
 
 def test_globals_are_read_written_and_updated(target: str) -> None:
     compiled = tilec.compile(tilec.Module.parse(KERNEL), target=target, stop="ptx")
-    for backend, settings in BACKENDS:
+    for backend, settings in backends():
         y, z, n = np.zeros(4, np.float32), np.zeros(64, np.int32), np.zeros(1, np.int32)
         tilec.run(compiled, 1, (y, z, n), backend=backend, **settings)
         assert y.tolist() == [2, 4, 8, 16]

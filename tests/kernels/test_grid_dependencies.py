@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from compare import backends
 
 import tilec
 
@@ -34,7 +34,6 @@ entry @product(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
 """
 
 
-@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 def test_product_between_grids(target):
     compiled = tilec.compile(tilec.Module.parse(PRODUCT), target=target, stop="ptx")
     roles = 3 if target == "sm_100a" else 2
@@ -42,7 +41,7 @@ def test_product_between_grids(target):
     assert compiled.ptx.count("griddepcontrol.launch_dependents;") == 1
     # Small integers: products and sums are exact.
     a = np.random.default_rng(3).integers(-4, 5, (64, 256)).astype(np.float16)
-    for backend, settings in [("simulate", {"seed": seed}) for seed in range(20)] + [("interpret", {})]:
+    for backend, settings in backends():
         c = np.zeros((64, 64), np.float32)
         tilec.run(compiled, (1,), [a, c, 4], backend=backend, **settings)
         assert np.array_equal(c, a.astype(np.float32) @ a.astype(np.float32).T)

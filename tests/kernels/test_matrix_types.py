@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from compare import assert_within, run_everywhere
+from compare import SEEDS, assert_within, run_everywhere
 from programs import accumulated_product
 
 import tilec as ct
@@ -146,13 +146,13 @@ def test_fast_accumulation_is_within_its_bound(kind, target):
 @pytest.mark.parametrize("kind", KINDS)
 def test_twenty_seeds(kind, target):
     if kind in FLOATS:
-        check_random(kind, SHAPES[1], (False, True), target, seeds=range(20), interpret=False)
+        check_random(kind, SHAPES[1], (False, True), target, seeds=SEEDS, interpret=False)
         return
     M, N, K = SHAPES[1][1]
     random = np.random.default_rng(4)
     a, b = (random.integers(0, 128, shape) for shape in ((M, K), (K, N)))
     args = arrays(kind, (False, True), a, b, np.zeros((M, N)))
-    for found in run(kind, SHAPES[1], *args, target, seeds=range(20), interpret=False):
+    for found in run(kind, SHAPES[1], *args, target, seeds=SEEDS, interpret=False):
         np.testing.assert_array_equal(found, a @ b)
 
 

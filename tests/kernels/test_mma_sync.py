@@ -7,7 +7,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
-from compare import assert_within, matrix, product_tolerance, run_everywhere
+from compare import SEEDS, assert_within, matrix, product_tolerance, run_everywhere
 from programs import product
 
 import tilec as ct
@@ -92,7 +92,7 @@ def test_decode(rows, name, target):
 
 @pytest.mark.parametrize("rows", DECODE_ROWS)
 def test_decode_with_twenty_seeds(rows, target):
-    check((rows, 128, 320), (rows, 64, 64), F16, F32, (False, False), target, seeds=range(20))
+    check((rows, 128, 320), (rows, 64, 64), F16, F32, (False, False), target, seeds=SEEDS)
 
 
 @pytest.mark.parametrize("tile", [(32, 32, 32), (64, 64, 16), (16, 8, 4), (8, 16, 8)], ids=str)
@@ -103,7 +103,7 @@ def test_f64(orders, tile, target):
 
 
 def test_f64_with_twenty_seeds(target):
-    check((64, 64, 96), (32, 32, 16), F64, F64, (False, False), target, seeds=range(20))
+    check((64, 64, 96), (32, 32, 16), F64, F64, (False, False), target, seeds=SEEDS)
 
 
 @pytest.mark.parametrize("tma", [True, False], ids=["tma", "registers"])
@@ -119,7 +119,7 @@ def test_tiles_of_32(dtype, orders, tma, target):
 
 
 def test_tiles_of_32_with_twenty_seeds(target):
-    check((64, 64, 160), (32, 32, 32), F16, F32, (False, False), target, seeds=range(20))
+    check((64, 64, 160), (32, 32, 32), F16, F32, (False, False), target, seeds=SEEDS)
 
 
 # Type of operands, least depth of an instruction.

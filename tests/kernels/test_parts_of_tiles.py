@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import programs
 import pytest
-from compare import run_everywhere
-
-TARGETS = ("sm_100a", "sm_90a")
-SEEDS = range(20)
+from compare import SEEDS, run_everywhere
 
 
 def expected(x: np.ndarray, indices: np.ndarray, part: tuple[int, int]) -> np.ndarray:
@@ -28,7 +25,6 @@ def _part(row: int, column: int, part: tuple[int, int]) -> tuple[slice, slice]:
 SHAPES = [((64, 32), (16, 32)), ((16, 64), (4, 2)), ((128, 128), (32, 64)), ((8, 8), (1, 1))]
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("whole", "part"), SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.int8], ids=lambda dtype: dtype.__name__)
 def test_parts_exchanged_at_run_time(target, whole, part, dtype):
@@ -42,7 +38,6 @@ def test_parts_exchanged_at_run_time(target, whole, part, dtype):
         assert np.array_equal(z, expected(x, indices, part))
 
 
-@pytest.mark.parametrize("target", TARGETS)
 def test_an_index_beyond_the_grid_selects_the_last_part(target):
     """Such an index is undefined; outside of the checking modes, all backends agree."""
     x = np.arange(64, dtype=np.int32).reshape(8, 8)

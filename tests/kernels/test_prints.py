@@ -5,13 +5,13 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from compare import backends
 from programs import printed_sums
 
 import tilec as ct
 from tilec.signature import Signature
 
 Const = ct.Constant[int]
-SEEDS = range(20)
 
 
 @ct.kernel
@@ -37,7 +37,7 @@ def texts(kernel, grid: int, args: tuple, target: str, hints: dict | None = None
     """The different texts of the simulator for all seeds and of the interpreter."""
     compiled = ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints)
     found = set()
-    for backend, settings in [("simulate", {"seed": seed}) for seed in SEEDS] + [("interpret", {})]:
+    for backend, settings in backends():
         pieces: list[str] = []
         ct.run(compiled, grid, args, backend=backend, print=pieces.append, **settings)
         found.add("".join(pieces))

@@ -7,13 +7,6 @@ import programs
 import pytest
 from compare import assert_within, matrix, product_tolerance, run_everywhere
 
-SEED = 7
-
-
-@pytest.fixture
-def random() -> np.random.Generator:
-    return np.random.default_rng(SEED)
-
 
 def f64(*arrays: np.ndarray) -> list[np.ndarray]:
     return [array.astype(np.float64) for array in arrays]

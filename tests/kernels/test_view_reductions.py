@@ -7,11 +7,18 @@ from itertools import product
 import ml_dtypes
 import numpy as np
 import pytest
+from compare import backends
 
 import tilec
 
-DTYPES = {"i32": np.int32, "i64": np.int64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
-DTYPES["f64"] = np.float64
+DTYPES = {
+    "i32": np.int32,
+    "i64": np.int64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
 INTEGERS = ("i32", "i64")
 CASES = [*product(("add", "and", "or", "xor", "max", "min", "umax", "umin"), INTEGERS)]
 CASES += [("addf", element) for element in ("f16", "bf16", "f32", "f64")]
@@ -30,8 +37,8 @@ COMBINE = {
 
 def module(mode: str, element: str, scope: str = "device") -> tilec.Module:
     """Block (i, j, k) combines tile (i, j) of %p with tile (i + 2 k, j) of %q."""
-    memory, source = f"tensor_view<?x?x{element}, strides=[?,1]>", f"tensor_view<?x?x{element}, strides=[?,1]>"
-    view, tile = f"partition_view<tile=(32x64), {memory}>", f"tile<32x64x{element}>"
+    tensor, tile = f"tensor_view<?x?x{element}, strides=[?,1]>", f"tile<32x64x{element}>"
+    view = f"partition_view<tile=(32x64), {tensor}>"
     return tilec.Module.parse(f"""cuda_tile.module @m {{
     entry @main(%p: tile<ptr<{element}>>, %q: tile<ptr<{element}>>, %m: tile<i32>, %n: tile<i32>) {{
       %pa = assume div_by<16>, %p : tile<ptr<{element}>>
@@ -42,8 +49,8 @@ def module(mode: str, element: str, scope: str = "device") -> tilec.Module:
       %two = constant <i32: 2> : tile<i32>
       %six = constant <i32: 192> : tile<i32>
       %i, %j, %k = get_tile_block_id : tile<i32>
-      %tp = make_tensor_view %pa, shape = [%m1, %n2], strides = [%n2, 1] : tile<i32> -> {memory}
-      %tq = make_tensor_view %qa, shape = [%six, %n2], strides = [%n2, 1] : tile<i32> -> {source}
+      %tp = make_tensor_view %pa, shape = [%m1, %n2], strides = [%n2, 1] : tile<i32> -> {tensor}
+      %tq = make_tensor_view %qa, shape = [%six, %n2], strides = [%n2, 1] : tile<i32> -> {tensor}
       %vp = make_partition_view %tp : {view}
       %vq = make_partition_view %tq : {view}
       %k2 = muli %k, %two : tile<i32>
@@ -75,9 +82,9 @@ def combined(mode: str, before: np.ndarray, source: np.ndarray) -> np.ndarray:
 def everywhere(compiled: tilec.Compiled, before: np.ndarray, source: np.ndarray) -> list[np.ndarray]:
     """The view after runs in the simulator with several seeds, and in the interpreter."""
     found = []
-    for settings in [{"backend": "simulate", "seed": seed} for seed in range(5)] + [{"backend": "interpret"}]:
+    for backend, settings in backends(range(5)):
         view = before.copy()
-        tilec.run(compiled, (2, 2, 3), [view, source, ROWS, COLUMNS], **settings)
+        tilec.run(compiled, (2, 2, 3), [view, source, ROWS, COLUMNS], backend=backend, **settings)
         found.append(view)
     return found
 
