@@ -19,6 +19,14 @@ SIGNATURES = {
     "split_k_by_view": [f"{MATRICES}, {SPLIT}"],
     "split_k_in_turn": [f"{MATRICES}, Turn: i32[?,?], {SPLIT}"],
     "stream_k": [f"{MATRICES}, each=5, tm=128, tn=64, tk=64"],
+    "experts_added": [
+        "X: f16[?,?], W: f16[?,?,?], Pair: i32[?], Expert: i32[?], Weight: f32[?], Y: f32[?,?], "
+        "choices=2, tm=128, tn=64, tk=64"
+    ],
+    "layer_norm_backward": [
+        f"X: {SINGLE}, W: f32[?], Mean: f32[?], Scale: f32[?], DY: {SINGLE}, DX: {SINGLE}, DW: f32[?], DB: f32[?], "
+        "rows=16, size=256"
+    ],
     "layer_norm_gradient": [f"DY: {SINGLE}, Normal: {SINGLE}, DW: f32[?], DB: f32[?], rows=64, width=128"],
     "layer_norm_gradient_locked": [
         f"DY: {SINGLE}, Normal: {SINGLE}, DW: f32[?], DB: f32[?], Lock: i32[?], rows=64, width=128"
@@ -131,6 +139,41 @@ def stream_k(A, B, C, each: Const, tm: Const, tn: Const, tk: Const):
             b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
             acc = ct.mma(a, b, acc)
         added_to_tile(C, i, j, acc, tm, tn)
+
+
+@ct.kernel
+def experts_added(X, W, Pair, Expert, Weight, Y, choices: Const, tm: Const, tn: Const, tk: Const):
+    """Y[t] += Weight[p] * X[t] @ W[e] for the pairs p of a token t = p // choices and an expert e; pair -1 is none."""
+    i, j = ct.bid(0), ct.bid(1)
+    pairs = ct.load(Pair, index=(i,), shape=(tm,))
+    expert = ct.load(Expert, index=(i,), shape=())
+    tokens = pairs // choices
+    acc = ct.zeros((tm, tn), dtype=ct.float32)
+    for k in range(ct.num_tiles(X, axis=1, shape=(tm, tk))):
+        a = ct.load_advanced_indexing(X, (tokens, ct.Slice(k * tk, tk)), padding_mode=ZERO)
+        b = ct.load(W, index=(expert, k, j), shape=(1, tk, tn), padding_mode=ZERO).reshape((tk, tn))
+        acc = ct.mma(a, b, acc)
+    column = j * tn + ct.arange(tn, dtype=ct.int32)
+    at = (tokens.reshape((tm, 1)), column.reshape((1, tn)))
+    ct.atomic_add(Y, at, acc * ct.gather(Weight, pairs).reshape((tm, 1)), memory_order=RELAXED)
+
+
+@ct.kernel
+def layer_norm_backward(X, W, Mean, Scale, DY, DX, DW, DB, rows: Const, size: Const):
+    """The gradients of (X - Mean) * Scale * W + B, where Scale is 1 / the standard deviation of a row of X."""
+    i, width = ct.bid(0), X.shape[1]
+    x = ct.load(X, index=(i, 0), shape=(rows, size), padding_mode=ZERO)
+    dy = ct.load(DY, index=(i, 0), shape=(rows, size), padding_mode=ZERO)
+    weight = ct.load(W, index=(0,), shape=(size,), padding_mode=ZERO).reshape((1, size))
+    mean = ct.load(Mean, index=(i,), shape=(rows,), padding_mode=ZERO).reshape((rows, 1))
+    scale = ct.load(Scale, index=(i,), shape=(rows,), padding_mode=ZERO).reshape((rows, 1))
+    normal, weighted = (x - mean) * scale, dy * weight
+    projection = ct.sum(normal * weighted, axis=1, keepdims=True) / width
+    average = ct.sum(weighted, axis=1, keepdims=True) / width
+    ct.store(DX, index=(i, 0), tile=(weighted - normal * projection - average) * scale)
+    column = ct.arange(size, dtype=ct.int32)
+    ct.atomic_add(DW, column, ct.sum(dy * normal, axis=0), memory_order=RELAXED)
+    ct.atomic_add(DB, column, ct.sum(dy, axis=0), memory_order=RELAXED)
 
 
 @ct.kernel

@@ -1,18 +1,11 @@
-"""Kernels with atomics agree with numpy bit by bit, in any order of the blocks: sums of integers are exact."""
+"""Kernels with atomics agree with numpy in any order of the blocks, bit by bit where the sums are of integers."""
 
 from __future__ import annotations
 
 import atomic_kernels
 import numpy as np
 import pytest
-from compare import run_everywhere
-
-SEEDS = range(20)
-
-
-@pytest.fixture
-def random() -> np.random.Generator:
-    return np.random.default_rng(11)
+from compare import SEEDS, assert_within, run_everywhere, sorted_pairs
 
 
 def whole(random: np.random.Generator, shape, dtype, high: int = 4) -> np.ndarray:
@@ -85,6 +78,43 @@ def test_stream_k(target, random, each):
     args = (A, B, C, each, 64, 32, 32)
     for (found,) in everywhere(atomic_kernels.stream_k, (-(-total // each),), args, (2,), target):
         assert np.array_equal(found, exact)
+
+
+@pytest.mark.parametrize("tile", [(64, 32, 32), (128, 64, 64)], ids=str)
+def test_experts_added(target, random, tile):
+    """Each token goes to two of three experts, whose weighted results are added to its row."""
+    tokens, count, depth, width = 50, 3, 72, 40
+    X, W, Y = whole(random, (tokens, depth), "f2"), whole(random, (count, depth, width), "f2"), np.ones((tokens, width))
+    chosen = np.stack([random.choice(count, 2, replace=False) for _ in range(tokens)])
+    weight = random.integers(1, 4, (tokens, 2)).astype("f4")
+    exact = Y + np.einsum("td,tcdn,tc->tn", X.astype("f8"), W.astype("f8")[chosen], weight)
+    pairs, expert = sorted_pairs(chosen, count, tile[0])
+    args = (X, W, pairs, expert, weight.reshape(-1), Y.astype("f4"), 2, *tile)
+    grid = (len(expert), -(-width // tile[1]))
+    for (found,) in everywhere(atomic_kernels.experts_added, grid, args, (5,), target):
+        assert np.array_equal(found, exact)
+
+
+def test_layer_norm_backward(target, random):
+    """The gradient of a row is a product with the Jacobian of its normalization."""
+    rows, width = 40, 120
+    X, DY = (random.standard_normal((rows, width)).astype("f4") for _ in range(2))
+    W = random.standard_normal(width).astype("f4")
+    mean, scale = X.mean(axis=1), 1 / X.std(axis=1)
+    normal = (X.astype("f8") - mean[:, None]) * scale[:, None]
+    weighted, dy = DY * W.astype("f8"), DY.astype("f8")
+    jacobian = np.eye(width) - 1 / width - np.einsum("ri,rj->rij", normal, normal) / width
+    exact = np.einsum("rij,rj->ri", jacobian, weighted) * scale[:, None]
+    magnitude = np.abs(weighted) + np.abs(weighted).mean(axis=1, keepdims=True)
+    magnitude += np.abs(normal) * np.abs(normal * weighted).mean(axis=1, keepdims=True)
+    # A sum of n terms in any order loses n - 1 units of 2^-24 of their magnitudes; a term has at most 13 roundings.
+    tolerance = (width + 12) * 2.0**-24 * magnitude * scale[:, None]
+    sums, lost = (dy * normal, dy), (rows + 12) * 2.0**-24
+    args = (X, W, mean, scale, DY, np.zeros_like(X), np.zeros(width, "f4"), np.zeros(width, "f4"), 16, 128)
+    for dx, *gradients in everywhere(atomic_kernels.layer_norm_backward, (3,), args, (5, 6, 7), target):
+        assert_within(dx, exact, tolerance)
+        for gradient, terms in zip(gradients, sums, strict=True):
+            assert_within(gradient, terms.sum(axis=0), lost * np.abs(terms).sum(axis=0))
 
 
 @pytest.mark.parametrize("locked", [False, True])
