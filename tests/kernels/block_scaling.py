@@ -5,6 +5,7 @@ from __future__ import annotations
 import tilec as ct
 
 Const = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
 
 
 @ct.kernel
@@ -12,13 +13,13 @@ def matmul(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Const, packe
     row, column = ct.bid(0), ct.bid(1)
     total = ct.zeros((tm, tn), ct.float32)
     for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk // packed))):
-        a = ct.load(A, index=(row, k), shape=(tm, tk // packed))
-        b = ct.load(B, index=(column, k), shape=(tn, tk // packed))
+        a = ct.load(A, index=(row, k), shape=(tm, tk // packed), padding_mode=ZERO)
+        b = ct.load(B, index=(column, k), shape=(tn, tk // packed), padding_mode=ZERO)
         if packed == 2:
             a = ct.unpack_from_bytes(a.reshape((tm * tk // 2,)), ct.float4_e2m1fn).reshape((tm, tk))
             b = ct.unpack_from_bytes(b.reshape((tn * tk // 2,)), ct.float4_e2m1fn).reshape((tn, tk))
-        a_scale = ct.load(SA, index=(row, k), shape=(tm, tk // block))
-        b_scale = ct.load(SB, index=(k, column), shape=(tk // block, tn))
+        a_scale = ct.load(SA, index=(row, k), shape=(tm, tk // block), padding_mode=ZERO)
+        b_scale = ct.load(SB, index=(k, column), shape=(tk // block, tn), padding_mode=ZERO)
         total = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, total)
     ct.store(C, index=(row, column), tile=total)
 
