@@ -13,8 +13,14 @@ from tilec.dialect.tile_gpu.atomic import MODES
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 
-DTYPES = {"i32": np.int32, "i64": np.int64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
-DTYPES["f64"] = np.float64
+DTYPES = {
+    "i32": np.int32,
+    "i64": np.int64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
 # PTX ISA 9.7.13.6: the types of each operation.
 INSTRUCTIONS = {
     **{(mode, "i32"): f"{mode}.b32" for mode in ("and", "or", "xor")},

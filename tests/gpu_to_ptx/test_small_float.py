@@ -30,7 +30,7 @@ VALUES = {
 NAN = {"f4E2M1FN": 7, "f8E8M0FNU": 255, "fnv8E5M3FNU": 255}
 SOURCES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
 MODES = {"f4E2M1FN": ["rn"], "fnv8E5M3FNU": ["rn"], "f8E8M0FNU": ["rz", "rp"]}
-CASES = [(target, mode) for target in VALUES for mode in MODES[target]]
+CASES = [(result, mode) for result in VALUES for mode in MODES[result]]
 
 
 def tile(element: str, layout: LinearLayout) -> str:
@@ -38,20 +38,20 @@ def tile(element: str, layout: LinearLayout) -> str:
     return tile_of(element.replace("fnv8", "f8"), layout)
 
 
-def ftof(mode: str, source: str, target: str, layout: LinearLayout, names: str) -> str:
-    result, operand = names.split()
+def ftof(mode: str, source: str, result: str, layout: LinearLayout, names: str) -> str:
+    value, operand = names.split()
     segments = ", ".join(["1", *["0"] * 31])
     attributes = f'{{function = "ftof.{mode}", operandSegmentSizes = array<i32: {segments}>}}'
-    return f'{result} = "tile_gpu.math"({operand}) {attributes} : ({tile(source, layout)}) -> {tile(target, layout)}'
+    return f'{value} = "tile_gpu.math"({operand}) {attributes} : ({tile(source, layout)}) -> {tile(result, layout)}'
 
 
-def expected_code(target: str, mode: str, x: float) -> int:
+def expected_code(result: str, mode: str, x: float) -> int:
     """The code of a number; values out of range become the nearest limit."""
     if np.isnan(x):
-        return NAN[target]
-    values = VALUES[target]
-    magnitude = abs(x) if target == "f4E2M1FN" else max(x, 0.0)
-    sign = 8 if target == "f4E2M1FN" and np.signbit(x) else 0
+        return NAN[result]
+    values = VALUES[result]
+    magnitude = abs(x) if result == "f4E2M1FN" else max(x, 0.0)
+    sign = 8 if result == "f4E2M1FN" and np.signbit(x) else 0
     if magnitude >= values[-1]:
         return sign + len(values) - 1
     exact = Fraction(float(magnitude))
@@ -62,9 +62,9 @@ def expected_code(target: str, mode: str, x: float) -> int:
     return sign + min((lower, upper), key=lambda code: (abs(values[code] - exact), code & 1))
 
 
-def samples(target: str, dtype: type) -> np.ndarray:
+def samples(result: str, dtype: type) -> np.ndarray:
     """All values, the middles between them, and the numbers of the source type on both sides of each."""
-    values = [float(value) for value in VALUES[target]]
+    values = [float(value) for value in VALUES[result]]
     middles = [(a + b) / 2 for a, b in zip(values, values[1:], strict=False)]
     limits = [0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, -1e-45, 3e38, -3e38, 1e-300, 1e300, 7.0, -1.0]
     with np.errstate(over="ignore"):
@@ -97,34 +97,34 @@ def codes(element: str, layout: LinearLayout, name: str = "%e") -> str:
     )
 
 
-@pytest.mark.parametrize("machine", TARGETS)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize(("target", "mode"), CASES)
-def test_conversion_rounds_once(target, mode, source, machine):
-    x = samples(target, SOURCES[source])
+@pytest.mark.parametrize(("result", "mode"), CASES)
+def test_conversion_rounds_once(result, mode, source, target):
+    x = samples(result, SOURCES[source])
     layout = blocked(x.shape, 4, 0, 4)
-    body = ftof(mode, source, target, layout, "%e %x")
-    found = convert(f"{body}\n{codes(target, layout)}", source, layout, x, np.uint8, "i8", machine)
-    expected = [expected_code(target, mode, float(value)) for value in x]
+    body = ftof(mode, source, result, layout, "%e %x")
+    found = convert(f"{body}\n{codes(result, layout)}", source, layout, x, np.uint8, "i8", target)
+    expected = [expected_code(result, mode, float(value)) for value in x]
     wrong = np.flatnonzero(found != expected)
     assert not wrong.size, [(float(x[i]), int(found[i]), expected[i]) for i in wrong[:5]]
 
 
-@pytest.mark.parametrize("machine", TARGETS)
-@pytest.mark.parametrize("target", ["f32", "f64", "bf16", "tf32"])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("result", ["f32", "f64", "bf16", "tf32"])
 @pytest.mark.parametrize("source", VALUES)
 @pytest.mark.parametrize("mode", ["rn", "rz"])
-def test_conversion_to_a_wider_type_is_exact(source, target, mode, machine):
+def test_conversion_to_a_wider_type_is_exact(source, result, mode, target):
     layout = blocked((256,), 4, 0, 2)
     load = "%x" if source != "f4E2M1FN" else "%n"
     narrow = f"%n = arith.trunci %x : {tile('i8', layout)} to {tile('i4', layout)}\n" if load == "%n" else ""
     held = "i4" if load == "%n" else "i8"
     body = (
         f"{narrow}%e = arith.bitcast {load} : {tile(held, layout)} to {tile(source, layout)}\n"
-        f"{ftof(mode, source, target, layout, '%y %e')}"
+        f"{ftof(mode, source, result, layout, '%y %e')}"
     )
-    dtype = {"tf32": np.float32, **SOURCES}[target]
-    found = convert(body, "i8", layout, np.arange(256).astype(np.uint8), dtype, target, machine).astype(np.float64)
+    dtype = {"tf32": np.float32, **SOURCES}[result]
+    found = convert(body, "i8", layout, np.arange(256).astype(np.uint8), dtype, result, target).astype(np.float64)
     if source == "f4E2M1FN":
         half = np.array([float(value) for value in VALUES[source]])
         exact = np.tile(np.concatenate([half, -half]), 16)
@@ -134,39 +134,39 @@ def test_conversion_to_a_wider_type_is_exact(source, target, mode, machine):
     assert np.array_equal(np.signbit(found[:-1]), np.signbit(exact[:-1]))
 
 
-@pytest.mark.parametrize("machine", TARGETS)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("mode", "infinite"), [("rn", True), ("rz", False)])
-def test_fnv8e5m3fnu_to_f16_rounds(mode, infinite, machine):
+def test_fnv8e5m3fnu_to_f16_rounds(mode, infinite, target):
     """Values from 65536 on are not numbers of f16: rounded toward zero they are its largest number."""
     layout = blocked((256,), 4, 0, 2)
     body = (
         f"%e = arith.bitcast %x : {tile('i8', layout)} to {tile('fnv8E5M3FNU', layout)}\n"
         f"{ftof(mode, 'fnv8E5M3FNU', 'f16', layout, '%y %e')}"
     )
-    found = convert(body, "i8", layout, np.arange(256).astype(np.uint8), np.float16, "f16", machine)
+    found = convert(body, "i8", layout, np.arange(256).astype(np.uint8), np.float16, "f16", target)
     exact = np.array([float(value) for value in VALUES["fnv8E5M3FNU"]])
     beyond = exact >= 65536
     assert np.array_equal(found[:-1][~beyond], exact[~beyond].astype(np.float16)) and np.isnan(found[-1])
     assert beyond.sum() == 7 and (found[:-1][beyond] == (np.inf if infinite else 65504.0)).all()
 
 
-@pytest.mark.parametrize("machine", TARGETS)
-@pytest.mark.parametrize("target", ["f4E2M1FN", "fnv8E5M3FNU"])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("result", ["f4E2M1FN", "fnv8E5M3FNU"])
 @pytest.mark.parametrize("source", ["i1", "i8", "i32", "i64"])
-def test_conversion_of_integers_rounds_once(source, target, machine):
+def test_conversion_of_integers_rounds_once(source, result, target):
     layout = blocked((256,), 4, 0, 2)
     limits = np.array([0, 1, -1, 5, -5, 7, 100, 127, -128] + [2**31 - 1, -(2**31)] * (source != "i8"))
     dtype = {"i1": np.uint8, "i8": np.int8, "i32": np.int32, "i64": np.int64}[source]
     ramp = np.arange(256) % 2 if source == "i1" else np.resize(np.concatenate([limits, np.arange(-60, 60)]), 256)
     x = ramp.astype(dtype)
-    body = f"%e = arith.sitofp %x : {tile(source, layout)} to {tile(target, layout)}"
-    found = convert(f"{body}\n{codes(target, layout)}", source, layout, x, np.uint8, "i8", machine)
+    body = f"%e = arith.sitofp %x : {tile(source, layout)} to {tile(result, layout)}"
+    found = convert(f"{body}\n{codes(result, layout)}", source, layout, x, np.uint8, "i8", target)
     values = -x.astype(np.int64) if source == "i1" else x.astype(np.int64)
-    assert found.tolist() == [expected_code(target, "rn", float(value)) for value in values]
+    assert found.tolist() == [expected_code(result, "rn", float(value)) for value in values]
 
 
-@pytest.mark.parametrize(("machine", "by_instruction"), [("sm_100a", True), ("sm_90a", False)])
-def test_elements_of_a_byte_are_converted_at_once(machine, by_instruction):
+@pytest.mark.parametrize(("target", "by_instruction"), [("sm_100a", True), ("sm_90a", False)])
+def test_elements_of_a_byte_are_converted_at_once(target, by_instruction):
     """4 bytes per thread become f32 and bytes again: nothing separates the halves, and cvt of sm_100a joins them."""
     stored = blocked((512,), 4, 0, 4)
     layout = divided(stored, 0, 2)
@@ -180,7 +180,7 @@ def test_elements_of_a_byte_are_converted_at_once(machine, by_instruction):
         f"%y = {pack}",
         store_tile("%y", tile("i8", stored), "%out", stored.shape),
     ]
-    text = kernel("%a: i64, %out: i64", "\n".join(lines), target=machine)
+    text = kernel("%a: i64, %out: i64", "\n".join(lines), target=target)
     ptx = ptx_of(text)
     assert ptx.count("mul.rn.f16x2") == (0 if by_instruction else 4)
     for instruction in ("cvt.rn.f16x2.e2m1x2", "cvt.rn.satfinite.e2m1x2.f32"):

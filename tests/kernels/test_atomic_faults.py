@@ -9,6 +9,7 @@ import pytest
 
 import tilec as ct
 from tilec.errors import SimulationError
+from tilec.signature import Signature
 
 
 @ct.kernel
@@ -32,10 +33,12 @@ READ_ONLY = {
 }
 
 
-def report(backend: str, kernel, X: np.ndarray, index: list[int]) -> str:
+def report(backend: str, target: str, kernel, X: np.ndarray, index: list[int]) -> str:
     """The message of the error, which is at the line of the atomic."""
+    args = (X, np.array(index, np.int32))
+    compiled = ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args))
     with pytest.raises(SimulationError) as caught:
-        ct.launch(None, 1, kernel, (X, np.array(index, np.int32)), backend=backend)
+        ct.run(compiled, 1, args, backend=backend)
     location = caught.value.location
     assert location is not None and location.file == __file__
     assert location.line == kernel.function.__code__.co_firstlineno + 2
@@ -44,16 +47,16 @@ def report(backend: str, kernel, X: np.ndarray, index: list[int]) -> str:
 
 @pytest.mark.parametrize("kernel", [update, swap])
 @pytest.mark.parametrize("backend", OUTSIDE)
-def test_index_outside_of_the_array(backend, kernel):
-    assert re.search(OUTSIDE[backend], report(backend, kernel, np.zeros(8, np.int32), [0, 1, 900_000_000, 2]))
+def test_index_outside_of_the_array(backend, kernel, target):
+    assert re.search(OUTSIDE[backend], report(backend, target, kernel, np.zeros(8, np.int32), [0, 1, 900_000_000, 2]))
 
 
 @pytest.mark.parametrize("kernel", [update, swap])
 @pytest.mark.parametrize("backend", READ_ONLY)
-def test_array_that_is_read_only(backend, kernel):
+def test_array_that_is_read_only(backend, kernel, target):
     X = np.zeros(8, np.int32)
     X.flags.writeable = False
-    assert re.search(READ_ONLY[backend], report(backend, kernel, X, [1, 2, 3, 4]))
+    assert re.search(READ_ONLY[backend], report(backend, target, kernel, X, [1, 2, 3, 4]))
 
 
 MISALIGNED = """cuda_tile.module @m { entry @main(%p: tile<ptr<i8>>) {
@@ -73,8 +76,8 @@ MISALIGNED = """cuda_tile.module @m { entry @main(%p: tile<ptr<i8>>) {
         ("simulate", "'red.relaxed.gpu.global.add.u32' needs an address aligned to 4 bytes"),
     ],
 )
-def test_misaligned_address(backend, message):
-    compiled = ct.compile(ct.Module.parse(MISALIGNED), target="sm_100a", stop="ptx")
+def test_misaligned_address(backend, message, target):
+    compiled = ct.compile(ct.Module.parse(MISALIGNED), target=target, stop="ptx")
     with pytest.raises(SimulationError) as caught:
         ct.run(compiled, (1,), [np.zeros(16, np.int8)], backend=backend)
     assert message in caught.value.message

@@ -8,11 +8,11 @@ import subprocess
 import ml_dtypes
 import numpy as np
 import pytest
+from compare import backends
 
 import tilec
 from tilec.errors import UnsupportedError
 
-TARGETS = ("sm_100a", "sm_90a")
 DTYPES = {
     "f16": np.float16,
     "bf16": ml_dtypes.bfloat16,
@@ -60,17 +60,15 @@ def module_of(element: str, columns: int, index: str = "%one") -> str:
     }}"""
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", DTYPES)
 def test_sums_in_a_multicast_tensor(target, element, tmp_path):
     """The tile starts at row 4 of 6: two rows are stored, the others are padding."""
     compiled = tilec.compile(tilec.Module.parse(module_of(element, 8)), target=target, stop="ptx")
-    assert f"multimem.ld_reduce.relaxed.sys.global.{ADDED[element]}" in compiled.ptx or (
-        f"multimem.ld_reduce.acquire.sys.global.{ADDED[element]}" in compiled.ptx
-    )
+    assert f"multimem.red.release.gpu.global.{ADDED[element]} " in compiled.ptx
+    assert f"multimem.ld_reduce.acquire.sys.global.{ADDED[element]} " in compiled.ptx
     x = np.random.default_rng(2).integers(-99, 99, (4, 8)).astype(DTYPES[element])
     twice, untouched = (x + x)[:2], np.full((4, 8), 7, DTYPES[element])
-    for backend, settings in [("simulate", {"seed": seed}) for seed in range(20)] + [("interpret", {})]:
+    for backend, settings in backends():
         m, z = np.concatenate([untouched, np.zeros((2, 8), x.dtype)]), np.zeros_like(x)
         tilec.run(compiled, (1,), [x, m, z, 0], backend=backend, **settings)
         assert np.array_equal(m, np.concatenate([untouched, twice]))
@@ -82,7 +80,6 @@ def test_sums_in_a_multicast_tensor(target, element, tmp_path):
         assert (process.returncode, process.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("target", TARGETS)
 def test_single_elements_of_16_bits_are_refused(target):
     """The last pair of a row of 7 elements would lie half outside of the tensor."""
     with pytest.raises(UnsupportedError, match="accesses 2 elements of f16 at once, but") as raised:

@@ -65,9 +65,7 @@ def matrix(aligned) -> np.ndarray:
 def map_of(encode_tensor_map):
     def make(matrix: np.ndarray, swizzle: str, rows: int = 1):
         box = (ROW_ELEMENTS[swizzle], rows)
-        return encode_tensor_map(
-            matrix.ctypes.data, "u16", extents=EXTENTS, strides=(208,), box=box, swizzle=swizzle
-        )
+        return encode_tensor_map(matrix.ctypes.data, "u16", extents=EXTENTS, strides=(208,), box=box, swizzle=swizzle)
 
     return make
 

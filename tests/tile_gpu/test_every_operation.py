@@ -72,7 +72,7 @@ LINES = {
     "get": "%r:2 = tile_gpu.get %c consumer 1 : !c",
     "insert": "%r = tile_gpu.insert %y, %y[%n] : !l, !l -> !l",
     "global": "",
-    "global_address": '%r = tile_gpu.global_address @table',
+    "global_address": "%r = tile_gpu.global_address @table",
     "iota": "%r = tile_gpu.iota : tensor<128xi32, #line>",
     "kernel": "",
     "load_global": "%r = tile_gpu.load_global %at, mask %in, other %y vector 1 : tensor<128xi64, #line> -> !l",
@@ -85,7 +85,7 @@ LINES = {
     "make_tensor_map": '%r = tile_gpu.make_tensor_map "f32" %p[%n] strides [] box [32] swizzle none fill nan',
     "math": '%r = tile_gpu.math "exp2.approx.ftz" %x : !t -> !t',
     "multimem_load_view": "%r = tile_gpu.multimem_load_view add %p[%n] extents [%n] strides [%n] vector 1"
-    " padding \"nan\" order acquire scope device : !l",
+    ' padding "nan" order acquire scope device : !l',
     "multimem_reduce_view": "tile_gpu.multimem_reduce_view add %y -> %p[%n] extents [%n] strides [%n] vector 4 along 0"
     " inbounds [true] order relaxed scope sys : !l",
     "multimem_store_view": "tile_gpu.multimem_store_view %y -> %p[%n] extents [%n] strides [%n] vector 1 : !l",
