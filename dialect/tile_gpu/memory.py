@@ -98,6 +98,14 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
 _COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8", "f4E2M1FN"})
 
 
+def _element_of_map(op: ir.OpView) -> str | None:
+    """The problem with the element of the buffer of a TMA copy, or None."""
+    copied, held = op.map.owner.element, str(op.buffer.type.element)
+    if copied == held or {copied, held} in _COPIED_AS_EACH_OTHER:
+        return None
+    return f"expected a buffer of {copied}, the element of the map, but got {op.buffer.type.spelled()}"
+
+
 def _box_of_map(op: ir.OpView) -> str | None:
     """The problem with the coordinates or the buffer of a TMA copy, by the map of its tensor, or None."""
     made, buffer = op.map.owner, op.buffer.type
@@ -106,13 +114,10 @@ def _box_of_map(op: ir.OpView) -> str | None:
     box = list(made.box)
     if len(op.coordinates) != len(box):
         return f"expected {len(box)} coordinates for box {box}, but got {len(op.coordinates)}"
-    element = str(buffer.element)
-    if made.element != element and {made.element, element} not in _COPIED_AS_EACH_OTHER:
-        return f"expected a buffer of {made.element}, the element of the map, but got {buffer.spelled()}"
     # A buffer wider than the swizzle span consists of several panels of one box each.
     if math.prod(buffer.shape) % math.prod(box):
         return f"expected a buffer of whole boxes {box}, but got {buffer.spelled()}"
-    return None
+    return _element_of_map(op)
 
 
 class TmaLoadOp(Operation, name="tma_load"):
@@ -162,13 +167,11 @@ def _rows_of_map(op: ir.OpView) -> str | None:
     box = list(made.box)
     if len(box) != 2 or box[1] != 1:
         return f"expected a map of a matrix with a box of one row, but got box {box}"
-    if made.element != str(buffer.element) and {made.element, str(buffer.element)} != _COPIED_AS_EACH_OTHER:
-        return f"expected a buffer of {made.element}, the element of the map, but got {buffer.spelled()}"
     if len(buffer.shape) != 2 or buffer.shape[0] % GATHERED_ROWS or buffer.shape[1] % box[0]:
         return f"expected a buffer of whole boxes {box} and {GATHERED_ROWS} rows each, but got {buffer.spelled()}"
     if rows.shape != buffer.shape[:1] or str(rows.element) != "i32":
         return f"expected a buffer of {buffer.shape[0]} indices of i32, but got {rows.spelled()}"
-    return None
+    return _element_of_map(op)
 
 
 class TmaGatherOp(Operation, name="tma_gather"):

@@ -144,10 +144,10 @@ def _issue(
     results = [cell.type for cell in cells] or [lowering.b.f32] * (columns // 2)
     listed = ", ".join(f"${number}" for number in range(len(results)))
     # Operands are numbered: results, tied accumulators, descriptors.
-    next = len(results) + len(cells)
+    first = len(results) + len(cells)
     text = (
         f"wgmma.mma_async.sync.aligned.m64n{columns}k{lhs.step_elements}.{types} "
-        f"{{{listed}}}, ${next}, ${next + 1}, {int(bool(cells))}{_immediates(op.kind, sides)};"
+        f"{{{listed}}}, ${first}, ${first + 1}, {int(bool(cells))}{_immediates(op.kind, sides)};"
     )
     tied = list(range(len(cells)))
     return list(lowering.b.execute(text, results, *cells, *sides.descriptors(lowering, step), tied=tied))

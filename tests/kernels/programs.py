@@ -375,6 +375,16 @@ def gathered_product(X, Row, W, Y, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def gathered_product_in_tf32(X, Row, W, Y):
+    """Y = X[Row] @ W; both operands are rounded to tf32."""
+    rows, acc = ct.load(Row, index=(0,), shape=(128,)), ct.full((128, 64), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(X, axis=1, shape=(128, 32))):
+        a = ct.load_advanced_indexing(X, (rows, ct.Slice(k * 32, 32)), padding_mode=ZERO).astype(ct.tfloat32)
+        acc = ct.mma(a, ct.load(W, index=(k, 0), shape=(32, 64)).astype(ct.tfloat32), acc)
+    ct.store(Y, index=(0, 0), tile=acc)
+
+
+@ct.kernel
 def weighted_choices(Y, Weight, Out, choices: Const, tokens: Const, width: Const):
     """Out[t] = sum of Weight[t, c] * Y[t * choices + c]: each token combines the results of its experts."""
     i, j = ct.bid(0), ct.bid(1)

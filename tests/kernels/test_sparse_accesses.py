@@ -96,6 +96,14 @@ def test_gathered_product(target, switches, random, tile, index):
         assert np.array_equal(found, exact)
 
 
+def test_gathered_product_in_tf32(target, switches, random):
+    X, W = random.integers(-9, 10, (60, 96)).astype("f4"), random.integers(-9, 10, (96, 64)).astype("f4")
+    row = random.integers(0, 60, 128).astype(np.int32)
+    args = (X, row, W, np.zeros((128, 64), "f4"))
+    for (found,) in everywhere(programs.gathered_product_in_tf32, (1,), args, (3,), target, seeds=(0,), **switches):
+        assert np.array_equal(found, X[row] @ W)
+
+
 def test_gathered_product_in_any_order(target, random):
     X, W = random.integers(-3, 4, (60, 136)).astype("f2"), random.integers(-3, 4, (136, 64)).astype("f2")
     row = random.integers(0, 60, 300).astype(np.int32)
