@@ -15,7 +15,7 @@ PARAMETER_BYTES = {
     "tensor_map": 128,
 }
 TERMINATORS = ("cf.br", "cf.cond_br", "ptx.return")
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
+IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
 
 
 def entry_problem(operation: ir.Operation) -> str | None:
@@ -74,7 +74,7 @@ _OPTIONAL = {
 
 
 def _name_problem(name: str) -> str | None:
-    if _IDENTIFIER.fullmatch(name):
+    if IDENTIFIER.fullmatch(name):
         return None
     return f"has the name '{name}', which is not a PTX identifier"
 
@@ -96,7 +96,7 @@ def _entries(array: ir.ArrayAttr, name: str, kinds: dict[str, type]) -> tuple[li
         for key, kind in kinds.items():
             if key not in entry or not isinstance(entry[key], kind):
                 return [], f"needs '{key}' in each entry of '{name}', got {entry}"
-        if not _IDENTIFIER.fullmatch(entry["name"].value):
+        if not IDENTIFIER.fullmatch(entry["name"].value):
             return [], f"has '{entry['name'].value}' in '{name}', which is not a PTX identifier"
     names = [entry["name"].value for entry in entries]
     doubled = next((text for text in names if names.count(text) > 1), None)

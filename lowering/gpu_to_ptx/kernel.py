@@ -19,6 +19,7 @@ from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_typ
 from tilec.lowering.gpu_to_ptx.lowering import SHARED_SYMBOL, Lowering, Role, named_location
 from tilec.lowering.gpu_to_ptx.one_thread import if_first_thread
 from tilec.lowering.gpu_to_ptx.registry import RULES
+from tilec.lowering.gpu_to_ptx.symbol_name import symbol_name
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
 from tilec.remarks import Remark
@@ -91,7 +92,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     warps = kernel.warps if roles is None else sum(roles.warps_)
     plan = shared_plan(kernel, target)
     maps = [op for op in operations if op.operation.name == "tile_gpu.make_tensor_map"]
-    name = ir.StringAttr(kernel.operation.attributes["sym_name"]).value
+    name = symbol_name(kernel)
     types = [argument.type for argument in block.arguments]
     parameters = [(f"{name}_param_{number}", parameter_type(type)) for number, type in enumerate(types)]
     parameters += [(f"{name}_param_{len(types) + number}", "tensor_map") for number in range(len(maps))]

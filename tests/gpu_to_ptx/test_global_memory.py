@@ -80,3 +80,17 @@ def test_names_of_the_compiler_are_refused(name: str) -> None:
     with pytest.raises(CompileError, match=f"expected another name of global '{name}'") as raised:
         ptx_of(f"global @{name} <i32: 1> : tile<1xi32>", name)
     assert raised.value.location is not None and raised.value.location.line == 2
+
+
+@pytest.mark.parametrize("name", ["a.b", "1a", "\u00e9"])
+def test_names_that_ptx_cannot_have_are_refused(name: str) -> None:
+    with pytest.raises(CompileError, match=f"expected another name of global '{name}': names in PTX begin") as raised:
+        ptx_of(f'global @"{name}" <i32: 1> : tile<1xi32>', f'"{name}"')
+    assert raised.value.location is not None and raised.value.location.line == 2
+
+
+@pytest.mark.parametrize("name", ["a.b", "malloc", "shared_memory"])
+def test_names_of_kernels_are_refused_alike(name: str) -> None:
+    with pytest.raises(CompileError, match=f"expected another name of kernel '{name}'") as raised:
+        tilec.compile(tilec.Module.parse(f'entry @"{name}"() {{ return }}'), target="sm_90a", stop="ptx")
+    assert raised.value.location is not None and raised.value.location.line == 1
