@@ -80,17 +80,28 @@ def added_to_tile(C, i, j, tile, tm, tn):
     ct.atomic_add(C, (row.reshape((tm, 1)), column.reshape((1, tn))), tile, memory_order=RELAXED)
 
 
+def sum_of_steps(A, B, i, j, first, end, tm, tn, tk):
+    """The sum of the products of A's tile (i, k) and B's tile (k, j) for k from first to end - 1."""
+    acc = ct.zeros((tm, tn), dtype=ct.float32)
+    for k in range(first, end):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+    return acc
+
+
+def part_of_product(A, B, i, j, split, splits, tm, tn, tk):
+    """The sum of one of `splits` ranges of the steps of K."""
+    steps = ct.num_tiles(A, axis=1, shape=(tm, tk))
+    each = ct.cdiv(steps, splits)
+    return sum_of_steps(A, B, i, j, split * each, min((split + 1) * each, steps), tm, tn, tk)
+
+
 @ct.kernel
 def split_k(A, B, C, splits: Const, tm: Const, tn: Const, tk: Const):
     """C += A @ B; block (i, j, s) sums every tile of K of a range, and adds the sum to C."""
     i, j, split = ct.bid(0), ct.bid(1), ct.bid(2)
-    steps = ct.num_tiles(A, axis=1, shape=(tm, tk))
-    each = ct.cdiv(steps, splits)
-    acc = ct.zeros((tm, tn), dtype=ct.float32)
-    for k in range(split * each, min((split + 1) * each, steps)):
-        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
-        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
-        acc = ct.mma(a, b, acc)
+    acc = part_of_product(A, B, i, j, split, splits, tm, tn, tk)
     added_to_tile(C, i, j, acc, tm, tn)
 
 
@@ -98,13 +109,7 @@ def split_k(A, B, C, splits: Const, tm: Const, tn: Const, tk: Const):
 def split_k_by_view(A, B, C, splits: Const, tm: Const, tn: Const, tk: Const):
     """As split_k; TMA adds the tile to that of a view."""
     i, j, split = ct.bid(0), ct.bid(1), ct.bid(2)
-    steps = ct.num_tiles(A, axis=1, shape=(tm, tk))
-    each = ct.cdiv(steps, splits)
-    acc = ct.zeros((tm, tn), dtype=ct.float32)
-    for k in range(split * each, min((split + 1) * each, steps)):
-        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
-        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
-        acc = ct.mma(a, b, acc)
+    acc = part_of_product(A, B, i, j, split, splits, tm, tn, tk)
     C.tiled_view((tm, tn)).atomic_store_add((i, j), acc)
 
 
@@ -112,13 +117,7 @@ def split_k_by_view(A, B, C, splits: Const, tm: Const, tn: Const, tk: Const):
 def split_k_in_turn(A, B, C, Turn, splits: Const, tm: Const, tn: Const, tk: Const):
     """As split_k with loads and stores of C: Turn[i, j] is the number of the block that may add next."""
     i, j, split = ct.bid(0), ct.bid(1), ct.bid(2)
-    steps = ct.num_tiles(A, axis=1, shape=(tm, tk))
-    each = ct.cdiv(steps, splits)
-    acc = ct.zeros((tm, tn), dtype=ct.float32)
-    for k in range(split * each, min((split + 1) * each, steps)):
-        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
-        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
-        acc = ct.mma(a, b, acc)
+    acc = part_of_product(A, B, i, j, split, splits, tm, tn, tk)
     while ct.load(Turn, index=(i, j), shape=(1, 1), memory_order=ACQUIRE, memory_scope=DEVICE).item() != split:
         pass
     ct.store(C, index=(i, j), tile=ct.load(C, index=(i, j), shape=(tm, tn), padding_mode=ZERO) + acc)
@@ -133,11 +132,7 @@ def stream_k(A, B, C, each: Const, tm: Const, tn: Const, tk: Const):
     end = min(first + each, ct.num_tiles(A, axis=0, shape=(tm, tk)) * columns * steps)
     for tile in range(first // steps, ct.cdiv(end, steps)):
         i, j, start = tile // columns, tile % columns, tile * steps
-        acc = ct.zeros((tm, tn), dtype=ct.float32)
-        for k in range(max(first - start, 0), min(end - start, steps)):
-            a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
-            b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
-            acc = ct.mma(a, b, acc)
+        acc = sum_of_steps(A, B, i, j, max(first - start, 0), min(end - start, steps), tm, tn, tk)
         added_to_tile(C, i, j, acc, tm, tn)
 
 

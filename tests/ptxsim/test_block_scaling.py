@@ -12,6 +12,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
+from truncated_sums import exponent_of, to_f32, toward_zero
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -272,22 +273,11 @@ def test_packed_a_in_tensor_memory(product):
 # ---- rounding
 
 
-def exponent_of(value: Fraction, smallest: int) -> int:
-    """The exponent of the leading bit, at least `smallest`."""
-    exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
-    exponent -= abs(value) < Fraction(2) ** exponent
-    return max(exponent, smallest)
-
-
-def toward_zero(value: Fraction, unit: Fraction) -> Fraction:
-    return int(value / unit) * unit
-
-
 def rounded_sum(terms: Sequence[tuple[Fraction, int]], fraction_bits: int) -> float:
     """The sum of terms truncated relative to the largest of their exponents, then truncated to f32."""
     unit = Fraction(2) ** (max(exponent for _, exponent in terms) - fraction_bits)
     total = sum((toward_zero(value, unit) for value, _ in terms), Fraction(0))
-    return float(toward_zero(total, Fraction(2) ** (exponent_of(total, -126) - 23))) if total else 0.0
+    return to_f32(total)
 
 
 SMALLEST = {E4M3: -6, E5M2: -14, E8M0: -127}

@@ -10,30 +10,13 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
+from truncated_sums import exponent_of, to_f32, toward_zero
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 SMALLEST_EXPONENT = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
-
-
-def exponent_of(value: Fraction, smallest: int) -> int:
-    if not value:
-        return smallest
-    exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
-    if abs(value) < Fraction(2) ** exponent:
-        exponent -= 1
-    return max(exponent, smallest)
-
-
-def toward_zero(value: Fraction, unit: Fraction) -> Fraction:
-    return int(value / unit) * unit
-
-
-def to_f32(value: Fraction, fraction_bits: int) -> float:
-    unit = Fraction(2) ** (exponent_of(value, -126) - fraction_bits)
-    return float(toward_zero(value, unit))
 
 
 def reference(format_name, a, b, c, fraction_bits, result_bits):
