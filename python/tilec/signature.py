@@ -14,7 +14,7 @@ The text form (`--sig`) is a list of arguments separated by commas, in any order
 An extent or stride is an integer, `?` (any) or `?%n` (any multiple of n). Without `strides` the last stride is 1 and
 the others are `?`. `align n` (16 if absent) asserts that the base address and every stride written `?` are multiples
 of n bytes; each run checks the assertion. Element types are `i1`, `u8`..`u64`, `i8`..`i64`, `f16`, `bf16`, `f32`,
-`f64`, `tf32`, `f8E4M3FN` and `f8E5M2`.
+`f64`, `tf32`, `f8E4M3FN`, `f8E5M2` and `f8E8M0FNU`.
 """
 
 from __future__ import annotations

@@ -94,6 +94,7 @@ def test_json_form() -> None:
     [
         ("A f16", 3, "expected ':' and a type, or '=' and a constant, after 'A'"),
         ("A: q16[?]", 4, "unknown element type 'q16', expected one of: i1, u8"),
+        ("A: f4E2M1FN[?]", 4, "elements of f4E2M1FN share bytes and cannot be arguments: pass their bytes as u8"),
         ("A: f16[?,?] strides (1)", 24, "'A' has 2 extents and 1 strides: expected one stride per extent"),
         ("A: f16[?] align 3", 17, "expected an alignment that is a power of two, got 3"),
         ("A: f16[?] aligned 4", 11, "expected 'strides' or 'align', got 'aligned'"),

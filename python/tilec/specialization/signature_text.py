@@ -25,6 +25,7 @@ _TOKEN = re.compile(
 _CONSTANTS = {"True": True, "False": False, "None": None}
 
 T = TypeVar("T")
+BYTE_BITS = 8
 
 
 def arguments_of_text(text: str) -> tuple[Argument, ...]:
@@ -118,8 +119,11 @@ class _Reader:
         start, name = self.start, self._expect("identifier", "an element type")
         dtype = by_element(name) or by_name(name)
         if dtype is None:
-            names = ", ".join(dtype.element for dtype in ALL)
+            names = ", ".join(dtype.element for dtype in ALL if dtype.bitwidth >= BYTE_BITS)
             self._fail(f"unknown element type '{name}', expected one of: {names}", start)
+        if dtype.bitwidth < BYTE_BITS:
+            bytes_instead = "pass their bytes as u8 and use ct.unpack_from_bytes"
+            self._fail(f"elements of {dtype.element} share bytes and cannot be arguments: {bytes_instead}", start)
         return dtype
 
     def _constant(self) -> bool | int | float | str | None | DType:
