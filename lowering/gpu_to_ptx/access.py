@@ -25,18 +25,29 @@ def load(
     `space` is the state space with its qualifiers: `global`, `shared`, `relaxed.gpu.global`.
     """
     register, per_register = packed_type(element, count)
+    head = f"ld.{space}{vector_suffix(count // per_register)}.{_width(element, register, per_register)}"
+    return load_by(lowering, head, element, count, address, offset, guard, otherwise)
+
+
+def load_by(
+    lowering: Lowering,
+    head: str,
+    element: PtxElement,
+    count: int,
+    address: ir.Value,
+    offset: int,
+    guard: ir.Value | None = None,
+    otherwise: Sequence[ir.Value] | None = None,
+) -> list[ir.Value]:
+    """As load(), by an instruction that is spelled `head` up to its operands."""
+    register, per_register = packed_type(element, count)
     packed_count = count // per_register
     results = [lowering.type(register)] * packed_count
-    text = (
-        f"ld.{space}{vector_suffix(packed_count)}.{_width(element, register, per_register)} {braced(0, packed_count)}, "
-    )
+    text = f"{head} {braced(0, packed_count)}, [${packed_count}{signed(offset)}];"
     if guard is None:
-        loaded = lowering.b.execute(f"{text}[${packed_count}{signed(offset)}];", results, address)
-        return unpack(lowering, element, list(loaded), count)
-    before = pack(lowering, element, list(otherwise or ()))
-    text = f"@${packed_count + 1} {text}[${packed_count}{signed(offset)}];"
-    tied = range(2, 2 + packed_count)
-    loaded = lowering.b.execute(text, results, address, guard, *before, tied=tied)
+        return unpack(lowering, element, list(lowering.b.execute(text, results, address)), count)
+    before, tied = pack(lowering, element, list(otherwise or ())), range(2, 2 + packed_count)
+    loaded = lowering.b.execute(f"@${packed_count + 1} {text}", results, address, guard, *before, tied=tied)
     return unpack(lowering, element, list(loaded), count)
 
 
@@ -51,8 +62,21 @@ def store(
 ) -> None:
     """Stores successive elements to address + offset bytes if the guard is true."""
     register, per_register = packed_type(element, len(values))
+    head = f"st.{space}{vector_suffix(len(values) // per_register)}.{_width(element, register, per_register)}"
+    store_by(lowering, head, element, values, address, offset, guard)
+
+
+def store_by(
+    lowering: Lowering,
+    head: str,
+    element: PtxElement,
+    values: Sequence[ir.Value],
+    address: ir.Value,
+    offset: int,
+    guard: ir.Value | None = None,
+) -> None:
+    """As store(), by an instruction that is spelled `head` up to its operands."""
     packed = pack(lowering, element, list(values))
-    head = f"st.{space}{vector_suffix(len(packed))}.{_width(element, register, per_register)}"
     text = f"{head} [$0{signed(offset)}], {braced(1, len(packed))};"
     if guard is None:
         lowering.b.execute(text, (), address, *packed)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.access import braced, signed, vector_suffix
+from tilec.lowering.gpu_to_ptx.access import braced, signed, store_by, vector_suffix
 from tilec.lowering.gpu_to_ptx.element_accesses import Access
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.packed_registers import pack, packed_type, unpack
 
 # The operation and the kind of type of each mode; sums of floats have the type of their elements.
-_OPERATIONS = {
+OPERATIONS = {
     "and": ("and", "b"),
     "or": ("or", "b"),
     "xor": ("xor", "b"),
@@ -29,26 +29,25 @@ _OPERATIONS = {
 
 def spelled(mode: str, element: PtxElement, count: int) -> str:
     """The operation, vector and type of an instruction on `count` elements: `add.noftz.v2.f16x2`, `max.s32`."""
-    name, kind = _OPERATIONS[mode]
-    _, per_register = packed_type(element, count)
-    vector = vector_suffix(count // per_register)
-    if kind != "f":
-        return f"{name}{vector}.{kind}{element.bits}"
+    name, kind = OPERATIONS[mode]
     # Only sums of 16-bit floats have the qualifier, which they need: they keep subnormals.
-    flush = ".noftz" if element.bits == 16 else ""
-    return f"{name}{flush}{vector}.{element.suffix}{'x2' if per_register == 2 else ''}"
+    flush = ".noftz" if kind == "f" and element.bits == 16 else ""
+    return f"{name}{flush}{vector_and_type(element, count, kind)}"
+
+
+def vector_and_type(element: PtxElement, count: int, kind: str) -> str:
+    """The vector and type of an instruction on `count` elements of a kind of type: `.v2.f16x2`, `.s32`."""
+    _, per_register = packed_type(element, count)
+    type = f"{kind}{element.bits}" if kind != "f" else f"{element.suffix}{'x2' if per_register == 2 else ''}"
+    return f"{vector_suffix(count // per_register)}.{type}"
 
 
 def update(
     lowering: Lowering, head: str, mode: str, element: PtxElement, values: Sequence[ir.Value], one: Access
 ) -> None:
     """Updates successive elements if the guard is true; `head` has the order, scope and state space."""
-    packed = pack(lowering, element, list(values))
-    text = f"red.{head}.{spelled(mode, element, len(values))} [$0{signed(one.offset)}], {braced(1, len(packed))};"
-    if one.guard is None:
-        lowering.b.execute(text, (), one.address, *packed)
-    else:
-        lowering.b.execute(f"@${1 + len(packed)} {text}", (), one.address, *packed, one.guard)
+    instruction = f"red.{head}.{spelled(mode, element, len(values))}"
+    store_by(lowering, instruction, element, values, one.address, one.offset, one.guard)
 
 
 def fetch_and_update(

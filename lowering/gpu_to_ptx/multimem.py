@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.access import braced, signed, vector_suffix
-from tilec.lowering.gpu_to_ptx.element_accesses import Access, view_accesses
+from tilec.lowering.gpu_to_ptx.access import load_by, store_by
+from tilec.lowering.gpu_to_ptx.atomic_access import OPERATIONS, vector_and_type
+from tilec.lowering.gpu_to_ptx.element_accesses import view_accesses
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.guards import conjunction, first_holder
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.memory import padding_value
 from tilec.lowering.gpu_to_ptx.ordered_access import AccessOrder, access_order, broadcast
-from tilec.lowering.gpu_to_ptx.packed_registers import pack, packed_type, unpack
 from tilec.lowering.gpu_to_ptx.registry import lowers
-
-# The operation and the kind of type of each reduction of integers; floats have their own types.
-_OPERATIONS = {
-    "add": ("add", "u"),
-    "and": ("and", "b"),
-    "or": ("or", "b"),
-    "xor": ("xor", "b"),
-    "max": ("max", "s"),
-    "min": ("min", "s"),
-    "umax": ("max", "u"),
-    "umin": ("min", "u"),
-}
 
 
 @lowers("tile_gpu.multimem_load_view")
@@ -42,31 +28,12 @@ def _load(lowering: Lowering, operation: ir.Operation) -> None:
         name, type = _spelled(op.reduction, kind, len(group))
         head = f"multimem.ld_reduce.{order.head(len(distinct))}.{name}{type}"
         guard = conjunction(lowering, one.guard, holder)
-        loaded = _loaded(lowering, head, kind, one, guard, [padding] * len(group))
+        outside = [padding] * len(group)
+        loaded = load_by(lowering, head, kind, len(group), one.address, one.offset, guard, outside)
         registers.update(zip(group, loaded, strict=True))
     order.fence(lowering, "acquire", len(distinct))
     found = [registers[r] for r in layout.representatives]
     lowering.set(result, found if order.is_weak else broadcast(lowering, kind, layout, found))
-
-
-def _loaded(
-    lowering: Lowering,
-    head: str,
-    kind: PtxElement,
-    one: Access,
-    guard: ir.Value | None,
-    otherwise: Sequence[ir.Value],
-) -> list[ir.Value]:
-    """Successive elements, or `otherwise` if the guard is false."""
-    register, per_register = packed_type(kind, len(otherwise))
-    count = len(otherwise) // per_register
-    types = [lowering.type(register)] * count
-    text = f"{head} {braced(0, count)}, [${count}{signed(one.offset)}];"
-    if guard is None:
-        return unpack(lowering, kind, list(lowering.b.execute(text, types, one.address)), len(otherwise))
-    before, tied = pack(lowering, kind, list(otherwise)), range(2, 2 + count)
-    loaded = lowering.b.execute(f"@${count + 1} {text}", types, one.address, guard, *before, tied=tied)
-    return unpack(lowering, kind, list(loaded), len(otherwise))
 
 
 @lowers("tile_gpu.multimem_store_view")
@@ -88,21 +55,12 @@ def _write(lowering: Lowering, op: ir.OpView, instruction: str, reduction: str |
     for group in distinct:
         one = accesses.instruction(group)
         name, type = _spelled(reduction or "add", accesses.kind, len(group))
-        packed = pack(lowering, accesses.kind, [values[r] for r in group])
         head = f"multimem.{instruction}.{order.head(len(distinct))}{f'.{name}' if reduction else ''}{type}"
-        text = f"{head} [$0{signed(one.offset)}], {braced(1, len(packed))};"
         guard = conjunction(lowering, one.guard, holder)
-        if guard is None:
-            lowering.b.execute(text, (), one.address, *packed)
-        else:
-            lowering.b.execute(f"@${1 + len(packed)} {text}", (), one.address, *packed, guard)
+        store_by(lowering, head, accesses.kind, [values[r] for r in group], one.address, one.offset, guard)
 
 
 def _spelled(reduction: str, element: PtxElement, count: int) -> tuple[str, str]:
     """The operation, and the vector and type of an instruction on `count` elements: `add` and `.v2.f16x2`."""
-    name, kind = _OPERATIONS[reduction]
-    _, per_register = packed_type(element, count)
-    vector = vector_suffix(count // per_register)
-    if element.is_float:
-        return name, f"{vector}.{element.suffix}{'x2' if per_register == 2 else ''}"
-    return name, f"{vector}.{kind}{element.bits}"
+    name, kind = OPERATIONS[reduction]
+    return name, vector_and_type(element, count, "f" if element.is_float else kind)
