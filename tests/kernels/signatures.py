@@ -113,7 +113,7 @@ SIGNATURES = {
         f"Q: u8[?,?], S: f8E8M0FNU[?,?], X: {HALF}, rows=4, blocks=16",
     ],
     "asserted_halves": ["X: i32[?], Y: i32[?], size=128"],
-    "printed_sums": [f"X: {SINGLE}, rows=16, columns=8", f"X: {HALF}, rows=64, columns=32"],
+    "printed_sums": [f"X: {SINGLE}, rows=16, columns=8", f"X: {HALF}, rows=32, columns=16"],
     "running_sum": [f"X: {SINGLE}, Y: {SINGLE}, rows=64, columns=64"],
 }
 CASES = [
