@@ -86,6 +86,13 @@ def test_invalid_grid_is_refused(grid: object, message: str) -> None:
         simulate(VECTOR_ADD, grid, [*arrays(), 200])
 
 
+def test_grid_without_extents_is_one_block() -> None:
+    a, b, c = arrays()
+    simulate(VECTOR_ADD, (), [a, b, c, 200])
+    np.testing.assert_array_equal(c[:128], a[:128] + b[:128])
+    assert not c[128:].any()
+
+
 def test_grid_must_be_a_multiple_of_the_cluster() -> None:
     clustered = replace(VECTOR_ADD, metadata=replace(VECTOR_ADD.metadata, cluster=(2, 1, 1)))
     with pytest.raises(
