@@ -6,11 +6,11 @@ import math
 import subprocess
 from collections.abc import Callable
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cuda_compiler import nvcc
 
 from tilec.errors import SimulationError
 from tilec.runtime.parameters import block, pack_value
@@ -20,13 +20,6 @@ pytestmark = pytest.mark.peers
 
 TARGETS = ("sm_90a", "sm_100a")
 SEEDS = range(20)
-
-
-def nvcc() -> Path:
-    """The compiler of the package nvidia-cuda-nvcc."""
-    spec = find_spec("nvidia")
-    assert spec is not None and spec.submodule_search_locations is not None
-    return next(found for folder in spec.submodule_search_locations for found in Path(folder).glob("*/bin/nvcc"))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,67 @@
+// A launch of a CUTLASS GEMM. CUTLASS makes the parameters on the host; the caller encodes tensor maps in place of the
+// driver.
+
+#pragma once
+
+#define CUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL 1
+
+#include <cstdint>
+#include <cstring>
+
+#include "cute/tensor.hpp"
+#include "cutlass/cutlass.h"
+#include "cutlass/epilogue/collective/collective_builder.hpp"
+#include "cutlass/gemm/collective/collective_builder.hpp"
+#include "cutlass/gemm/dispatch_policy.hpp"
+#include "cutlass/gemm/kernel/gemm_universal.hpp"
+#include "cutlass/gemm/kernel/tile_scheduler.hpp"
+#include "cutlass/util/packed_stride.hpp"
+
+/// Writes the 128 bytes of a tensor map; other arguments as those of cuTensorMapEncodeTiled. Returns 0, or an error.
+using Encode = int (*)(void *map, int type, int rank, void *base, const uint64_t *extents, const uint64_t *strides,
+                       const uint32_t *box, const uint32_t *element_strides, int interleave, int swizzle, int fill);
+
+struct Launch {
+  int grid[3];
+  int block[3];
+  int cluster[3];
+  int shared_bytes;
+  int parameter_bytes;
+  char parameters[4096];
+};
+
+inline Encode encode;
+
+extern "C" CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *base,
+                                           const cuuint64_t *extents, const cuuint64_t *strides, const cuuint32_t *box,
+                                           const cuuint32_t *element_strides, CUtensorMapInterleave interleave,
+                                           CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                           CUtensorMapFloatOOBfill fill) {
+  return CUresult(
+      encode(map, type, int(rank), base, extents, strides, box, element_strides, interleave, swizzle, fill));
+}
+
+/// Returns whether the kernel implements the problem. Two multiprocessors, so that blocks compute several tiles.
+template <class Kernel> bool make_launch(Encode encoder, typename Kernel::Arguments arguments, Launch &launch) {
+  encode = encoder;
+  arguments.hw_info.sm_count = 2;
+  arguments.hw_info.max_active_clusters = 2;
+  if (!Kernel::can_implement(arguments))
+    return false;
+  typename Kernel::Params parameters = Kernel::to_underlying_arguments(arguments, nullptr);
+  dim3 grid = Kernel::get_grid_shape(parameters), block = Kernel::get_block_shape();
+  typename Kernel::ClusterShape cluster;
+  launch = {{int(grid.x), int(grid.y), int(grid.z)},
+            {int(block.x), int(block.y), int(block.z)},
+            {int(cute::size<0>(cluster)), int(cute::size<1>(cluster)), int(cute::size<2>(cluster))},
+            Kernel::SharedStorageSize,
+            int(sizeof parameters),
+            {}};
+  static_assert(sizeof parameters <= sizeof launch.parameters);
+  std::memcpy(launch.parameters, &parameters, sizeof parameters);
+  return true;
+}
+
+template <class Stride> Stride packed(Stride stride, int rows, int columns) {
+  return cutlass::make_cute_packed_stride(stride, {rows, columns, 1});
+}
