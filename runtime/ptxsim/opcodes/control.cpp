@@ -105,6 +105,32 @@ void check_recursion(Warp &warp, const Function &callee) {
     warp.trap(trap_kind::unsupported, "recursive call of '" + callee.name + "'");
 }
 
+bool is_predicate(const Operand &operand) { return operand.kind == Operand::Kind::Predicate; }
+
+/// The size of a register, a literal or a .param variable; 0 for a predicate.
+uint64_t bytes_of(const Program &program, const Operand &operand) {
+  return operand.variable >= 0 ? program.variables[size_t(operand.variable)].size : operand.size;
+}
+
+/// Traps unless there is an operand of the size and kind of each formal parameter; `_` discards a result.
+void check_operands(Warp &warp, const Function &callee, const std::vector<Operand> &formals,
+                    const std::vector<Operand> &operands, const char *role) {
+  if (operands.size() != formals.size())
+    warp.trap(trap_kind::illegal, "'" + callee.name + "' has " + std::to_string(formals.size()) + " " + role +
+                                      "s, found " + std::to_string(operands.size()));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const uint64_t expected = bytes_of(warp.machine.program, formals[i]);
+    const uint64_t found = bytes_of(warp.machine.program, operands[i]);
+    const bool same_kind = is_predicate(formals[i]) == is_predicate(operands[i]);
+    if (operands[i].kind == Operand::Kind::Sink || (same_kind && expected == found))
+      continue;
+    const std::string subject = std::string(role) + " " + std::to_string(i + 1) + " of '" + callee.name + "' ";
+    warp.trap(trap_kind::illegal,
+              same_kind ? subject + "has " + std::to_string(expected) + " bytes, found " + std::to_string(found)
+                        : subject + "is a predicate in the call or in the function, but not in both");
+  }
+}
+
 /// The bits of an argument: a register or a .param variable of at most 8 bytes.
 uint64_t argument_bits(Warp &warp, const Operand &argument, uint32_t lane) {
   if (argument.variable < 0)
@@ -122,11 +148,8 @@ void require_arguments(Warp &warp, const std::vector<Operand> &arguments) {
 }
 
 /// __assertfail(message, file, line, function, size of a character), as assert() of CUDA calls it.
-[[noreturn]] void fail_assertion(Warp &warp, const Instruction &in) {
+Outcome fail_assertion(Warp &warp, const Instruction &in) {
   const auto &arguments = in.operands[Arguments].elements;
-  if (arguments.size() != 5)
-    warp.trap(trap_kind::illegal, "__assertfail takes five arguments");
-  require_arguments(warp, arguments);
   const uint32_t lane = warp.first_lane();
   auto text = [&](size_t index) { return read_string(warp, lane, argument_bits(warp, arguments[index], lane)); };
   std::vector<std::string> notes;
@@ -144,29 +167,26 @@ template <class T> void set_result(Warp &warp, const Operand &result, uint32_t l
     warp.set_bits(result, lane, uint64_t(value));
 }
 
+/// Sets the result to value(lane) in each lane.
+template <class Value> Outcome return_value(Warp &warp, const Instruction &in, Value value) {
+  const Operand &result = in.operands[Results].elements[0];
+  for_each_lane(warp.mask, [&](uint32_t lane) { set_result(warp, result, lane, value(lane)); });
+  if (result.variable < 0)
+    warp.wrote(result);
+  return Outcome::Next;
+}
+
 /// malloc(size) of device code returns the address.
 Outcome allocate(Warp &warp, const Instruction &in) {
-  const auto &arguments = in.operands[Arguments].elements;
-  const auto &results = in.operands[Results].elements;
-  if (arguments.size() != 1 || results.size() != 1)
-    warp.trap(trap_kind::illegal, "malloc takes one argument and has one result");
-  require_arguments(warp, arguments);
-  for_each_lane(warp.mask, [&](uint32_t lane) {
-    set_result(warp, results[0], lane, warp.machine.allocate(argument_bits(warp, arguments[0], lane)));
-  });
-  if (results[0].variable < 0)
-    warp.wrote(results[0]);
-  return Outcome::Next;
+  const Operand &size = in.operands[Arguments].elements[0];
+  return return_value(warp, in, [&](uint32_t lane) { return warp.machine.allocate(argument_bits(warp, size, lane)); });
 }
 
 /// free(address) of device code; address 0 has no effect.
 Outcome release(Warp &warp, const Instruction &in) {
-  const auto &arguments = in.operands[Arguments].elements;
-  if (arguments.size() != 1)
-    warp.trap(trap_kind::illegal, "free takes one argument");
-  require_arguments(warp, arguments);
+  const Operand &argument = in.operands[Arguments].elements[0];
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    const uint64_t address = argument_bits(warp, arguments[0], lane);
+    const uint64_t address = argument_bits(warp, argument, lane);
     if (address && !warp.machine.release(address))
       warp.trap_lane(lane, trap_kind::illegal, "free of an address that malloc has not returned");
   });
@@ -176,20 +196,48 @@ Outcome release(Warp &warp, const Instruction &in) {
 /// vprintf(format, arguments) returns the number of arguments printed.
 Outcome print(Warp &warp, const Instruction &in) {
   const auto &arguments = in.operands[Arguments].elements;
-  const auto &results = in.operands[Results].elements;
-  if (arguments.size() != 2 || results.size() > 1)
-    warp.trap(trap_kind::illegal, "vprintf takes two arguments and has one result");
-  require_arguments(warp, arguments);
-  for_each_lane(warp.mask, [&](uint32_t lane) {
+  return return_value(warp, in, [&](uint32_t lane) {
     const FormattedText formatted =
         format_print(warp, lane, argument_bits(warp, arguments[0], lane), argument_bits(warp, arguments[1], lane));
     warp.machine.print(warp.cta, formatted.text);
-    if (!results.empty())
-      set_result(warp, results[0], lane, formatted.arguments);
+    return formatted.arguments;
   });
-  if (!results.empty() && results[0].variable < 0)
-    warp.wrote(results[0]);
-  return Outcome::Next;
+}
+
+using Sizes = std::vector<uint64_t>;
+
+/// A function of the CUDA runtime that device code may declare and call; the sizes are in bytes.
+struct SystemFunction {
+  const char *name;
+  Sizes results, arguments;
+  Execute execute;
+};
+
+const SystemFunction system_functions[] = {
+    {"__assertfail", {}, {8, 8, 4, 8, 8}, fail_assertion},
+    {"free", {}, {8}, release},
+    {"malloc", {8}, {8}, allocate},
+    {"vprintf", {4}, {8, 8}, print},
+};
+
+Sizes sizes_of(const Program &program, const std::vector<Operand> &formals) {
+  Sizes sizes;
+  for (const Operand &formal : formals)
+    sizes.push_back(bytes_of(program, formal));
+  return sizes;
+}
+
+/// Calls a function that has no body.
+Outcome call_system(Warp &warp, const Instruction &in, const Function &callee) {
+  const auto system = std::find_if(std::begin(system_functions), std::end(system_functions),
+                                   [&](const SystemFunction &function) { return function.name == callee.name; });
+  if (system == std::end(system_functions))
+    warp.trap(trap_kind::unsupported, "call of '" + callee.name + "', which has no body");
+  const Program &program = warp.machine.program;
+  if (sizes_of(program, callee.results) != system->results || sizes_of(program, callee.formals) != system->arguments)
+    warp.trap(trap_kind::illegal, "'" + callee.name + "' is declared with parameters of other sizes than it has");
+  require_arguments(warp, in.operands[Arguments].elements);
+  return system->execute(warp, in);
 }
 
 /// The function whose address is in the register. Without .uni it may differ between lanes: the lanes with the same
@@ -216,30 +264,38 @@ Outcome call(Warp &warp, const Instruction &in) {
   if (target.kind == Operand::Kind::Register)
     index = indirect_callee(warp, in, others);
   const Function &callee = warp.machine.program.functions[index];
+  const auto &arguments = in.operands[Arguments].elements;
+  check_operands(warp, callee, callee.formals, arguments, "argument");
+  check_operands(warp, callee, callee.results, in.operands[Results].elements, "result");
   if (!callee.defined) {
-    if (callee.name == "__assertfail")
-      fail_assertion(warp, in);
-    if (callee.name == "vprintf")
-      return print(warp, in);
-    if (callee.name == "malloc")
-      return allocate(warp, in);
-    if (callee.name == "free")
-      return release(warp, in);
-    warp.trap(trap_kind::unsupported, "call of '" + callee.name + "', which has no body");
+    const Outcome outcome = call_system(warp, in, callee);
+    if (!others)
+      return outcome;
+    warp.jump(here + 1, warp.mask);
+    return_to(warp, others, here);
+    return Outcome::Jump;
   }
   check_recursion(warp, callee);
-  const auto &arguments = in.operands[Arguments].elements;
-  if (arguments.size() != callee.formals.size() || in.operands[Results].elements.size() != callee.results.size())
-    warp.trap(trap_kind::illegal, "'" + callee.name + "' takes " + std::to_string(callee.formals.size()) +
-                                      " arguments and has " + std::to_string(callee.results.size()) +
-                                      " results, found " + std::to_string(arguments.size()) + " and " +
-                                      std::to_string(in.operands[Results].elements.size()));
   for (size_t i = 0; i < arguments.size(); ++i)
     copy_value(warp, callee.formals[i], arguments[i]);
   warp.call(callee.first);
   if (others)
     return_to(warp, others, here);
   return Outcome::Jump;
+}
+
+void require_parameter(Decoder &d, const Operand &operand) {
+  const Variable &variable = d.program.variables[size_t(operand.variable)];
+  if (variable.space != Space::Param || variable.entry_parameter)
+    d.malformed("call with '" + operand.text + "': expected a .param variable of the function");
+}
+
+/// The type of a literal for a parameter.
+Type literal_type(Decoder &d, uint64_t size) {
+  for (Type type : {Type::B8, Type::B16, Type::B32, Type::B64})
+    if (type_size(type) == size)
+      return type;
+  d.malformed("call with a literal for a parameter of " + std::to_string(size) + " bytes");
 }
 
 Execute decode_call(Decoder &d) {
@@ -271,16 +327,20 @@ Execute decode_call(Decoder &d) {
     d.malformed("function '" + callee.text + "' is not declared");
   }
   auto resolve = [&](Operand &operand, const std::vector<Operand> *formals, size_t i) {
-    if (operand.variable >= 0 || operand.kind == Operand::Kind::Register || operand.kind == Operand::Kind::Predicate ||
+    if (operand.variable >= 0)
+      return require_parameter(d, operand);
+    if (operand.kind == Operand::Kind::Register || operand.kind == Operand::Kind::Predicate ||
         operand.kind == Operand::Kind::Sink)
       return;
     if (!operand.constant || !formals || i >= formals->size())
       d.malformed("call with '" + operand.text + "': expected a parameter, register or literal");
-    uint8_t size = (*formals)[i].size;
-    d.source(operand, size == 8 ? Type::B64 : size == 2 ? Type::B16 : Type::B32);
+    d.source(operand, literal_type(d, bytes_of(d.program, (*formals)[i])));
   };
-  for (size_t i = 0; i < operands[Arguments].elements.size(); ++i)
+  for (size_t i = 0; i < operands[Arguments].elements.size(); ++i) {
+    if (operands[Arguments].elements[i].kind == Operand::Kind::Sink)
+      d.malformed("call with '_' as an argument");
     resolve(operands[Arguments].elements[i], known ? &known->formals : nullptr, i);
+  }
   for (Operand &result : operands[Results].elements)
     resolve(result, nullptr, 0);
   return &call;
