@@ -42,16 +42,19 @@ void Machine::prepare_memory() {
     }
 }
 
+/// CUDA C++ Programming Guide, "Heap Memory Allocation": the default size of the heap, and the alignment of malloc.
+static constexpr uint64_t heap_limit = 8 << 20, heap_alignment = 16;
+
+/// The bytes of the heap that memory of `size` bytes takes.
+static uint64_t heap_share(uint64_t size) { return (size + heap_alignment - 1) / heap_alignment * heap_alignment; }
+
 uint64_t Machine::allocate(uint64_t size) {
-  // CUDA C++ programming guide, "Heap Memory Allocation": the default size of the heap, and the alignment of malloc.
-  constexpr uint64_t heap_limit = 8 << 20, alignment = 16;
-  if (!size || size > heap_limit || heap_bytes + size > heap_limit)
+  if (!size || size > heap_limit || heap_bytes + heap_share(size) > heap_limit)
     return 0;
-  heap_storage.push_back(std::make_unique<uint64_t[]>((size + alignment) / 8 + 2));
-  const uint64_t begin = reinterpret_cast<uint64_t>(heap_storage.back().get());
-  const Range range{(begin + alignment - 1) / alignment * alignment, size, true};
-  heap_bytes += size;
-  heap[range.address] = range;
+  auto storage = std::make_unique<uint64_t[]>((heap_share(size) + heap_alignment) / sizeof(uint64_t));
+  const Range range{heap_share(reinterpret_cast<uint64_t>(storage.get())), size, true};
+  heap_bytes += heap_share(size);
+  heap[range.address] = {range, std::move(storage)};
   global.add(range);
   return range.address;
 }
@@ -60,9 +63,14 @@ bool Machine::release(uint64_t address) {
   const auto found = heap.find(address);
   if (found == heap.end())
     return false;
-  heap_bytes -= found->second.size;
+  const uint64_t bytes = heap_share(found->second.range.size);
+  heap_bytes -= bytes;
   global.remove(address);
+  released_heap.push_back(std::move(found->second));
   heap.erase(found);
+  // An access after free is found until eight heaps of memory have been released.
+  for (released_heap_bytes += bytes; released_heap_bytes > 8 * heap_limit; released_heap.pop_front())
+    released_heap_bytes -= heap_share(released_heap.front().range.size);
   return true;
 }
 

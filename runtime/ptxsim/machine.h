@@ -12,6 +12,7 @@
 #include "warp.h"
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -185,8 +186,13 @@ private:
   void collect_counters();
 
   std::vector<std::unique_ptr<Cluster>> resident;
-  std::map<uint64_t, Range> heap;                        // by address
-  std::vector<std::unique_ptr<uint64_t[]>> heap_storage; // kept, so that addresses stay unique
+  struct HeapBlock {
+    Range range;
+    std::unique_ptr<uint64_t[]> storage;
+  };
+  std::map<uint64_t, HeapBlock> heap;  // by address
+  std::deque<HeapBlock> released_heap; // the latest, kept so that their addresses are not used again
+  uint64_t released_heap_bytes = 0;
   uint64_t heap_bytes = 0;
   uint64_t slices = 0;
   std::map<uint64_t, std::string> printed; // by the linear index of the block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import struct
 
 import numpy as np
@@ -16,7 +17,7 @@ MODULE = """
 .extern .func (.param .b64 address) malloc (.param .b64 size);
 .extern .func free (.param .b64 address);
 .visible .entry k(.param .u64 out) {{
-  .reg .b32 %r<4>; .reg .b64 %rd<8>;
+  .reg .b32 %r<4>; .reg .b64 %rd<8>; .reg .pred %p<2>;
   ld.param.u64 %rd1, [out];
   {body}
   ret;
@@ -66,6 +67,21 @@ def test_access_beyond_the_memory_is_reported() -> None:
     with pytest.raises(_native.Trap) as caught:
         run(MALLOC.format(size=16, to="%rd2") + "ld.global.b32 %r1, [%rd2+16];")
     assert caught.value.kind == "bounds"
+
+
+def test_memory_that_is_freed_does_not_accumulate() -> None:
+    """1000 blocks of 8 MB are allocated and freed, one after another."""
+    loop = "mov.b32 %r1, 0; again: {malloc} {free} add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 1000; @%p1 bra again;"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run(loop.format(malloc=MALLOC.format(size=8 << 20, to="%rd2"), free=FREE.format(address="%rd2")))
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert kilobytes < 512 << 10
+
+
+def test_smallest_memory_takes_sixteen_bytes_of_the_heap() -> None:
+    loop = "mov.b32 %r1, 0; again: {malloc} add.u32 %r1, %r1, 1; setp.ne.b64 %p1, %rd2, 0; @%p1 bra again;"
+    out = run(loop.format(malloc=MALLOC.format(size=1, to="%rd2")) + "st.global.b32 [%rd1], %r1;")
+    assert out[0] == (8 << 20) // 16 + 1
 
 
 def test_second_free_is_reported() -> None:
