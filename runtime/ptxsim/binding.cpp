@@ -19,9 +19,21 @@ namespace {
 PyObject *ptx_error_type = nullptr;
 PyObject *trap_type = nullptr;
 
+/// The text of a program may not be valid UTF-8.
+nb::object decoded(const std::string &text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace"));
+}
+
+nb::list decoded(const std::vector<std::string> &texts) {
+  nb::list result;
+  for (const std::string &text : texts)
+    result.append(decoded(text));
+  return result;
+}
+
 void raise(PyObject *type, const std::string &message,
            std::initializer_list<std::pair<const char *, nb::object>> fields) {
-  nb::object error = nb::borrow(type)(nb::str(message.c_str(), message.size()));
+  nb::object error = nb::borrow(type)(decoded(message));
   for (const auto &[name, value] : fields)
     nb::setattr(error, name, value);
   PyErr_SetObject(type, error.ptr());
@@ -32,17 +44,17 @@ void translate(const std::exception_ptr &pointer, void *) {
     std::rethrow_exception(pointer);
   } catch (const PtxError &error) {
     raise(ptx_error_type, error.message,
-          {{"line", nb::int_(error.line)}, {"column", nb::int_(error.column)}, {"message", nb::cast(error.message)}});
+          {{"line", nb::int_(error.line)}, {"column", nb::int_(error.column)}, {"message", decoded(error.message)}});
   } catch (const Trap &trap) {
     raise(trap_type, trap.kind + ": " + trap.message,
           {{"kind", nb::cast(trap.kind)},
-           {"message", nb::cast(trap.message)},
+           {"message", decoded(trap.message)},
            {"line", nb::int_(trap.line)},
-           {"file", nb::cast(trap.file)},
+           {"file", decoded(trap.file)},
            {"source_line", nb::int_(trap.source_line)},
            {"block", nb::cast(std::make_tuple(trap.block[0], trap.block[1], trap.block[2]))},
            {"thread", nb::cast(std::make_tuple(trap.thread[0], trap.thread[1], trap.thread[2]))},
-           {"notes", nb::cast(trap.notes)}});
+           {"notes", decoded(trap.notes)}});
   }
 }
 
@@ -78,8 +90,7 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
   options.print = [&print](const std::string &text) {
     nb::gil_scoped_acquire held;
     nb::object write = print.is_none() ? nb::module_::import_("sys").attr("stdout").attr("write") : print;
-    // The output of a program may not be valid UTF-8.
-    write(nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace")));
+    write(decoded(text));
   };
   options.poll = [] {
     nb::gil_scoped_acquire held;

@@ -53,5 +53,13 @@ def test_failed_assertion_has_the_location_of_the_call() -> None:
     assert (trap.file, trap.source_line, trap.thread, trap.notes) == ("b.py", 12, (40, 0, 0), [])
 
 
+def test_message_that_is_not_valid_text() -> None:
+    """Bytes that are not UTF-8 are shown as U+FFFD."""
+    module = MODULE.replace("{{120, 32,", "{{120, 255,").format(failing=5, file="", location="")
+    with pytest.raises(_native.Trap) as caught:
+        _native.Program(module).run("k", (1,), (64,))
+    assert caught.value.message == "x\ufffd!= "
+
+
 def test_assertion_that_holds_has_no_effect() -> None:
     run(failing=64)
