@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 namespace ptxsim {
 
@@ -54,32 +55,40 @@ public:
     ++at;
     while (at < format.size() && std::strchr("-+ #0", format[at]))
       text += format[at++];
-    number(format, at, arguments, count);
+    text += number(format, at, arguments, count);
     if (at < format.size() && format[at] == '.') {
-      text += format[at++];
-      number(format, at, arguments, count);
+      const std::string precision = number(format, ++at, arguments, count);
+      // ISO C 7.21.6.1: a negative precision is no precision.
+      if (precision[0] != '-')
+        text += "." + precision;
     }
     while (at < format.size() && std::strchr("hlLjzt", format[at]))
       length += format[at++];
     type = at < format.size() ? format[at++] : '\0';
   }
 
+  bool is_known() const {
+    static const std::set<std::string> lengths = {"", "hh", "h", "l", "ll", "L", "j", "z", "t"};
+    return type && std::strchr("diouxXeEfFgGaAcsp", type) && lengths.count(length);
+  }
+
   std::string text, length;
   char type = '\0';
 
 private:
-  void number(const std::string &format, size_t &at, Arguments &arguments, int32_t &count) {
+  static std::string number(const std::string &format, size_t &at, Arguments &arguments, int32_t &count) {
     // Longer widths and precisions are truncated, so that the size of the output is bounded.
     constexpr size_t maximum_digits = 6;
     if (at < format.size() && format[at] == '*') {
       ++at;
       ++count;
-      text += std::to_string(arguments.take<int32_t>() % 1'000'000);
-      return;
+      return std::to_string(arguments.take<int32_t>() % 1'000'000);
     }
-    for (size_t digits = 0; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at)
-      if (digits++ < maximum_digits)
-        text += format[at];
+    std::string digits;
+    for (; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at)
+      if (digits.size() < maximum_digits)
+        digits += format[at];
+    return digits;
   }
 };
 
@@ -115,7 +124,7 @@ FormattedText format_print(Warp &warp, uint32_t lane, uint64_t format_address, u
     const Conversion conversion(format, at, arguments, result.arguments);
     if (conversion.type == '%') {
       result.text += '%';
-    } else if (conversion.type && std::strchr("diouxXeEfFgGaAcsp", conversion.type)) {
+    } else if (conversion.is_known()) {
       ++result.arguments;
       result.text += print_argument(warp, lane, conversion, arguments);
     } else {

@@ -60,6 +60,7 @@ CONVERSIONS = [
     ("%d %f|%.2f|%10.3e|%g", _quads(1, *[_double(-2.5)] * 4), "1 -2.500000|-2.50|-2.500e+00|-2.5"),
     ("[%s] [%5s] %c", "mov.u64 %rd2, word;" + _quads("%rd2", "%rd2", 33), "[abc] [  abc] !"),
     ("%*d|%.*f", _words(6, 7, 1) + f"st.local.b64 [buffer+16], {_double(0.25)};", "     7|0.2"),
+    ("%.*f", _words(-1, 0) + f"st.local.b64 [buffer+8], {_double(0.25)};", "0.250000"),
     ("%hhd %hd", _words(257, 65537), "1 1"),
     ("%zu %p", _quads(9, 16), "9 0x10"),
 ]
@@ -83,6 +84,7 @@ def test_standard_output(capsys):
     assert capsys.readouterr().out == "hello\n"
 
 
-def test_unknown_conversion():
+@pytest.mark.parametrize("text", ["%y", "%n", "%", "%hld", "%hhhd"])
+def test_unknown_conversion(text):
     with pytest.raises(_native.Trap, match="unknown conversion"):
-        _printed("%y")
+        _printed(text)
