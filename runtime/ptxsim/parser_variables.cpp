@@ -129,6 +129,8 @@ void Parser::variable(Space space, int32_t function, bool external) {
         initialiser(result, *type, 0);
       if (unsized)
         count = align_up(result.bytes.size(), element) / element;
+      else if (result.bytes.size() > size_of(*type, count) * width)
+        cursor.error("'" + result.name + "' has more initial values than elements");
     } else if (unsized && !(external && space == Space::SharedCta)) {
       count = 0;
     }

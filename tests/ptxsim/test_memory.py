@@ -100,6 +100,12 @@ def test_initialised_variables_and_parameters():
         assert list(out) == [0x04830201, 0x3FC00000, 20, 77, 0]
 
 
+@pytest.mark.parametrize("variable", [".b8 x[2] = {1, 2, 3}", ".b64 x[1] = {0, {x}}", ".b8 x[0] = {1}"])
+def test_more_initial_values_than_elements_are_rejected(variable):
+    with pytest.raises(_native.PtxError, match="'x' has more initial values than elements"):
+        _native.Program(f".version 9.0\n.target sm_90a\n.address_size 64\n.global {variable};")
+
+
 TRAPS = [
     ("bounds", "ld.param.u64 %rd1, [p0]; ld.global.u32 %r1, [%rd1+256];", "at byte 256 of a range of 256 bytes"),
     ("bounds", "mov.u64 %rd1, 8; ld.global.u32 %r1, [%rd1];", "read of 4 bytes at 0x8"),
