@@ -66,6 +66,9 @@ def test_global_to_shared(simulate, aligned):
         ("or.b32", 12, 10, 14),
         ("xor.b32", 12, 10, 6),
         ("add.f32", 0x3F800000, 0x40000000, 0x40400000),
+        # Subnormal operands, here 2**-149, and results become zeros of their sign.
+        ("add.f32", 0x00800000, 0x00000001, 0x00800000),
+        ("add.f32", 0x00800000, 0x80C00000, 0x80000000),
         ("add.noftz.f16", 0x3C003C00, 0x40003C00, 0x42004000),
         ("add.noftz.bf16", 0x3F803F80, 0x40003F80, 0x40404000),
     ],

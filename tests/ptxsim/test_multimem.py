@@ -51,6 +51,20 @@ def test_stores_and_vectors(simulate):
     assert list(out) == [1, 3, 1, 3, 3, 2, 1, 0]
 
 
+def test_half_precision_vectors_at_generic_addresses(simulate):
+    """A multicast address without a state space is generic."""
+    out = np.array([1, 2, 3, 4, 0, 0, 0, 0], np.float16)
+    simulate(
+        """ld.param.u64 %rd1, [p0];
+        multimem.ld_reduce.weak.max.v4.f16 {%h1, %h2, %h3, %h4}, [%rd1];
+        multimem.st.weak.v4.f16 [%rd1+8], {%h4, %h3, %h2, %h1};
+        multimem.red.relaxed.gpu.add.v2.f16 [%rd1+4], {%h4, %h4};""",
+        out,
+        block=1,
+    )
+    assert list(out) == [1, 2, 7, 8, 4, 3, 2, 1]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -60,6 +74,9 @@ def test_stores_and_vectors(simulate):
         "multimem.ld_reduce.weak.global.add.v2.u32 {%r1, %r2}, [%rd1];",
         "multimem.st.weak.shared.b32 [%rd1], %r1;",
         "multimem.st.weak.global.b16 [%rd1], %h1;",
+        "multimem.st.weak.global.f16 [%rd1], %h1;",
+        "multimem.st.weak.global.v4.b32 [%rd1], {%r1, %r1, %r1, %r1};",
+        "multimem.st.weak.global.v2.f64 [%rd1], {%rd2, %rd2};",
         "multimem.red.relaxed.gpu.global.u32 [%rd1], %r1;",
     ],
 )

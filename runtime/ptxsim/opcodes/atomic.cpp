@@ -7,7 +7,6 @@
 #include "opcodes/ordering.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace ptxsim {
@@ -21,13 +20,6 @@ struct Word {
   uint64_t low = 0, high = 0;
 };
 
-float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
-
-/// In global memory a sum of f32 flushes subnormal operands and results to zeros of their sign.
-uint64_t add_flushed(uint64_t old, uint64_t b) {
-  return to_bits(flushed(flushed(from_bits<float>(old)) + flushed(from_bits<float>(b))));
-}
-
 Word apply(const Instruction &in, Space space, Word old, Word b, Word c) {
   switch (const auto operation = AtomicOperation(in.settings[Operation])) {
   case AtomicOperation::Exchange:
@@ -36,7 +28,7 @@ Word apply(const Instruction &in, Space space, Word old, Word b, Word c) {
     return old.low == b.low && old.high == b.high ? c : old;
   default:
     if (operation == AtomicOperation::Add && in.type == Type::F32 && space == Space::Global)
-      return {add_flushed(old.low, b.low), 0};
+      return {to_bits(add_flushed(from_bits<float>(old.low), from_bits<float>(b.low))), 0};
     return {apply_atomic(operation, in.type, old.low, b.low), 0};
   }
 }
@@ -176,8 +168,7 @@ Execute decode_multimem_update(Decoder &d) {
   in.settings[Elements] = vector < 0 ? 1 : 2 << vector;
   in.settings[AddressOperand] = 0;
   const uint32_t elements = uint32_t(in.settings[Elements]);
-  if (!has_multimem_reduction(operation, in.type, /*loads=*/false) || elements * type_size(in.type) > 16 ||
-      (elements > 1 && !is_multimem_float(in.type)) || in.space != Space::Global)
+  if (!has_multimem_reduction(operation, in.type, /*loads=*/false) || !is_multimem_access(in.type, elements, in.space))
     d.malformed("'" + in.text + "' is not a form of multimem.red");
   d.expect_operands(2, 2);
   d.address(0);

@@ -94,4 +94,8 @@ uint64_t apply_atomic(AtomicOperation operation, Type type, uint64_t old, uint64
   }
 }
 
+static float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
+
+float add_flushed(float a, float b) { return flushed(flushed(a) + flushed(b)); }
+
 } // namespace ptxsim

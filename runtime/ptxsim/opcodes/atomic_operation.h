@@ -11,4 +11,8 @@ enum class AtomicOperation : int32_t { And, Or, Xor, Exchange, CompareSwap, Add,
 /// CompareSwap is not computed here.
 uint64_t apply_atomic(AtomicOperation operation, Type type, uint64_t old, uint64_t operand);
 
+/// The sum of f32 in global memory: subnormal operands and results become zeros of their sign (PTX ISA, atom and
+/// cp.reduce.async.bulk).
+float add_flushed(float a, float b);
+
 } // namespace ptxsim

@@ -237,11 +237,9 @@ Execute decode_st(Decoder &d) {
   return &store;
 }
 
-/// Floats are accessed in vectors of at most 16 bytes, other types one by one (PTX ISA 9.7.9.12).
 void require_multimem_form(Decoder &d, bool exists) {
   const Instruction &in = d.instruction;
-  const bool fits = in.settings[ElementSize] * in.settings[Elements] <= 16 && in.settings[ElementSize] >= 4;
-  if (!exists || !fits || (in.settings[Elements] > 1 && !is_multimem_float(in.type)) || in.space != Space::Global)
+  if (!exists || !is_multimem_access(in.type, uint32_t(in.settings[Elements]), in.space))
     d.malformed("'" + in.text + "' is not a form of multimem");
 }
 

@@ -18,7 +18,14 @@ AtomicOperation take_multimem_operation(Decoder &decoder) {
   return operations[found];
 }
 
-bool is_multimem_float(Type type) { return is_one_of(type, {Type::F16x2, Type::BF16x2, Type::F32}); }
+static bool is_half(Type type) { return is_one_of(type, {Type::F16, Type::BF16, Type::F16x2, Type::BF16x2}); }
+
+bool is_multimem_access(Type type, uint32_t elements, Space space) {
+  if (space != Space::Global && space != Space::Generic)
+    return false;
+  const uint32_t size = type_size(type), bytes = elements * size;
+  return elements == 1 ? size == 4 || size == 8 : (is_half(type) || type == Type::F32) && bytes >= 4 && bytes <= 16;
+}
 
 bool has_multimem_reduction(AtomicOperation operation, Type type, bool loads) {
   switch (operation) {
@@ -27,10 +34,9 @@ bool has_multimem_reduction(AtomicOperation operation, Type type, bool loads) {
   case AtomicOperation::Xor:
     return is_one_of(type, {Type::B32, Type::B64});
   case AtomicOperation::Add:
-    return is_multimem_float(type) || is_one_of(type, {Type::U32, Type::S32, Type::U64, Type::F64});
+    return is_half(type) || is_one_of(type, {Type::U32, Type::S32, Type::U64, Type::F32, Type::F64});
   default:
-    return is_one_of(type, {Type::U32, Type::S32, Type::U64, Type::S64}) ||
-           (loads && is_one_of(type, {Type::F16x2, Type::BF16x2}));
+    return is_one_of(type, {Type::U32, Type::S32, Type::U64, Type::S64}) || (loads && is_half(type));
   }
 }
 

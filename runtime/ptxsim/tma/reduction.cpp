@@ -1,6 +1,7 @@
 #include "tma/reduction.h"
 
 #include "decoder.h"
+#include "opcodes/atomic_operation.h"
 #include "small_float.h"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ constexpr ReductionRow reduction_rows[] = {
     {Reduction::Add, Type::U32, combine<uint32_t, sum>},
     {Reduction::Add, Type::S32, combine<uint32_t, sum>},
     {Reduction::Add, Type::U64, combine<uint64_t, sum>},
-    {Reduction::Add, Type::F32, combine<float, sum>},
+    {Reduction::Add, Type::F32, combine<float, add_flushed>},
     {Reduction::Add, Type::F64, combine<double, sum>},
     {Reduction::Add, Type::F16, combine<F16, sum>},
     {Reduction::Add, Type::BF16, combine<BF16, sum>},
