@@ -58,7 +58,7 @@ public:
     text += number(format, at, arguments, count);
     if (at < format.size() && format[at] == '.') {
       const std::string precision = number(format, ++at, arguments, count);
-      // ISO C 7.21.6.1: a negative precision is no precision.
+      // ISO C 7.21.6.1: a negative precision is taken as if it were omitted.
       if (precision[0] != '-')
         text += "." + precision;
     }
