@@ -6,7 +6,6 @@
 #include "opcodes/multimem.h"
 #include "opcodes/ordering.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace ptxsim {
@@ -80,14 +79,6 @@ Outcome atomic(Warp &warp, const Instruction &in) {
     for (const Operand &element : in.operands[0].elements)
       warp.wrote(element);
   return Outcome::Next;
-}
-
-bool is_half(Type type) {
-  return type == Type::F16 || type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
-}
-
-bool is_one_of(Type type, std::initializer_list<Type> types) {
-  return std::find(types.begin(), types.end(), type) != types.end();
 }
 
 bool adds_or_compares(AtomicOperation operation) {

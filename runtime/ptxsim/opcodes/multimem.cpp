@@ -1,13 +1,6 @@
 #include "opcodes/multimem.h"
 
-#include <algorithm>
-#include <initializer_list>
-
 namespace ptxsim {
-
-static bool is_one_of(Type type, std::initializer_list<Type> types) {
-  return std::find(types.begin(), types.end(), type) != types.end();
-}
 
 AtomicOperation take_multimem_operation(Decoder &decoder) {
   static constexpr AtomicOperation operations[] = {AtomicOperation::Add, AtomicOperation::Min, AtomicOperation::Max,
@@ -17,8 +10,6 @@ AtomicOperation take_multimem_operation(Decoder &decoder) {
     decoder.malformed("'" + decoder.instruction.text + "' has no operation");
   return operations[found];
 }
-
-static bool is_half(Type type) { return is_one_of(type, {Type::F16, Type::BF16, Type::F16x2, Type::BF16x2}); }
 
 bool is_multimem_access(Type type, uint32_t elements, Space space) {
   if (space != Space::Global && space != Space::Generic)
