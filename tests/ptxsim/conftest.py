@@ -16,7 +16,7 @@ from tilec.runtime.ptxsim import _native
 # Programs shared by several tests are modules of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
-_ELEMENT_NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
+_ELEMENT_NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16", "b4x16")
 # tf32 has the code of f32 and a separate flag.
 _TF32_FLAG = 1 << 16 - 7
 ELEMENTS = {name: code for code, name in enumerate(_ELEMENT_NAMES)} | {"tf32": 7 | _TF32_FLAG}

@@ -83,6 +83,9 @@ TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane) {
   const TensorMap map = decode_tensor_map(location.bytes);
   if (std::string violation = tensor_map_violation(map); !violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, "the tensor map is illegal: " + violation);
+  if (element_bytes(map.element) == 0)
+    warp.trap_lane(lane, trap_kind::unsupported,
+                   std::string("TMA of the packed element type ") + element_name(map.element) + " is not supported");
   if (std::string feature = tensor_map_unconfirmed(map); !feature.empty())
     warp.unconfirmed(feature);
   return map;
