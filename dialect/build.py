@@ -122,3 +122,8 @@ def _segment_sizes(fields: tuple[ValueField, ...], lengths: tuple[int | tuple[in
             )
         segments.extend([*length, *[0] * (field.runs - len(length))])
     return segments
+
+
+def attributes_without_segments(op: ir.OpView) -> dict[str, ir.Attribute]:
+    """The attributes of an operation with which `build` makes a similar one, whose groups may have other lengths."""
+    return {name: op.attributes[name] for name in op.attributes if not name.endswith("SegmentSizes")}

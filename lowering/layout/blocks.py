@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.lowering.layout.blocked import unit
+from tilec.lowering.layout.blocked import doubling, unit
 from tilec.lowering.layout.linear_layout import Basis, LinearLayout, flatten, unflatten
 
 
@@ -13,7 +13,7 @@ def repeated(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
     selecting = [
         unit(dimension, step, len(shape))
         for dimension, extent in enumerate(shape)
-        for step in _powers(layout.shape[dimension], extent)
+        for step in doubling(layout.shape[dimension], extent)
     ]
     return LinearLayout((*layout.register, *selecting), layout.lane, layout.warp, tuple(shape))
 
@@ -68,8 +68,3 @@ def _same_threads(whole: LinearLayout, block: LinearLayout) -> bool:
 def _all_known(registers: Sequence[int | None]) -> list[int] | None:
     known = [register for register in registers if register is not None]
     return known if len(known) == len(registers) else None
-
-
-def _powers(low: int, high: int) -> list[int]:
-    """low, 2 low, 4 low and so on below high."""
-    return [low << bit for bit in range((high // low).bit_length() - 1)]

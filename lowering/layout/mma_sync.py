@@ -50,9 +50,9 @@ def _fragments(rows: int, columns: int, warps: int, element_bytes: int) -> Linea
     column = [1, 2, 4, *doubling(FRAGMENT_COLUMNS, columns)]
     if paired:
         column[:4] = _paired(column[:4])
-    blocks = [*_along_columns(column[3:]), *_along_rows(doubling(FRAGMENT_ROWS, rows))]
-    register = (*_along_columns(column[:1]), *_along_rows(row[3:]), *blocks)
-    lane = (*_along_columns(column[1:3]), *_along_rows(row[:3]))
+    blocks = [*along_columns(column[3:]), *along_rows(doubling(FRAGMENT_ROWS, rows))]
+    register = (*along_columns(column[:1]), *along_rows(row[3:]), *blocks)
+    lane = (*along_columns(column[1:3]), *along_rows(row[:3]))
     return LinearLayout(_inside(shape, register), _inside(shape, lane), tuple(warp), shape)
 
 
@@ -82,9 +82,11 @@ def _split(rows: int, columns: int, least_columns: int) -> tuple[int, int, Basis
     return rows, columns, (0, 0)
 
 
-def _along_rows(steps: Sequence[int]) -> tuple[Basis, ...]:
+def along_rows(steps: Sequence[int]) -> tuple[Basis, ...]:
+    """A bit per step along the first dimension of a matrix."""
     return tuple((step, 0) for step in steps)
 
 
-def _along_columns(steps: Sequence[int]) -> tuple[Basis, ...]:
+def along_columns(steps: Sequence[int]) -> tuple[Basis, ...]:
+    """A bit per step along the second dimension of a matrix."""
     return tuple((0, step) for step in steps)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilec.lowering.layout.blocked import doubling
 from tilec.lowering.layout.linear_layout import Basis, LinearLayout
-from tilec.lowering.layout.mma_sync import ACCUMULATOR_BITS
+from tilec.lowering.layout.mma_sync import ACCUMULATOR_BITS, along_columns, along_rows
 
 # Bytes along K of 8 rows that one register of each lane holds, for elements of at most 4 bytes.
 _REGISTER_DEPTH_BYTES = 16
@@ -78,12 +78,12 @@ def _operand(
     packed, lanes_along_k, groups_along_k = _depth_steps(whole, element_bytes)
     return OperandLayout(
         shape,
-        _along_k(packed),
-        (*_along_rows(groups), *_along_k(groups_along_k)),
-        _along_rows([step for step in blocks if step]),
-        _along_k(doubling(whole, shape[1])),
-        (*_along_k(lanes_along_k), *_along_rows(lanes)),
-        _along_rows(warps),
+        along_columns(packed),
+        (*along_rows(groups), *along_columns(groups_along_k)),
+        along_rows([step for step in blocks if step]),
+        along_columns(doubling(whole, shape[1])),
+        (*along_columns(lanes_along_k), *along_rows(lanes)),
+        along_rows(warps),
     )
 
 
@@ -97,11 +97,3 @@ def _depth_steps(whole: int, element_bytes: int) -> tuple[list[int], list[int], 
         return [], steps[-2:], steps[:-2]
     per_register, group = 4 // element_bytes, least_depth(element_bytes)
     return doubling(1, per_register), doubling(per_register, group), doubling(group, whole)
-
-
-def _along_rows(steps: Sequence[int]) -> tuple[Basis, ...]:
-    return tuple((step, 0) for step in steps)
-
-
-def _along_k(steps: Sequence[int]) -> tuple[Basis, ...]:
-    return tuple((0, step) for step in steps)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilec.dialect.build import build
+from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile.tile_parts import Part, joined, positions, reshaped
-
-_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
 def keep_results(op: ir.OpView, kept: Sequence[int]) -> None:
@@ -40,24 +38,20 @@ def without_carried(op: ir.OpView, kept: Sequence[int], ends: Sequence[ir.OpView
 def _shorten(end: ir.OpView, kept: Sequence[int]) -> None:
     operands = list(end.operation.operands)
     with ir.InsertionPoint(end.operation), end.location:
-        build(end.operation.name, [operands[index] for index in kept], attributes=_attributes(end))
+        build(end.operation.name, [operands[index] for index in kept], attributes=attributes_without_segments(end))
     end.operation.erase()
 
 
 def _remake(op: ir.OpView, operands: Sequence[ir.Value | list[ir.Value]], kept: Sequence[int]) -> None:
     results = [op.operation.results[index] for index in kept]
     with ir.InsertionPoint(op.operation), op.location:
-        made = build(op.operation.name, operands, [result.type for result in results], _attributes(op))
+        made = build(op.operation.name, operands, [result.type for result in results], attributes_without_segments(op))
     for old, new in zip(op.operation.regions, made.regions, strict=True):
         for block in list(old.blocks):
             block.append_to(new)
     for result, value in zip(results, made.results, strict=True):
         result.replace_all_uses_with(value)
     op.operation.erase()
-
-
-def _attributes(op: ir.OpView) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes if name not in _SEGMENTS}
 
 
 def split_carried(loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part]) -> None:
@@ -68,12 +62,13 @@ def split_carried(loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part]) 
     for end in [end for end in terminators(loop) if end.operation.name == CONTINUE]:
         given = list(end.operation.operands)
         with ir.InsertionPoint(end.operation), end.location:
-            build(end.operation.name, _divided(given, index, grid), attributes=_attributes(end))
+            build(end.operation.name, _divided(given, index, grid), attributes=attributes_without_segments(end))
         end.operation.erase()
     with ir.InsertionPoint(loop.operation), loop.location:
         initial = _divided(list(loop.initValues), index, grid)
         operands = [loop.lowerBound, loop.upperBound, loop.step, initial]
-        made = build(loop.operation.name, operands, [value.type for value in initial], _attributes(loop))
+        types = [value.type for value in initial]
+        made = build(loop.operation.name, operands, types, attributes_without_segments(loop))
         results = list(made.results)
         tail = len(results) - len(grid)
         of_parts = [reshaped(value, shape) for value in results[tail:]]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from tilec.dialect.build import build
+from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.walk import operations_named
-
-_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
 def prune_tokens(module: ir.Module) -> None:
@@ -51,7 +49,7 @@ def _drop(op: ir.OpView) -> None:
         return
     operands = groups(op, "operand") or {}
     operands["token"] = []
-    attributes = {name: op.attributes[name] for name in op.attributes if name not in _SEGMENTS}
+    attributes = attributes_without_segments(op)
     types = [result.type for result in op.operation.results]
     with ir.InsertionPoint(op.operation), op.location:
         rebuilt = build(op.operation.name, list(operands.values()), types, attributes)

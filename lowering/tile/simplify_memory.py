@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.dialect.build import build
+from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.replacing import Rule
-
-_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
 def _load(op: ir.OpView) -> Sequence[ir.Value] | None:
@@ -53,7 +51,7 @@ def _token_before(op: ir.OpView) -> ir.Value:
 def _without(op: ir.OpView, *names: str) -> Sequence[ir.Value]:
     """The same operation without some of its optional operands."""
     operands = {**(groups(op, "operand") or {}), **{name: [] for name in names}}
-    attributes = {name: op.attributes[name] for name in op.attributes if name not in _SEGMENTS}
+    attributes = attributes_without_segments(op)
     types = [result.type for result in op.operation.results]
     return list(build(op.operation.name, list(operands.values()), types, attributes).results)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tilec.dialect.build import build
+from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.cuda_tile.type_rules import tile_problem
 from tilec.dialect.cuda_tile.types import PartitionViewType, TileType
@@ -25,8 +25,6 @@ from tilec.lowering.tile.elementwise import is_elementwise
 from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.replacing import replace_results
 from tilec.lowering.tile.tile_parts import Part, part_of, reshaped
-
-_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
 def split_tiles(module: ir.Module) -> None:
@@ -140,7 +138,7 @@ def _is_divisible(op: ir.OpView) -> bool:
 def _of_elements(op: ir.OpView, part: Part) -> ir.Value:
     operands = [Part(value, part.position, part.shape).extracted() for value in op.operation.operands]
     type = TileType.get(part.shape, op.operation.results[0].type.element)
-    return build(op.operation.name, operands, [type], _attributes(op)).result
+    return build(op.operation.name, operands, [type], attributes_without_segments(op)).result
 
 
 # ---- loads
@@ -186,7 +184,7 @@ def _load(op: ir.OpView, view: ir.Value, part: Part) -> ir.Operation:
         indices = [_widened(index, count) for index, count in zip(indices, counts, strict=True)]
     indices = [_part_index(*each) for each in zip(indices, counts, part.position, strict=True)]
     types = [TileType.get(part.shape, part.whole.type.element), op.operation.results[1].type]
-    return build("load_view_tko", [view, indices, op.token], types, _attributes(op))
+    return build("load_view_tko", [view, indices, op.token], types, attributes_without_segments(op))
 
 
 def _join(tokens: list[ir.Value]) -> ir.Value:
@@ -228,7 +226,3 @@ def _split_loop(op: ir.OpView) -> bool:
             split_carried(op, index, parts)
             return True
     return False
-
-
-def _attributes(op: ir.OpView) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes if name not in _SEGMENTS}

@@ -5,14 +5,13 @@ mmaf a, b, c : BxMxK, BxKxN, BxMxN  ->  cat(mmaf(a[0], b[0], c[0]), .., mmaf(a[B
 
 from __future__ import annotations
 
-from tilec.dialect.build import build
+from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.replacing import replace_results
 from tilec.lowering.tile.tile_parts import Part, joined, reshaped
 
 _MULTIPLIES = ("mmaf", "mmai", "mmaf_scaled")
-_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
 def unbatch_multiplies(module: ir.Module) -> None:
@@ -31,7 +30,7 @@ def _unbatched(op: ir.OpView) -> ir.Value | None:
 
 def _multiplied(op: ir.OpView, number: int) -> ir.Value:
     operands = [_matrix(value, number) for value in op.operation.operands]
-    attributes = {name: op.attributes[name] for name in op.attributes if name not in _SEGMENTS}
+    attributes = attributes_without_segments(op)
     result = op.operation.results[0].type
     return build(op.operation.name, operands, [TileType.get(result.shape[1:], result.element)], attributes).result
 
