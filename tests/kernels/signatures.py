@@ -75,6 +75,7 @@ SIGNATURES = {
         f"X: {HALF}, Row: i64[?], W: {HALF}, Y: {HALF}, tm=64, tn=32, tk=128",
         f"X: {SINGLE}, Row: i32[?], W: {SINGLE}, Y: {SINGLE}, tm=32, tn=32, tk=32",
     ],
+    "gathered_product_in_tf32": [f"X: {SINGLE}, Row: i32[?], W: {SINGLE}, Y: {SINGLE}"],
     "weighted_choices": [f"Y: {HALF}, Weight: {SINGLE}, Out: {SINGLE}, choices=2, tokens=16, width=64"],
     "paged_attention": [
         f"Q: {HALF}, K: {HALF}, V: {HALF}, Page: i32[?], O: {HALF}, length: i32, scale=0.125, tm=128, tn=64, width=64"
