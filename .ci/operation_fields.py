@@ -30,7 +30,7 @@ PYTHON_TYPES = {
     "Boolean": "builtins.bool",
 }
 LISTS = {"Booleans": "builtins.bool", "Integers32": "builtins.int"}
-DIALECTS = ("tilec.dialect.cuda_tile.", "tilec.dialect.tile_gpu.", "tilec.dialect.ptx.")
+DIALECTS = ("tilec.dialect.cuda_tile.", "tilec.dialect.tilex.", "tilec.dialect.tile_gpu.", "tilec.dialect.ptx.")
 ENUMERATION = "tilec.dialect.cuda_tile.enums."
 
 

@@ -7,7 +7,7 @@ import importlib
 from tilec.dialect.mlir import ext
 
 # The namespace (also the package's name) and the class in its dialect.py, which imports all op groups.
-DIALECTS = {"cuda_tile": "CudaTile", "tile_gpu": "TileGpu", "ptx": "Ptx"}
+DIALECTS = {"cuda_tile": "CudaTile", "tilex": "TileX", "tile_gpu": "TileGpu", "ptx": "Ptx"}
 
 
 def dialects() -> list[type[ext.Dialect]]:

@@ -25,6 +25,12 @@ def spell(type: ir.Type) -> str:
     return _RENAMED.get(text, text)
 
 
+def full_spelling(type: ir.Type) -> str:
+    """The type with its dialect: `cuda_tile.tile<4x2xf32>`. Types of tilex are always written with it."""
+    spelled = spell(type)
+    return spelled if spelled.startswith("tilex.") else f"cuda_tile.{spelled}"
+
+
 def quote(type: ir.Type) -> str:
     return f"'{spell(type)}'"
 

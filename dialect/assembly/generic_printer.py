@@ -13,7 +13,7 @@ from tilec.dialect.assembly.elements import spell_literal
 from tilec.dialect.fields import ONE, AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
-from tilec.dialect.spelling import spell
+from tilec.dialect.spelling import full_spelling, spell
 
 if TYPE_CHECKING:
     from tilec.dialect.assembly.printer import Printer
@@ -55,7 +55,7 @@ def spell_function(operands: Iterable[ir.Value], results: Iterable[ir.Value]) ->
 
 def prefixed(type: ir.Type) -> str:
     """A type with its dialect prefix."""
-    return f"!cuda_tile.{spell(type)}" if hasattr(type, "spelled") else spell(type)
+    return f"!{full_spelling(type)}" if hasattr(type, "spelled") else spell(type)
 
 
 def _print_block(printer: Printer, block: ir.Block) -> None:

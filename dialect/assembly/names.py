@@ -23,6 +23,8 @@ _RESULTS: dict[str, tuple[str, ...]] = {
     "cuda_tile.get_tile_block_id": ("blockId_x", "blockId_y", "blockId_z"),
     "cuda_tile.get_num_tile_blocks": ("gridSize_x", "gridSize_y", "gridSize_z"),
     "cuda_tile.load_view_tko": ("tile", "result_token"),
+    "tilex.make_im2col_view": ("im2colview",),
+    "tilex.load_im2col_tko": ("tile", "result_token"),
     "cuda_tile.load_ptr_tko": ("result", "result_token"),
     "cuda_tile.atomic_cas_tko": ("result", "result_token"),
     "cuda_tile.atomic_rmw_tko": ("result", "result_token"),

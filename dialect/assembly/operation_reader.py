@@ -81,7 +81,7 @@ class OperationReader:
             return self.generic.operation(point)
         name = self.reader.full_name(token)
         self.tokens.at += 1
-        if name not in OPERATIONS or not name.startswith("cuda_tile."):
+        if name not in OPERATIONS or not name.startswith(("cuda_tile.", "tilex.")):
             self.tokens.fail_at(offset, unknown_operation(token))
         syntax = SYNTAX.get(name)
         if syntax is None:

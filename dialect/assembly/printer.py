@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tilec.dialect.assembly.template import Template
 
 _DIALECT = "cuda_tile."
+# Operations of these are printed as assembly; those of tilex with the name of their dialect.
+_DIALECTS = (_DIALECT, "tilex.")
 _ITEMS = ("cuda_tile.entry", "cuda_tile.global")
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
@@ -90,7 +92,7 @@ class Printer:
         self.indent = outer
 
     def operation(self, op: ir.OpView) -> None:
-        if not op.operation.name.startswith(_DIALECT):
+        if not op.operation.name.startswith(_DIALECTS):
             message = f"'{op.operation.name}' has no form in Tile IR assembly: print the generic form"
             raise InputError(message, source_location(op.location))
         if not op.has_assembly():

@@ -10,7 +10,7 @@ from tilec.dialect.assembly.lexer import END, tokenize
 from tilec.dialect.assembly.source import Source
 from tilec.dialect.assembly.types import TypeSyntaxError, parse_type
 from tilec.dialect.mlir import ir
-from tilec.dialect.spelling import spell
+from tilec.dialect.spelling import full_spelling
 
 T = TypeVar("T")
 
@@ -141,7 +141,9 @@ class Tokens:
 
     def _aliased(self, match: re.Match[str]) -> str:
         type = self.aliases.get(match[0])
-        return match[0] if type is None else f"!cuda_tile.{spell(type)}" if hasattr(type, "spelled") else str(type)
+        if type is None:
+            return match[0]
+        return f"!{full_spelling(type)}" if hasattr(type, "spelled") else str(type)
 
     def _function_type(self) -> ir.Type:
         inputs = self.comma_list("(", ")", self.type)

@@ -17,9 +17,11 @@ from tilec.dialect.cuda_tile.types import (
     TokenType,
 )
 from tilec.dialect.mlir import context, ir
+from tilec.dialect.tilex.types import ARRAYS, Im2colViewType
 
 _BUILTIN = {"fnv8E5M3FNU": "f8E5M3FNU"}
 _PREFIX = "!cuda_tile."
+_EXTENSION = re.compile(r"!?tilex\.")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _INTEGER = re.compile(r"-?\d+")
 _SPACE = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
@@ -109,6 +111,8 @@ class _TypeReader:
     def type(self) -> ir.Type:
         self.skip()
         start = self.at
+        if (extension := _EXTENSION.match(self.text, start)) is not None:
+            return self._extension(start, extension.end())
         prefixed = self.take(_PREFIX)
         if not prefixed and self.text.startswith(("!", "("), self.at):
             return self._foreign(start)
@@ -133,6 +137,20 @@ class _TypeReader:
         return (
             re.match(r"\s*<\s*(array<i|!cuda_tile\.tensor_view|f?\w+,\s*(unit|\"))", self.text[self.at :]) is not None
         )
+
+    def _extension(self, start: int, after_prefix: int) -> ir.Type:
+        """A type of tilex, which is written with its dialect; `after_prefix` is the offset of its name."""
+        self.at = after_prefix
+        name = self.word()
+        if name != "im2col_view":
+            self.fail(f"unknown type: tilex.{name}", start)
+        if self._is_parametric():
+            return self._foreign(start)
+        self.expect("<")
+        try:
+            return self._im2col_view()
+        except ValueError as error:
+            raise TypeSyntaxError(str(error), start) from None
 
     def _unknown(self, name: str, start: int, prefixed: bool) -> ir.Type:
         if prefixed:
@@ -323,6 +341,28 @@ class _TypeReader:
         sparse = self.integer()
         self.expect(">")
         return GatherScatterViewType.get(shape, view, sparse, padding)
+
+    def _im2col_view(self) -> ir.Type:
+        shape = self._tile_shape()
+        arrays = {name: self._named_integers(name) for name in ARRAYS}
+        mode = None
+        if self.take("mode"):
+            self.expect("=")
+            mode = self.word()
+            self.expect(",")
+        _, view = self._view()
+        self.expect(">")
+        return Im2colViewType.get(shape, view, **arrays, mode=mode)
+
+    def _named_integers(self, name: str) -> list[int]:
+        """`window=[3, 3],`."""
+        self.expect(name)
+        self.expect("=")
+        found = self._integers()
+        if any(not -(1 << 31) <= value < 1 << 31 for value in found):
+            self.fail(f"{name} exceeds the limits of i32: {found}")
+        self.expect(",")
+        return found
 
 
 _CONSTRUCTORS = ("ptr", "tile", "tensor_view", "partition_view", "strided_view", "gather_scatter_view")

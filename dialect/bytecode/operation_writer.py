@@ -14,6 +14,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
 _SINGLE = (ONE, OPTIONAL)
+_EXPAND = "rewrite the module by 'tilec opt --passes expand-tilex'"
 
 
 class OperationWriter:
@@ -88,7 +89,9 @@ class OperationWriter:
         if plan is None:
             cls = OPERATIONS.get(name)
             if cls is None or cls.opcode is None:
-                self._gate.refuse(f"'{name}' cannot be encoded in bytecode, which supports only operations of Tile IR")
+                advice = f": {_EXPAND}" if name.startswith("tilex.") else ""
+                message = f"'{name}' cannot be encoded in bytecode, which supports only operations of Tile IR"
+                self._gate.refuse(f"{message}{advice}")
             plan = self._plans[name] = OperationPlan.of(cls, self._gate.version)
             self._gate.need(f"'{name}'", plan.layout.since)
             self.preview |= cls.preview

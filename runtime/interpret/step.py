@@ -41,6 +41,22 @@ class TileViewType:
     sparse_dim: int | None = None
 
 
+@dataclass(frozen=True)
+class Im2colViewType:
+    """A tensor of images as a matrix of output pixels by channels; one number per spatial dimension, outermost first.
+
+    `by_row`: tiles run along the last spatial dimension and the images only, not across rows of an image.
+    """
+
+    tile: TileType
+    window: tuple[int, ...]
+    dilation: tuple[int, ...]
+    stride: tuple[int, ...]
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    by_row: bool
+
+
 # The slots of an operand field.
 Slots = int | tuple[int, ...] | None
 

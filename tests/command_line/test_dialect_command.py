@@ -81,19 +81,23 @@ def test_irdl_defines_every_dialect_once(tilec: Any, tmp_path: Path) -> None:
 def test_irdl_loads_into_a_bare_context(tilec: Any) -> None:
     names = [dialect.DIALECT_NAMESPACE for dialect in dialects()]
     with ir.Context() as bare:
-        irdl.load_dialects(ir.Module.parse(tilec("dialect", "--irdl", "ptx", "ptx", "cuda_tile", "tile_gpu").out))
+        text = tilec("dialect", "--irdl", "ptx", "ptx", "cuda_tile", "tilex", "tile_gpu").out
+        irdl.load_dialects(ir.Module.parse(text))
         assert [bare.is_dialect_loaded(name) for name in names] == [True] * len(names)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["spirv"], "unknown dialect 'spirv': expected one of cuda_tile, tile_gpu, ptx"),
+        (["spirv"], "unknown dialect 'spirv': expected one of cuda_tile, tilex, tile_gpu, ptx"),
         (
             ["cuda_tile.adds"],
             "unknown operation 'cuda_tile.adds': run 'tilec dialect cuda_tile' for the list of operations",
         ),
-        (["--irdl", "cuda_tile.addi"], "unknown dialect 'cuda_tile.addi': expected one of cuda_tile, tile_gpu, ptx"),
+        (
+            ["--irdl", "cuda_tile.addi"],
+            "unknown dialect 'cuda_tile.addi': expected one of cuda_tile, tilex, tile_gpu, ptx",
+        ),
     ],
 )
 def test_unknown_names_are_usage_errors(tilec: Any, arguments: list[str], message: str) -> None:

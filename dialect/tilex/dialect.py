@@ -1,0 +1,7 @@
+"""The dialect tilex with all its op groups."""
+
+from tilec.dialect.tilex import (  # noqa: F401
+    types,
+    view,
+)
+from tilec.dialect.tilex.namespace import TileX  # noqa: F401

@@ -1,0 +1,19 @@
+"""Type constraints of the operations of tilex.
+
+A definition in IRDL cannot name the types of another dialect, so types of `cuda_tile` are unconstrained there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilec.dialect.constraints import Unconstrained
+from tilec.dialect.cuda_tile import sets
+from tilec.dialect.fields import TypeSet
+from tilec.dialect.tilex.types import Im2colViewType
+
+AnyTile = replace(sets.AnyTile, irdl=Unconstrained)
+ScalarInteger = replace(sets.ScalarInteger, irdl=Unconstrained)
+TensorView = replace(sets.TensorView, irdl=Unconstrained)
+Token = replace(sets.Token, irdl=Unconstrained)
+Im2colView = TypeSet("Im2colView", "an im2col_view", lambda type: isinstance(type, Im2colViewType), Im2colViewType)

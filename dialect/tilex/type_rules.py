@@ -1,0 +1,79 @@
+"""Rules for the parameters of an im2col view; each returns the problem, or None."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.cuda_tile.type_rules import tile_problem
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+
+MODES = ("im2col", "w", "w128")
+# The pixels that im2col::w::128 loads (PTX ISA 5.5.5.1).
+PIXELS_OF_W128 = 128
+_RANKS = (3, 4, 5)
+_LIMIT = 1 << 31
+# Elements of these types share bytes or have no zero, with which a view is padded.
+_NOT_VIEWED = ("f4E2M1FN", "f8E8M0FNU")
+
+
+def im2col_view_problem(
+    tile_shape: Sequence[int],
+    tensor_view: ir.Type,
+    window: Sequence[int],
+    dilation: Sequence[int],
+    stride: Sequence[int],
+    lower: Sequence[int],
+    upper: Sequence[int],
+    mode: str | None,
+) -> str | None:
+    """The problem with the parameters of an im2col view, or None."""
+    if not spell(tensor_view).startswith("tensor_view<"):
+        return f"expected 'tensor_view' type, but got '{spell(tensor_view)}'"
+    if tensor_view.rank not in _RANKS:
+        wanted = "a tensor of images, [N, W, C], [N, H, W, C] or [N, D, H, W, C]"
+        return f"im2col_view expects {wanted}, but got rank {tensor_view.rank}"
+    spatial = tensor_view.rank - 2
+    for name, values in (("window", window), ("dilation", dilation), ("stride", stride)):
+        problem = _count_problem(name, values, spatial) or _positive_problem(name, values)
+        if problem is not None:
+            return problem
+    for name, values in (("lower", lower), ("upper", upper)):
+        problem = _count_problem(name, values, spatial) or _range_problem(name, values)
+        if problem is not None:
+            return problem
+    return _tile_problem(tile_shape, tensor_view.element) or _mode_problem(mode, tile_shape)
+
+
+def _count_problem(name: str, values: Sequence[int], spatial: int) -> str | None:
+    if len(values) != spatial:
+        return f"{name} expects {spatial} values, one for each spatial dimension, but got {list(values)}"
+    return None
+
+
+def _positive_problem(name: str, values: Sequence[int]) -> str | None:
+    if any(not 0 < value < _LIMIT for value in values):
+        return f"{name} must be positive and below 2^31, but got {list(values)}"
+    return None
+
+
+def _range_problem(name: str, values: Sequence[int]) -> str | None:
+    if any(not -_LIMIT <= value < _LIMIT for value in values):
+        return f"{name} must be at least -2^31 and below 2^31, but got {list(values)}"
+    return None
+
+
+def _tile_problem(tile_shape: Sequence[int], element: ir.Type) -> str | None:
+    if len(tile_shape) != 2:
+        return f"the tile of an im2col_view has two dimensions, pixels and channels, but got {list(tile_shape)}"
+    if spell(element) in _NOT_VIEWED:
+        return f"im2col_view does not support elements of {spell(element)}"
+    return tile_problem(tile_shape, element)
+
+
+def _mode_problem(mode: str | None, tile_shape: Sequence[int]) -> str | None:
+    if mode is not None and mode not in MODES:
+        return f"mode must be one of: {', '.join(MODES)}, but got: {mode}"
+    if mode == "w128" and tile_shape[0] != PIXELS_OF_W128:
+        return f"mode w128 expects tiles of {PIXELS_OF_W128} pixels, but got {tile_shape[0]}"
+    return None

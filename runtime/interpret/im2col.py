@@ -1,0 +1,146 @@
+"""Images as the matrix of a convolution: output pixels by channels, at one tap of the window at a time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilec.runtime.interpret import access
+from tilec.runtime.interpret.integer import limits, scalar, wrap
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.step import Im2colViewType, Step, TileType
+from tilec.runtime.interpret.view import TensorView
+
+Tile = np.ndarray
+
+
+@dataclass(frozen=True)
+class Im2colView:
+    """A tensor [N, spatial dimensions, C] as a matrix."""
+
+    tensor: TensorView
+    type: Im2colViewType
+
+    def output_shape(self) -> list[int]:
+        """The output extents of the spatial dimensions, outermost first."""
+        type = self.type
+        found = []
+        for k, extent in enumerate(self.tensor.shape[1:-1]):
+            covered = (type.window[k] - 1) * type.dilation[k] + 1
+            rest = extent + type.lower[k] + type.upper[k] - covered
+            found.append(0 if rest < 0 else rest // type.stride[k] + 1)
+        return found
+
+    def pixels_of_row(self) -> list[int]:
+        """The extents of the pixels that consecutive tiles cover, the images first."""
+        shape = self.output_shape()
+        return [self.tensor.shape[0], *(shape[-1:] if self.type.by_row else shape)]
+
+    def index_space(self) -> list[int]:
+        """The numbers of tiles along pixels and channels."""
+        pixels, channels = self.type.tile.shape
+        rows = math.prod(self.output_shape()[:-1]) if self.type.by_row else 1
+        return [rows * -(-math.prod(self.pixels_of_row()) // pixels), -(-self.tensor.shape[-1] // channels)]
+
+
+@interprets("tilex.make_im2col_view")
+def _make_im2col_view(op: Step, _machine: Machine, tensor: TensorView) -> Im2colView:
+    return Im2colView(tensor, op.result_types[0])
+
+
+@interprets("tilex.get_im2col_index_space_shape")
+def _get_index_space_shape(op: Step, machine: Machine, src: Im2colView) -> tuple[Tile, ...]:
+    return _extents(op, machine, src.index_space())
+
+
+@interprets("tilex.get_im2col_output_shape")
+def _get_output_shape(op: Step, machine: Machine, src: Im2colView) -> tuple[Tile, ...]:
+    return _extents(op, machine, src.output_shape())
+
+
+def _extents(op: Step, machine: Machine, values: list[int]) -> tuple[Tile, ...]:
+    for value in values:
+        if value > limits(op.element, "unsigned")[1]:
+            machine.undefined(f"the extent {value} does not fit {op.element}")
+    return tuple(wrap(np.asarray(value, np.uint64), op.element) for value in values)
+
+
+def _check(machine: Machine, view: Im2colView, index: list[int], offset: list[int]) -> None:
+    """Faults for an index outside the index space or an offset outside the window."""
+    for axis, (count, number) in enumerate(zip(view.index_space(), index, strict=True)):
+        if number >= count:
+            machine.undefined(f"index {axis} of the view must be at least 0 and below {count}, got {number}")
+    for axis, (taps, number) in enumerate(zip(view.type.window, offset, strict=True)):
+        if number >= taps:
+            machine.undefined(f"offset {axis} of the view must be at least 0 and below {taps}, got {number}")
+
+
+def _pixels(view: Im2colView, pixel_tile: int) -> tuple[list[Tile], Tile]:
+    """The image and the output position of each pixel of a tile, and which pixels exist."""
+    count, extents, rows = view.type.tile.shape[0], view.pixels_of_row(), []
+    row = 0
+    if view.type.by_row:
+        rows = view.output_shape()[:-1]
+        row, pixel_tile = divmod(pixel_tile, max(1, -(-math.prod(extents) // count)))
+    numbers = pixel_tile * count + np.arange(count, dtype=np.int64)
+    exists = (numbers < math.prod(extents)) & (row < math.prod(rows))
+    image, *inner = _positions(np.where(exists, numbers, 0), extents)
+    return [image, *_positions(np.where(exists, row, 0), rows), *inner], exists
+
+
+def _positions(numbers: Tile, extents: list[int]) -> list[Tile]:
+    """The position of each row-major number in the extents."""
+    return list(np.unravel_index(numbers, [max(1, extent) for extent in extents])) if extents else []
+
+
+def _image_positions(view: Im2colView, pixel_tile: int, offset: list[int]) -> tuple[list[Tile], Tile]:
+    """The image and the spatial positions that each pixel of a tile reads at an offset, and which pixels exist."""
+    type, ((image, *position), exists) = view.type, _pixels(view, pixel_tile)
+    steps = zip(position, type.stride, offset, type.dilation, type.lower, strict=True)
+    return [image, *(at * stride + tap * dilation - lower for at, stride, tap, dilation, lower in steps)], exists
+
+
+def _locate(
+    machine: Machine, view: Im2colView, index: tuple[Tile, ...], offset: tuple[Tile, ...], kind: TileType
+) -> tuple[Tile, Tile]:
+    """The address of each element of a tile, and a mask of those inside the tensor."""
+    tensor, element = view.tensor, kind.element
+    numbers = [[scalar(value, element, "unsigned") for value in values] for values in (index, offset)]
+    if machine.check:
+        _check(machine, view, *numbers)
+    positions, inside = _image_positions(view, numbers[0][0], numbers[1])
+    offsets = np.zeros(view.type.tile.shape[0], np.int64)
+    for at, extent, stride in zip(positions, tensor.shape[:-1], tensor.strides[:-1], strict=True):
+        inside = inside & (at >= 0) & (at < extent)
+        offsets = offsets + np.where(inside, at, 0) * stride
+    channels = numbers[0][1] * view.type.tile.shape[1] + np.arange(view.type.tile.shape[1], dtype=np.int64)
+    known = channels < tensor.shape[-1]
+    whole = offsets[:, None] + np.where(known, channels, 0) * tensor.strides[-1]
+    addresses = whole.astype(np.uint64) * np.uint64(tensor.element.steps) + np.uint64(tensor.base)
+    return addresses, inside[:, None] & known
+
+
+@interprets("tilex.load_im2col_tko")
+def _load(
+    op: Step, machine: Machine, view: Im2colView, index: tuple[Tile, ...], offset: tuple[Tile, ...], _token: None
+) -> tuple[Tile, None]:
+    addresses, inside = _locate(machine, view, index, offset, op.types[1][0])
+    return access.load(machine.memory, addresses, inside, op.element, np.zeros((), op.element.dtype)), None
+
+
+@interprets("tilex.store_im2col_tko")
+def _store(
+    op: Step,
+    machine: Machine,
+    tile: Tile,
+    view: Im2colView,
+    index: tuple[Tile, ...],
+    offset: tuple[Tile, ...],
+    _token: None,
+) -> tuple[None]:
+    addresses, inside = _locate(machine, view, index, offset, op.types[2][0])
+    access.store(machine.memory, addresses, inside, view.tensor.element, tile)
+    return (None,)
