@@ -12,6 +12,8 @@ from tilec.dialect.tile_gpu import (  # noqa: F401
     reduce,
     scaled,
     shape,
+    tensor_map,
+    tma,
     types,
     view,
 )

@@ -8,7 +8,7 @@ import json
 from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
-from tilec.dialect.tile_gpu.memory import MakeTensorMapOp
+from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, check_shared_bytes, shared_plan

@@ -7,7 +7,7 @@ import json
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import MakeTensorMapOp
+from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.errors import UnsupportedError
 from tilec.lowering.tma.contract import ELEMENTS
 

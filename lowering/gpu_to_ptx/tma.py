@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaStoreOp
+from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.lowering.gpu.shared_plan import PRODUCER, shared_layout
 from tilec.lowering.gpu_to_ptx.access import load
 from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
