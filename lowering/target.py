@@ -28,6 +28,8 @@ class Target:
     tensor_memory_columns: int
     # Whether TMA gathers rows by index (PTX ISA 9.7.9.27.1.2: tile::gather4 needs sm_100).
     gathers_rows: bool
+    # Whether TMA loads pixels along W (PTX ISA 9.7.9.27.1.2: im2col::w and im2col::w::128 need sm_100a).
+    loads_along_w: bool
     # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
     converts_small_floats: bool
 
@@ -42,6 +44,7 @@ TARGETS = {
             shared_bytes=232448,
             tensor_memory_columns=TENSOR_MEMORY_COLUMNS,
             gathers_rows=True,
+            loads_along_w=True,
             converts_small_floats=True,
         ),
         Target(
@@ -51,6 +54,7 @@ TARGETS = {
             shared_bytes=232448,
             tensor_memory_columns=0,
             gathers_rows=False,
+            loads_along_w=False,
             converts_small_floats=False,
         ),
     )

@@ -24,6 +24,7 @@ def _buffer_in(memory: str) -> Callable[[ir.Type], bool]:
 Anything = TypeSet("Anything", "any type", lambda type: True)
 RegisterTile = TypeSet("RegisterTile", "a register tile (a tensor with a layout)", is_register_tile)
 Scalar = TypeSet("Scalar", "a scalar", is_scalar)
+Integer16 = TypeSet("Integer16", "i16", lambda type: str(type) == "i16", only="i16")
 Integer32 = TypeSet("Integer32", "i32", lambda type: str(type) == "i32", only="i32")
 Index = TypeSet("Index", "i32 or i64", lambda type: str(type) in ("i32", "i64"))
 Integer64 = TypeSet("Integer64", "i64", lambda type: str(type) == "i64", only="i64")

@@ -3,51 +3,102 @@
 import math
 from collections.abc import Sequence
 
-from tilec.dialect.attributes import Enumeration
+from tilec.dialect.attributes import Enumeration, Int32
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Channel, Integer32, SharedBuffer, TensorMap
+from tilec.dialect.tile_gpu.sets import Channel, Integer16, Integer32, SharedBuffer, TensorMap
+from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, made_by
 
 # A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know signs of integers.
 # Elements of 4 bits are copied as bytes.
 _COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8", "f4E2M1FN"})
 
 
+def _map_of_kernel(op: ir.OpView) -> str | None:
+    if made_by(op.map) is None:
+        return "expected the result of tile_gpu.make_tensor_map in the kernel"
+    return None
+
+
 def _element_of_map(op: ir.OpView) -> str | None:
-    """The problem with the element of the buffer of a TMA copy, or None."""
     copied, held = op.map.owner.element, str(op.buffer.type.element)
     if copied == held or {copied, held} in _COPIED_AS_EACH_OTHER:
         return None
     return f"expected a buffer of {copied}, the element of the map, but got {op.buffer.type.spelled()}"
 
 
-def _box_of_map(op: ir.OpView) -> str | None:
-    """The problem with the coordinates or the buffer of a TMA copy, by the map of its tensor, or None."""
-    made, buffer = op.map.owner, op.buffer.type
-    if isinstance(made, ir.Block):
-        return "expected the result of tile_gpu.make_tensor_map in the kernel"
-    box = list(made.box)
-    if len(op.coordinates) != len(box):
-        return f"expected {len(box)} coordinates for box {box}, but got {len(op.coordinates)}"
+def _coordinates_of_map(op: ir.OpView) -> str | None:
+    rank = len(op.map.owner.extents)
+    if len(op.coordinates) != rank:
+        return f"expected {rank} coordinates of a map of {rank} dimensions, but got {len(op.coordinates)}"
+    return None
+
+
+def _boxes_of_map(op: ir.OpView) -> str | None:
+    """The problem with the buffer of a copy through a map without kind, or None."""
+    box, buffer = list(op.map.owner.box), op.buffer.type
     # A buffer wider than the swizzle span consists of several panels of one box each.
-    if math.prod(buffer.shape) % math.prod(box):
+    if op.map.owner.kind is None and math.prod(buffer.shape) % math.prod(box):
         return f"expected a buffer of whole boxes {box}, but got {buffer.spelled()}"
-    return _element_of_map(op)
+    return None
+
+
+def _columns_of_map(op: ir.OpView) -> str | None:
+    """The problem with the buffer of a copy of pixels, or None; it has one panel for each column."""
+    made, shape = op.map.owner, op.buffer.type.shape
+    if made.kind is None:
+        return None
+    channels, pixels = made.box
+    rows = pixels + IM2COL_KINDS[made.kind].halos * (getattr(op, "halo", None) or 0)
+    if len(shape) == 2 and shape[0] == rows and shape[1] % channels == 0:
+        return None
+    return (
+        f"expected a buffer of {rows} pixels and a multiple of {channels} channels, but got {op.buffer.type.spelled()}"
+    )
+
+
+_BUFFER_RULES = [_boxes_of_map, _columns_of_map, _element_of_map]
+
+
+def _offsets_of_kind(op: "TmaLoadOp") -> str | None:
+    kind, rank = op.map.owner.kind, len(op.coordinates)
+    if kind is None:
+        expected, described = 0, "without kind"
+    else:
+        expected, described = 1 if IM2COL_KINDS[kind].along_w else rank - 2, f"of kind {kind}"
+    if len(op.offsets) != expected:
+        return f"expected {expected} offsets for a map of {rank} dimensions {described}, but got {len(op.offsets)}"
+    return None
+
+
+def _halo_of_kind(op: "TmaLoadOp") -> str | None:
+    kind = op.map.owner.kind
+    limit = None if kind is None else IM2COL_KINDS[kind].halo_limit
+    if limit is None:
+        return None if op.halo is None else "expected a halo only with a map of a kind along W"
+    if op.halo is None or not 0 <= op.halo <= limit:
+        found = "none" if op.halo is None else op.halo
+        return f"expected a halo from 0 to {limit} with a map of kind {kind}, but got {found}"
+    return None
 
 
 class TmaLoadOp(Operation, name="tma_load"):
     """Copies the box at `coordinates` (innermost first, in elements) into a buffer of the slot being filled.
 
-    Elements outside the tensor are filled as the map says; the slot's full barrier counts the bytes.
+    Elements outside the tensor are filled as the map says; the slot's full barrier counts the bytes. Through a map of
+    kind im2col, copies a column of pixels from the one at `coordinates`, each at its distance `offsets` (W first, in
+    pixels). Through one of a kind along W, the pixels of one row of the images, and `halo` more of them.
     """
 
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
+    offsets: Sequence[Operand[Integer16]]
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
-    assembly = "$map[$coordinates] -> $buffer of $channel attr-dict : type($buffer)"
-    rules = [_box_of_map]
+    halo: Int32 | None
+    assembly = "$map[$coordinates]{ offsets [$offsets]}{ halo $halo} -> $buffer of $channel attr-dict : type($buffer)"
+    rules = [_map_of_kernel, _coordinates_of_map, _offsets_of_kind, _halo_of_kind, *_BUFFER_RULES]
 
 
 _COMPARED = ("i32", "u32", "i64", "u64", "f16", "bf16")
@@ -65,10 +116,24 @@ Reduction = Enumeration(*REDUCED)
 
 
 def _reduces_elements_of_map(op: ir.OpView) -> str | None:
-    if op.reduction is None or isinstance(op.map.owner, ir.Block):
+    if op.reduction is None:
         return None
     allowed, found = REDUCED[op.reduction], op.map.owner.element
     return None if found in allowed else f"reduction {op.reduction} takes {', '.join(allowed)}, but the map has {found}"
+
+
+def _stores_kind(op: ir.OpView) -> str | None:
+    made = op.map.owner
+    if made.kind is None:
+        return None
+    if IM2COL_KINDS[made.kind].along_w:
+        return f"expected a map without kind or of kind im2col, but got {made.kind}"
+    # PTX ISA 5.5.4: a column that is stored lies inside of the images.
+    if any(corner < 0 for corner in made.lower) or any(corner > 0 for corner in made.upper):
+        return (
+            f"expected lower corners of at least 0 and upper ones of at most 0, but got {made.lower} and {made.upper}"
+        )
+    return None
 
 
 # The rows that one instruction gathers (PTX ISA 5.5.3.2, tile::gather4).
@@ -78,16 +143,15 @@ GATHERED_ROWS = 4
 def _rows_of_map(op: ir.OpView) -> str | None:
     """The problem with the indices or the buffer of a gather, by the map of its matrix, or None."""
     made, buffer, rows = op.map.owner, op.buffer.type, op.rows.type
-    if isinstance(made, ir.Block):
-        return "expected the result of tile_gpu.make_tensor_map in the kernel"
     box = list(made.box)
-    if len(box) != 2 or box[1] != 1:
-        return f"expected a map of a matrix with a box of one row, but got box {box}"
+    if made.kind is not None or len(box) != 2 or box[1] != 1:
+        kind = "" if made.kind is None else f" of kind {made.kind}"
+        return f"expected a map of a matrix with a box of one row, but got box {box}{kind}"
     if len(buffer.shape) != 2 or buffer.shape[0] % GATHERED_ROWS or buffer.shape[1] % box[0]:
         return f"expected a buffer of whole boxes {box} and {GATHERED_ROWS} rows each, but got {buffer.spelled()}"
     if rows.shape != buffer.shape[:1] or str(rows.element) != "i32":
         return f"expected a buffer of {buffer.shape[0]} indices of i32, but got {rows.spelled()}"
-    return _element_of_map(op)
+    return None
 
 
 class TmaGatherOp(Operation, name="tma_gather"):
@@ -103,13 +167,14 @@ class TmaGatherOp(Operation, name="tma_gather"):
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
     assembly = "$map[$column] rows $rows -> $buffer of $channel attr-dict : type($rows) -> type($buffer)"
-    rules = [_rows_of_map]
+    rules = [_map_of_kernel, _rows_of_map, _element_of_map]
 
 
 class TmaStoreOp(Operation, name="tma_store"):
     """Copies a buffer to the box at `coordinates`; elements outside the tensor are dropped.
 
-    With `reduction` combines each element in memory with that of the buffer, atomically, with order relaxed.gpu.
+    Through a map of kind im2col, copies it to the column of pixels from the one at `coordinates`. With `reduction`
+    combines each element in memory with that of the buffer, atomically, with order relaxed.gpu.
     """
 
     map: Operand[TensorMap]
@@ -117,4 +182,4 @@ class TmaStoreOp(Operation, name="tma_store"):
     buffer: Operand[SharedBuffer]
     reduction: Reduction | None
     assembly = "$buffer -> $map[$coordinates]{ reduction $reduction} attr-dict : type($buffer)"
-    rules = [_box_of_map, _reduces_elements_of_map]
+    rules = [_map_of_kernel, _coordinates_of_map, _stores_kind, *_BUFFER_RULES, _reduces_elements_of_map]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.lowering.gpu.shared_plan import PRODUCER, shared_layout
 from tilec.lowering.gpu_to_ptx.access import load
@@ -39,29 +40,58 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
     return panels
 
 
-def _box(first: int, rank: int) -> str:
-    return "{" + ", ".join(f"${first + number}" for number in range(rank)) + "}"
+def _vector(first: int, count: int) -> str:
+    """Consecutive operands of an instruction as a vector."""
+    return "{" + ", ".join(f"${first + number}" for number in range(count)) + "}"
+
+
+# The load mode of a tensor map by its kind (PTX ISA 9.7.9.27.1.2).
+_LOAD_MODES = {None: "tile", "im2col": "im2col", "im2col_w": "im2col::w", "im2col_w128": "im2col::w::128"}
+
+
+def _im2col_information(op: TmaLoadOp, first: int) -> str:
+    """The operand im2colInfo, whose registers begin with operand `first`: offsets, or the halo and the offset."""
+    if not op.offsets:
+        return ""
+    return f", {_vector(first, len(op.offsets))}" if op.halo is None else f", {{{op.halo}, ${first}}}"
 
 
 @lowers("tile_gpu.tma_load")
 def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaLoadOp = operation.opview
     channel = lowering.plan.channels[op.channel]
+    _check_kind(lowering, operation, op.map.owner.kind)
+    mode, offsets = _LOAD_MODES[op.map.owner.kind], [lowering.scalar(value) for value in op.offsets]
     map = _map_address(lowering, op.map)
     barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
     with lowering.issuing() as elected:
         for address, coordinates in _panels(lowering, operation, op.buffer):
             rank = len(coordinates)
             text = (
-                f"@$0 cp.async.bulk.tensor.{rank}d.shared::cta.global.tile.mbarrier::complete_tx::bytes "
-                f"[$1], [$2, {_box(4, rank)}], [$3];"
+                f"@$0 cp.async.bulk.tensor.{rank}d.shared::cta.global.{mode}.mbarrier::complete_tx::bytes "
+                f"[$1], [$2, {_vector(4, rank)}], [$3]{_im2col_information(op, 4 + rank)};"
             )
-            lowering.b.execute(text, (), elected, address, map, barrier, *coordinates)
+            lowering.b.execute(text, (), elected, address, map, barrier, *coordinates, *offsets)
+
+
+def _check_kind(lowering: Lowering, operation: ir.Operation, kind: str | None) -> None:
+    if kind is not None and IM2COL_KINDS[kind].along_w and not lowering.target.loads_along_w:
+        raise lowering.unsupported(
+            operation,
+            f"{lowering.target.name} has no loads through a map of kind {kind}, which need sm_100a "
+            "(PTX ISA 9.7.9.27.1.2): use kind im2col",
+        )
 
 
 @lowers("tile_gpu.tma_gather")
 def _tma_gather(lowering: Lowering, operation: ir.Operation) -> None:
     """Four rows per instruction; the elected thread reads their indices, since its coordinates are in registers."""
+    if not lowering.target.gathers_rows:
+        raise lowering.unsupported(
+            operation,
+            f"{lowering.target.name} has no tile::gather4, which needs sm_100a (PTX ISA 9.7.9.27.1.2): "
+            "gather with tile_gpu.load_view",
+        )
     op: TmaGatherOp = operation.opview
     channel = lowering.plan.channels[op.channel]
     map, indices, column = _map_address(lowering, op.map), lowering.scalar(op.rows), lowering.scalar(op.column)
@@ -80,7 +110,7 @@ def _tma_gather(lowering: Lowering, operation: ir.Operation) -> None:
 _INDEX = element_named("i32")
 _GATHER = (
     "@$0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
-    f"[$1], [$2, {_box(4, 1 + GATHERED_ROWS)}], [$3];"
+    f"[$1], [$2, {_vector(4, 1 + GATHERED_ROWS)}], [$3];"
 )
 
 
@@ -92,12 +122,13 @@ def _sum(lowering: Lowering, register: ir.Value, added: int) -> ir.Value:
 def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaStoreOp = operation.opview
     map = _map_address(lowering, op.map)
+    mode = "tile" if op.map.owner.kind is None else "im2col_no_offs"
     name, reduction = ("cp.reduce", f".{op.reduction}") if op.reduction is not None else ("cp", "")
     with lowering.issuing() as elected:
         for address, coordinates in _panels(lowering, operation, op.buffer):
             rank = len(coordinates)
-            head = f"{name}.async.bulk.tensor.{rank}d.global.shared::cta{reduction}.tile.bulk_group"
-            text = f"@$0 {head} [$1, {_box(3, rank)}], [$2];"
+            head = f"{name}.async.bulk.tensor.{rank}d.global.shared::cta{reduction}.{mode}.bulk_group"
+            text = f"@$0 {head} [$1, {_vector(3, rank)}], [$2];"
             lowering.b.execute(text, (), elected, map, address, *coordinates)
         lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), elected)
 

@@ -30,7 +30,7 @@ def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     handle = declare_map(map, view, conversion)
     start = coordinates(map, offsets(view, op, conversion))
     if view.sparse_dimension is None:
-        _fill("tma_load", [handle, start], channel, buffers)
+        _fill("tma_load", [handle, start, []], channel, buffers)
     else:
         rows = RowIndices(op, view, conversion)
         _fill("tma_gather", [handle, start[0], rows.buffer], channel, buffers)

@@ -46,7 +46,7 @@ REFUSALS = {
     "%r = tile_gpu.load_shared %w : !s -> !h": "tile and buffer must agree, but got",
     "tile_gpu.store_shared %y, %w : !l -> !s": "tile and buffer must agree, but got",
     "%r = tile_gpu.load_tensor_memory %d : !d -> !h": "tile and buffer must agree, but got",
-    "tile_gpu.tma_load %map[%n] -> %slot#0 of %c : !a": "expected 2 coordinates for box [64, 128], but got 1",
+    "tile_gpu.tma_load %map[%n] -> %slot#0 of %c : !a": "expected 2 coordinates of a map of 2 dimensions, but got 1",
     "tile_gpu.tma_store %w -> %map[%n, %n] : !s": "expected a buffer of f16, the element of the map, but got buffer<",
     "tile_gpu.tma_load %map[%n, %n] -> %slot#1 of %c : !b": "expected a buffer of whole boxes [64, 128], but got",
     '%r = tile_gpu.make_tensor_map "f32" %p[%n] strides [%n] box [32] swizzle none fill nan': "expected 1 extents",
