@@ -15,7 +15,7 @@ FUZZ_KERNELS ?= 500
 MUTANTS ?= 60
 SEED ?= 1
 
-.PHONY: demo test test-peers golden soak fuzz mutants lint format clean
+.PHONY: demo test test-peers test-torch golden soak fuzz mutants lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
@@ -29,6 +29,9 @@ golden: build/venv-test/.installed
 
 test-peers: build/venv-peers/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) -m peers
+
+test-torch: build/venv-peers/.torch $(CHECK)/.copied
+	cd $(CHECK) && ../venv-peers/bin/python -m pytest -m torch tests/peers/test_torch.py
 
 soak: build/venv-test/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS) -m soak
@@ -67,6 +70,10 @@ build/venv-%/.installed: $(WHEEL)
 	@echo "installing tilec and its dependencies into build/venv-$*"
 	$(PYTHON) -m venv --clear build/venv-$*
 	build/venv-$*/bin/pip --quiet install "$$(echo build/wheel/*.whl)$(extras_$*)"
+	touch $@
+
+build/venv-peers/.torch: build/venv-peers/.installed
+	build/venv-peers/bin/pip --quiet install "$$(echo build/wheel/*.whl)[torch]"
 	touch $@
 
 build/venv-lint/.installed: .ci/lint-requirements.txt $(WHEEL)
