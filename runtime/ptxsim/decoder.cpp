@@ -252,6 +252,13 @@ void Decoder::expect_sync_aligned() {
   instruction.converge = Converge::All;
 }
 
+void Decoder::expect_target(Targets targets, const std::string &feature) const {
+  const std::vector<std::string_view> &names = target_names(targets);
+  if (!program.target.empty() && !names.empty() && std::find(names.begin(), names.end(), program.target) == names.end())
+    malformed("'" + feature + "' does not exist on target " + program.target + ", only on " +
+              std::string(names.front()));
+}
+
 Operand &Decoder::operand_at(size_t index) const {
   if (index >= instruction.operands.size())
     malformed("'" + instruction.text + "' has too few operands, found " + std::to_string(count()));

@@ -34,6 +34,8 @@ public:
   void expect_modifiers(std::initializer_list<std::string_view> modifiers);
   /// Takes .sync.aligned: all live lanes of the warp execute the instruction together.
   void expect_sync_aligned();
+  /// Throws PtxError unless ptxas accepts `feature` for the target of the program.
+  void expect_target(Targets targets, const std::string &feature) const;
   bool empty() const { return rest.empty(); }
   std::string remaining() const;
 

@@ -11,16 +11,6 @@ static size_t part_count(std::string_view mnemonic) {
   return size_t(std::count(mnemonic.begin(), mnemonic.end(), '.')) + 1;
 }
 
-/// Throws unless ptxas accepts the instruction for the target of the program.
-static void check_target(const Program &program, const Instruction &instruction) {
-  const std::vector<std::string_view> &names = target_names(instruction.opcode->targets);
-  if (program.target.empty() || names.empty() || std::find(names.begin(), names.end(), program.target) != names.end())
-    return;
-  throw PtxError(instruction.line, 1,
-                 "'" + instruction.text + "' does not exist on target " + program.target + ", only on " +
-                     std::string(names.front()));
-}
-
 static void decode(Program &program, Instruction &instruction) {
   int row = find_opcode(instruction.text);
   if (row >= 0) {
@@ -29,9 +19,9 @@ static void decode(Program &program, Instruction &instruction) {
   }
   std::string reason = "unknown instruction";
   if (instruction.opcode) {
-    check_target(program, instruction);
     instruction.propagates_undefined = propagates_undefined(instruction.opcode->group);
     Decoder decoder(program, instruction, part_count(instruction.opcode->mnemonic));
+    decoder.expect_target(instruction.opcode->targets, instruction.text);
     try {
       Execute execute = instruction.opcode->decode(decoder);
       reason = decoder.remaining();

@@ -26,6 +26,11 @@ cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.mult
     [%r1], [%rd1, {%r2, 3}], [%r3], %h1, %rd2;
 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes \
     [%r1], [%rd1, {%r2, 1, 2, 3, 4}], [%r3];
+cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd1, {0, 0, 0}], [%r3], {%h1};
+cp.async.bulk.tensor.5d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::2 \
+    [%r1], [%rd1, {0, 0, 0, 0, 0}], [%r3], {%h1, 2}, %h2;
+cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%rd1, {0, 0, 0, 0}], [%r1];
+cp.async.bulk.prefetch.tensor.4d.L2.global.im2col::w::128.L2::cache_hint [%rd1, {0, 0, 0, 0}], {%h1, %h2}, %rd2;
 cp.reduce.async.bulk.tensor.1d.global.shared::cta.min.tile.bulk_group [%rd1, {%r2}], [%r1];
 cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%rd1, {%r2, %r2, 0}];
 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r2, [%r3];
@@ -87,8 +92,6 @@ def test_random_edits_of_the_text_do_not_crash():
 @pytest.mark.parametrize(
     "line",
     [
-        "cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes "
-        "[%r1], [%rd1, {0, 0, 0}], [%r3], {%h1};",
         "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale [%r1], %rd1, %rd2, [%r3], %r2, [%r3], [%r4], %p1;",
         "tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;",
         "tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;",

@@ -3,40 +3,26 @@
 // settings of an instruction: the enumerators of Setting, in order.
 #include "decoder.h"
 #include "opcode.h"
+#include "tma/access_mode.h"
 #include "tma/reduction.h"
 #include "tma/transfer.h"
 
 namespace ptxsim {
 namespace {
 
-enum Setting : uint8_t { Rank, Mode, Multicast, CtaGroup, Operation };
-enum class CopyMode : int32_t { Tile, Gather4 };
+enum Setting : uint8_t { Rank, Mode, Information, Multicast, CtaGroup, Operation }; // Multicast: the operand, or 0
 
 /// Alignment of the shared memory of a tensor copy (CUDA C++ Programming Guide).
 constexpr uint32_t image_alignment = 128;
 
-/// `rows` is the mode of this direction that copies four rows: tile::gather4 or tile::scatter4.
-void decode_rank_and_mode(Decoder &decoder, const char *rows) {
-  for (const char *mode : {"im2col", "im2col::w", "im2col::w::128", "im2col_no_offs"})
-    if (decoder.has(mode))
-      decoder.unsupported(std::string("load mode .") + mode);
-  const int rank = decoder.take_one_of({"1d", "2d", "3d", "4d", "5d"});
-  if (rank < 0)
-    decoder.malformed("expected .1d, .2d, .3d, .4d or .5d");
-  decoder.instruction.settings[Rank] = rank + 1;
-  const bool gather = decoder.take(rows);
-  for (const char *other : {"tile::gather4", "tile::scatter4"})
-    if (decoder.has(other))
-      decoder.malformed(std::string("expected .") + rows + " in this direction, got ." + other);
-  decoder.instruction.settings[Mode] = static_cast<int32_t>(gather ? CopyMode::Gather4 : CopyMode::Tile);
-  if (!gather)
-    decoder.take("tile");
-  if (gather && rank != 1)
-    decoder.malformed(std::string("expected .2d with .") + rows);
-}
+AccessMode mode_of(const Instruction &in) { return static_cast<AccessMode>(in.settings[Mode]); }
 
-uint32_t coordinate_count(const Instruction &in) {
-  return in.settings[Mode] == static_cast<int32_t>(CopyMode::Gather4) ? maximum_rank : in.settings[Rank];
+void decode_rank_and_mode(Decoder &decoder, CopyDirection direction) {
+  const int rank = decoder.take_one_of({"1d", "2d", "3d", "4d", "5d"}) + 1;
+  if (rank == 0)
+    decoder.malformed("expected .1d, .2d, .3d, .4d or .5d");
+  decoder.instruction.settings[Rank] = rank;
+  decoder.instruction.settings[Mode] = static_cast<int32_t>(take_access_mode(decoder, direction, uint32_t(rank)));
 }
 
 /// [map, {c0, c1, ...}]
@@ -45,20 +31,39 @@ void decode_map_operand(Decoder &decoder, size_t index) {
   Operand &map = decoder.instruction.operands[index];
   if (map.elements.size() == 1 && map.elements[0].kind == Operand::Kind::Vector)
     map.elements = std::vector<Operand>(map.elements[0].elements);
-  if (map.elements.size() != coordinate_count(decoder.instruction))
-    decoder.malformed("expected " + std::to_string(coordinate_count(decoder.instruction)) + " coordinates, got " +
+  const uint32_t expected = coordinate_count(mode_of(decoder.instruction), decoder.instruction.settings[Rank]);
+  if (map.elements.size() != expected)
+    decoder.malformed("expected " + std::to_string(expected) + " coordinates, got " +
                       std::to_string(map.elements.size()));
   for (Operand &coordinate : map.elements)
     decoder.source(coordinate, Type::S32);
 }
 
-Coordinates coordinates_of(Warp &warp, const Operand &map, uint32_t lane) {
-  Coordinates coordinates{};
+/// {offsetW, offsetH, offsetD} or {wHalo, wOffset}; returns the index of the next operand.
+size_t decode_information(Decoder &decoder, size_t index) {
+  Instruction &in = decoder.instruction;
+  const uint32_t count = information_count(mode_of(in), in.settings[Rank]);
+  if (count == 0)
+    return index;
+  if (!decoder.is_vector(index))
+    decoder.malformed("expected a vector of " + std::to_string(count) + " offsets as operand " + std::to_string(index));
+  decoder.vector(index, Type::U16, count, true);
+  in.settings[Information] = static_cast<int32_t>(index);
+  return index + 1;
+}
+
+TensorAccess access_of(Warp &warp, const Instruction &in, const Operand &map, uint32_t lane) {
+  TensorAccess access{mode_of(in), {}, {}};
   for (size_t i = 0; i < map.elements.size(); ++i) {
     warp.require(map.elements[i]);
-    coordinates[i] = warp.lanes<int32_t>(map.elements[i])[lane];
+    access.coordinates[i] = warp.lanes<int32_t>(map.elements[i])[lane];
   }
-  return coordinates;
+  for (size_t i = 0; i < information_count(access.mode, in.settings[Rank]); ++i) {
+    const Operand &element = in.operands[in.settings[Information]].elements[i];
+    warp.require(element);
+    access.information[i] = warp.lanes<uint16_t>(element)[lane];
+  }
+  return access;
 }
 
 void check_map_form(Warp &warp, const Instruction &in, const TensorMap &map, uint32_t lane) {
@@ -66,24 +71,29 @@ void check_map_form(Warp &warp, const Instruction &in, const TensorMap &map, uin
     warp.trap_lane(lane, trap_kind::descriptor,
                    "expected a tensor map of rank " + std::to_string(in.settings[Rank]) + ", got rank " +
                        std::to_string(map.rank));
-  if (in.settings[Mode] == static_cast<int32_t>(CopyMode::Gather4) && map.box[1] != 1)
-    warp.trap_lane(lane, trap_kind::descriptor,
-                   "expected a box of one row for gather4 and scatter4, got " + std::to_string(map.box[1]));
+  if (std::string violation = mode_violation(map, mode_of(in)); !violation.empty())
+    warp.trap_lane(lane, trap_kind::descriptor, violation);
+  if (map.kind == TensorMapKind::Im2col && map.interleave != Interleave::None)
+    warp.trap_lane(lane, trap_kind::unsupported,
+                   "TMA of an im2col tensor map with an interleaved layout is not supported");
 }
 
-uint32_t image_bytes(const Instruction &in, const TensorMap &map) {
-  const bool gather = in.settings[Mode] == static_cast<int32_t>(CopyMode::Gather4);
-  return gather ? 4 * map.box[0] * element_bytes(map.element) : tile_bytes(map);
+void check_access(Warp &warp, const TensorMap &map, const TensorAccess &access, uint32_t lane) {
+  if (std::string violation = access_violation(map, access); !violation.empty())
+    warp.trap_lane(lane, trap_kind::illegal, violation);
+  if (std::string feature = access_unconfirmed(access); !feature.empty())
+    warp.unconfirmed(feature);
+}
+
+uint32_t image_bytes(const TensorMap &map, const std::vector<BoxRow> &rows) {
+  return static_cast<uint32_t>(rows.size()) * rows.front().count * element_bytes(map.element);
 }
 
 /// The pieces of the copy whose shared memory begins at `shared_offset`.
-Transfer plan_transfer(const Instruction &in, const TensorMap &map, const Coordinates &coordinates,
-                       uint32_t shared_offset) {
+Transfer plan_transfer(const TensorMap &map, const std::vector<BoxRow> &rows, uint32_t shared_offset) {
   Transfer transfer;
   transfer.shared_offset = shared_offset;
-  transfer.bytes = image_bytes(in, map);
-  const bool gather = in.settings[Mode] == static_cast<int32_t>(CopyMode::Gather4);
-  const std::vector<BoxRow> rows = gather ? gather_rows(map, coordinates) : tile_rows(map, coordinates);
+  transfer.bytes = image_bytes(map, rows);
   transfer.pieces = row_pieces(map, rows, shared_offset);
   return transfer;
 }
@@ -100,25 +110,15 @@ Cta &signalled_cta(Warp &warp, const Instruction &in, Cta &destination, Cta &nam
   return destination;
 }
 
-/// Hardware refuses other columns; the PTX ISA does not state it (Triton, tutorial 09 of gluon).
-void check_gather_column(Warp &warp, const Instruction &in, const TensorMap &map, const Coordinates &coordinates,
-                         uint32_t lane) {
-  if (in.settings[Mode] != static_cast<int32_t>(CopyMode::Gather4))
-    return;
-  const int64_t offset_bytes = coordinates[0] * element_bytes(map.element);
-  if (offset_bytes % 16)
-    warp.trap_lane(lane, trap_kind::illegal,
-                   "expected the column of gather4 at a multiple of 16 bytes, got " + std::to_string(offset_bytes));
-}
-
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const TensorMap map = read_tensor_map(warp, warp.defined_address(in.operands[1], lane), lane);
   check_map_form(warp, in, map, lane);
-  const Coordinates coordinates = coordinates_of(warp, in.operands[1], lane);
-  check_gather_column(warp, in, map, coordinates, lane);
+  const TensorAccess access = access_of(warp, in, in.operands[1], lane);
+  check_access(warp, map, access, lane);
+  const std::vector<BoxRow> rows = access_rows(map, access);
   const uint64_t address = warp.defined_address(in.operands[0], lane);
-  const MemoryLocation location = warp.locate_shared(address, image_bytes(in, map), image_alignment, lane);
-  Transfer transfer = plan_transfer(in, map, coordinates, static_cast<uint32_t>(location.offset));
+  const MemoryLocation location = warp.locate_shared(address, image_bytes(map, rows), image_alignment, lane);
+  Transfer transfer = plan_transfer(map, rows, static_cast<uint32_t>(location.offset));
   transfer.rounds_to_tf32 = map.element == TensorElement::TF32;
   check_global_pieces(warp, transfer.pieces, false, lane);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[2], lane);
@@ -127,7 +127,7 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
                 mbarrier.offset);
     return;
   }
-  for (Cta *destination : multicast_ctas(warp, in.operands[3], lane))
+  for (Cta *destination : multicast_ctas(warp, in.operands[in.settings[Multicast]], lane))
     submit_load(warp, lane, *destination, transfer, signalled_cta(warp, in, *destination, *mbarrier.cta, lane),
                 mbarrier.offset);
 }
@@ -135,15 +135,6 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
 Outcome tensor_load(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) { load_one(warp, in, lane); });
   return Outcome::Next;
-}
-
-void check_store_coordinates(Warp &warp, const Instruction &in, const Coordinates &coordinates, uint32_t lane) {
-  // PTX ISA: the coordinates of a copy to global memory are not negative; scatter4 drops rows outside.
-  for (uint32_t i = 0; i < coordinate_count(in); ++i)
-    if (coordinates[i] < 0)
-      warp.trap_lane(lane, trap_kind::illegal,
-                     "expected coordinates of at least 0 in a tensor store, got " + std::to_string(coordinates[i]) +
-                         " in dimension " + std::to_string(i));
 }
 
 Combine combination(Warp &warp, const Instruction &in, const TensorMap &map, uint32_t lane) {
@@ -161,15 +152,18 @@ Combine combination(Warp &warp, const Instruction &in, const TensorMap &map, uin
 void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const TensorMap map = read_tensor_map(warp, warp.defined_address(in.operands[0], lane), lane);
   check_map_form(warp, in, map, lane);
-  const Coordinates coordinates = coordinates_of(warp, in.operands[0], lane);
-  check_store_coordinates(warp, in, coordinates, lane);
+  const TensorAccess access = access_of(warp, in, in.operands[0], lane);
+  if (std::string violation = store_violation(map, access); !violation.empty())
+    warp.trap_lane(lane, trap_kind::illegal, violation);
+  check_access(warp, map, access, lane);
   if (map.element == TensorElement::TF32)
     warp.unconfirmed("the rounding of a store through a tensor map of element type tf32");
   const uint64_t address = warp.defined_address(in.operands[1], lane);
-  const MemoryLocation location = warp.locate_shared(address, image_bytes(in, map), image_alignment, lane);
+  const std::vector<BoxRow> rows = access_rows(map, access);
+  const MemoryLocation location = warp.locate_shared(address, image_bytes(map, rows), image_alignment, lane);
   if (location.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
-  const Transfer transfer = plan_transfer(in, map, coordinates, static_cast<uint32_t>(location.offset));
+  const Transfer transfer = plan_transfer(map, rows, static_cast<uint32_t>(location.offset));
   check_global_pieces(warp, transfer.pieces, true, lane);
   submit_store(warp, lane, transfer, combination(warp, in, map, lane));
 }
@@ -179,29 +173,45 @@ Outcome tensor_store(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// A prefetch has no effect in the simulator, but its tensor map is checked.
+/// A prefetch has no effect in the simulator, but its tensor map and operands are checked.
 Outcome tensor_prefetch(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    check_map_form(warp, in, read_tensor_map(warp, warp.defined_address(in.operands[0], lane), lane), lane);
-    coordinates_of(warp, in.operands[0], lane);
+    const TensorMap map = read_tensor_map(warp, warp.defined_address(in.operands[0], lane), lane);
+    check_map_form(warp, in, map, lane);
+    check_access(warp, map, access_of(warp, in, in.operands[0], lane), lane);
   });
   return Outcome::Next;
 }
 
+/// Takes .multicast::cluster and .cta_group.
+void decode_destinations(Decoder &decoder, bool to_cluster) {
+  Instruction &in = decoder.instruction;
+  in.settings[Multicast] = decoder.take("multicast::cluster");
+  if (in.settings[Multicast] && !to_cluster)
+    decoder.malformed("expected a destination in .shared::cluster with .multicast::cluster, got .shared::cta");
+  in.settings[CtaGroup] = 1;
+  for (int group : {1, 2})
+    if (const std::string modifier = "cta_group::" + std::to_string(group); decoder.take(modifier)) {
+      decoder.expect_target(Targets::Tcgen05, "." + modifier);
+      in.settings[CtaGroup] = group;
+    }
+}
+
 Execute decode_load(Decoder &decoder) {
   Instruction &in = decoder.instruction;
-  if (!decoder.take("shared::cluster") && !decoder.take("shared::cta"))
+  const bool to_cluster = decoder.take("shared::cluster");
+  if (!to_cluster && !decoder.take("shared::cta"))
     decoder.malformed("expected a destination in .shared::cluster or .shared::cta");
-  decode_rank_and_mode(decoder, "tile::gather4");
-  in.settings[Multicast] = decoder.take("multicast::cluster");
-  in.settings[CtaGroup] = decoder.take("cta_group::2") ? 2 : 1;
-  decoder.take("cta_group::1");
+  decode_rank_and_mode(decoder, to_cluster ? CopyDirection::ToCluster : CopyDirection::ToCta);
+  decode_destinations(decoder, to_cluster);
   decoder.address(0);
   decode_map_operand(decoder, 1);
   decoder.address(2);
-  size_t next = 3;
-  if (in.settings[Multicast])
+  size_t next = decode_information(decoder, 3);
+  if (in.settings[Multicast]) {
+    in.settings[Multicast] = static_cast<int32_t>(next);
     decoder.source(next++, Type::B16);
+  }
   decode_cache_policy(decoder, next);
   return tensor_load;
 }
@@ -210,9 +220,7 @@ Execute decode_store(Decoder &decoder, int operation) {
   if (!decoder.take("bulk_group") || !(decoder.take("shared::cta") || decoder.take("shared")))
     decoder.malformed("expected .global.shared::cta and .bulk_group");
   decoder.instruction.settings[Operation] = operation;
-  decode_rank_and_mode(decoder, "tile::scatter4");
-  if (operation >= 0 && decoder.instruction.settings[Mode] != static_cast<int32_t>(CopyMode::Tile))
-    decoder.malformed("expected no .tile::scatter4 in a reduction");
+  decode_rank_and_mode(decoder, operation < 0 ? CopyDirection::ToGlobal : CopyDirection::Reduce);
   decode_map_operand(decoder, 0);
   decoder.address(1);
   decode_cache_policy(decoder, 2);
@@ -233,9 +241,9 @@ Execute decode_reduce(Decoder &decoder) {
 
 Execute decode_prefetch(Decoder &decoder) {
   decoder.expect_modifiers({"L2", "global"});
-  decode_rank_and_mode(decoder, "tile::gather4");
+  decode_rank_and_mode(decoder, CopyDirection::Prefetch);
   decode_map_operand(decoder, 0);
-  decode_cache_policy(decoder, 1);
+  decode_cache_policy(decoder, decode_information(decoder, 1));
   return tensor_prefetch;
 }
 

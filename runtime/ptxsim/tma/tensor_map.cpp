@@ -1,6 +1,7 @@
 #include "tma/tensor_map.h"
 
 #include "memory.h"
+#include "tma/im2col_rules.h"
 #include "tma/tensor_map_encoding.h"
 
 namespace ptxsim {
@@ -68,13 +69,25 @@ std::string box_violation(const TensorMap &map) {
   const uint32_t row = map.box[0] * element_bytes(map.element);
   if (map.interleave != Interleave::None || row == 0)
     return "";
+  const std::string expected =
+      map.kind == TensorMapKind::Tiled ? "expected an innermost box of " : "expected channels per pixel of ";
   if (row % 16)
-    return "expected an innermost box of a multiple of 16 bytes" + got(row);
+    return expected + "a multiple of 16 bytes" + got(row);
   const uint32_t span = swizzle_span(map.swizzle);
   if (span && row > span)
-    return "expected an innermost box of at most " + std::to_string(span) + " bytes with swizzle " +
-           swizzle_name(map.swizzle) + got(row);
+    return expected + "at most " + std::to_string(span) + " bytes with swizzle " + swizzle_name(map.swizzle) + got(row);
   return "";
+}
+
+void decode_im2col_fields(TensorMap &map, const uint8_t *bytes) {
+  using namespace tensor_map_encoding;
+  for (uint32_t i = 0; i < maximum_spatial_rank; ++i) {
+    map.lower_corner[i] = load_value<int16_t>(bytes + lower_corner_at + 2 * i);
+    map.upper_corner[i] = load_value<int16_t>(bytes + upper_corner_at + 2 * i);
+  }
+  map.channels_per_pixel = load_value<uint16_t>(bytes + channels_at);
+  map.pixels_per_column = load_value<uint16_t>(bytes + pixels_at);
+  map.box = {map.channels_per_pixel, 1, 1, 1, 1};
 }
 
 } // namespace
@@ -82,6 +95,11 @@ std::string box_violation(const TensorMap &map) {
 uint32_t element_bytes(TensorElement element) { return facts(element).bytes; }
 const char *element_name(TensorElement element) { return facts(element).name; }
 bool is_float(TensorElement element) { return facts(element).is_float; }
+
+const char *kind_name(TensorMapKind kind) {
+  constexpr const char *names[] = {"tiled", "im2col", "im2col_w", "im2col_w128"};
+  return names[static_cast<uint8_t>(kind)];
+}
 
 TensorMap decode_tensor_map(const uint8_t *bytes) {
   using namespace tensor_map_encoding;
@@ -104,10 +122,15 @@ TensorMap decode_tensor_map(const uint8_t *bytes) {
           (word(stride_low_at + 4 * (i - 1)) | static_cast<uint64_t>(bits(word(stride_high_at), 4 * (i - 1), 4)) << 32)
           << 4;
   }
+  map.kind = static_cast<TensorMapKind>(bytes[kind_at]);
+  if (map.kind != TensorMapKind::Tiled)
+    decode_im2col_fields(map, bytes);
   return map;
 }
 
 std::string tensor_map_violation(const TensorMap &map) {
+  if (map.kind > TensorMapKind::Im2colW128)
+    return "expected a kind of 0 to 3" + got(static_cast<uint32_t>(map.kind));
   if (map.rank > maximum_rank)
     return "expected rank 1 to 5" + got(map.rank);
   const auto code = static_cast<uint32_t>(map.element);
@@ -117,7 +140,7 @@ std::string tensor_map_violation(const TensorMap &map) {
     return "expected interleave none, 16B or 32B, got code 3";
   if (map.fill_nan && !is_float(map.element))
     return std::string("expected a float element type with the NaN fill, got ") + element_name(map.element);
-  for (const auto &check : {stride_violation, interleave_violation, box_violation})
+  for (const auto &check : {stride_violation, im2col_map_violation, interleave_violation, box_violation})
     if (std::string violation = check(map); !violation.empty())
       return violation;
   return "";

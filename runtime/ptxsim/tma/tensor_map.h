@@ -30,12 +30,17 @@ enum class TensorElement : uint8_t {
 
 enum class Interleave : uint8_t { None, B16, B32 };
 
+/// The function of the driver that encoded the map: cuTensorMapEncodeTiled, Im2col, and Im2colWide in mode W or W128.
+enum class TensorMapKind : uint8_t { Tiled, Im2col, Im2colW, Im2colW128 };
+
 constexpr uint32_t tensor_map_bytes = 128;
 constexpr uint32_t tensor_map_alignment = 64;
 constexpr uint32_t maximum_rank = 5;
+constexpr uint32_t maximum_spatial_rank = 3;
 
 /// A decoded tensor map. Index 0 is the innermost (contiguous) dimension.
 struct TensorMap {
+  TensorMapKind kind = TensorMapKind::Tiled;
   uint64_t address = 0;
   uint32_t rank = 1;
   TensorElement element = TensorElement::U8;
@@ -44,8 +49,13 @@ struct TensorMap {
   bool fill_nan = false;
   std::array<uint64_t, maximum_rank> extent{};
   std::array<uint64_t, maximum_rank> stride_bytes{}; ///< stride_bytes[0] is the size of an element.
-  std::array<uint32_t, maximum_rank> box{};
+  std::array<uint32_t, maximum_rank> box{}; ///< One pixel, {channels_per_pixel, 1, 1, 1, 1}, for the im2col kinds.
   std::array<uint32_t, maximum_rank> element_stride{};
+  // Of the im2col kinds alone. Corners are in the order W, H, D.
+  std::array<int32_t, maximum_spatial_rank> lower_corner{};
+  std::array<int32_t, maximum_spatial_rank> upper_corner{};
+  uint32_t channels_per_pixel = 0;
+  uint32_t pixels_per_column = 0;
 };
 
 /// Bytes of one element; 0 for the packed sub-byte types.
@@ -53,7 +63,10 @@ uint32_t element_bytes(TensorElement element);
 const char *element_name(TensorElement element);
 bool is_float(TensorElement element);
 
-/// Reads the fields that tensormap.replace can write and ignores all other bits, which are opaque.
+/// "tiled", "im2col", "im2col_w" or "im2col_w128".
+const char *kind_name(TensorMapKind kind);
+
+/// Reads the fields of tma/tensor_map_encoding.h and ignores all other bits, which are opaque.
 TensorMap decode_tensor_map(const uint8_t *bytes);
 
 /// The first rule of the CUDA driver API ("Tensor Map Object Management") that the map violates, as
