@@ -1,15 +1,18 @@
-"""Tensor maps over tensors without elements.
+"""Tensor maps that read nothing: tensors without elements, and im2col boxes without positions.
 
-Each extent of a tensor map is at least 1 (CUDA driver API, cuTensorMapEncodeTiled), so a tensor with an extent of 0 is
-replaced by one element in memory filled with the padding value: every element that TMA reads has this value, and
-stores go to memory that nothing else uses.
+Each extent of a tensor map is at least 1, and the box of an im2col kind is not empty (CUDA driver API,
+cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col), so such a tensor is replaced by one element, or one group of a
+packed type, in memory filled with the padding value: every element that TMA reads has this value, and stores go to
+memory that nothing else uses.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tilec.lowering.tma.contract import ELEMENTS, PADDED_GROUP, TensorMap
+from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.tma.im2col_rules import corner_range
+from tilec.lowering.tma.tensor_map import TensorMap
 
 # The largest required multiple of an extent, in bytes, and an alignment that satisfies every interleave.
 PADDING_BYTES = 128
@@ -17,23 +20,39 @@ PADDING_BYTES = 128
 _FILL_BYTES = {"zero": 0x00, "nan": 0xFF}
 
 
-def has_no_elements(tensor_map: TensorMap) -> bool:
-    """Whether a known extent is 0."""
-    return 0 in tensor_map.extents
+def reads_nothing(tensor_map: TensorMap) -> bool:
+    """Whether a known extent is 0, or the box of an im2col kind has no position."""
+    return 0 in tensor_map.extents or tensor_map.box_is_empty
 
 
 def padding_byte(tensor_map: TensorMap) -> int:
-    """The byte that fills the memory of the map of an empty tensor."""
+    """The byte that fills the memory of a map that reads nothing."""
     return _FILL_BYTES[tensor_map.fill]
 
 
 def over_padding(tensor_map: TensorMap, address: int) -> TensorMap:
-    """The map of a tensor without elements, over PADDING_BYTES at `address` filled with `padding_byte`."""
-    element = ELEMENTS[tensor_map.element]
-    first = PADDED_GROUP if element.padded else 2 if element.bits == 4 else 1
+    """The map that replaces one that reads nothing, over PADDING_BYTES at `address` filled with `padding_byte`."""
+    lower, upper = _corners(tensor_map)
     return replace(
         tensor_map,
         base=address,
-        extents=(first, *(1 for _ in tensor_map.strides)),
+        extents=(ELEMENTS[tensor_map.element].group, *(1 for _ in tensor_map.strides)),
         strides=tuple(PADDING_BYTES for _ in tensor_map.strides),
+        lower=lower,
+        upper=upper,
     )
+
+
+def _corners(tensor_map: TensorMap) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The corners of the box of the replaced map in a tensor whose extents are 1, not empty.
+
+    A copy starts inside the box (PTX ISA 5.5.4.1): the new box holds the coordinates of the old one, up to the largest
+    upper corner, or, if it was empty, its lower corner.
+    """
+    if not tensor_map.is_im2col:
+        return (), ()
+    _, high = corner_range(tensor_map.corner_rank)
+    extents = [extent for extent in tensor_map.extents[1:] if extent is not None]
+    last = [extent - 1 + corner for extent, corner in zip(extents, tensor_map.upper, strict=False)]
+    upper = tuple(min(max(at), high) for at in zip(last, tensor_map.lower, strict=True))
+    return tensor_map.lower, upper

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tilec.lowering.tma.contract import TensorMap
+from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.binding import Binding
 from tilec.runtime.elements import PARAMETER_DTYPES
 from tilec.runtime.metadata import Metadata, TensorMapParameter
-from tilec.runtime.padding_memory import has_no_elements, over_padding, padding_byte
+from tilec.runtime.padding_memory import over_padding, padding_byte, reads_nothing
 from tilec.runtime.tensor_map import SIZE_BYTES, make
 
 # The alignment of tensor map parameters in the generated PTX.
@@ -33,8 +33,8 @@ def pack(
 ) -> list[bytes]:
     """The bytes of each parameter in order; tensor maps are verified and encoded by `encode`.
 
-    `padding(index, byte)` returns the address of PADDING_BYTES filled with `byte`, for map `index` of a tensor without
-    elements. Raises InputError if the arguments yield a tensor map that TMA does not support.
+    `padding(index, byte)` returns the address of PADDING_BYTES filled with `byte`, for map `index` if it reads
+    nothing. Raises InputError if the arguments yield a tensor map that TMA does not support.
     """
     integers = binding.integers()
     values = iter(binding.values)
@@ -43,7 +43,7 @@ def pack(
         if isinstance(parameter, TensorMapParameter):
             recipe = metadata.tensor_maps[parameter.index]
             tensor_map = make(recipe, integers, binding.names, metadata.target, metadata.allow_unconfirmed)
-            if has_no_elements(tensor_map):
+            if reads_nothing(tensor_map):
                 tensor_map = over_padding(tensor_map, padding(parameter.index, padding_byte(tensor_map)))
             contents.append(encode(tensor_map))
         else:

@@ -9,33 +9,30 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tilec.errors import InputError, Note, SourceLocation
-from tilec.lowering.tma.contract import (
-    ELEMENTS,
-    FILLS,
-    INTERLEAVES,
-    L2_PROMOTIONS,
-    MAX_BOX,
-    MAX_ELEMENT_STRIDE,
-    MAX_RANK,
-    SWIZZLES,
-    TensorMap,
-    Violation,
-    violations,
-    with_usable_strides,
-)
+from tilec.lowering.tma.contract import violations
+from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.tma.enumerations import FILLS, IM2COL_KINDS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
+from tilec.lowering.tma.im2col_rules import MAX_CHANNELS, MAX_PIXELS, corner_range
+from tilec.lowering.tma.rule import Violation
+from tilec.lowering.tma.rules import MAX_BOX, MAX_ELEMENT_STRIDE, MAX_RANK
+from tilec.lowering.tma.tensor_map import TensorMap, corner_rank, with_usable_strides
 from tilec.runtime import expression
 from tilec.runtime.expression import Expression, Operation, Parameter
 from tilec.runtime.json_record import Record
-from tilec.runtime.padding_memory import has_no_elements
+from tilec.runtime.padding_memory import reads_nothing
 
 SIZE_BYTES = 128
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The expressions of a tensor map in the entry arguments; base and strides (from dimension 1) are in bytes."""
+    """The fields of a tensor map; base, extents and strides are expressions of the entry arguments.
+
+    Base and strides (from dimension 1) are in bytes. The other fields are those of TensorMap.
+    """
 
     base: Expression
     element: str
@@ -48,15 +45,28 @@ class Recipe:
     fill: str = "zero"
     l2_promotion: str = "none"
     location: str = ""
+    kind: str = "tiled"
+    lower: tuple[int, ...] = ()
+    upper: tuple[int, ...] = ()
+    channels_per_pixel: int = 0
+    pixels_per_column: int = 0
 
 
-_RECIPE_FIELDS = frozenset(Recipe.__dataclass_fields__)
+_IM2COL_FIELDS = {"kind", "lower", "upper", "channels_per_pixel", "pixels_per_column"}
+_COMMON_FIELDS = set(Recipe.__dataclass_fields__) - _IM2COL_FIELDS - {"box"}
+
+
+def _fields_of(kind: str) -> list[str]:
+    """The fields of launch metadata of this kind; maps of kind tiled need not name it."""
+    own = _IM2COL_FIELDS if kind in IM2COL_KINDS else {"box"}
+    return [name for name in Recipe.__dataclass_fields__ if name in _COMMON_FIELDS | own]
 
 
 def read_recipe(record: Record) -> Recipe:
     """The recipe in launch metadata; raises InputError, naming a missing or invalid field."""
-    record.only(_RECIPE_FIELDS)
-    extents = record["extents"].items(range(1, MAX_RANK + 1))
+    kind = record.get("kind", "tiled").text(KINDS)
+    record.only({*_fields_of(kind), "kind"})
+    extents = record["extents"].items(range(3 if kind in IM2COL_KINDS else 1, MAX_RANK + 1))
     rank = len(extents)
     ones = [1] * rank
     return Recipe(
@@ -64,7 +74,6 @@ def read_recipe(record: Record) -> Recipe:
         element=record["element"].text(ELEMENTS),
         extents=tuple(_read_expression(item) for item in extents),
         strides=tuple(_read_expression(item) for item in record["strides"].items(rank - 1)),
-        box=tuple(item.integer(1, MAX_BOX) for item in record["box"].items(rank)),
         element_strides=tuple(
             i.integer(1, MAX_ELEMENT_STRIDE) for i in record.get("element_strides", ones).items(rank)
         ),
@@ -73,7 +82,25 @@ def read_recipe(record: Record) -> Recipe:
         fill=record.get("fill", "zero").text(FILLS),
         l2_promotion=record.get("l2_promotion", "none").text(L2_PROMOTIONS),
         location=record.get("location", "").text(),
+        kind=kind,
+        **(_read_box(record, rank) if kind == "tiled" else _read_pixels(record, kind, rank)),
     )
+
+
+def _read_box(record: Record, rank: int) -> dict[str, Any]:
+    return {"box": tuple(item.integer(1, MAX_BOX) for item in record["box"].items(rank))}
+
+
+def _read_pixels(record: Record, kind: str, rank: int) -> dict[str, Any]:
+    count = corner_rank(kind, rank)
+    low, high = corner_range(count)
+    return {
+        "box": (),
+        "lower": tuple(item.integer(low, high) for item in record["lower"].items(count)),
+        "upper": tuple(item.integer(low, high) for item in record["upper"].items(count)),
+        "channels_per_pixel": record["channels_per_pixel"].integer(1, MAX_CHANNELS),
+        "pixels_per_column": record["pixels_per_column"].integer(1, MAX_PIXELS),
+    }
 
 
 def _read_expression(record: Record) -> Expression:
@@ -88,7 +115,7 @@ def _read_expression(record: Record) -> Expression:
 
 def write_recipe(recipe: Recipe) -> dict[str, object]:
     """The JSON of launch metadata for this recipe."""
-    fields: dict[str, object] = {name: getattr(recipe, name) for name in Recipe.__dataclass_fields__}
+    fields: dict[str, object] = {name: getattr(recipe, name) for name in _fields_of(recipe.kind)}
     fields["base"] = expression.to_json(recipe.base)
     fields["extents"] = [expression.to_json(extent) for extent in recipe.extents]
     fields["strides"] = [expression.to_json(stride) for stride in recipe.strides]
@@ -100,8 +127,8 @@ def make(
 ) -> TensorMap:
     """The tensor map for these entry arguments.
 
-    An extent may be 0, which cannot be encoded: see tilec.runtime.padding_memory. Raises InputError, with the source
-    location, for a violated rule.
+    An extent may be 0 and the box of an im2col kind empty, which cannot be encoded: see tilec.runtime.padding_memory.
+    Raises InputError, with the source location, for a violated rule.
     """
     tensor_map = TensorMap(
         element=recipe.element,
@@ -114,8 +141,13 @@ def make(
         interleave=recipe.interleave,
         fill=recipe.fill,
         l2_promotion=recipe.l2_promotion,
+        kind=recipe.kind,
+        lower=recipe.lower,
+        upper=recipe.upper,
+        channels_per_pixel=recipe.channels_per_pixel,
+        pixels_per_column=recipe.pixels_per_column,
     )
-    if has_no_elements(tensor_map):
+    if reads_nothing(tensor_map):
         return tensor_map
     tensor_map = with_usable_strides(tensor_map)
     for violation in violations(tensor_map, target, unconfirmed):
@@ -129,6 +161,10 @@ _FIELD_NAMES = {
     "strides": "stride",
     "box": "box extent",
     "element_strides": "element stride",
+    "lower": "lower corner",
+    "upper": "upper corner",
+    "channels_per_pixel": "channels per pixel",
+    "pixels_per_column": "pixels per column",
 }
 
 
@@ -137,6 +173,7 @@ def _error(recipe: Recipe, violation: Violation, names: Sequence[str]) -> InputE
     subject = field if violation.dimension is None else f"{field} of dimension {violation.dimension}"
     over = expression.to_text(recipe.base, names)
     message = f"tensor map over '{over}', {subject}: expected {violation.expected}, got {violation.found}"
+    message += f" ({violation.source})"
     return InputError(message, location_of(recipe.location), _origin(recipe, violation, names))
 
 
@@ -161,16 +198,25 @@ def location_of(text: str) -> SourceLocation | None:
     return SourceLocation(file, *map(int, numbers))
 
 
+# Offset of the fields of the im2col kinds, which only maps for the simulator have there.
+IM2COL_OFFSET = 0x40
+
+
 def encode_for_simulator(tensor_map: TensorMap) -> bytes:
-    """The 128 bytes in the layout of ptxas' lowering of tensormap.replace; bytes it never writes are zero."""
+    """The 128 bytes that the simulator reads.
+
+    The first 64 have the layout of ptxas' lowering of tensormap.replace, and bytes it never writes are zero. NVIDIA
+    does not publish where the im2col fields are: they follow at IM2COL_OFFSET as the kind (u32), the corners in the
+    order W, H, D (i16[3] each), channels per pixel and pixels per column (u16).
+    """
     element, swizzle = ELEMENTS[tensor_map.element], SWIZZLES[tensor_map.swizzle]
-    kind = (
+    flags = (
         (tensor_map.rank - 1) << 4
         | element.code << 7
         | INTERLEAVES[tensor_map.interleave] << 11
         | swizzle.code << 13
         | FILLS[tensor_map.fill] << 15
-        | (tensor_map.element == "tf32") << 16
+        | element.is_tf32 << 16
         | swizzle.atomicity << 19
     )
     strides = [stride >> 4 for stride in _known(tensor_map.strides, 4, 0)]
@@ -180,8 +226,14 @@ def encode_for_simulator(tensor_map: TensorMap) -> bytes:
     high_bits = sum((stride >> 32) << (4 * index) for index, stride in enumerate(strides))
     steps = sum(step << (3 * index) for index, step in enumerate(element_strides)) | box[0] << 24
     low = [stride & 0xFFFFFFFF for stride in strides]
-    packed = struct.pack("<QI4IH2x5II4B", tensor_map.base, kind, *low, high_bits, *extents, steps, *box[1:])
-    return packed.ljust(SIZE_BYTES, b"\0")
+    packed = struct.pack("<QI4IH2x5II4B", tensor_map.base, flags, *low, high_bits, *extents, steps, *box[1:])
+    return (packed.ljust(IM2COL_OFFSET, b"\0") + _im2col_fields(tensor_map)).ljust(SIZE_BYTES, b"\0")
+
+
+def _im2col_fields(tensor_map: TensorMap) -> bytes:
+    corners = (*_known(tensor_map.lower, 3, 0), *_known(tensor_map.upper, 3, 0))
+    counts = tensor_map.channels_per_pixel, tensor_map.pixels_per_column
+    return struct.pack("<I6h2H", KINDS[tensor_map.kind].code, *corners, *counts)
 
 
 def _known(values: Sequence[int | None], length: int, padding: int) -> list[int]:

@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.errors import UnsupportedError
-from tilec.lowering.tma.contract import ELEMENTS
+from tilec.lowering.tma.element_types import ELEMENTS
 
 _OPERATIONS = {
     "arith.addi": "add",

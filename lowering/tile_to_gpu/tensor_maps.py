@@ -9,7 +9,8 @@ from tilec.dialect.spelling import spell
 from tilec.lowering.tile.divisibility import divisibility
 from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, element_bits, tensor_maker
 from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, is_narrow
-from tilec.lowering.tma.contract import ELEMENTS, MAX_BOX, MAX_RANK
+from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK
 
 ALIGNMENT_BYTES = 16
 # Spans from the widest: a box row must not be narrower than its swizzle span.

@@ -112,6 +112,10 @@ int cuLaunchKernelEx(const LaunchConfig *config, void *, void **parameters, void
          int(uint64_t(arrays[2]) % 256));
   return success;
 }
+static int encoded(void *map, void *address) {
+  memset(map, 0x7e, 128);
+  return address && reinterpret_cast<uint64_t>(map) % tensor_map_alignment == 0 ? success : invalid_value;
+}
 int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *extents,
                            const uint64_t *strides, const unsigned *box, const unsigned *element_strides,
                            int interleave, int swizzle, int promotion, int fill) {
@@ -120,15 +124,42 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, co
   for (unsigned i = 0; i < rank; ++i)
     printf("dimension %u: extent %llu stride %llu box %u step %u\n", i, (unsigned long long)extents[i],
            i ? (unsigned long long)strides[i - 1] : 0, box[i], element_strides[i]);
-  memset(map, 0x7e, 128);
-  return address && reinterpret_cast<uint64_t>(map) % tensor_map_alignment == 0 ? success : invalid_value;
+  return encoded(map, address);
+}
+static void print_images(int type, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,
+                         const unsigned *element_strides, int interleave, int swizzle, int promotion, int fill) {
+  printf("type %d rank %u address %p interleave %d swizzle %d promotion %d fill %d\n", type, rank, address, interleave,
+         swizzle, promotion, fill);
+  for (unsigned i = 0; i < rank; ++i)
+    printf("dimension %u: extent %llu stride %llu step %u\n", i, (unsigned long long)extents[i],
+           i ? (unsigned long long)strides[i - 1] : 0, element_strides[i]);
+}
+int cuTensorMapEncodeIm2col(void *map, int type, unsigned rank, void *address, const uint64_t *extents,
+                            const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
+                            unsigned pixels, const unsigned *element_strides, int interleave, int swizzle,
+                            int promotion, int fill) {
+  printf("im2col map channels %u pixels %u\n", channels, pixels);
+  for (unsigned i = 0; i + 2 < rank; ++i)
+    printf("corner %u: lower %d upper %d\n", i, lower[i], upper[i]);
+  print_images(type, rank, address, extents, strides, element_strides, interleave, swizzle, promotion, fill);
+  return encoded(map, address);
+}
+int cuTensorMapEncodeIm2colWide(void *map, int type, unsigned rank, void *address, const uint64_t *extents,
+                                const uint64_t *strides, int lower, int upper, unsigned channels, unsigned pixels,
+                                const unsigned *element_strides, int interleave, int mode, int swizzle, int promotion,
+                                int fill) {
+  printf("wide map lower %d upper %d channels %u pixels %u mode %d\n", lower, upper, channels, pixels, mode);
+  print_images(type, rank, address, extents, strides, element_strides, interleave, swizzle, promotion, fill);
+  return encoded(map, address);
 }
 static void *find(const char *symbol, const char *suffix) {
   char name[128];
   snprintf(name, sizeof name, "%s%s", symbol, suffix);
   return dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name);
 }
-int cuGetProcAddress_v2(const char *symbol, void **function, int, uint64_t, void *status) {
+int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t, void *status) {
+  if (strstr(symbol, "cuTensorMapEncode") && getenv("RECORDED_SYMBOLS"))
+    printf("%s of %d\n", symbol, version);
   *function = find(symbol, "_v2");
   if (!*function)
     *function = find(symbol, "");

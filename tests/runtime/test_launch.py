@@ -133,7 +133,7 @@ def test_kernel_is_loaded_once(recorded) -> None:
 
 
 ENCODE = """
-from tilec.lowering.tma.contract import TensorMap
+from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.driver_tensor_map import encode_by_driver
 tensor_map = TensorMap("bf16", (776, 1000), (1552,), (64, 128), (1, 2), 0x1000, "128B", "none", "nan", "256B")
 for _ in range(64):
@@ -154,6 +154,58 @@ def test_tensor_maps_are_encoded_by_the_driver_in_aligned_memory(recorded) -> No
     ]
 
 
+IMAGES = """
+from tilec.lowering.tma.tensor_map import TensorMap
+from tilec.runtime.driver_tensor_map import encode_by_driver
+images = dict(element="f16", extents=(64, 32, 30, 9, 4), strides=(128, 4096, 122880, 1105920), box=(), swizzle="128B",
+              element_strides=(1, 2, 3, 4, 1), base=0x1000, l2_promotion="64B", channels_per_pixel=64,
+              pixels_per_column=100)
+im2col = TensorMap(**images, kind="im2col", lower=(-1, -2, -3), upper=(4, 5, 6))
+w = TensorMap(**images, kind="im2col_w", lower=(-7,), upper=(8,))
+w128 = TensorMap(**images, kind="im2col_w128", lower=(-7,), upper=(8,))
+"""
+# cuda.h: FLOAT16 is 6, SWIZZLE_128B 3, L2_64B 1.
+IMAGES_RECORD = [
+    "type 6 rank 5 address 0x1000 interleave 0 swizzle 3 promotion 1 fill 0",
+    "dimension 0: extent 64 stride 0 step 1",
+    "dimension 1: extent 32 stride 128 step 2",
+    "dimension 2: extent 30 stride 4096 step 3",
+    "dimension 3: extent 9 stride 122880 step 4",
+    "dimension 4: extent 4 stride 1105920 step 1",
+    "7e" * 128,
+]
+
+
+@pytest.mark.parametrize(
+    ("map", "symbol", "record"),
+    [
+        (
+            "im2col",
+            "cuTensorMapEncodeIm2col of 12000",
+            [
+                "im2col map channels 64 pixels 100",
+                # W, H, D
+                "corner 0: lower -1 upper 4",
+                "corner 1: lower -2 upper 5",
+                "corner 2: lower -3 upper 6",
+            ],
+        ),
+        # CUtensorMapIm2ColWideMode: W is 0, W128 1.
+        ("w", "cuTensorMapEncodeIm2colWide of 12080", ["wide map lower -7 upper 8 channels 64 pixels 100 mode 0"]),
+        ("w128", "cuTensorMapEncodeIm2colWide of 12080", ["wide map lower -7 upper 8 channels 64 pixels 100 mode 1"]),
+    ],
+)
+def test_im2col_maps_are_encoded_by_their_function(recorded, map: str, symbol: str, record: list[str]) -> None:
+    lines = recorded(IMAGES + f"print(encode_by_driver({map}, (9, 0)).hex())", RECORDED_SYMBOLS="1")
+    assert lines == [symbol, *record, *IMAGES_RECORD]
+
+
+@pytest.mark.parametrize("map", ["im2col", "w", "w128"])
+def test_bit_21_of_im2col_maps_for_blackwell_is_cleared(recorded, map: str) -> None:
+    (line,) = recorded(IMAGES + f"print(encode_by_driver({map}, (10, 0)).hex())")[-1:]
+    assert line == "7e" * 10 + f"{0x7E & ~0x20:02x}" + "7e" * 117
+
+
 def test_bit_21_of_blackwell_maps_is_cleared(recorded) -> None:
     # Bit 21 of the second 64-bit word is bit 5 of byte 10.
     (line,) = recorded(ENCODE.replace("CAPABILITY", "(10, 0)"))[-1:]
@@ -165,7 +217,7 @@ def test_launch_encodes_tensor_maps_for_its_device(recorded, major: str, byte: i
     program = f"""
 from tilec.runtime import launch as module
 from tilec.runtime.devices import devices
-from tilec.lowering.tma.contract import TensorMap
+from tilec.lowering.tma.tensor_map import TensorMap
 original = module.pack
 def pack(metadata, binding, encode, padding):
     print("byte 10:", encode(TensorMap("f32", (4,), (), (4,), (1,), 0x1000))[10])

@@ -73,6 +73,74 @@ def test_round_trip() -> None:
     assert json.loads(metadata.to_text(read(VALID))) == VALID
 
 
+# Images of two dimensions of A, read by TMA in columns of 128 pixels.
+IM2COL: dict[str, Any] = {
+    "base": {"parameter": 0},
+    "element": "f16",
+    "extents": [64, {"parameter": 2}, {"parameter": 1}],
+    "strides": [128, {"op": "mul", "arguments": [{"parameter": 3}, 2]}],
+    "element_strides": [1, 2, 1],
+    "swizzle": "128B",
+    "interleave": "none",
+    "fill": "zero",
+    "l2_promotion": "128B",
+    "location": "scale.py:7:9",
+    "kind": "im2col",
+    "lower": [-1],
+    "upper": [-1],
+    "channels_per_pixel": 64,
+    "pixels_per_column": 128,
+}
+
+
+@pytest.mark.parametrize("kind", ["im2col", "im2col_w", "im2col_w128"])
+def test_round_trip_of_im2col_kinds(kind: str) -> None:
+    fields = changed(["tensor_maps"], [{**IM2COL, "kind": kind}])
+    assert json.loads(metadata.to_text(read(fields))) == fields
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("kind", "im2row", r"'tensor_maps\[0\].kind' needs one of tiled, im2col, im2col_w, im2col_w128"),
+        ("box", [64], r"'tensor_maps\[0\]' needs no field 'box'"),
+        ("extents", [64, 8], "extents' needs a list of 3 to 5"),
+        ("lower", [-1, -1], r"lower' needs a list of 1, got"),
+        ("lower", [-(2**15) - 1], r"lower\[0\]' needs an integer of -32768 to 32767, got -32769"),
+        ("upper", [2**15], r"upper\[0\]' needs an integer of -32768 to 32767, got 32768"),
+        ("channels_per_pixel", 257, "channels_per_pixel' needs an integer of 1 to 256, got 257"),
+        ("pixels_per_column", 1025, "pixels_per_column' needs an integer of 1 to 1024, got 1025"),
+        ("element_strides", [1, 9, 1], r"element_strides\[1\]' needs an integer of 1 to 8, got 9"),
+    ],
+)
+def test_error_names_the_invalid_field_of_an_im2col_map(field: str, value: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(changed(["tensor_maps"], [{**IM2COL, field: value}]))
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "channels_per_pixel", "pixels_per_column"])
+def test_error_names_the_missing_field_of_an_im2col_map(name: str) -> None:
+    fields = {key: value for key, value in IM2COL.items() if key != name}
+    with pytest.raises(InputError, match=rf"'tensor_maps\[0\]' needs a field '{name}'"):
+        read(changed(["tensor_maps"], [fields]))
+
+
+@pytest.mark.parametrize(("rank", "low", "high"), [(3, -(2**15), 2**15 - 1), (4, -128, 127), (5, -16, 15)])
+def test_range_of_corners_depends_on_the_rank(rank: int, low: int, high: int) -> None:
+    ranked = {**IM2COL, "extents": [64] * rank, "strides": [128] * (rank - 1), "element_strides": [1] * rank}
+    fields = {**ranked, "lower": [low] * (rank - 2), "upper": [high] * (rank - 2)}
+    (recipe,) = read(changed(["tensor_maps"], [fields])).tensor_maps
+    assert (recipe.lower, recipe.upper) == ((low,) * (rank - 2), (high,) * (rank - 2))
+    with pytest.raises(InputError, match=f"needs an integer of {low} to {high}, got {high + 1}"):
+        read(changed(["tensor_maps"], [{**ranked, "lower": [high + 1] * (rank - 2), "upper": [0] * (rank - 2)}]))
+
+
+def test_tiled_map_has_no_corners() -> None:
+    with pytest.raises(InputError, match=r"'tensor_maps\[0\]' needs no field 'lower'"):
+        read(changed(["tensor_maps", 0, "lower"], [0]))
+    assert read(changed(["tensor_maps", 0, "kind"], "tiled")) == read(VALID)
+
+
 def test_parameters_are_values_then_tensor_maps() -> None:
     parameters = read(VALID).parameters
     assert parameters[5:] == (ValueParameter("f32", "x"), TensorMapParameter(0))

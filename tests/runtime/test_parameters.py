@@ -5,7 +5,8 @@ import struct
 import numpy as np
 import pytest
 
-from tilec.lowering.tma.contract import TensorMap, violations
+from tilec.lowering.tma.contract import violations
+from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.arguments import ArrayArgument, PointerArgument, ScalarArgument
 from tilec.runtime.binding import bind
 from tilec.runtime.expression import Operation, Parameter

@@ -1,12 +1,16 @@
 """Tensor maps that recipes compute at launch: values, errors and encoding."""
 
+import struct
 from dataclasses import replace
 
 import pytest
+from tensor_map_cases import MATRIX, NDHWC, NHWC, W128, W
 
 from tilec.errors import InputError, SourceLocation
-from tilec.lowering.tma.contract import TensorMap
+from tilec.lowering.tma.contract import violations
+from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.expression import Operation, Parameter
+from tilec.runtime.padding_memory import over_padding, reads_nothing
 from tilec.runtime.tensor_map import Recipe, encode_for_simulator, location_of, make
 
 NAMES = ["A", "A.shape[0]", "A.shape[1]", "A.strides[0]", "A.strides[1]"]
@@ -37,7 +41,8 @@ def test_violation_names_argument_rule_and_line() -> None:
         make(RECIPE, [0x1000, 1000, 777, 777, 1], NAMES)
     assert str(raised.value).splitlines() == [
         "gemm.py:12:9: error: tensor map over 'A', stride of dimension 1: "
-        "expected a multiple of 16 bytes from 0 to 2**40, got 1554 bytes",
+        "expected a multiple of 16 bytes from 0 to 2**40, got 1554 bytes "
+        "(CUDA driver API, cuTensorMapEncodeTiled, globalStrides)",
         "note: its value is (A.strides[0] * 2)",
     ]
 
@@ -46,6 +51,83 @@ def test_misaligned_base_is_refused() -> None:
     message = "over 'A', base address: expected an address that is a multiple of 16 bytes, got 0x1008"
     with pytest.raises(InputError, match=message):
         make(RECIPE, [0x1008, 1000, 776, 776, 1], NAMES)
+
+
+IMAGES = ["X", "X.shape[0]", "X.shape[1]", "X.shape[2]", "X.shape[3]"]
+# Dense f16 images NHWC, in columns of 128 pixels and 64 channels of a 3x3 window with padding 1 and stride 2.
+IM2COL = Recipe(
+    base=Parameter(0),
+    element="f16",
+    extents=(Parameter(4), Parameter(3), Parameter(2), Parameter(1)),
+    strides=(
+        Operation("mul", Parameter(4), 2),
+        Operation("mul", Operation("mul", Parameter(4), Parameter(3)), 2),
+        Operation("mul", Operation("mul", Operation("mul", Parameter(4), Parameter(3)), Parameter(2)), 2),
+    ),
+    box=(),
+    element_strides=(1, 2, 2, 1),
+    swizzle="128B",
+    location="conv.py:5:9",
+    kind="im2col",
+    lower=(-1, -1),
+    upper=(-1, -1),
+    channels_per_pixel=64,
+    pixels_per_column=128,
+)
+
+
+def test_im2col_map_of_a_recipe_and_arguments() -> None:
+    assert make(IM2COL, [0x1000, 4, 30, 32, 64], IMAGES, "sm_90a") == TensorMap(
+        element="f16",
+        extents=(64, 32, 30, 4),
+        strides=(128, 4096, 122880),
+        box=(),
+        element_strides=(1, 2, 2, 1),
+        base=0x1000,
+        swizzle="128B",
+        kind="im2col",
+        lower=(-1, -1),
+        upper=(-1, -1),
+        channels_per_pixel=64,
+        pixels_per_column=128,
+    )
+
+
+def test_wide_map_for_hopper_is_refused() -> None:
+    wide = replace(IM2COL, kind="im2col_w", lower=(-1,), upper=(-1,))
+    with pytest.raises(InputError) as raised:
+        make(wide, [0x1000, 4, 30, 32, 64], IMAGES, "sm_90a")
+    assert str(raised.value) == (
+        "conv.py:5:9: error: tensor map over 'X', target: expected compute capability 10.0 or later for kind im2col_w, "
+        "got sm_90a (CUDA driver API, cuTensorMapEncodeIm2colWide, compute capability)"
+    )
+
+
+# No image, no channel, no row; and heights and widths below the window, whose box is empty.
+@pytest.mark.parametrize(
+    ("n", "h", "w", "c"), [(0, 9, 9, 64), (4, 9, 9, 0), (4, 0, 9, 64), (4, 9, 1, 64), (4, 1, 1, 64)]
+)
+@pytest.mark.parametrize("kind", ["im2col", "im2col_w"])
+def test_map_that_reads_nothing_is_replaced_by_padding(n: int, h: int, w: int, c: int, kind: str) -> None:
+    corners = ((-1, -2), (-3, -4)) if kind == "im2col" else ((-1,), (-3,))
+    recipe = replace(IM2COL, kind=kind, lower=corners[0], upper=corners[1])
+    empty = make(recipe, [0x1000, n, h, w, c], IMAGES, "sm_100a")
+    reads_something = n and c and (w > 2 and h > 2 if kind == "im2col" else w > 2 and h)
+    assert reads_nothing(empty) and not reads_something
+    filled = over_padding(empty, 0x2000)
+    assert (filled.base, filled.extents, filled.strides) == (0x2000, (1, 1, 1, 1), (128, 128, 128))
+    assert not list(violations(filled, "sm_100a"))
+    # The box holds the coordinates of the kernel: from the lower corner to the last position, if there is one.
+    last = [max(extent - 1 + up, low) for extent, low, up in zip((w, h), *corners, strict=False)]
+    assert (list(filled.lower), list(filled.upper)) == (list(corners[0]), last)
+
+
+def test_corners_of_padding_are_in_range() -> None:
+    # Rank 5 has corners up to 15.
+    empty = replace(NDHWC, extents=(64, 100, 100, 100, 0))
+    filled = over_padding(empty, 0x2000)
+    assert filled.upper == (15, 15, 15)
+    assert not list(violations(filled, "sm_90a"))
 
 
 @pytest.mark.parametrize(
@@ -77,6 +159,34 @@ def test_bytes_of_a_matrix() -> None:
     assert encoded[52:56] == (1 << 3 | 63 << 24).to_bytes(4, "little")
     assert encoded[56:60] == bytes([127, 0, 0, 0])
     assert encoded[60:] == bytes(68)
+
+
+@pytest.mark.parametrize(
+    ("tensor_map", "fields"),
+    [
+        (replace(NHWC, lower=(-1, -2), upper=(3, 4)), (1, -1, -2, 0, 3, 4, 0, 64, 64)),
+        (replace(NDHWC, lower=(-16, -2, -3), upper=(15, 0, 1)), (1, -16, -2, -3, 15, 0, 1, 64, 64)),
+        (replace(W, lower=(-(2**15),), upper=(2**15 - 1,)), (2, -(2**15), 0, 0, 2**15 - 1, 0, 0, 64, 64)),
+        (replace(W128, channels_per_pixel=32), (3, -1, 0, 0, -1, 0, 0, 32, 128)),
+    ],
+)
+def test_bytes_of_im2col_kinds(tensor_map: TensorMap, fields: tuple[int, ...]) -> None:
+    encoded = encode_for_simulator(tensor_map)
+    assert len(encoded) == 128
+    # The first half is that of a tiled map whose box is one element.
+    box = replace(tensor_map, kind="tiled", box=(1,) * tensor_map.rank, lower=(), upper=())
+    assert encoded[:64] == encode_for_simulator(box)[:64]
+    # Kind, corners W, H, D, channels and pixels.
+    assert encoded[0x40:0x54] == struct.pack("<I6h2H", *fields)
+    assert encoded[0x54:] == bytes(128 - 0x54)
+
+
+@pytest.mark.parametrize(
+    ("element", "code", "flag"), [("f32", 7, 0), ("f32_ftz", 8, 0), ("tf32", 7, 1), ("tf32_ftz", 8, 1)]
+)
+def test_element_code_and_flag_of_tf32(element: str, code: int, flag: int) -> None:
+    word = int.from_bytes(encode_for_simulator(replace(MATRIX, element=element))[8:12], "little")
+    assert (word >> 7 & 15, word >> 16 & 1) == (code, flag)
 
 
 def test_bytes_of_flags_and_high_stride_bits() -> None:

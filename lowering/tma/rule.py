@@ -1,0 +1,97 @@
+"""A rule of TMA on tensor maps: where it is documented, to which kinds it applies, and how a map violates it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+
+from tilec.lowering.tma.enumerations import KINDS, WIDE_KINDS
+from tilec.lowering.tma.tensor_map import TensorMap
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A violated rule: the field, its dimension, the expected value, the actual value, and the rule's source."""
+
+    field: str
+    dimension: int | None
+    expected: str
+    found: str
+    source: str = ""
+
+
+Check = Callable[[TensorMap, str | None], Iterator[Violation]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule.
+
+    Attributes:
+        name: the name of its check.
+        check: yields the violations of a map for a target.
+        kinds: the kinds of maps to which it applies.
+        driver: whether the CUDA driver API states it.
+        ptx: the section of the PTX ISA that states it.
+        undocumented: whether it forbids what the manuals neither define nor forbid.
+    """
+
+    name: str
+    check: Check
+    kinds: Collection[str]
+    driver: bool
+    ptx: str
+    undocumented: bool
+
+    def source(self, kind: str, field: str) -> str:
+        """The sections of the manuals that state the rule."""
+        sections = [f"CUDA driver API, {KINDS[kind].function}, {parameter(kind, field)}"] if self.driver else []
+        return "; ".join([*sections, *([f"PTX ISA {self.ptx}"] if self.ptx else [])])
+
+    def violations(self, tensor_map: TensorMap, target: str | None) -> Iterator[Violation]:
+        """The violations of this rule, with its source."""
+        if tensor_map.kind in self.kinds:
+            for violation in self.check(tensor_map, target):
+                yield replace(violation, source=self.source(tensor_map.kind, violation.field))
+
+
+# The parameter of the driver's functions by field.
+_PARAMETERS = {
+    "element": "tensorDataType",
+    "rank": "tensorRank",
+    "base": "globalAddress",
+    "extents": "globalDim",
+    "strides": "globalStrides",
+    "box": "boxDim",
+    "lower": "pixelBoxLowerCorner",
+    "upper": "pixelBoxUpperCorner",
+    "channels_per_pixel": "channelsPerPixel",
+    "pixels_per_column": "pixelsPerColumn",
+    "element_strides": "elementStrides",
+    "l2_promotion": "l2Promotion",
+    "fill": "oobFill",
+    "target": "compute capability",
+}
+
+
+def parameter(kind: str, field: str) -> str:
+    """The name of a field in the function of the driver that encodes this kind."""
+    width = "Width" if kind in WIDE_KINDS and field in ("lower", "upper") else ""
+    return _PARAMETERS.get(field, field) + width
+
+
+def rule(
+    table: list[Rule],
+    *,
+    kinds: Collection[str] = tuple(KINDS),
+    driver: bool = True,
+    ptx: str = "",
+    undocumented: bool = False,
+) -> Callable[[Check], Check]:
+    """Adds a check to the table as a rule with its name; the other arguments are the fields of Rule."""
+
+    def add(check: Check) -> Check:
+        table.append(Rule(check.__name__, check, kinds, driver, ptx, undocumented))
+        return check
+
+    return add

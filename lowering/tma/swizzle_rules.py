@@ -1,0 +1,78 @@
+"""The rules on the swizzle of tensor maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.tma.enumerations import SWIZZLES, WIDE_KINDS
+from tilec.lowering.tma.rule import Rule, Violation, rule
+from tilec.lowering.tma.rules import PACKED_SECTION
+from tilec.lowering.tma.tensor_map import TensorMap
+
+# What both manuals allow: the driver lists no flip and for U4 no atoms of 64 bytes, PTX no spans of 32 and 64 bytes.
+PADDED_SWIZZLES = {
+    "u4_align16b": ("none", "128B", "128B_atom_32B"),
+    "u6_align16b": ("none", "128B", "128B_atom_32B", "128B_atom_64B"),
+}
+WIDE_SWIZZLES = ("64B", "128B", "128B_atom_32B")
+
+SWIZZLE_RULES: list[Rule] = []
+
+
+@rule(SWIZZLE_RULES, driver=False, ptx="5.5.7")
+def swizzle_96b(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    if tensor_map.swizzle == "96B":
+        yield Violation("swizzle", None, "a swizzle that the target has; 96B is of sm_103a alone", "96B")
+
+
+@rule(SWIZZLE_RULES, driver=False, ptx="9.7.9.28")
+def swizzle_atomicity_of_target(tensor_map: TensorMap, target: str | None) -> Iterator[Violation]:
+    if SWIZZLES[tensor_map.swizzle].atomicity and target is not None and target.startswith("sm_90"):
+        yield Violation("swizzle", None, "16-byte atoms on sm_90", tensor_map.swizzle)
+
+
+@rule(SWIZZLE_RULES, ptx=PACKED_SECTION)
+def swizzle_of_padded_elements(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    allowed = PADDED_SWIZZLES.get(tensor_map.element)
+    if allowed is not None and tensor_map.swizzle not in allowed:
+        expected = f"one of {', '.join(allowed)} for {tensor_map.element}"
+        yield Violation("swizzle", None, expected, tensor_map.swizzle)
+
+
+@rule(SWIZZLE_RULES, kinds=WIDE_KINDS, ptx="5.5.5")
+def swizzle_of_wide_kinds(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    if tensor_map.swizzle not in WIDE_SWIZZLES:
+        expected = f"one of {', '.join(WIDE_SWIZZLES)} for kind {tensor_map.kind}"
+        yield Violation("swizzle", None, expected, tensor_map.swizzle)
+
+
+@rule(SWIZZLE_RULES)
+def swizzle_of_interleave(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    if tensor_map.interleave == "32B" and tensor_map.swizzle != "32B":
+        yield Violation("swizzle", None, "32B with interleave 32B", tensor_map.swizzle)
+
+
+def _limits_rows(tensor_map: TensorMap) -> bool:
+    has_rows = tensor_map.interleave == "none" and not ELEMENTS[tensor_map.element].padded
+    return tensor_map.swizzle != "none" and has_rows
+
+
+def _row_field(tensor_map: TensorMap) -> tuple[str, int | None]:
+    return ("channels_per_pixel", None) if tensor_map.is_im2col else ("box", 0)
+
+
+@rule(SWIZZLE_RULES)
+def swizzle_span(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bytes
+    if _limits_rows(tensor_map) and row > span:
+        expected = f"rows of at most {span} bytes with swizzle {tensor_map.swizzle}"
+        yield Violation(*_row_field(tensor_map), expected, f"{float(row):g} bytes")
+
+
+@rule(SWIZZLE_RULES, undocumented=True)
+def short_swizzled_row(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bytes
+    if _limits_rows(tensor_map) and row < span:
+        expected = f"rows of {span} bytes with swizzle {tensor_map.swizzle}, because shorter rows are undocumented"
+        yield Violation(*_row_field(tensor_map), expected, f"{float(row):g} bytes")
