@@ -2,6 +2,7 @@
 // It runs one kernel, c[i] = a[i] + b[i] with arguments (a, b, c, n).
 // RECORDED_MAJOR is the major compute capability (default 9). RECORDED_CAPTURE simulates stream capture: calls that
 // CUDA forbids then fail unless the thread has the relaxed capture mode. Calls that need a context fail without one.
+// RECORDED_SYMBOLS prints the look-ups of functions that encode tensor maps, with the version.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -197,7 +197,9 @@ IMAGES_RECORD = [
 )
 def test_im2col_maps_are_encoded_by_their_function(recorded, map: str, symbol: str, record: list[str]) -> None:
     lines = recorded(IMAGES + f"print(encode_by_driver({map}, (9, 0)).hex())", RECORDED_SYMBOLS="1")
-    assert lines == [symbol, *record, *IMAGES_RECORD]
+    # cuda-bindings looks up all functions before.
+    expected = [symbol, *record, *IMAGES_RECORD]
+    assert lines[-len(expected) :] == expected
 
 
 @pytest.mark.parametrize("map", ["im2col", "w", "w128"])
