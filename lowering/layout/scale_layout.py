@@ -20,8 +20,8 @@ class ScaleLayout:
     """One-byte factors of a matrix in atoms of 128 rows by four factors along K, its dimension `depth`.
 
     Byte (row % 32) * 16 + (row % 128 / 32) * 4 + k % 4 of an atom is factor k of a row. Atoms along K are adjacent in
-    shared memory. In tensor memory, where an atom is four columns, atoms along the rows are: one instruction reads the
-    factors of up to 256 rows at one k from consecutive columns. Raises ValueError for another rank.
+    shared memory. In tensor memory an atom has four columns and atoms along the rows are adjacent: one instruction
+    reads the factors of up to 256 rows at one k from consecutive columns. Raises ValueError for another rank.
     """
 
     shape: tuple[int, ...]

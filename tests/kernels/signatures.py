@@ -1,8 +1,17 @@
-"""The signatures for which each kernel of programs.py is compiled."""
+"""The signatures for which each kernel of the MODULES is compiled."""
 
 from __future__ import annotations
 
+import batch_kernels
+import matrix_kernels
+import programs
 import pytest
+import sparse_kernels
+
+from tilec.language.kernel import Kernel
+
+MODULES = (programs, matrix_kernels, sparse_kernels, batch_kernels)
+KERNELS = {name: value for module in MODULES for name, value in vars(module).items() if isinstance(value, Kernel)}
 
 HALF, SINGLE, TILE = "f16[?,?]", "f32[?,?]", "tm=128, tn=64, tk=64"
 MATMUL = f"A: {HALF}, B: {HALF}, C: {HALF}, {TILE}"

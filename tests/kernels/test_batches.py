@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import batch_kernels
 import ml_dtypes
 import numpy as np
-import programs
 import pytest
 from compare import ROUNDINGS, SEEDS, assert_within, backends, product_tolerance, run_everywhere
 
@@ -43,7 +43,7 @@ def test_batches_of_products(target, random, dtype, tile, seeds):
     exact, tolerance = products(a, b, dtype)
     grid = tuple(-(-extent // size) for extent, size in zip((tm + 8, tn + 8, len(a)), (tm, tn, tb), strict=True))
     for (found,) in run_everywhere(
-        programs.batches, grid, (a, b, c, *tile), (2,), target=target, hints={}, seeds=seeds
+        batch_kernels.batches, grid, (a, b, c, *tile), (2,), target=target, hints={}, seeds=seeds
     ):
         assert_within(found, exact, tolerance)
 
@@ -70,7 +70,7 @@ def test_every_type_of_operands(target, random, types, tile):
     a = random.integers(0, 4, (2 * tb, tm, tk)).astype(operand)
     b = random.integers(0 if operand is np.uint8 else -3, 4, (1, tk, tn)).astype(operand)
     args = (a, b, np.zeros((2 * tb, tm, tn), result), *tile)
-    for (c,) in run_everywhere(programs.batches_of_type, (2,), args, (2,), target=target, hints={}, seeds=(0, 1)):
+    for (c,) in run_everywhere(batch_kernels.batches_of_type, (2,), args, (2,), target=target, hints={}, seeds=(0, 1)):
         assert np.array_equal(c.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64) + 1)
 
 
@@ -129,7 +129,9 @@ def test_operands_computed_transposed_and_from_memory(target, random, dtype, til
     extended = np.concatenate([np.abs(a), np.broadcast_to(np.eye(tm), (tb, tm, tm))], axis=2)
     exact, tolerance = products(extended, np.concatenate([b.transpose(0, 2, 1), c], axis=1), "f4")
     args = (a, b, c, np.zeros_like(c), *tile)
-    for (d,) in run_everywhere(programs.batches_from_memory, (1,), args, (3,), target=target, hints={}, seeds=range(3)):
+    for (d,) in run_everywhere(
+        batch_kernels.batches_from_memory, (1,), args, (3,), target=target, hints={}, seeds=range(3)
+    ):
         assert_within(d, 2 * exact, 2 * tolerance)
 
 
@@ -141,7 +143,7 @@ def test_accumulators_changed_as_a_whole(target, random):
     # The product of the first iteration is rounded to f16 before the second.
     tolerance = tolerance + (lost + ROUNDINGS["float16"] * np.abs(first)) @ np.abs(b.astype(np.float64)) + 2.0**-20
     for (d,) in run_everywhere(
-        programs.batches_chained,
+        batch_kernels.batches_chained,
         (1,),
         (a, b, np.zeros((tb, t, t), np.float32), tb, t),
         (2,),
@@ -162,5 +164,5 @@ def test_fourier_transform(target, random, tb, f, g, seeds):
     # Each of the f + g + 4 roundings of a point, and of the roots, is at most 2^-24 of the sum of magnitudes, twice.
     bound = 4 * (f + g + 4) * 2.0**-24 * np.abs(x.astype(np.float64)).sum((1, 2))[:, None, None]
     args = (x, roots, np.zeros_like(x), tb, f, g)
-    for (y,) in run_everywhere(programs.fourier, (2,), args, (2,), target=target, hints={}, seeds=seeds):
+    for (y,) in run_everywhere(batch_kernels.fourier, (2,), args, (2,), target=target, hints={}, seeds=seeds):
         assert_within(y, np.stack([exact.real, exact.imag], -1), bound)

@@ -116,7 +116,7 @@ STRUCTURES = {
         "y",
     ),
 }
-# Every type in every structure; the shapes take turns, so that each occurs with each type and each structure.
+# Every type in every structure; the shapes alternate, so that each occurs with each type and each structure.
 CASES = [
     (element, SHAPES[number % len(SHAPES)], structure)
     for number, (structure, element) in enumerate(itertools.product(STRUCTURES, BITS))

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from compare import SEEDS, assert_within, run_everywhere
-from programs import accumulated_product
+from matrix_kernels import accumulated_product
 
 import tilec as ct
 from tilec.runtime.cubin import assemble

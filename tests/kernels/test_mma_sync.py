@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from compare import SEEDS, assert_within, matrix, product_tolerance, run_everywhere
-from programs import product
+from matrix_kernels import product
 
 import tilec as ct
 from tilec.signature import Signature

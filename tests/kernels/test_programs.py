@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import batch_kernels
+import matrix_kernels
 import numpy as np
 import programs
 import pytest
+import sparse_kernels
 from compare import assert_within, matrix, product_tolerance, run_everywhere
 
 
@@ -22,7 +25,7 @@ def test_two_products_share_an_operand(target, switches, random):
     args = (A, B, C, P, Q, 128, 64, 64)
     a, b, c = f64(A, B, C)
     for p, q in run_everywhere(
-        programs.two_products, blocks(P.shape, (128, 64)), args, (3, 4), target=target, hints=switches
+        matrix_kernels.two_products, blocks(P.shape, (128, 64)), args, (3, 4), target=target, hints=switches
     ):
         assert_within(p, a @ b, product_tolerance(a, b, a @ b, "f2"))
         assert_within(q, a @ c, product_tolerance(a, c, a @ c, "f2"))
@@ -37,7 +40,7 @@ def test_operand_is_also_reduced(target, switches, random, tile, dtype):
     C, R = np.zeros((2 * tm - 8, tn), np.float32), np.zeros(2 * tm - 8, np.float32)
     a, b = f64(A, B)
     args = (A, B, C, R, tm, tn, tk)
-    for c, r in run_everywhere(programs.product_and_row_sums, (2,), args, (2, 3), target=target, hints=switches):
+    for c, r in run_everywhere(matrix_kernels.product_and_row_sums, (2,), args, (2, 3), target=target, hints=switches):
         assert_within(c, a @ b, product_tolerance(a, b, a @ b, "f4"))
         assert_within(r, 3 * a.sum(axis=1), 3 * a.shape[1] * 2.0**-24 * 3 * np.abs(a).sum(axis=1))
 
@@ -51,7 +54,7 @@ def test_accumulator_from_memory_is_carried_by_nested_loops(target, switches, ra
     a, b, c = f64(A, B, C)
     operands = np.hstack([a] * times + [c]), np.vstack([b] * times + [np.eye(tn)])
     for (found,) in run_everywhere(
-        programs.repeated_product, (1,), (A, B, C, times, *tile), (2,), target=target, hints=switches
+        matrix_kernels.repeated_product, (1,), (A, B, C, times, *tile), (2,), target=target, hints=switches
     ):
         exact = times * (a @ b) + c
         assert_within(found, exact, product_tolerance(*operands, exact, "f4"))
@@ -65,7 +68,9 @@ def test_operand_of_a_conditional_multiply_is_also_stored(target, switches, rand
     C, R = np.zeros((size, size), np.float32), np.zeros((size, size), np.float16)
     a, b = f64(A, B)
     args = (A, B, C, R, wanted, size)
-    for c, r in run_everywhere(programs.product_under_if_and_tile, (1,), args, (2, 3), target=target, hints=switches):
+    for c, r in run_everywhere(
+        matrix_kernels.product_under_if_and_tile, (1,), args, (2, 3), target=target, hints=switches
+    ):
         assert_within(c, wanted * a @ b, product_tolerance(a, b, a @ b, "f4"))
         assert_within(r, a, 0.0)
 
@@ -78,7 +83,9 @@ def test_result_is_an_operand_of_the_next_multiply(target, switches, random):
     lost = product_tolerance(a, b, first, "f2")
     exact = first @ c
     tolerance = lost @ np.abs(c) + product_tolerance(np.abs(first) + lost, c, exact, "f2")
-    for (d,) in run_everywhere(programs.chained, (2,), (A, B, C, D, 128, 64, 64), (3,), target=target, hints=switches):
+    for (d,) in run_everywhere(
+        matrix_kernels.chained, (2,), (A, B, C, D, 128, 64, 64), (3,), target=target, hints=switches
+    ):
         assert_within(d, exact, tolerance)
 
 
@@ -88,7 +95,9 @@ def test_multiply_outside_a_loop(target, switches, random):
     a, b, c = f64(A, B, C)
     tolerance = product_tolerance(np.hstack([a, np.abs(c)]), np.vstack([b, np.ones((72, 72))]), a @ b + c, "f4")
     args = (A, B, C, D, 128, 64, 64)
-    for (d,) in run_everywhere(programs.single, blocks(D.shape, (128, 64)), args, (3,), target=target, hints=switches):
+    for (d,) in run_everywhere(
+        matrix_kernels.single, blocks(D.shape, (128, 64)), args, (3,), target=target, hints=switches
+    ):
         assert_within(d, a @ b + c, tolerance)
 
 
@@ -98,7 +107,7 @@ def test_computed_operand(target, switches, random):
     a, b = f64(A, B)
     args = (A, B, C, 128, 128, 64)
     for (c,) in run_everywhere(
-        programs.scaled_operand, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches
+        matrix_kernels.scaled_operand, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches
     ):
         assert_within(c, 2 * a @ b, product_tolerance(2 * a, b, 2 * a @ b, "f2"))
 
@@ -111,7 +120,7 @@ def test_accumulator_is_rescaled_in_the_loop(target, switches, random):
     exact = (a * weights) @ b
     args = (A, B, C, 128, 128, 64)
     for (c,) in run_everywhere(
-        programs.rescaled, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches
+        matrix_kernels.rescaled, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches
     ):
         assert_within(c, exact, product_tolerance(a, b, exact, "f2"))
 
@@ -120,7 +129,9 @@ def test_persistent_block_computes_several_tiles(target, switches, random):
     A, B = matrix(random, (300, 200), "f2"), matrix(random, (200, 150), "f2")
     C = np.zeros((300, 152), np.float16)[:, :150]
     a, b = f64(A, B)
-    for (c,) in run_everywhere(programs.persistent, (2,), (A, B, C, 128, 64, 64), (2,), target=target, hints=switches):
+    for (c,) in run_everywhere(
+        matrix_kernels.persistent, (2,), (A, B, C, 128, 64, 64), (2,), target=target, hints=switches
+    ):
         assert_within(c, a @ b, product_tolerance(a, b, a @ b, "f2"))
 
 
@@ -132,7 +143,7 @@ def test_multiply_under_a_condition(target, switches, random):
     exact = (a * chosen) @ b
     args = (A, B, C, 128, 64, 64)
     for (c,) in run_everywhere(
-        programs.under_if, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches
+        matrix_kernels.under_if, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches
     ):
         assert_within(c, exact, product_tolerance(a * chosen, b, exact, "f2"))
 
@@ -150,7 +161,7 @@ def test_memory_decides_what_is_stored(target, switches, random):
     steps = np.where(np.arange(12) < chosen[:, None], np.arange(1, 13), 0)
     args = (A, B, C, FLAGS, R, 128, 64, 64)
     for c, r in run_everywhere(
-        programs.stores_under_flags, (2,), args, (2, 4), target=target, hints=switches, seeds=(0, 1, 2)
+        matrix_kernels.stores_under_flags, (2,), args, (2, 4), target=target, hints=switches, seeds=(0, 1, 2)
     ):
         assert_within(c, stored * (a @ b), product_tolerance(a, b, a @ b, "f2"))
         assert_within(r, steps, 0.0)
@@ -165,7 +176,7 @@ def test_memory_decides_what_is_rescaled(target, switches, random):
     weighted = a * np.repeat(np.repeat(weights, 128, axis=0), 64, axis=1)[: a.shape[0], : a.shape[1]]
     args = (A, B, C, FLAGS, 128, 64, 64)
     for (c,) in run_everywhere(
-        programs.rescaled_under_flags, (4,), args, (2,), target=target, hints=switches, seeds=(0, 1, 2)
+        matrix_kernels.rescaled_under_flags, (4,), args, (2,), target=target, hints=switches, seeds=(0, 1, 2)
     ):
         assert_within(c, weighted @ b, product_tolerance(a, b, weighted @ b, "f2"))
 
@@ -198,7 +209,7 @@ def test_tile_of_a_strided_view_is_an_operand(target, switches, random, step):
     b = np.pad(b, ((0, 56), (0, 0)))
     args = (A, B, C, 128, 64, 64, step)
     for (c,) in run_everywhere(
-        programs.strided_matmul, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches
+        matrix_kernels.strided_matmul, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches
     ):
         assert_within(c, gathered @ b, product_tolerance(gathered, b, gathered @ b, "f2"))
 
@@ -276,7 +287,7 @@ def test_break_continue_and_return(target, switches, limit):
 def test_gather(target, switches, random):
     X, picked = random.standard_normal(50).astype(np.float32), random.integers(0, 50, 128).astype(np.int32)
     Y = np.zeros(128, np.float32)
-    for (y,) in run_everywhere(programs.gathered, (2,), (X, picked, Y, 64), (2,), target=target, hints=switches):
+    for (y,) in run_everywhere(sparse_kernels.gathered, (2,), (X, picked, Y, 64), (2,), target=target, hints=switches):
         assert_within(y, X[picked].astype(np.float64), 0.0)
 
 
@@ -285,7 +296,7 @@ def test_batched_multiply(target, switches, random):
     B = random.standard_normal((3, 72, 136), np.float32).astype(np.float16)
     C = np.zeros((3, 130, 136), np.float16)
     args = (A, B, C, 128, 128, 64)
-    for (c,) in run_everywhere(programs.batched, (2, 2, 3), args, (2,), target=target, hints=switches):
+    for (c,) in run_everywhere(batch_kernels.batched, (2, 2, 3), args, (2,), target=target, hints=switches):
         for found, a, b in zip(c, *f64(A, B), strict=True):
             assert_within(found, a @ b, product_tolerance(a, b, a @ b, "f2"))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import programs
 import pytest
+import sparse_kernels
 from compare import SEEDS, assert_within, matrix, product_tolerance, run_everywhere, sorted_pairs
 
 import tilec
@@ -24,7 +24,7 @@ def test_embedding(target, random, dtype, index):
     token[3] = token[5] = 49
     exact = np.where(((token >= 0) & (token < 50))[:, None], W[np.clip(token, 0, 49)], 0)
     args = (token, W, np.zeros((40, 72), dtype), 16, 32)
-    for (found,) in everywhere(programs.embedding, (3, 3), args, (2,), target):
+    for (found,) in everywhere(sparse_kernels.embedding, (3, 3), args, (2,), target):
         assert np.array_equal(found, exact)
 
 
@@ -35,7 +35,7 @@ def test_negative_narrow_indices_are_outside(target, index, rows):
     token = np.where(np.arange(16) % 2, -1, np.arange(16)).astype(index)
     exact = np.repeat((token >= 0).astype(np.int8)[:, None], 32, 1)
     args = (token, W, np.zeros((16, 32), np.int8), 16, 32)
-    for (found,) in everywhere(programs.embedding, (1, 1), args, (2,), target, seeds=(0,)):
+    for (found,) in everywhere(sparse_kernels.embedding, (1, 1), args, (2,), target, seeds=(0,)):
         assert np.array_equal(found, exact)
 
 
@@ -47,7 +47,7 @@ def test_permuted_columns(target, random):
         if chosen < 60:
             exact[:, chosen] = X[:, chosen] + np.float32(j)
     args = (X, column, Y, 16, 32)
-    for (found,) in everywhere(programs.permuted_columns, (2, 2), args, (2,), target):
+    for (found,) in everywhere(sparse_kernels.permuted_columns, (2, 2), args, (2,), target):
         assert np.array_equal(found, exact)
 
 
@@ -64,7 +64,7 @@ def test_experts(target, switches, random, dtype, tile):
     args = (X, W, pairs, expert, Y, 2, *tile)
     x, w = X.astype(np.float64), W.astype(np.float64)
     grid = (len(expert), -(-width // tile[1]))
-    for (found,) in everywhere(programs.experts, grid, args, (4,), target, seeds=(0, 1), **switches):
+    for (found,) in everywhere(sparse_kernels.experts, grid, args, (4,), target, seeds=(0, 1), **switches):
         for token in range(tokens):
             for choice in range(2):
                 exact = x[token : token + 1] @ w[chosen[token, choice]]
@@ -79,7 +79,7 @@ def test_experts_in_any_order(target, random):
     pairs, expert = sorted_pairs(chosen, 2, 64)
     exact = np.einsum("tk,tkn->tn", X.astype("f8"), W.astype("f8")[chosen])
     args = (X, W, pairs, expert, np.zeros((40, 64), "f2"), 1, 64, 64, 32)
-    for (found,) in everywhere(programs.experts, (len(expert), 1), args, (4,), target):
+    for (found,) in everywhere(sparse_kernels.experts, (len(expert), 1), args, (4,), target):
         assert np.array_equal(found, exact)
 
 
@@ -92,7 +92,7 @@ def test_gathered_product(target, switches, random, tile, index):
     chosen = np.where(((row >= 0) & (row < 60))[:, None], X.astype("f8")[np.clip(row, 0, 59)], 0)
     exact = chosen @ W.astype("f8")
     args = (X, row, W, np.zeros((300, tile[1]), "f2"), *tile)
-    for (found,) in everywhere(programs.gathered_product, (2,), args, (3,), target, seeds=(0, 1), **switches):
+    for (found,) in everywhere(sparse_kernels.gathered_product, (2,), args, (3,), target, seeds=(0, 1), **switches):
         assert np.array_equal(found, exact)
 
 
@@ -100,7 +100,9 @@ def test_gathered_product_in_tf32(target, switches, random):
     X, W = random.integers(-9, 10, (60, 96)).astype("f4"), random.integers(-9, 10, (96, 64)).astype("f4")
     row = random.integers(0, 60, 128).astype(np.int32)
     args = (X, row, W, np.zeros((128, 64), "f4"))
-    for (found,) in everywhere(programs.gathered_product_in_tf32, (1,), args, (3,), target, seeds=(0,), **switches):
+    for (found,) in everywhere(
+        sparse_kernels.gathered_product_in_tf32, (1,), args, (3,), target, seeds=(0,), **switches
+    ):
         assert np.array_equal(found, X[row] @ W)
 
 
@@ -109,7 +111,7 @@ def test_gathered_product_in_any_order(target, random):
     row = random.integers(0, 60, 300).astype(np.int32)
     exact = X.astype("f8")[row] @ W.astype("f8")
     args = (X, row, W, np.zeros((300, 64), "f2"), 128, 64, 64)
-    for (found,) in everywhere(programs.gathered_product, (1,), args, (3,), target):
+    for (found,) in everywhere(sparse_kernels.gathered_product, (1,), args, (3,), target):
         assert np.array_equal(found, exact)
 
 
@@ -117,7 +119,7 @@ def test_weighted_choices(target, random):
     Y, weight = matrix(random, (74, 80), "f2"), random.random((37, 2), np.float32)
     exact = np.einsum("tc,tcn->tn", weight.astype("f8"), Y.astype("f8").reshape(37, 2, 80))
     args = (Y, weight, np.zeros((37, 80), np.float32), 2, 16, 64)
-    for (found,) in everywhere(programs.weighted_choices, (3, 2), args, (2,), target):
+    for (found,) in everywhere(sparse_kernels.weighted_choices, (3, 2), args, (2,), target):
         assert_within(found, exact, 3 * 2.0**-24 * (np.abs(weight).sum(axis=1, keepdims=True) * np.abs(Y).max()))
 
 
@@ -135,7 +137,7 @@ def test_paged_attention(target, random, length):
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     exact = p @ V.astype("f8")[rows] / p.sum(axis=1, keepdims=True)
     args = (Q, K, V, pages, np.zeros((64, width), "f2"), length, width**-0.5, 64, page, width)
-    for (found,) in everywhere(programs.paged_attention, (1,), args, (4,), target, seeds=(0, 1)):
+    for (found,) in everywhere(sparse_kernels.paged_attention, (1,), args, (4,), target, seeds=(0, 1)):
         # Probabilities and the result are rounded to f16; both are at most the largest value.
         assert_within(found, exact, 4 * 2.0**-11 * np.abs(V.astype("f8")).max())
 
@@ -147,7 +149,7 @@ def test_largest_elements(target, random, dtype, shape):
     X = random.integers(-40, 41, (2 * rows + 1, columns - 5)).astype(dtype)
     order = np.argsort(-X.astype("f8"), axis=1, kind="stable")[:, :6]
     args = (X, np.zeros((len(X), 6), dtype), np.zeros((len(X), 6), np.int32), 6, rows, columns)
-    for value, index in everywhere(programs.largest, (3,), args, (1, 2), target):
+    for value, index in everywhere(sparse_kernels.largest, (3,), args, (1, 2), target):
         assert np.array_equal(index, order)
         assert np.array_equal(value, np.take_along_axis(X, order, axis=1))
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import matrix_kernels
 import numpy as np
-import programs
 import pytest
 from mutations import Mutant, mutants
 
@@ -20,10 +20,10 @@ from tilec.signature import Signature
 SEEDS = range(20)
 # Kernel, M, N, K, tile, grid. K has 13 tiles for a ring of four; `persistent` has nine tiles for a ring of two.
 CASES = {
-    "matmul": (programs.matmul, (200, 136, 824), (128, 64, 64), (2, 3)),
-    "persistent": (programs.persistent, (376, 184, 312), (128, 64, 64), (1,)),
-    "operand": (programs.scaled_operand, (200, 136, 824), (128, 64, 64), (2, 3)),
-    "rescaled": (programs.rescaled, (200, 136, 824), (128, 64, 64), (2, 3)),
+    "matmul": (matrix_kernels.matmul, (200, 136, 824), (128, 64, 64), (2, 3)),
+    "persistent": (matrix_kernels.persistent, (376, 184, 312), (128, 64, 64), (1,)),
+    "operand": (matrix_kernels.scaled_operand, (200, 136, 824), (128, 64, 64), (2, 3)),
+    "rescaled": (matrix_kernels.rescaled, (200, 136, 824), (128, 64, 64), (2, 3)),
 }
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import programs
 import pytest
 from sample_modules import joined, samples, writable
-from signatures import CASES
+from signatures import CASES, KERNELS
 from tile_tools import tool
 
 from tilec.dialect.bytecode.version import VERSIONS, Version
@@ -49,5 +48,5 @@ def test_kernels_of_nvidias_front_end(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "signature"), CASES)
 def test_kernels_of_tilecs_front_end(name: str, signature: str, tmp_path: Path) -> None:
-    module = getattr(programs, name).to_tile(parse(signature))
+    module = KERNELS[name].to_tile(parse(signature))
     compiled(module.to_bytecode(), "sm_100", tmp_path)
