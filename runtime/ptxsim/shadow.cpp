@@ -24,7 +24,7 @@ bool Shadow::initialised(size_t block, uint16_t mask) const {
   if (blocks[block].more)
     for (const Access &write : blocks[block].more->writes)
       written |= write.mask;
-  return (written & mask) == mask;
+  return (written & ~blocks[block].undefined & mask) == mask;
 }
 
 static std::optional<Conflict> after_write(const Access &write, uint16_t mask, const Actor &actor,
@@ -41,7 +41,7 @@ static std::optional<Conflict> after_write(const Access &write, uint16_t mask, c
 std::optional<Conflict> Shadow::read(size_t index, uint16_t mask, const Actor &actor) {
   Block &block = blocks[index];
   if (!initialised(index, mask))
-    return Conflict{Conflict::Kind::Uninitialised, {}, false};
+    return Conflict{Conflict::Kind::Uninitialised, block.undefined & mask ? block.write : Access{}, false};
   if (auto conflict = after_write(block.write, mask, actor, Conflict::Kind::ReadAfterWrite))
     return conflict;
   if (block.more)
@@ -139,6 +139,7 @@ std::optional<Conflict> Shadow::write(size_t index, uint16_t mask, const Actor &
       if (auto conflict = after_read(read, mask, actor))
         return conflict;
   }
+  block.undefined &= uint16_t(~mask);
   if (concurrent) {
     add_concurrent_write(block, mask, actor);
     return std::nullopt;
@@ -192,6 +193,11 @@ std::optional<Conflict> Shadow::read_bytes(size_t offset, size_t size, const Act
 
 std::optional<Conflict> Shadow::write_bytes(size_t offset, size_t size, const Actor &actor) {
   return over_bytes(offset, size, [&](size_t block, uint16_t mask) { return write(block, mask, actor); });
+}
+
+void Shadow::leave_undefined(size_t offset, size_t size) {
+  for (size_t at = offset; at < offset + size; ++at)
+    blocks[at / 16].undefined |= uint16_t(1u << at % 16);
 }
 
 void Shadow::forget(size_t first_block, size_t count) {

@@ -53,6 +53,9 @@ public:
   std::optional<Conflict> read_bytes(size_t offset, size_t size, const Actor &actor);
   std::optional<Conflict> write_bytes(size_t offset, size_t size, const Actor &actor);
 
+  /// The write of bytes [offset, offset + size), which was recorded, leaves their content undefined.
+  void leave_undefined(size_t offset, size_t size);
+
   /// Removes all accesses, so that the content is undefined.
   void forget(size_t first_block, size_t count);
   bool initialised(size_t block, uint16_t mask) const;
@@ -67,6 +70,7 @@ private:
   struct Block {
     Access write;
     Access read;
+    uint16_t undefined = 0; // units whose last write left them undefined
     std::unique_ptr<Overflow> more;
   };
   std::vector<Block> blocks;

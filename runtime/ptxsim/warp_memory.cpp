@@ -126,7 +126,9 @@ Actor Warp::transaction_actor(const Mbarrier &mbarrier) const {
 static std::string describe(const Conflict &conflict, const std::string &where) {
   switch (conflict.kind) {
   case Conflict::Kind::Uninitialised:
-    return "reads " + where + ", which was never written";
+    return "reads " + where +
+           (conflict.earlier.mask ? ", which includes padding that a tensor copy leaves undefined"
+                                  : ", which was never written");
   case Conflict::Kind::ReadAfterWrite:
     return conflict.needs_proxy_fence
                ? "reads " + where + " through the async proxy, but no fence.proxy.async follows the write"

@@ -16,17 +16,21 @@ from tilec.runtime.ptxsim import _native
 # Programs shared by several tests are modules of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
-_ELEMENT_NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16", "b4x16")
-# tf32 has the code of f32 and a separate flag.
+_NUMBERS = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
+_ELEMENT_NAMES = (*_NUMBERS, "b4x16", "b4x16_p64", "b6x16_p32")
+# tf32 and tf32.ftz have the codes of f32 and f32.ftz, and a separate flag.
 _TF32_FLAG = 1 << 16 - 7
-ELEMENTS = {name: code for code, name in enumerate(_ELEMENT_NAMES)} | {"tf32": 7 | _TF32_FLAG}
+ELEMENTS = {name: code for code, name in enumerate(_ELEMENT_NAMES)}
+ELEMENTS |= {"tf32": 7 | _TF32_FLAG, "tf32.ftz": 8 | _TF32_FLAG}
 SWIZZLES = {
     "none": (0, 0),
     "32B": (1, 0),
     "64B": (2, 0),
     "128B": (3, 0),
     "128B_atom_32B": (3, 1),
+    "128B_atom_32B_flip_8B": (3, 2),
     "128B_atom_64B": (3, 3),
+    "96B": (0, 8),  # bit 22, the fourth above the atomicity
 }
 
 

@@ -119,15 +119,6 @@ def test_invalid_map_is_reported(simulate, tensor_map, matrix, aligned):
     assert trap.value.kind == "descriptor"
 
 
-@pytest.mark.parametrize("allow_unconfirmed", [False, True])
-def test_packed_elements_are_not_supported(simulate, encode_tensor_map, matrix, aligned, allow_unconfirmed):
-    image = aligned(np.zeros((16, 64), np.uint16))
-    packed = encode_tensor_map(matrix.ctypes.data, "b4x16", (128, 40), (64,), (128, 16))
-    with pytest.raises(ptxsim.Trap, match="TMA of the packed element type b4x16 is not supported") as trap:
-        simulate(load_body(), packed, image, block=128, map_targets=[matrix], allow_unconfirmed=allow_unconfirmed)
-    assert trap.value.kind == "unsupported"
-
-
 def test_undocumented_behaviour_requires_an_option(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
     narrow = tensor_map(box=(32, 32))

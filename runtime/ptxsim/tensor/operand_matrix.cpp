@@ -38,6 +38,8 @@ uint32_t container_bytes(NumberFormat format) {
 
 uint32_t SharedOperand::unit_elements() const { return packed ? 2 * unit_bytes : unit_bytes / container_bytes(format); }
 
+uint32_t SharedOperand::unit_data_bytes() const { return unit_elements() * element_bits(format) / 8; }
+
 void visit_units(const SharedOperand &operand, const std::function<void(uint32_t)> &visit) {
   visit_corners(operand, [&](uint32_t row, uint32_t depth) { visit(unit_address(operand, row, depth)); });
 }

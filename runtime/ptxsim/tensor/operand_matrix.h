@@ -22,6 +22,8 @@ struct SharedOperand {
   bool packed = false; ///< two 4-bit elements per byte, without padding
 
   uint32_t unit_elements() const;
+  /// Bytes of a unit that hold elements. The rest is padding.
+  uint32_t unit_data_bytes() const;
 };
 
 /// Bytes that an element occupies in an operand. 4-bit and 6-bit elements occupy one, since sixteen of them are padded

@@ -60,12 +60,18 @@ ElementMatrix part_of(const ElementMatrix &matrix, uint32_t row, uint32_t rows, 
 
 } // namespace
 
+/// Traps unless `actor` may read the operand.
+static void check_operand_read(Warp &warp, Cta &cta, const SharedOperand &operand, const Actor &actor, uint32_t lane) {
+  const uint32_t bytes = operand.unit_data_bytes();
+  visit_units(operand, [&](uint32_t address) { check_unit_read(warp, cta, address, bytes, actor, lane); });
+}
+
 void Tcgen05Mma::check(Warp &warp, const Actor &shared_actor, const Actor &tensor_actor, uint32_t lane) const {
   for (uint32_t index = 0; index < ctas.size(); ++index) {
     Cta &cta = *ctas[index];
     if (!a_in_tensor_memory)
-      visit_units(a, [&](uint32_t address) { check_unit_read(warp, cta, address, shared_actor, lane); });
-    visit_units(b, [&](uint32_t address) { check_unit_read(warp, cta, address, shared_actor, lane); });
+      check_operand_read(warp, cta, a, shared_actor, lane);
+    check_operand_read(warp, cta, b, shared_actor, lane);
     for (uint32_t row = 0; a_in_tensor_memory && row < a.rows; row += 16)
       check_region(warp, cta, {operand_lane(row, a.rows, a_address.lane), 16, a_address.column, operand_columns}, false,
                    tensor_actor, lane);

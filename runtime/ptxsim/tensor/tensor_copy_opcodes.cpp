@@ -62,8 +62,10 @@ struct Copy {
 };
 
 void check_copy(Warp &warp, const Copy &copy, const Actor &shared_actor, const Actor &tensor_actor, uint32_t lane) {
+  const uint32_t bytes = copy.packing ? unit_bytes * element_bits(copy.packing->format) / 8 : unit_bytes;
   for (Cta *cta : copy.ctas) {
-    visit_units(copy.source, [&](uint32_t address) { check_unit_read(warp, *cta, address, shared_actor, lane); });
+    visit_units(copy.source,
+                [&](uint32_t address) { check_unit_read(warp, *cta, address, bytes, shared_actor, lane); });
     for (uint32_t row = 0; row < copy.form->rows; ++row)
       for (uint32_t i = 0; i < copy.form->copies; ++i)
         check_region(warp, *cta, {copy.to.lane + lane_of(*copy.form, row, i), 1, copy.to.column, copy.form->columns},

@@ -56,12 +56,12 @@ MatrixLayout read_tcgen05_descriptor(Warp &warp, uint64_t descriptor, uint32_t l
   return decoded.layout;
 }
 
-void check_unit_read(Warp &warp, Cta &cta, uint32_t offset, const Actor &actor, uint32_t lane) {
+void check_unit_read(Warp &warp, Cta &cta, uint32_t offset, uint32_t bytes, const Actor &actor, uint32_t lane) {
   if (offset < shared_base || offset + unit_bytes > cta.shared.size())
     warp.trap_lane(lane, trap_kind::bounds,
                    "expected a matrix within the " + std::to_string(cta.shared.size() - shared_base) +
                        " bytes of shared memory, got shared address " + std::to_string(offset));
-  warp.check_shared_read(cta, offset, unit_bytes, actor, lane);
+  warp.check_shared_read(cta, offset, bytes, actor, lane);
 }
 
 void check_region(Warp &warp, Cta &cta, const TensorRegion &region, bool write, const Actor &actor, uint32_t lane) {

@@ -25,8 +25,8 @@ uint32_t take_cta_group(Decoder &decoder);
 /// Decodes a shared-memory descriptor of tcgen05; traps "descriptor" or "unconfirmed".
 MatrixLayout read_tcgen05_descriptor(Warp &warp, uint64_t descriptor, uint32_t lane);
 
-/// Traps unless [offset, offset + 16) is shared memory of the CTA that `actor` may read.
-void check_unit_read(Warp &warp, Cta &cta, uint32_t offset, const Actor &actor, uint32_t lane);
+/// Traps unless [offset, offset + 16) is shared memory of the CTA, of which `actor` may read the first `bytes`.
+void check_unit_read(Warp &warp, Cta &cta, uint32_t offset, uint32_t bytes, const Actor &actor, uint32_t lane);
 
 /// Cells of tensor memory: `lane_count` lanes by `column_count` columns.
 struct TensorRegion {

@@ -140,7 +140,7 @@ void check_registers(Warp &warp, const Instruction &in, const WarpgroupMma &mma)
 }
 
 void check_shared(Warp &warp, const WarpgroupMma &mma, const Actor &actor) {
-  const auto check = [&](uint32_t address) { check_unit_read(warp, warp.cta, address, actor, 0); };
+  const auto check = [&](uint32_t address) { check_unit_read(warp, warp.cta, address, unit_bytes, actor, 0); };
   if (!mma.a_in_registers)
     visit_units(mma.a, check);
   visit_units(mma.b, check);

@@ -1,5 +1,6 @@
 #include "tma/access_mode.h"
 
+#include "tma/element_layout.h"
 #include "tma/im2col_rules.h"
 
 namespace ptxsim {
@@ -41,7 +42,7 @@ const ModeRow &row_of(AccessMode mode) { return mode_rows[static_cast<uint8_t>(m
 
 /// Hardware refuses other columns; the PTX ISA does not state it (Triton, tutorial 09 of gluon).
 std::string gather_column_violation(const TensorMap &map, const Coordinates &coordinates) {
-  const int64_t offset_bytes = coordinates[0] * element_bytes(map.element);
+  const auto offset_bytes = static_cast<int64_t>(global_offset(map.element, coordinates[0]));
   if (offset_bytes % 16 == 0)
     return "";
   return "expected the column of gather4 at a multiple of 16 bytes, got " + std::to_string(offset_bytes);

@@ -1,5 +1,7 @@
 #include "tma/box_pieces.h"
 
+#include "tma/element_layout.h"
+
 #include <algorithm>
 
 namespace ptxsim {
@@ -40,6 +42,28 @@ void append_pieces(std::vector<Piece> &pieces, const TensorMap &map, uint32_t de
   }
 }
 
+/// The pieces of a row of a padded type, one per container. A row is inside or outside as a whole.
+void append_containers(std::vector<Piece> &pieces, const TensorMap &map, const BoxRow &row, uint32_t shared_address) {
+  const uint32_t bytes = global_bytes(map.element, packed_container);
+  const uint32_t padding = shared_bytes(map.element, packed_container) - bytes;
+  const bool inside = row.inside && row.first >= 0 && static_cast<uint64_t>(row.first) < map.extent[0];
+  uint64_t global = row.address + global_offset(map.element, row.first);
+  for (uint32_t at = 0; at < row.count; at += packed_container, global += bytes, shared_address += bytes + padding)
+    pieces.push_back({swizzled(map.swizzle, shared_address), inside ? global : 0, bytes, inside, padding});
+}
+
+/// The pieces of a row whose elements are contiguous in shared memory too.
+void append_row(std::vector<Piece> &pieces, const TensorMap &map, const BoxRow &row, uint32_t shared_address) {
+  const int64_t count = row.count, extent = static_cast<int64_t>(map.extent[0]);
+  const int64_t begin = row.inside ? std::clamp<int64_t>(-row.first, 0, count) : count;
+  const int64_t end = std::clamp<int64_t>(extent - row.first, begin, count);
+  const auto bytes = [&](int64_t elements) { return global_bytes(map.element, static_cast<uint32_t>(elements)); };
+  const uint64_t global = row.address + global_offset(map.element, row.first);
+  append_pieces(pieces, map, shared_address, global, 0, bytes(begin), false);
+  append_pieces(pieces, map, shared_address, global, bytes(begin), bytes(end), true);
+  append_pieces(pieces, map, shared_address, global, bytes(end), bytes(count), false);
+}
+
 } // namespace
 
 std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinates) {
@@ -63,18 +87,12 @@ std::vector<BoxRow> gather_rows(const TensorMap &map, const Coordinates &coordin
 
 std::vector<Piece> row_pieces(const TensorMap &map, const std::vector<BoxRow> &rows, uint32_t shared_address) {
   std::vector<Piece> pieces;
-  const uint32_t size = element_bytes(map.element);
-  const auto extent = static_cast<int64_t>(map.extent[0]);
   for (const BoxRow &row : rows) {
-    const int64_t count = row.count;
-    const int64_t begin = row.inside ? std::clamp<int64_t>(-row.first, 0, count) : count;
-    const int64_t end = std::clamp<int64_t>(extent - row.first, begin, count);
-    const auto first_inside = static_cast<uint32_t>(begin * size), last_inside = static_cast<uint32_t>(end * size);
-    const uint64_t global = row.address + static_cast<uint64_t>(row.first * size);
-    append_pieces(pieces, map, shared_address, global, 0, first_inside, false);
-    append_pieces(pieces, map, shared_address, global, first_inside, last_inside, true);
-    append_pieces(pieces, map, shared_address, global, last_inside, row.count * size, false);
-    shared_address += row.count * size;
+    if (is_padded(map.element))
+      append_containers(pieces, map, row, shared_address);
+    else
+      append_row(pieces, map, row, shared_address);
+    shared_address += shared_bytes(map.element, row.count);
   }
   return pieces;
 }

@@ -17,12 +17,14 @@ struct BoxRow {
   bool inside = true; ///< the coordinates of the outer dimensions are inside the tensor
 };
 
-/// A contiguous part of a row. A piece outside the tensor has no global address: loads fill it, stores skip it.
+/// A contiguous part of a row. A piece outside the tensor has no global address: loads fill it, stores skip it. The
+/// shared memory of a piece has `padding` bytes more than its global memory.
 struct Piece {
   uint32_t shared_address = 0;
   uint64_t global_address = 0;
-  uint32_t bytes = 0;
+  uint32_t bytes = 0; ///< in global memory
   bool inside = true;
+  uint32_t padding = 0;
 };
 
 /// The rows of a tiled copy in the order in which they are stored in shared memory.

@@ -4,6 +4,8 @@
 #include "decoder.h"
 #include "opcode.h"
 #include "tma/access_mode.h"
+#include "tma/copy_rules.h"
+#include "tma/element_layout.h"
 #include "tma/reduction.h"
 #include "tma/transfer.h"
 
@@ -81,12 +83,15 @@ void check_map_form(Warp &warp, const Instruction &in, const TensorMap &map, uin
 void check_access(Warp &warp, const TensorMap &map, const TensorAccess &access, uint32_t lane) {
   if (std::string violation = access_violation(map, access); !violation.empty())
     warp.trap_lane(lane, trap_kind::illegal, violation);
-  if (std::string feature = access_unconfirmed(access); !feature.empty())
-    warp.unconfirmed(feature);
+  if (std::string violation = coordinate_violation(map, access.coordinates); !violation.empty())
+    warp.trap_lane(lane, trap_kind::illegal, violation);
+  for (const std::string &feature : {access_unconfirmed(access), coordinate_unconfirmed(map, access.coordinates)})
+    if (!feature.empty())
+      warp.unconfirmed(feature);
 }
 
 uint32_t image_bytes(const TensorMap &map, const std::vector<BoxRow> &rows) {
-  return static_cast<uint32_t>(rows.size()) * rows.front().count * element_bytes(map.element);
+  return static_cast<uint32_t>(rows.size()) * shared_bytes(map.element, rows.front().count);
 }
 
 /// The pieces of the copy whose shared memory begins at `shared_offset`.
@@ -119,7 +124,8 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint64_t address = warp.defined_address(in.operands[0], lane);
   const MemoryLocation location = warp.locate_shared(address, image_bytes(map, rows), image_alignment, lane);
   Transfer transfer = plan_transfer(map, rows, static_cast<uint32_t>(location.offset));
-  transfer.rounds_to_tf32 = map.element == TensorElement::TF32;
+  transfer.convert = load_conversion(map.element);
+  transfer.fills_nan = map.fill_nan;
   check_global_pieces(warp, transfer.pieces, false, lane);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[2], lane);
   if (!in.settings[Multicast]) {
@@ -156,6 +162,8 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   if (std::string violation = store_violation(map, access); !violation.empty())
     warp.trap_lane(lane, trap_kind::illegal, violation);
   check_access(warp, map, access, lane);
+  if (std::string violation = store_map_violation(map); !violation.empty())
+    warp.trap_lane(lane, trap_kind::descriptor, violation);
   if (map.element == TensorElement::TF32)
     warp.unconfirmed("the rounding of a store through a tensor map of element type tf32");
   const uint64_t address = warp.defined_address(in.operands[1], lane);

@@ -1,6 +1,7 @@
 #include "tma/tensor_map.h"
 
 #include "memory.h"
+#include "tma/element_layout.h"
 #include "tma/im2col_rules.h"
 #include "tma/tensor_map_encoding.h"
 
@@ -9,15 +10,15 @@ namespace {
 
 struct ElementFacts {
   const char *name;
-  uint32_t bytes;
+  uint32_t bits;
   bool is_float;
 };
 
 constexpr ElementFacts element_facts[] = {
-    {"u8", 1, false},        {"u16", 2, false},       {"u32", 4, false}, {"s32", 4, false},
-    {"u64", 8, false},       {"s64", 8, false},       {"f16", 2, true},  {"f32", 4, true},
-    {"f32.ftz", 4, true},    {"f64", 8, true},        {"bf16", 2, true}, {"b4x16", 0, false},
-    {"b4x16_p64", 0, false}, {"b6x16_p32", 0, false}, {"tf32", 4, true}, {"tf32.ftz", 4, true},
+    {"u8", 8, false},        {"u16", 16, false},      {"u32", 32, false}, {"s32", 32, false},
+    {"u64", 64, false},      {"s64", 64, false},      {"f16", 16, true},  {"f32", 32, true},
+    {"f32.ftz", 32, true},   {"f64", 64, true},       {"bf16", 16, true}, {"b4x16", 4, false},
+    {"b4x16_p64", 4, false}, {"b6x16_p32", 6, false}, {"tf32", 32, true}, {"tf32.ftz", 32, true},
 };
 constexpr uint32_t element_codes = 14; // tf32 has the code of f32 and a flag
 
@@ -45,7 +46,7 @@ TensorElement decode_element(uint32_t flags) {
 std::string got(uint64_t value) { return ", got " + std::to_string(value); }
 
 std::string stride_violation(const TensorMap &map) {
-  const uint64_t step = map.interleave == Interleave::B32 ? 32 : 16;
+  const uint64_t step = map.interleave == Interleave::B32 || is_padded(map.element) ? 32 : 16;
   if (map.address % step)
     return "expected a global address that is a multiple of " + std::to_string(step) + got(map.address);
   for (uint32_t i = 1; i < map.rank; ++i)
@@ -66,8 +67,8 @@ std::string interleave_violation(const TensorMap &map) {
 }
 
 std::string box_violation(const TensorMap &map) {
-  const uint32_t row = map.box[0] * element_bytes(map.element);
-  if (map.interleave != Interleave::None || row == 0)
+  const uint32_t row = shared_bytes(map.element, map.box[0]);
+  if (map.interleave != Interleave::None)
     return "";
   const std::string expected =
       map.kind == TensorMapKind::Tiled ? "expected an innermost box of " : "expected channels per pixel of ";
@@ -92,7 +93,8 @@ void decode_im2col_fields(TensorMap &map, const uint8_t *bytes) {
 
 } // namespace
 
-uint32_t element_bytes(TensorElement element) { return facts(element).bytes; }
+uint32_t element_bits(TensorElement element) { return facts(element).bits; }
+uint32_t element_bytes(TensorElement element) { return facts(element).bits / 8; }
 const char *element_name(TensorElement element) { return facts(element).name; }
 bool is_float(TensorElement element) { return facts(element).is_float; }
 
@@ -140,15 +142,14 @@ std::string tensor_map_violation(const TensorMap &map) {
     return "expected interleave none, 16B or 32B, got code 3";
   if (map.fill_nan && !is_float(map.element))
     return std::string("expected a float element type with the NaN fill, got ") + element_name(map.element);
-  for (const auto &check : {stride_violation, im2col_map_violation, interleave_violation, box_violation})
+  for (const auto &check :
+       {stride_violation, im2col_map_violation, interleave_violation, packed_violation, box_violation})
     if (std::string violation = check(map); !violation.empty())
       return violation;
   return "";
 }
 
 std::string tensor_map_unconfirmed(const TensorMap &map) {
-  if (element_bytes(map.element) == 0)
-    return std::string("the encoding of a tensor map of packed element type ") + element_name(map.element);
   if (map.interleave != Interleave::None)
     return "the element order of an interleaved tensor map";
   if (map.swizzle == Swizzle::B96 || map.swizzle == Swizzle::B128Atom32Flip8)
@@ -157,7 +158,7 @@ std::string tensor_map_unconfirmed(const TensorMap &map) {
     return std::string("the conversion of values by a tensor map of element type ") + element_name(map.element);
   if (map.fill_nan)
     return "the bit pattern of the NaN fill";
-  const uint32_t row = map.box[0] * element_bytes(map.element), span = swizzle_span(map.swizzle);
+  const uint32_t row = shared_bytes(map.element, map.box[0]), span = swizzle_span(map.swizzle);
   if (row < span)
     return "the shared-memory pitch of a box row of " + std::to_string(row) + " bytes with swizzle " +
            swizzle_name(map.swizzle);
@@ -173,13 +174,6 @@ uint32_t tile_count(const TensorMap &map, uint32_t dimension) {
     return map.box[0];
   const uint32_t stride = map.element_stride[dimension];
   return (map.box[dimension] + stride - 1) / stride;
-}
-
-uint32_t tile_bytes(const TensorMap &map) {
-  uint32_t bytes = element_bytes(map.element);
-  for (uint32_t i = 0; i < map.rank; ++i)
-    bytes *= tile_count(map, i);
-  return bytes;
 }
 
 } // namespace ptxsim

@@ -58,6 +58,8 @@ struct TensorMap {
   uint32_t pixels_per_column = 0;
 };
 
+/// Bits of one element in global memory.
+uint32_t element_bits(TensorElement element);
 /// Bytes of one element; 0 for the packed sub-byte types.
 uint32_t element_bytes(TensorElement element);
 const char *element_name(TensorElement element);
@@ -78,8 +80,5 @@ std::string tensor_map_unconfirmed(const TensorMap &map);
 
 /// Elements that a tiled copy moves along a dimension: the box extent divided by the element stride, rounded up.
 uint32_t tile_count(const TensorMap &map, uint32_t dimension);
-
-/// Bytes that a tiled copy moves in shared memory and reports to its mbarrier.
-uint32_t tile_bytes(const TensorMap &map);
 
 } // namespace ptxsim

@@ -1,6 +1,7 @@
 #include "tma/transfer.h"
 
 #include "mbarrier_operations.h"
+#include "tma/copy_rules.h"
 #include "tma/tensor_map_proxy.h"
 
 #include <algorithm>
@@ -11,33 +12,18 @@ namespace {
 /// A copy completes in this many parts, so that a wait that accepts the first bytes alone is detected.
 constexpr size_t copy_parts = 2;
 
-/// To nearest even at ten fraction bits; infinities and NaNs keep their bits (DECISIONS.md, "tf32").
-uint32_t rounded_to_tf32(uint32_t bits) {
-  constexpr uint32_t exponent = 0x7F800000, dropped = 13;
-  if ((bits & exponent) == exponent)
-    return bits;
-  const uint32_t even = bits >> dropped & 1;
-  return (bits + (1u << (dropped - 1)) - 1 + even) >> dropped << dropped;
-}
-
-void round_piece(uint8_t *shared, const Piece &piece) {
-  for (uint32_t at = 0; at < piece.bytes; at += sizeof(uint32_t)) {
-    uint32_t bits;
-    std::memcpy(&bits, shared + piece.shared_address + at, sizeof bits);
-    bits = rounded_to_tf32(bits);
-    std::memcpy(shared + piece.shared_address + at, &bits, sizeof bits);
-  }
-}
-
-void write_shared(uint8_t *shared, const std::vector<Piece> &pieces, size_t first, size_t last, bool rounds_to_tf32) {
+/// Writes pieces of a load to shared memory. Padding keeps its bytes: their content is undefined.
+void write_shared(uint8_t *shared, const Transfer &transfer, size_t first, size_t last) {
   for (size_t i = first; i < last; ++i) {
-    const Piece &piece = pieces[i];
-    if (piece.inside)
-      std::memcpy(shared + piece.shared_address, reinterpret_cast<const void *>(piece.global_address), piece.bytes);
-    else
-      std::memset(shared + piece.shared_address, 0, piece.bytes);
-    if (rounds_to_tf32)
-      round_piece(shared, piece);
+    const Piece &piece = transfer.pieces[i];
+    uint8_t *const to = shared + piece.shared_address;
+    if (!piece.inside) {
+      fill_outside(transfer.fills_nan, to, piece.bytes);
+      continue;
+    }
+    std::memcpy(to, reinterpret_cast<const void *>(piece.global_address), piece.bytes);
+    if (transfer.convert)
+      transfer.convert(to, piece.bytes);
   }
 }
 
@@ -53,7 +39,10 @@ std::vector<uint8_t> read_shared(const uint8_t *shared, const std::vector<Piece>
   std::vector<uint8_t> staged(bytes_of(pieces, 0, pieces.size()));
   uint8_t *to = staged.data();
   for (const Piece &piece : pieces) {
-    std::memcpy(to, shared + piece.shared_address, piece.bytes);
+    if (piece.padding)
+      pack_six_bits(to, shared + piece.shared_address);
+    else
+      std::memcpy(to, shared + piece.shared_address, piece.bytes);
     to += piece.bytes;
   }
   return staged;
@@ -83,9 +72,8 @@ TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane) {
   const TensorMap map = decode_tensor_map(location.bytes);
   if (std::string violation = tensor_map_violation(map); !violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, "the tensor map is illegal: " + violation);
-  if (element_bytes(map.element) == 0)
-    warp.trap_lane(lane, trap_kind::unsupported,
-                   std::string("TMA of the packed element type ") + element_name(map.element) + " is not supported");
+  if (std::string violation = target_violation(map, warp.machine.program.target); !violation.empty())
+    warp.trap_lane(lane, trap_kind::descriptor, "the tensor map is illegal: " + violation);
   if (std::string feature = tensor_map_unconfirmed(map); !feature.empty())
     warp.unconfirmed(feature);
   return map;
@@ -110,21 +98,22 @@ void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &tr
                  uint32_t mbarrier_offset) {
   Mbarrier &mbarrier = mbarrier_for_async(warp, signalled, mbarrier_offset, lane);
   warp.check_shared_write(destination, transfer.shared_offset, transfer.bytes, warp.transaction_actor(mbarrier), lane);
-  const auto pieces = std::make_shared<const std::vector<Piece>>(transfer.pieces);
+  for (const Piece &piece : transfer.pieces)
+    destination.shadow.leave_undefined(piece.shared_address + piece.bytes, piece.padding);
+  const auto moved = std::make_shared<const Transfer>(transfer);
   const Origin origin = warp.origin(lane);
   Cta *const to = &destination, *const signal = &signalled;
   const uint64_t phase = mbarrier.phase;
-  const bool rounds_to_tf32 = transfer.rounds_to_tf32;
-  const size_t step = (pieces->size() + copy_parts - 1) / copy_parts;
-  for (size_t first = 0; first < pieces->size(); first += step) {
-    const size_t last = std::min(first + step, pieces->size());
+  const size_t count = transfer.pieces.size(), step = (count + copy_parts - 1) / copy_parts;
+  for (size_t first = 0; first < count; first += step) {
+    const size_t last = std::min(first + step, count);
     warp.cluster.async.submit({origin, nullptr, false, [=] {
-                                 write_shared(to->shared.data(), *pieces, first, last, rounds_to_tf32);
-                                 complete_transactions(origin, *signal, mbarrier_offset, bytes_of(*pieces, first, last),
-                                                       phase);
+                                 write_shared(to->shared.data(), *moved, first, last);
+                                 complete_transactions(origin, *signal, mbarrier_offset,
+                                                       bytes_of(moved->pieces, first, last), phase);
                                }});
   }
-  warp.machine.counters["bulk_load_bytes"] += transfer.bytes;
+  warp.machine.counters["bulk_load_bytes"] += bytes_of(transfer.pieces, 0, count);
 }
 
 void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine combine) {
@@ -135,7 +124,7 @@ void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine c
   auto pieces = std::make_shared<std::vector<Piece>>();
   for (const Piece &piece : transfer.pieces)
     if (piece.inside) {
-      warp.check_shared_read(warp.cta, piece.shared_address, piece.bytes, actor, lane);
+      warp.check_shared_read(warp.cta, piece.shared_address, piece.bytes + piece.padding, actor, lane);
       pieces->push_back(piece);
     }
   Cluster *const cluster = &warp.cluster;

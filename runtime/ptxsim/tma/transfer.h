@@ -5,6 +5,7 @@
 #include "lanewise.h"
 #include "machine.h"
 #include "tma/box_pieces.h"
+#include "tma/element_conversion.h"
 
 #include <functional>
 #include <memory>
@@ -14,9 +15,10 @@ namespace ptxsim {
 /// A bulk copy that one lane issues, as pieces. Their shared addresses are offsets within one CTA.
 struct Transfer {
   std::vector<Piece> pieces;
-  uint32_t shared_offset = 0;  // of the image, within its CTA
-  uint32_t bytes = 0;          // of the image
-  bool rounds_to_tf32 = false; // a load through a map of tf32: each f32 becomes the nearest tf32, ties to even
+  uint32_t shared_offset = 0;   // of the image, within its CTA
+  uint32_t bytes = 0;           // of the image
+  Conversion convert = nullptr; // of a load
+  bool fills_nan = false;       // a load fills elements outside the tensor with NaN instead of zero
 };
 
 /// Reduces the bytes of a piece into global memory or the shared memory of another CTA; null for a plain copy.
@@ -28,8 +30,8 @@ TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane);
 /// Traps unless every piece inside the tensor is in memory that may be read (or written).
 void check_global_pieces(Warp &warp, const std::vector<Piece> &pieces, bool write, uint32_t lane);
 
-/// Submits a copy from global to the shared memory of `destination`, completing on the mbarrier at `mbarrier_offset` of
-/// `signalled`.
+/// Submits a copy from global to the shared memory of `destination`, which reports the bytes of global memory to the
+/// mbarrier at `mbarrier_offset` of `signalled`.
 void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &transfer, Cta &signalled,
                  uint32_t mbarrier_offset);
 

@@ -1,0 +1,23 @@
+// Rules of tensor copies that depend on the target, on the direction, or on the coordinates (PTX ISA 9.7.9.27.1.1).
+// Each function returns the first rule that is violated, as "expected ..., got ...", or an empty string.
+#pragma once
+
+#include "tma/box_pieces.h"
+
+#include <string_view>
+
+namespace ptxsim {
+
+/// Features that the target lacks. ptxas refuses their codes in tensormap.replace on these targets.
+std::string target_violation(const TensorMap &map, std::string_view target);
+
+/// Maps and first coordinates of a copy in any direction.
+std::string coordinate_violation(const TensorMap &map, const Coordinates &coordinates);
+
+/// Maps that only loads may use.
+std::string store_map_violation(const TensorMap &map);
+
+/// An undocumented combination of map and first coordinate; empty if there is none.
+std::string coordinate_unconfirmed(const TensorMap &map, const Coordinates &coordinates);
+
+} // namespace ptxsim

@@ -1,0 +1,55 @@
+#include "tma/element_layout.h"
+
+namespace ptxsim {
+namespace {
+
+std::string got(uint64_t value) { return ", got " + std::to_string(value); }
+
+std::string of_element(const TensorMap &map) { return std::string(" with element type ") + element_name(map.element); }
+
+bool has_padded_swizzle(Swizzle mode) {
+  return mode == Swizzle::None || mode == Swizzle::B128 || mode == Swizzle::B128Atom32 || mode == Swizzle::B128Atom64;
+}
+
+std::string padded_violation(const TensorMap &map) {
+  if (map.box[0] != padded_row)
+    return std::string("expected ") +
+           (map.kind == TensorMapKind::Tiled ? "an innermost box of 128 elements" : "128 channels per pixel") +
+           of_element(map) + got(map.box[0]);
+  if (map.extent[0] % padded_row)
+    return "expected an extent 0 that is a multiple of 128" + of_element(map) + got(map.extent[0]);
+  if (!has_padded_swizzle(map.swizzle))
+    return "expected swizzle none, 128B, 128B_atom_32B or 128B_atom_64B" + of_element(map) + ", got " +
+           swizzle_name(map.swizzle);
+  if (map.interleave != Interleave::None)
+    return "expected no interleaved layout" + of_element(map);
+  return "";
+}
+
+} // namespace
+
+bool is_packed(TensorElement element) { return element_bits(element) < 8; }
+
+bool is_padded(TensorElement element) {
+  return element == TensorElement::B4x16P64 || element == TensorElement::B6x16P32;
+}
+
+uint32_t global_bytes(TensorElement element, uint32_t count) { return count * element_bits(element) / 8; }
+
+uint64_t global_offset(TensorElement element, int64_t index) {
+  return static_cast<uint64_t>(index * static_cast<int64_t>(element_bits(element)) / 8);
+}
+
+uint32_t shared_bytes(TensorElement element, uint32_t count) {
+  return is_padded(element) ? count : global_bytes(element, count);
+}
+
+std::string packed_violation(const TensorMap &map) {
+  if (is_padded(map.element))
+    return padded_violation(map);
+  if (is_packed(map.element) && map.extent[0] % 2)
+    return "expected an even extent 0" + of_element(map) + got(map.extent[0]);
+  return "";
+}
+
+} // namespace ptxsim
