@@ -45,7 +45,7 @@ class Rule:
 
     def source(self, kind: str, field: str) -> str:
         """The sections of the manuals that state the rule."""
-        sections = [f"CUDA driver API, {KINDS[kind].function}, {parameter(kind, field)}"] if self.driver else []
+        sections = [driver_source(kind, field)] if self.driver else []
         return "; ".join([*sections, *([f"PTX ISA {self.ptx}"] if self.ptx else [])])
 
     def violations(self, tensor_map: TensorMap, target: str | None) -> Iterator[Violation]:
@@ -74,10 +74,10 @@ _PARAMETERS = {
 }
 
 
-def parameter(kind: str, field: str) -> str:
-    """The name of a field in the function of the driver that encodes this kind."""
+def driver_source(kind: str, field: str) -> str:
+    """The function of the driver that encodes maps of this kind, and its parameter for a field."""
     width = "Width" if kind in WIDE_KINDS and field in ("lower", "upper") else ""
-    return _PARAMETERS.get(field, field) + width
+    return f"CUDA driver API, {KINDS[kind].function}, {_PARAMETERS.get(field, field)}{width}"
 
 
 def rule(

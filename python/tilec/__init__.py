@@ -120,6 +120,7 @@ from tilec.version import VERSION as __version__
 TileError = TilecError
 
 if TYPE_CHECKING:
+    from tilec import tensor_map
     from tilec.driver.backends import load_artifact, preload, run
     from tilec.driver.compiled import Compiled
     from tilec.driver.kernel_launch import launch
@@ -139,8 +140,13 @@ _LAZY = {
     "Signature": "tilec.signature",
 }
 
+# Modules of the public interface, imported on first use.
+_MODULES = ("tensor_map",)
+
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"tilec.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'tilec' has no attribute '{name}'")
     value = getattr(import_module(_LAZY[name]), name)
@@ -149,4 +155,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_MODULES})

@@ -202,6 +202,27 @@ def test_im2col_maps_are_encoded_by_their_function(recorded, map: str, symbol: s
     assert lines[-len(expected) :] == expected
 
 
+PUBLIC = """
+import tilec as ct
+tensor = dict(element="f16", base=0x1000, extents=(64, 32, 4), strides=(128, 4096), swizzle="128B", backend="launch")
+pixels = dict(channels_per_pixel=64, pixels_per_column=8)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "function"),
+    [
+        ("encode_tiled(**tensor, box=(64, 8, 1))", "tensor map type 6"),
+        ("encode_im2col(**tensor, **pixels, lower=(0,), upper=(0,))", "im2col map channels 64 pixels 8"),
+        ("encode_im2col_wide(**tensor, **pixels, lower=0, upper=0, mode='w')", "wide map lower 0"),
+    ],
+)
+def test_public_functions_encode_by_the_driver(recorded, call: str, function: str) -> None:
+    lines = recorded(PUBLIC + f"print(ct.tensor_map.{call}.hex())", RECORDED_MAJOR="10")
+    assert [line for line in lines if line.startswith(function)]
+    assert lines[-1] == "7e" * 10 + f"{0x7E & ~0x20:02x}" + "7e" * 117
+
+
 @pytest.mark.parametrize("map", ["im2col", "w", "w128"])
 def test_bit_21_of_im2col_maps_for_blackwell_is_cleared(recorded, map: str) -> None:
     (line,) = recorded(IMAGES + f"print(encode_by_driver({map}, (10, 0)).hex())")[-1:]
