@@ -79,6 +79,7 @@ from tilec.language.datatypes import (
 )
 from tilec.language.debug import print, printf
 from tilec.language.hints import ByTarget
+from tilec.language.im2col import Im2colView, im2col_output_shape, im2col_view
 from tilec.language.kernel import Kernel, function, kernel
 from tilec.language.math import atan2, ceil, cos, cosh, exp, exp2, floor, log, log2, rsqrt, sin, sinh, sqrt, tan, tanh
 from tilec.language.memory import (

@@ -24,6 +24,7 @@ from tilec.language import (
     control,
     convert,
     debug,
+    im2col,
     math,
     memory,
     mma,
@@ -34,16 +35,18 @@ from tilec.language import (
 )
 from tilec.language.stub import methods, properties
 
-OP_GROUPS = (arith, atomic, bitwise, comparison, control, convert, debug, math, memory, mma, reduce, scan, shape)
+OP_GROUPS = (
+    *(arith, atomic, bitwise, comparison, control, convert, debug, im2col, math, memory, mma, reduce, scan, shape),
+)
 FUNCTIONS = [
     (f"{module.__name__.rpartition('.')[2]}.{name}", value)
     for module in OP_GROUPS
     for name, value in vars(module).items()
-    if callable(value) and getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")
+    if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
 ]
 METHODS = [
     (f"{kind.__name__}.{name}", value)
-    for kind in (view.Array, view.Tile, view.TiledView)
+    for kind in (view.Array, view.Tile, view.TiledView, im2col.Im2colView)
     for name, value in methods(kind).items()
 ]
 
@@ -106,15 +109,16 @@ def test_language_function_on_the_host_is_an_error() -> None:
 
 @ct.kernel
 def members(x, seen: ct.Constant[str]):
-    view = x.tiled_view((4,))
-    value = x if seen == "Array" else view if seen == "TiledView" else view.load(0)
+    images, view = ct.im2col_view(x, 1, tile=(4, 4)), x.tiled_view((1, 4, 4))
+    tile = view.load((0, 0, 0))
+    value = x if seen == "Array" else images if seen == "Im2colView" else view if seen == "TiledView" else tile
     value.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("kind", [view.Array, view.TiledView, view.Tile])
+@pytest.mark.parametrize("kind", [view.Array, view.TiledView, view.Tile, im2col.Im2colView])
 def test_classes_for_editors_have_the_attributes_of_kernel_values(kind: type) -> None:
     with pytest.raises(ct.TileTypeError) as caught:
-        ct.launch(None, 1, members, (np.zeros(4, np.float32), kind.__name__), backend="interpret")
+        ct.launch(None, 1, members, (np.zeros((1, 4, 4), np.float32), kind.__name__), backend="interpret")
     known = set(caught.value.message.partition("they have: ")[2].split(", "))
     assert known == {*methods(kind), *properties(kind)}
     assert all(getattr(kind, name).__doc__ for name in known)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.accesses import access_attributes, view_indices
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.emitter import Emitter, tile_type
-from tilec.ast_to_tile.memory import access_attributes, to_index_shape, view_indices
+from tilec.ast_to_tile.memory import to_index_shape
 from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.registry import implements, implements_each
 from tilec.ast_to_tile.values import Array, KernelValue, Tile, TiledView, describe, is_number

@@ -9,9 +9,11 @@ from types import ModuleType
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.im2col import im2col_attribute
 from tilec.ast_to_tile.shape import index_with_new_axes
 from tilec.ast_to_tile.values import (
     Array,
+    Im2colView,
     KernelValue,
     Method,
     Operand,
@@ -31,12 +33,14 @@ from tilec.language.stub import methods
 _TILE_METHODS = methods(view.Tile)
 
 
-def attribute(value: KernelValue, name: str) -> KernelValue:
+def attribute(emitter: Emitter, value: KernelValue, name: str) -> KernelValue:
     """The attribute of a kernel value or of a Python object."""
     if isinstance(value, Array):
         return array_attribute(value, name)
     if isinstance(value, TiledView):
         return view_attribute(value, name)
+    if isinstance(value, Im2colView):
+        return im2col_attribute(emitter, value, name)
     if isinstance(value, Tile | TypedConstant) or is_number(value):
         return _tile_attribute(value, name)
     if isinstance(value, Range | Method | tuple):

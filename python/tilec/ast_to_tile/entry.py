@@ -12,6 +12,7 @@ from tilec.ast_to_tile import (  # noqa: F401  (each module registers the functi
     control,
     convert,
     debug,
+    im2col,
     math,
     memory,
     mma,

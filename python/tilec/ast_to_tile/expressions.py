@@ -77,7 +77,7 @@ def _lambda(tracer: Tracer, node: ast.Lambda) -> KernelValue:
 
 @expression(ast.Attribute)
 def _attribute(tracer: Tracer, node: ast.Attribute) -> KernelValue:
-    return attribute(tracer.evaluate(node.value), node.attr)
+    return attribute(tracer.emitter, tracer.evaluate(node.value), node.attr)
 
 
 @expression(ast.Subscript)

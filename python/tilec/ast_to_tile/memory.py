@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile import arguments, im2col
+from tilec.ast_to_tile.accesses import LOAD_ORDERS, STORE_ORDERS, access_attributes, to_store, view_indices
 from tilec.ast_to_tile.arguments import BadArgument
-from tilec.ast_to_tile.convert import check_implicit, implicit, to_dtype
+from tilec.ast_to_tile.convert import check_implicit
 from tilec.ast_to_tile.emitter import AttributeValue, Emitter, tile_type
 from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.registry import implements, implements_each
 from tilec.ast_to_tile.shape import broadcast, operand, reshape
-from tilec.ast_to_tile.values import Array, KernelValue, Operand, Shape, Tile, TiledView, TypedConstant, describe
+from tilec.ast_to_tile.values import Array, Im2colView, KernelValue, Operand, Shape, Tile, TiledView, describe
 from tilec.ast_to_tile.view import tile_view, tiles_along
 from tilec.dialect.cuda_tile.attributes import DivByAttr
 from tilec.dialect.cuda_tile.types import TokenType
@@ -21,11 +22,7 @@ from tilec.language import datatypes
 from tilec.language import memory as language
 from tilec.language import view as view_language
 from tilec.language.datatypes import DType
-from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
-
-LOAD_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
-STORE_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)
-
+from tilec.language.modes import PaddingMode
 
 # Function -> the operation whose three results are the coordinates or the extents.
 _GRID: dict[Callable[..., object], str] = {
@@ -65,9 +62,15 @@ def _load(
     order: KernelValue,
     padding_mode: KernelValue,
     check_bounds: KernelValue,
+    offset: KernelValue,
     **options: KernelValue,
 ) -> Tile:
-    source = arguments.array(array)
+    if isinstance(array, Im2colView):
+        im2col.check_inapplicable(array, shape=shape, order=order, padding_mode=padding_mode, check_bounds=check_bounds)
+        return im2col.load(array, emitter, index, offset, **options)
+    source = _array_without_offset(array, offset)
+    if shape is None:
+        raise BadArgument("shape", "expected the extents of the tile to load from an array, got none")
     rank = len(source.shape)
     result_shape = arguments.shape(shape, rank=rank)
     items = arguments.index(index, rank)
@@ -77,6 +80,13 @@ def _load(
     padding = arguments.keyword(padding_mode, PaddingMode, "padding_mode")
     view = tile_view(emitter, source, extents, arguments.order(order, rank), padding, extents)
     return _load_view(emitter, source, view, items, extents, result_shape, check_bounds, options)
+
+
+def _array_without_offset(array: KernelValue, offset: KernelValue) -> Array:
+    source = arguments.array(array)
+    if offset is not None:
+        raise BadArgument("offset", f"expected an offset for im2col views only, got {source}: use ct.im2col_view")
+    return source
 
 
 @implements(view_language.TiledView.load)
@@ -115,11 +125,15 @@ def _store(
     tile: KernelValue,
     order: KernelValue,
     check_bounds: KernelValue,
+    offset: KernelValue,
     **options: KernelValue,
 ) -> None:
-    target = arguments.array(array)
+    if isinstance(array, Im2colView):
+        im2col.check_inapplicable(array, order=order, check_bounds=check_bounds)
+        return im2col.store(array, emitter, index, tile, offset, **options)
+    target = _array_without_offset(array, offset)
     rank = len(target.shape)
-    value = _to_store(emitter, tile, target)
+    value = to_store(emitter, tile, target.dtype)
     items = arguments.index(index, rank)
     if rank == 0:
         return _store_pointer(emitter, target.pointer, value, None, options)
@@ -141,7 +155,7 @@ def _view_store(
 ) -> None:
     rank = len(self.array.shape)
     extents = self.tile_shape or (1,) * rank
-    value = arguments.at("tile", broadcast, emitter, _to_store(emitter, tile, self.array), extents)
+    value = arguments.at("tile", broadcast, emitter, to_store(emitter, tile, self.array.dtype), extents)
     items = arguments.index(index, rank)
     padding = PaddingMode.UNDETERMINED
     view = tile_view(emitter, self.array, extents, tuple(range(rank)), padding, self.traversal_steps)
@@ -159,45 +173,6 @@ def _store_view(
     operands = [value.value, view, view_indices(emitter, items), None]
     attributes = access_attributes(options, STORE_ORDERS) | _inbounds(check_bounds, len(items))
     emitter.build("store_view_tko", operands, [TokenType.get()], attributes)
-
-
-def _to_store(emitter: Emitter, tile: KernelValue, array: Array) -> Tile:
-    return arguments.at("tile", implicit, emitter, arguments.tile_like(tile, "tile"), array.dtype)
-
-
-def view_indices(emitter: Emitter, items: Sequence[Operand]) -> list[ir.Value]:
-    """The indices of a view have one type: int32, or int64 if any index is wider than 32 bits."""
-    needs_64_bits = any(isinstance(item, Tile | TypedConstant) and item.dtype.bitwidth > 32 for item in items)
-    dtype = datatypes.int64 if needs_64_bits else datatypes.int32
-    return [to_dtype(emitter, item, dtype).value for item in items]
-
-
-def access_attributes(options: dict[str, KernelValue], orders: tuple[MemoryOrder, ...]) -> dict[str, AttributeValue]:
-    """The attributes of an access: ordering, scope and hints."""
-    order = arguments.keyword(options.get("memory_order", MemoryOrder.WEAK), MemoryOrder, "memory_order")
-    scope = arguments.keyword(options.get("memory_scope", MemoryScope.NONE), MemoryScope, "memory_scope")
-    if order not in orders:
-        raise BadArgument("memory_order", f"expected one of {', '.join(o.name for o in orders)}, got {order.name}")
-    if (order is MemoryOrder.WEAK) != (scope is MemoryScope.NONE):
-        needed = "no scope with WEAK" if order is MemoryOrder.WEAK else f"a scope with {order.name}"
-        raise BadArgument("memory_scope", f"expected {needed}, got {scope.name}")
-    attributes: dict[str, AttributeValue] = {"memory_ordering_semantics": order.value}
-    if scope is not MemoryScope.NONE:
-        attributes["memory_scope"] = scope.value
-    hints = _hints(options)
-    return attributes | ({"optimization_hints": hints} if hints is not None else {})
-
-
-def _hints(options: dict[str, KernelValue]) -> ir.Attribute | None:
-    hints: dict[str, ir.Attribute] = {}
-    latency = arguments.constant_int_or_none(options.get("latency"), "latency")
-    if latency is not None:
-        if not 1 <= latency <= 10:
-            raise BadArgument("latency", f"expected 1 (low) to 10 (high), got {latency}", TileValueError)
-        hints["latency"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), latency)
-    if options.get("allow_tma") is not None:
-        hints["allow_tma"] = ir.BoolAttr.get(arguments.constant_bool(options["allow_tma"], "allow_tma"))
-    return ir.DictAttr.get({"default": ir.DictAttr.get(hints)}) if hints else None
 
 
 def _inbounds(check_bounds: KernelValue, rank: int) -> dict[str, AttributeValue]:

@@ -9,16 +9,16 @@ from tilec.dialect.mlir import ir
 
 # Operations whose result points to the memory of their first operand.
 _FORWARDS_MEMORY = frozenset(
-    f"cuda_tile.{name}"
-    for name in (
-        "assume",
-        "offset",
-        "reshape",
-        "broadcast",
-        "make_tensor_view",
-        "make_partition_view",
-        "make_strided_view",
-        "make_gather_scatter_view",
+    (
+        "cuda_tile.assume",
+        "cuda_tile.offset",
+        "cuda_tile.reshape",
+        "cuda_tile.broadcast",
+        "cuda_tile.make_tensor_view",
+        "cuda_tile.make_partition_view",
+        "cuda_tile.make_strided_view",
+        "cuda_tile.make_gather_scatter_view",
+        "tilex.make_im2col_view",
     )
 )
 # Access -> the index of its pointer or view operand. Every access that is not a load writes.
@@ -30,8 +30,10 @@ _MEMORY_OPERAND = {
     "cuda_tile.atomic_cas_tko": 0,
     "cuda_tile.atomic_rmw_tko": 0,
     "cuda_tile.atomic_red_view_tko": 0,
+    "tilex.load_im2col_tko": 0,
+    "tilex.store_im2col_tko": 1,
 }
-_LOADS = frozenset(("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko"))
+_LOADS = frozenset(("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", "tilex.load_im2col_tko"))
 
 # The resource of print operations: prints keep program order among themselves only.
 PRINTED: int = -1

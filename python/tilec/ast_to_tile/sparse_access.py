@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.accesses import LOAD_ORDERS, STORE_ORDERS, access_attributes, view_indices
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.convert import implicit, to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
-from tilec.ast_to_tile.memory import LOAD_ORDERS, STORE_ORDERS, access_attributes, view_indices
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Array, IndexSlice, KernelValue, Shape, Tile, describe
 from tilec.ast_to_tile.view import sparse_view

@@ -18,6 +18,7 @@ from tilec.ast_to_tile.constant_value import stored
 from tilec.ast_to_tile.source import Definition
 from tilec.dialect.mlir import ir
 from tilec.errors import Note
+from tilec.language.convolution_window import ConvolutionWindow
 from tilec.language.datatypes import DType, foreign_dtype
 from tilec.language.modes import PaddingMode
 from tilec.language.stub import is_kernel_function
@@ -58,8 +59,13 @@ class TypedConstant:
         object.__setattr__(self, "value", stored(self.value, self.dtype))
 
 
-# The tile shape, dimension order, padding and traversal steps of a view; or tile shape, sparse dimension and padding.
-ViewKey = tuple[Shape, tuple[int, ...], str | None, Shape] | tuple[Shape, int, str | None]
+# The tile shape, dimension order, padding and traversal steps of a view; the tile shape, sparse dimension and padding
+# of a sparse view; or the tile shape, window and mode of an im2col view.
+ViewKey = (
+    tuple[Shape, tuple[int, ...], str | None, Shape]
+    | tuple[Shape, int, str | None]
+    | tuple[Shape, ConvolutionWindow, str | None]
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +92,16 @@ class TiledView:
     tile_shape: Shape
     traversal_steps: Shape
     padding_mode: PaddingMode
+
+
+@dataclass(frozen=True, eq=False)
+class Im2colView:
+    """The result of `ct.im2col_view`; the first access builds the view operation."""
+
+    array: Array
+    tile_shape: Shape
+    window: ConvolutionWindow
+    mode: str | None
 
 
 # The operands of arithmetic: tiles and scalar constants.
@@ -175,6 +191,8 @@ def describe(value: KernelValue) -> str:
         return f"the {value.dtype} constant {value.value}"
     if isinstance(value, TiledView):
         return f"a tiled view of array '{value.array.name}'"
+    if isinstance(value, Im2colView):
+        return f"an im2col view of array '{value.array.name}'"
     if isinstance(value, Text):
         return "an f-string with tiles"
     if isinstance(value, tuple):

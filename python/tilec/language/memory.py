@@ -10,6 +10,7 @@ from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
 from tilec.language.stub import kernel_function
 
 if TYPE_CHECKING:
+    from tilec.language.im2col import Im2colView
     from tilec.language.operands import AxisOrder, Index, IntegerScalar, Operand, Shape, SparseIndex
     from tilec.language.view import Array, Tile
     from tilec.runtime.artifact import Artifact
@@ -94,11 +95,12 @@ def _load_on_host(*arguments: object, **keywords: object) -> Artifact:
 
 @kernel_function(on_host=_load_on_host)
 def load(
-    array: Array,
+    array: Array | Im2colView,
     /,
     index: Index,
-    shape: Shape,
+    shape: Shape | None = None,
     *,
+    offset: Index | None = None,
     order: AxisOrder = "C",
     padding_mode: PaddingMode = PaddingMode.UNDETERMINED,
     check_bounds: bool = True,
@@ -112,9 +114,11 @@ def load(
     On the host, `tilec.load(path)` reads a compiled kernel, as `tilec.load_artifact(path)` does.
 
     Args:
-        array: the array.
+        array: the array, or a view by `ct.im2col_view`, from which this is `Im2colView.load`.
         index: the index of the tile, in tiles, one integer scalar per dimension.
-        shape: the extents of the tile, one constant power of two per dimension; () loads one element as a scalar.
+        shape: the extents of the tile, one constant power of two per dimension; () loads one element as a scalar. An
+            im2col view has a shape, and takes none.
+        offset: for an im2col view, the tap, one integer scalar per spatial dimension.
         order: "C", "F" or a permutation: the axis of the array that each axis of the tile corresponds to.
         padding_mode: the value of elements outside the array.
         check_bounds: False asserts that the tile is inside the array; otherwise the behavior is undefined.
@@ -127,7 +131,8 @@ def load(
         A tile of the element type of the array.
 
     Raises:
-        TileTypeError: `index`, `shape` or `order` does not match the rank of the array, or an order has no scope.
+        TileTypeError: `index`, `shape` or `order` does not match the rank of the array, an order has no scope, or an
+            argument does not apply to an im2col view.
         TileValueError: `latency` is out of range.
 
     Example:
@@ -140,11 +145,12 @@ def load(
 
 @kernel_function
 def store(
-    array: Array,
+    array: Array | Im2colView,
     /,
     index: Index,
     tile: Operand,
     *,
+    offset: Index | None = None,
     order: AxisOrder = "C",
     check_bounds: bool = True,
     latency: int | None = None,
@@ -155,9 +161,11 @@ def store(
     """array[index[0] * tile.shape[0] + x, index[1] * tile.shape[1] + y] = tile[x, y].
 
     Args:
-        array: the array; elements of the tile outside of it are dropped.
+        array: the array; elements of the tile outside of it are dropped. For a view by `ct.im2col_view`, this is
+            `Im2colView.store`.
         index: the index of the tile, in tiles, one integer scalar per dimension.
         tile: the tile; it is converted to the element type of the array if the conversion is lossless.
+        offset: for an im2col view, the tap, one integer scalar per spatial dimension.
         order: "C", "F" or a permutation: the axis of the array that each axis of the tile corresponds to.
         check_bounds: False asserts that the tile is inside the array; otherwise the behavior is undefined.
         latency: hint, from 1 (low) to 10 (high): the expected latency of the store.
@@ -166,7 +174,8 @@ def store(
         memory_scope: the scope of an order other than WEAK.
 
     Raises:
-        TileTypeError: the rank or element type of the tile does not match the array, or an order has no scope.
+        TileTypeError: the rank or element type of the tile does not match the array, an order has no scope, or an
+            argument does not apply to an im2col view.
         TileValueError: `latency` is out of range.
 
     Example:

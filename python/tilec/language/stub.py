@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
 from tilec.diagnostics.user_traceback import public
 from tilec.errors import CompileError
@@ -46,6 +46,11 @@ def _stub(function: Callable[..., Any], on_host: Callable[..., Any] | None) -> C
 
     call_on_host.signature = inspect.signature(function)  # type: ignore[attr-defined]
     return call_on_host
+
+
+def in_kernels_only(name: str) -> NoReturn:
+    """The body of a property that the compiler reads: raises CompileError on the host."""
+    raise CompileError(f"'{name}' can be read inside a kernel only")
 
 
 def is_kernel_function(function: object) -> bool:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from tilec.errors import CompileError
 from tilec.language import convert
 from tilec.language import shape as shapes
 from tilec.language.datatypes import DType
 from tilec.language.modes import PaddingMode
-from tilec.language.stub import kernel_function
+from tilec.language.stub import in_kernels_only, kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.operands import Index, IntegerScalar, Operand, Shape
-
-
-def _in_kernels_only(name: str) -> NoReturn:
-    raise CompileError(f"'{name}' can be read inside a kernel only")
 
 
 class Array:
@@ -32,22 +27,22 @@ class Array:
     @property
     def dtype(self) -> DType:
         """The element type."""
-        _in_kernels_only("dtype")
+        in_kernels_only("dtype")
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents: constants if they are known at compile time, else int32 scalars."""
-        _in_kernels_only("shape")
+        in_kernels_only("shape")
 
     @property
     def strides(self) -> tuple[int, ...]:
         """The strides in elements: constants if they are known at compile time, else int32 scalars."""
-        _in_kernels_only("strides")
+        in_kernels_only("strides")
 
     @property
     def ndim(self) -> int:
         """The number of dimensions, a constant."""
-        _in_kernels_only("ndim")
+        in_kernels_only("ndim")
 
     @kernel_function
     def slice(self, axis: int, start: IntegerScalar, stop: IntegerScalar) -> Array:
@@ -117,17 +112,17 @@ class TiledView:
     @property
     def dtype(self) -> DType:
         """The element type of the array."""
-        _in_kernels_only("dtype")
+        in_kernels_only("dtype")
 
     @property
     def tile_shape(self) -> tuple[int, ...]:
         """The extents of each tile, constants."""
-        _in_kernels_only("tile_shape")
+        in_kernels_only("tile_shape")
 
     @property
     def traversal_steps(self) -> tuple[int, ...]:
         """The distances between consecutive tiles in elements, constants."""
-        _in_kernels_only("traversal_steps")
+        in_kernels_only("traversal_steps")
 
     @kernel_function
     def num_tiles(self, axis: int) -> int:
@@ -374,17 +369,17 @@ class Tile:
     @property
     def dtype(self) -> DType:
         """The element type."""
-        _in_kernels_only("dtype")
+        in_kernels_only("dtype")
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents, constants."""
-        _in_kernels_only("shape")
+        in_kernels_only("shape")
 
     @property
     def ndim(self) -> int:
         """The number of dimensions, a constant."""
-        _in_kernels_only("ndim")
+        in_kernels_only("ndim")
 
     # Functions whose first parameter is a tile are also methods.
     astype = convert.astype
@@ -412,11 +407,11 @@ class Tile:
 
     def _binary(self, other: Tile | float, /) -> Tile:
         """The elementwise result; a number is converted to the element type of the tile."""
-        _in_kernels_only("operators of tiles")
+        in_kernels_only("operators of tiles")
 
     def _unary(self) -> Tile:
         """The elementwise result."""
-        _in_kernels_only("operators of tiles")
+        in_kernels_only("operators of tiles")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = _binary
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _binary

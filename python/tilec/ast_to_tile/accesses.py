@@ -1,0 +1,59 @@
+"""The operands and attributes that all loads and stores have: indices, the stored tile, ordering and hints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.arguments import BadArgument
+from tilec.ast_to_tile.convert import implicit, to_dtype
+from tilec.ast_to_tile.emitter import AttributeValue, Emitter
+from tilec.ast_to_tile.values import KernelValue, Operand, Tile, TypedConstant
+from tilec.dialect.mlir import ir
+from tilec.errors import TileValueError
+from tilec.language import datatypes
+from tilec.language.datatypes import DType
+from tilec.language.modes import MemoryOrder, MemoryScope
+
+LOAD_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
+STORE_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)
+
+
+def to_store(emitter: Emitter, tile: KernelValue, dtype: DType) -> Tile:
+    """The argument `tile` of a store, converted to the element type of the array."""
+    return arguments.at("tile", implicit, emitter, arguments.tile_like(tile, "tile"), dtype)
+
+
+def view_indices(emitter: Emitter, items: Sequence[Operand]) -> list[ir.Value]:
+    """The indices of a view have one type: int32, or int64 if any index is wider than 32 bits."""
+    needs_64_bits = any(isinstance(item, Tile | TypedConstant) and item.dtype.bitwidth > 32 for item in items)
+    dtype = datatypes.int64 if needs_64_bits else datatypes.int32
+    return [to_dtype(emitter, item, dtype).value for item in items]
+
+
+def access_attributes(options: dict[str, KernelValue], orders: tuple[MemoryOrder, ...]) -> dict[str, AttributeValue]:
+    """The attributes of an access: ordering, scope and hints."""
+    order = arguments.keyword(options.get("memory_order", MemoryOrder.WEAK), MemoryOrder, "memory_order")
+    scope = arguments.keyword(options.get("memory_scope", MemoryScope.NONE), MemoryScope, "memory_scope")
+    if order not in orders:
+        raise BadArgument("memory_order", f"expected one of {', '.join(o.name for o in orders)}, got {order.name}")
+    if (order is MemoryOrder.WEAK) != (scope is MemoryScope.NONE):
+        needed = "no scope with WEAK" if order is MemoryOrder.WEAK else f"a scope with {order.name}"
+        raise BadArgument("memory_scope", f"expected {needed}, got {scope.name}")
+    attributes: dict[str, AttributeValue] = {"memory_ordering_semantics": order.value}
+    if scope is not MemoryScope.NONE:
+        attributes["memory_scope"] = scope.value
+    hints = _hints(options)
+    return attributes | ({"optimization_hints": hints} if hints is not None else {})
+
+
+def _hints(options: dict[str, KernelValue]) -> ir.Attribute | None:
+    hints: dict[str, ir.Attribute] = {}
+    latency = arguments.constant_int_or_none(options.get("latency"), "latency")
+    if latency is not None:
+        if not 1 <= latency <= 10:
+            raise BadArgument("latency", f"expected 1 (low) to 10 (high), got {latency}", TileValueError)
+        hints["latency"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), latency)
+    if options.get("allow_tma") is not None:
+        hints["allow_tma"] = ir.BoolAttr.get(arguments.constant_bool(options["allow_tma"], "allow_tma"))
+    return ir.DictAttr.get({"default": ir.DictAttr.get(hints)}) if hints else None
