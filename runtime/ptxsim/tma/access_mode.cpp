@@ -122,9 +122,10 @@ std::string store_violation(const TensorMap &map, const TensorAccess &access) {
 }
 
 std::string access_unconfirmed(const TensorAccess &access) {
-  if (access.mode != AccessMode::Im2colW128)
+  const uint32_t halo = access.information[0];
+  if (access.mode != AccessMode::Im2colW128 || halo == 0)
     return "";
-  return "the order of rows of .im2col::w::128 in shared memory";
+  return "the order of the halos of .im2col::w::128 in shared memory";
 }
 
 std::vector<BoxRow> access_rows(const TensorMap &map, const TensorAccess &access) {
