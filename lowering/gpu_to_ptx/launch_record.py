@@ -67,31 +67,32 @@ def _parameters(kernel: KernelOp, maps: int) -> list[dict[str, object]]:
 def _map(op: MakeTensorMapOp) -> dict[str, object]:
     size = ELEMENTS[op.element].bits // 8
     location = source_location(op.operation.location)
-    record = {
+    return {
         "base": _expression(op.base),
         "element": op.element,
         "extents": [_expression(value) for value in op.extents],
         "strides": [_scaled(_expression(value), size) for value in op.strides],
-        "box": list(op.box) if op.kind is None else [],
-        "element_strides": list(op.element_strides or [1] * len(op.extents)),
+        **(_box(op) if op.kind is None else _column(op)),
         "swizzle": op.swizzle,
         "interleave": "none",
         "fill": op.fill,
         "l2_promotion": "256B",
         "location": str(location) if location is not None else "",
     }
-    return record | _im2col_fields(op)
 
 
-def _im2col_fields(op: MakeTensorMapOp) -> dict[str, object]:
-    """The fields that only a map with a kind has."""
-    if op.kind is None:
-        return {}
+def _box(op: MakeTensorMapOp) -> dict[str, object]:
+    return {"box": list(op.box), "element_strides": [1] * len(op.box)}
+
+
+def _column(op: MakeTensorMapOp) -> dict[str, object]:
+    """The fields of a map with a kind: a column of pixels in place of a box."""
     channels, pixels = op.box
     return {
         "kind": op.kind,
         "lower": list(op.lower or []),
         "upper": list(op.upper or []),
+        "element_strides": list(op.element_strides or []),
         "channels_per_pixel": channels,
         "pixels_per_column": pixels,
     }

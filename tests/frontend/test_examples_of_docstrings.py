@@ -36,9 +36,7 @@ CLASSES = [(name, value) for name, value in _public() if isinstance(value, type)
 DOCUMENTED_CLASSES = [(name, value) for name, value in CLASSES if not issubclass(value, TilecError | Enum)]
 FUNCTIONS = [(name, value) for name, value in _public() if inspect.isfunction(value)]
 FUNCTIONS += [method for name, kind in DOCUMENTED_CLASSES for method in _methods(name, kind)]
-FUNCTIONS += [
-    (f"tensor_map.{name}", value) for name, value in vars(ct.tensor_map).items() if inspect.isfunction(value)
-]
+FUNCTIONS += [(f"tensor_map.{name}", value) for name, value in vars(ct.tensor_map).items() if inspect.isfunction(value)]
 
 
 def _sections(function: object) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Adds this folder, the samples of tests/bytecode and the kernels of tests/kernels to the import path."""
+"""Adds this folder, the samples of tests/bytecode and the kernels of other folders to the import path."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / area) for area in ("peers", "bytecode", "kernels")]
+sys.path[:0] = [str(TESTS / area) for area in ("peers", "bytecode", "kernels", "gpu_to_ptx")]

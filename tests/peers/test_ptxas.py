@@ -9,6 +9,7 @@ from pathlib import Path
 
 import atomic_kernels
 import block_scaling
+import im2col_kernels
 import pytest
 from signatures import CASES, KERNELS, SIGNATURES
 
@@ -67,6 +68,21 @@ def test_scale_factors_in_blocks_are_accepted(kernel: Kernel, tmp_path: Path) ->
     )
     compiled = tilec.compile(kernel, target="sm_100a", signature=signature, stop="ptx")
     assert_accepted(compiled.ptx, "sm_100a", tmp_path)
+
+
+WINDOW = im2col_kernels.Window(2, (3, 4, 5), (2, 2, 3), (1, 0, 2), (0, 1, 1), (1, 2, 1), (1, 1, 1), 128)
+CROP = im2col_kernels.Window(2, (7, 9), (1, 1), (-1, -2), (-2, -1), (1, 1), (1, 1))
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_im2col_is_accepted(target: str, tmp_path: Path) -> None:
+    texts = [im2col_kernels.taps_kernel(WINDOW, target, columns=128)]
+    texts += [im2col_kernels.store_kernel(CROP, target, reduction=added) for added in ("", " reduction add")]
+    if target == "sm_100a":
+        texts.append(im2col_kernels.rows_kernel(WINDOW, target, "im2col_w", halo=2))
+        texts.append(im2col_kernels.rows_kernel(WINDOW, target, "im2col_w128", rows=128, halo=2))
+    for text in texts:
+        assert_accepted(tilec.compile(text, target=target, stop="ptx").ptx, target, tmp_path)
 
 
 def assert_accepted(ptx: str, target: str, tmp_path: Path) -> None:
