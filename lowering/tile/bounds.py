@@ -39,6 +39,12 @@ def bounds(value: ir.Value) -> Interval:
     return analyze(value, _bounds)
 
 
+def greatest(value: ir.Value) -> int:
+    """The largest number that an integer can be, read as unsigned."""
+    known = bounds(value)
+    return known.high if known.low >= 0 else (1 << value.type.element.width) - 1
+
+
 def _bounds(value: ir.Value, of: Of) -> Interval:
     whole = type_interval(value.type)
     owner = value.owner

@@ -8,7 +8,7 @@ from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.divisibility import divisibility
-from tilec.lowering.tile.producer import producer
+from tilec.lowering.tile.producer import producer, without_assumptions
 from tilec.lowering.tile.tensor_extent import tensor_extent, tensor_under, tile_spans, tile_steps
 
 
@@ -63,7 +63,7 @@ def _counts_tiles(index: ir.Value, op: ir.OpView, k: int, extent: int | ir.Value
     quotient = producer(limit, "divi")
     if quotient is None or splat(quotient.rhs) != step or isinstance(extent, int):
         return False
-    same_extent = _without_assumptions(quotient.lhs) == _without_assumptions(extent)
+    same_extent = without_assumptions(quotient.lhs) == without_assumptions(extent)
     return same_extent and (only_whole or quotient.rounding != "positive_inf")
 
 
@@ -77,10 +77,3 @@ def _same_cut(counted: ir.Type, accessed: _VIEWS, limit: ir.Value, k: int) -> bo
     if not isinstance(counted, _VIEWS):
         return False
     return counted.dim_map[at] == accessed.dim_map[k] and tile_steps(counted)[at] == tile_steps(accessed)[k]
-
-
-def _without_assumptions(value: ir.Value) -> ir.Value:
-    """The value behind any assume operations."""
-    while (promise := producer(value, "assume")) is not None:
-        value = promise.value
-    return value

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir, passmanager
 from tilec.lowering.tile.annotate_analysis import annotate_analysis
 from tilec.lowering.tile.emulate_block_scaling import emulate_block_scaling
+from tilec.lowering.tile.expand_tilex import expand_tilex
 from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
 from tilec.lowering.tile.fuse_fma import fuse_fma
 from tilec.lowering.tile.hoist_invariants import hoist_invariants
@@ -61,6 +62,7 @@ PASSES: dict[str, TilePass] = {
         "replace multiplies of rank 3 by one of rank 2 for each number of the batch", _plain(unbatch_multiplies)
     ),
     "split-tiles": TilePass("divide loads and carried values of which only parts are used", _plain(split_tiles)),
+    "expand-tilex": TilePass("replace the operations of tilex by Tile IR", _plain(expand_tilex)),
     "emulate-block-scaling": TilePass(
         "replace block-scaled multiplies by multiplies of scaled operands of bf16: it changes roundings and ranges",
         _plain(emulate_block_scaling),

@@ -1,4 +1,4 @@
-"""The defining operation of a value."""
+"""The defining operation of a value, also behind assumptions."""
 
 from __future__ import annotations
 
@@ -11,3 +11,10 @@ def producer(value: ir.Value, *names: str) -> ir.OpView | None:
     if isinstance(owner, ir.Block) or owner.operation.name.removeprefix("cuda_tile.") not in names:
         return None
     return owner
+
+
+def without_assumptions(value: ir.Value) -> ir.Value:
+    """The value behind any assume operations."""
+    while (promise := producer(value, "assume")) is not None:
+        value = promise.value
+    return value

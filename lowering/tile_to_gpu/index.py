@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.bounds import bounds
+from tilec.lowering.tile.bounds import greatest
 from tilec.lowering.tile_to_gpu import emitter
 
 # The range of a signed i32.
 MAXIMUM_NARROW = 2**31 - 1
 
 
-def _greatest(value: ir.Value) -> int:
-    """The largest number that an integer of Tile IR can be, read as unsigned."""
-    known = bounds(value)
-    return known.high if known.low >= 0 else (1 << value.type.element.width) - 1
-
-
 def is_narrow(value: ir.Value | int) -> bool:
     """Whether an extent or stride of Tile IR is known to be at most MAXIMUM_NARROW, read as unsigned."""
-    return 0 <= (value if isinstance(value, int) else _greatest(value)) <= MAXIMUM_NARROW
+    return 0 <= (value if isinstance(value, int) else greatest(value)) <= MAXIMUM_NARROW
 
 
 def index_of(value: ir.Value, made: ir.Value) -> ir.Value:
@@ -41,7 +35,7 @@ def of_one_width(values: Sequence[ir.Value]) -> list[ir.Value]:
 
 def greatest_start(index: ir.Value, step: int) -> int:
     """The largest first element of a tile at an index of Tile IR, if tiles start `step` elements apart."""
-    return _greatest(index) * step
+    return greatest(index) * step
 
 
 def tile_start(index: ir.Value, made: ir.Value, step: int, extent: int, width: int, is_inside: bool) -> ir.Value:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from inbounds_cases import Case, TooManyIterations, random_case
 
 from tilec.driver.stages import compile
 from tilec.lowering.tile.passes import run
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.runtime.interpret.run import run as interpret
 from tilec.text_input.module import Module
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from inbounds_cases import Case, TooManyIterations, random_case
 
 ARGUMENTS = "%p: tile<ptr<f32>>, %nn: tile<i32>, %j: tile<i32>"
 HEADER = """%k0 = constant <i32: 0> : tile<i32> %k1 = constant <i32: 1> : tile<i32> %k8 = constant <i32: 8> : tile<i32>

@@ -1,0 +1,159 @@
+"""Replaces the operations of tilex by Tile IR: an access through an im2col view becomes a gather or a scatter of rows.
+
+    load_im2col_tko %view[%i, %j] offset [%r, %s]
+    ->  %pixels = .. %i ..                       the pixels of tile %i at the first tap, beside the definition of %i
+        %rows = .. %pixels, %r, %s ..            their rows at the offset; one behind the last row for what is outside
+        load_view_tko %gathered[%rows, %j * channels]
+
+A mode of the view decides which pixels a tile has; how they are loaded, it does not decide here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_named
+from tilec.lowering.tile.im2col_extents import WIDE, Im2colTensor, tensor_of
+from tilec.lowering.tile.im2col_rows import Im2colRows, Pixels
+from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
+
+_MAKER = "tilex.make_im2col_view"
+
+
+def expand_tilex(module: ir.Module) -> None:
+    """Expands all operations of tilex in a module."""
+    expand(operations_named(module, _EXPANDED))
+    remove_dead_views(module)
+
+
+def expand_access(op: ir.OpView) -> None:
+    """Expands one load or store in place."""
+    expand([op])
+
+
+def expand_index_space(op: ir.OpView) -> None:
+    """Expands one get_im2col_index_space_shape or get_im2col_output_shape in place."""
+    expand([op])
+
+
+def expand(operations: Iterable[ir.OpView]) -> None:
+    """Expands accesses and shapes in place; accesses to one tile of a view share the pixels of the tile."""
+    views: dict[ir.Value, _View] = {}
+    expanded = list(operations)
+    for op in expanded:
+        rule = _EXPANDED[op.operation.name]
+        view = _view_of(op)
+        if view not in views:
+            views[view] = _View(view)
+        with ir.InsertionPoint(op.operation), op.location:
+            values = rule(op, views[view])
+        for old, new in zip(op.operation.results, values, strict=True):
+            old.replace_all_uses_with(new)
+    # Insertion points of the views may stand before the operations.
+    for op in expanded:
+        op.operation.erase()
+
+
+def remove_dead_views(module: ir.Module) -> None:
+    """Erases im2col views without uses."""
+    for op in operations_named(module, (_MAKER,)):
+        if not list(op.result.uses):
+            op.operation.erase()
+
+
+def _view_of(op: ir.OpView) -> ir.Value:
+    return op.src if hasattr(op, "src") else op.view
+
+
+class _View:
+    """An im2col view with what stands beside its definition and, for each tile, beside that of its number."""
+
+    def __init__(self, view: ir.Value) -> None:
+        self._maker = view.owner.operation
+        self._point = ir.InsertionPoint.after(self._maker)
+        self._pixels: dict[ir.Value, Pixels] = {}
+        self._rows: Im2colRows | None = None
+        self.tensor: Im2colTensor = tensor_of(view)
+        with self._point, self._maker.location:
+            self.outputs: list[Number] = self.tensor.outputs()
+
+    @property
+    def rows(self) -> Im2colRows:
+        if self._rows is None:
+            with self._point, self._maker.location:
+                self._rows = Im2colRows(self.tensor, self.outputs)
+        return self._rows
+
+    def pixels(self, tile: ir.Value, location: ir.Location) -> Pixels:
+        """The pixels of the tile with a number, beside the definition of the number or of the view."""
+        rows = self.rows
+        if tile not in self._pixels:
+            point = _after(tile) if _is_later(tile, self._maker) else self._point
+            with point, location:
+                self._pixels[tile] = rows.pixels(tile)
+        return self._pixels[tile]
+
+
+def _after(value: ir.Value) -> ir.InsertionPoint:
+    owner = value.owner
+    return ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
+
+
+def _is_later(value: ir.Value, op: ir.Operation) -> bool:
+    """Whether a value is defined after an operation, if both dominate a common user."""
+    owner = value.owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    if block == op.block:
+        return not isinstance(owner, ir.Block) and op.is_before_in_block(owner.operation)
+    while block != op.block and block.owner.operation.name != "cuda_tile.entry":
+        block = block.owner.operation.block
+    return block == op.block
+
+
+def _load(op: ir.OpView, view: _View) -> list[ir.Value]:
+    types = [result.type for result in op.operation.results]
+    operands = [view.rows.view, _index(op, view), op.token]
+    return list(build("load_view_tko", operands, types, _attributes(op, view)).results)
+
+
+def _store(op: ir.OpView, view: _View) -> list[ir.Value]:
+    operands = [op.tile, view.rows.view, _index(op, view), op.token]
+    return list(build("store_view_tko", operands, [op.result_token.type], _attributes(op, view)).results)
+
+
+def _index(op: ir.OpView, view: _View) -> list[ir.Value]:
+    pixel_tile, channel_tile = op.index
+    pixels = view.pixels(pixel_tile, op.location)
+    return [view.rows.rows_at(pixels, list(op.offset)), view.rows.channel(channel_tile)]
+
+
+def _attributes(op: ir.OpView, view: _View) -> dict[str, ir.Attribute]:
+    attributes = attributes_without_segments(op)
+    if view.rows.channels_are_whole:
+        attributes["inbounds"] = ir.DenseBoolArrayAttr.get([False, True])
+    return attributes
+
+
+def _index_space(op: ir.OpView, view: _View) -> list[ir.Value]:
+    return _extents(op, view.tensor.index_space(view.outputs))
+
+
+def _output_shape(op: ir.OpView, view: _View) -> list[ir.Value]:
+    return _extents(op, view.outputs)
+
+
+def _extents(op: ir.OpView, extents: list[Number]) -> list[ir.Value]:
+    return [
+        IndexArithmetic(result.type.element.width).made(WIDE.cast(extent, result.type))
+        for extent, result in zip(extents, op.operation.results, strict=True)
+    ]
+
+
+_EXPANDED: dict[str, Callable[[ir.OpView, _View], list[ir.Value]]] = {
+    "tilex.load_im2col_tko": _load,
+    "tilex.store_im2col_tko": _store,
+    "tilex.get_im2col_index_space_shape": _index_space,
+    "tilex.get_im2col_output_shape": _output_shape,
+}

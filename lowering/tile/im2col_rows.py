@@ -1,0 +1,152 @@
+"""An im2col view as a gather_scatter_view of the tensor's memory, and the rows that the pixels of a tile select in it.
+
+Row r of the gather_scatter_view is the pixel whose first channel is `unit` * r elements after the base, so rows overlap
+unless the pixels are that far apart. Pixels outside of the tensor select the row after the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile.im2col_extents import WIDE, Im2colTensor, divisor_of
+from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number, broadcast
+from tilec.lowering.tile.producer import without_assumptions
+
+NARROW = IndexArithmetic(32)
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """The pixels of a tile at the first tap of the window.
+
+    `positions` are the elements of the spatial dimensions, `rows` the rows of the gather_scatter_view. Which of them
+    exist and lie inside of the dimensions that no offset moves, is `exists`; None means all of them.
+    """
+
+    positions: list[Number]
+    rows: Number
+    exists: ir.Value | None
+
+
+class Im2colRows:
+    """The gather_scatter_view for an im2col view, with the operations that make it at the insertion point."""
+
+    def __init__(self, tensor: Im2colTensor, outputs: Sequence[Number]) -> None:
+        self._tensor = tensor
+        self._type = tensor.type
+        self._numbers = NARROW if tensor.is_narrow else WIDE
+        cast = self._numbers.cast
+        self._outputs = [cast(extent) for extent in outputs]
+        self._extents = [cast(extent) for extent in tensor.extents]
+        self._distances = [self._distance(stride) for stride in tensor.strides[:-1]]
+        self._tiles_of_run = cast(tensor.tiles_of_run(list(outputs))) if tensor.by_row else 0
+        self._outside = self._count()
+        self.view = self._made_view()
+
+    def _distance(self, stride: Number) -> Number:
+        """A stride in rows. An assumption about it need not hold for an extent of one (cuTile marks all strides)."""
+        if isinstance(stride, int):
+            return stride // self._tensor.unit
+        stride = without_assumptions(stride)
+        return self._numbers.cast(WIDE.quotient(WIDE.cast(stride), self._tensor.unit))
+
+    def _count(self) -> Number:
+        """The rows from the first pixel to the last one; none if the tensor or the output is empty."""
+        last = [
+            self._numbers.product([self._numbers.at_least(0, self._numbers.sum([extent, -1])), distance])
+            for extent, distance in zip(self._extents[:-1], self._distances, strict=True)
+        ]
+        count = self._numbers.sum([*last, 1])
+        for extent in (*self._extents[:-1], *self._outputs):
+            if extent == 0:
+                return 0
+            if not isinstance(extent, int):
+                count = self._numbers.select(self._numbers.is_less(0, extent), count, 0)
+        return count
+
+    def _made_view(self) -> ir.Value:
+        """The gather_scatter_view of rows by channels."""
+        known, channels, stride = self._tensor.type.tensor_view, self._extents[-1], self._tensor.strides[-1]
+        count = self._outside if self._outside != 0 else self._numbers.made(0)
+        if not isinstance(stride, int):
+            # Only as the stride of a tensor view, an assumption need not hold for an extent of one.
+            alike = stride.type == self._numbers.scalar
+            stride = stride if alike else self._numbers.cast(without_assumptions(stride))
+        given = [(count, channels), (self._tensor.unit, stride)]
+        shape, strides = ([each if isinstance(each, int) else None for each in pair] for pair in given)
+        type = TensorViewType.get(shape, known.element, strides, known.attribute)
+        dynamic = [[each for each in pair if not isinstance(each, int)] for pair in given]
+        tensor = build("make_tensor_view", [self._tensor.base, *dynamic], [type]).result
+        view = GatherScatterViewType.get(self._type.tile_shape, type, 0, "zero")
+        return build("make_gather_scatter_view", [tensor], [view]).result
+
+    def pixels(self, tile: ir.Value) -> Pixels:
+        """The pixels of the tile with a number, at the first tap."""
+        image, *output = self._output_positions(self._numbers.cast(tile))
+        steps = zip(output, self._type.stride, self._type.lower, strict=True)
+        positions = [self._numbers.sum([self._numbers.product([p, stride]), -lower]) for p, stride, lower in steps]
+        rows = self._row([image, *positions])
+        conditions = [] if self._tensor.fills_tiles else [self._numbers.is_less(image, self._extents[0])]
+        conditions += [self._is_inside(positions, k) for k in self._checked(moved=False)]
+        return Pixels(positions, rows, self._numbers.all(conditions))
+
+    def _output_positions(self, tile: Number) -> list[Number]:
+        """The image and the output position of each pixel of a tile; the image alone may be too large."""
+        numbers, outputs, rows = self._numbers, self._outputs, []
+        if self._tensor.by_row:
+            count = numbers.at_least(1, self._tiles_of_run)
+            *rows, outputs = *self._divided(numbers.quotient(tile, count), outputs[:-1]), outputs[-1:]
+            tile = numbers.remainder(tile, count)
+        pixels = self._type.tile_shape[0]
+        image, *inner = self._divided(
+            numbers.sum([numbers.product([tile, pixels]), numbers.iota(pixels)]), [0, *outputs]
+        )
+        return [image, *rows, *inner]
+
+    def _divided(self, number: Number, extents: Sequence[Number]) -> list[Number]:
+        """The position of a row-major number; the first one is not limited by its extent."""
+        found: list[Number] = []
+        for extent in reversed(extents[1:]):
+            divisor = self._numbers.at_least(1, extent)
+            found.insert(0, self._numbers.remainder(number, divisor))
+            number = self._numbers.quotient(number, divisor)
+        return [number, *found]
+
+    def _row(self, steps: Sequence[Number]) -> Number:
+        return self._numbers.sum([self._numbers.product(pair) for pair in zip(steps, self._distances, strict=True)])
+
+    def _checked(self, moved: bool) -> list[int]:
+        """The padded dimensions that an offset moves, or does not move."""
+        type = self._type
+        padded = [k for k in range(type.spatial_rank) if max(type.lower[k], type.upper[k]) > 0]
+        return [k for k in padded if (type.window[k] > 1) is moved]
+
+    def _is_inside(self, positions: Sequence[Number], k: int) -> ir.Value:
+        return self._numbers.is_less(positions[k], self._extents[1 + k])
+
+    def rows_at(self, pixels: Pixels, offset: Sequence[ir.Value]) -> ir.Value:
+        """The rows that the pixels of a tile select at an offset in taps."""
+        numbers, type = self._numbers, self._type
+        moves = [
+            numbers.product([numbers.cast(tap), dilation]) if taps > 1 else 0
+            for tap, taps, dilation in zip(offset, type.window, type.dilation, strict=True)
+        ]
+        positions = [numbers.sum(pair) for pair in zip(pixels.positions, moves, strict=True)]
+        inside = [self._is_inside(positions, k) for k in self._checked(moved=True)]
+        known = [] if pixels.exists is None else [pixels.exists]
+        rows = numbers.sum([pixels.rows, self._row([0, *moves])])
+        selected = numbers.select(numbers.all([*known, *inside]), rows, self._outside)
+        return broadcast(numbers.made(selected), type.tile_shape[:1])
+
+    def channel(self, tile: ir.Value) -> ir.Value:
+        """The first channel of the tile with a number."""
+        return self._numbers.made(self._numbers.product([self._numbers.cast(tile), self._type.tile_shape[1]]))
+
+    @property
+    def channels_are_whole(self) -> bool:
+        """Whether the tiles of the index space do not exceed the channels."""
+        return divisor_of(self._tensor.extents[-1]) % self._type.tile_shape[1] == 0
