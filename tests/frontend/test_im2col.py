@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -186,6 +187,40 @@ def test_output_shape_and_number_of_tiles(case: Case, static: bool, interpret: I
     tiles = [len(expected_matrix(case, first_tap, (8, 4), mode)) // 8 for mode in (None, "w")]
     channels = -(-case.extents[-1] // 4)
     assert y.tolist() == [*outputs, tiles[0], channels, *outputs, tiles[1], channels, *outputs]
+
+
+def test_channels_need_not_be_contiguous(interpret: Interpret) -> None:
+    """A view of images stored as [N, C, H, W]."""
+
+    @ct.kernel
+    def kernel(x, y):
+        ct.store(y, (0, 0), ct.load(ct.im2col_view(x, 2, tile=(16, 4)), (0, 0), offset=(1, 0)))
+
+    x = np.arange(2 * 3 * 4 * 3, dtype=np.int16).reshape(2, 3, 4, 3).transpose(0, 2, 3, 1)
+    y = np.full((12, 3), -1, np.int16)
+    interpret(kernel, 1, x, y)
+    np.testing.assert_array_equal(y, x[:, 1:, :-1].reshape(12, 3))
+
+
+DTYPES = [bool, np.int8, np.uint16, np.int64, np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.float64]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_element_types(interpret: Interpret, dtype: type) -> None:
+    @ct.kernel
+    def kernel(x, y):
+        ct.store(y, (0, 0), ct.load(ct.im2col_view(x, 3, padding=1, tile=(4, 2)), (0, 0), offset=2))
+
+    x, y = np.arange(1, 9).reshape(1, 4, 2).astype(dtype), np.ones((4, 2), dtype)
+    interpret(kernel, 1, x, y)
+    np.testing.assert_array_equal(y, np.concatenate([x[0, 1:], np.zeros((1, 2), dtype)]))
+
+
+def test_elements_without_a_zero_are_refused(error_message: Text) -> None:
+    def kernel(x):
+        ct.im2col_view(x, 3, tile=(16, 16))
+
+    assert "expected elements of at least 8 bits that can be zero" in error_message(kernel, "x: f8E8M0FNU[?,?,?,16]")
 
 
 @EACH_CASE

@@ -81,7 +81,8 @@ def _mode(mode: KernelValue, tile_shape: Shape) -> str | None:
         known = ", ".join(f"'{name}'" for name in MODES)
         raise BadArgument("mode", f"expected None or one of {known}, got {describe(mode)}")
     if mode == "w128" and tile_shape[0] != PIXELS_OF_W128:
-        raise BadArgument("mode", f"expected tiles of {PIXELS_OF_W128} pixels for 'w128', got {tile_shape[0]}")
+        expected = f"expected tiles of {PIXELS_OF_W128} pixels for 'w128', got {tile_shape[0]}"
+        raise BadArgument("mode", f"{expected}: use mode 'w', or tile=({PIXELS_OF_W128}, {tile_shape[1]})")
     return mode
 
 
@@ -216,7 +217,7 @@ def _taps(window: ConvolutionWindow, offset: KernelValue) -> tuple[Operand, ...]
     rank = len(window.taps)
     if offset is None:
         if any(taps != 1 for taps in window.taps):
-            raise BadArgument("offset", f"expected a tap of the window {window.taps}, got none: offset={(0,) * rank}")
+            raise BadArgument("offset", f"expected a tap of the window {window.taps}, such as {(0,) * rank}, got none")
         return (0,) * rank
     items = offset if isinstance(offset, tuple) else (offset,)
     if len(items) != rank:
@@ -228,18 +229,19 @@ def _taps(window: ConvolutionWindow, offset: KernelValue) -> tuple[Operand, ...]
     return arguments.index(items, rank, "offset")
 
 
-# The arguments of ct.load and ct.store that an im2col view does not have, with the values that they may have.
-_ONLY: dict[str, tuple[KernelValue, ...]] = {
-    "shape": (None,),
-    "order": ("C",),
-    "padding_mode": (PaddingMode.UNDETERMINED, PaddingMode.ZERO),
-    "check_bounds": (True,),
+# The arguments of ct.load and ct.store that im2col views do not have: the values that they may have, and the reason.
+_INAPPLICABLE: dict[str, tuple[tuple[KernelValue, ...], str]] = {
+    "shape": ((None,), "its tiles have the shape that the view gives"),
+    "order": (("C",), "its tiles have the axes pixels and channels"),
+    "padding_mode": ((PaddingMode.UNDETERMINED, PaddingMode.ZERO), "elements outside of the array are zero"),
+    "check_bounds": ((True,), "every access is checked"),
+    "memory_order": (_ORDERS, "its accesses are WEAK"),
 }
 
 
-def check_inapplicable(view: Im2colView, **given: KernelValue) -> None:
-    """Raises BadArgument for an argument of ct.load or ct.store that an im2col view determines."""
+def check_inapplicable(**given: KernelValue) -> None:
+    """Raises BadArgument for an argument of ct.load or ct.store that does not apply to im2col views."""
     for name, value in given.items():
-        if value not in _ONLY[name]:
-            reason = f"im2col views load tiles of shape {view.tile_shape}, with zeros outside of the array"
-            raise BadArgument(name, f"expected no such argument for an im2col view, got {describe(value)}: {reason}")
+        allowed, reason = _INAPPLICABLE[name]
+        if value not in allowed:
+            raise BadArgument(name, f"expected no such argument for an im2col view: {reason}")

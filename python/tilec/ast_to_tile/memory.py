@@ -66,7 +66,8 @@ def _load(
     **options: KernelValue,
 ) -> Tile:
     if isinstance(array, Im2colView):
-        im2col.check_inapplicable(array, shape=shape, order=order, padding_mode=padding_mode, check_bounds=check_bounds)
+        layout = {"shape": shape, "order": order, "padding_mode": padding_mode}
+        im2col.check_inapplicable(**layout, check_bounds=check_bounds, memory_order=options["memory_order"])
         return im2col.load(array, emitter, index, offset, **options)
     source = _array_without_offset(array, offset)
     if shape is None:
@@ -129,7 +130,7 @@ def _store(
     **options: KernelValue,
 ) -> None:
     if isinstance(array, Im2colView):
-        im2col.check_inapplicable(array, order=order, check_bounds=check_bounds)
+        im2col.check_inapplicable(order=order, check_bounds=check_bounds, memory_order=options["memory_order"])
         return im2col.store(array, emitter, index, tile, offset, **options)
     target = _array_without_offset(array, offset)
     rank = len(target.shape)

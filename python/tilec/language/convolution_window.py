@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _LIMIT = 1 << 31
@@ -86,9 +87,14 @@ def _per_dimension(value: object, parameter: str, rank: int) -> tuple[object, ..
         return (value,) * rank
     if len(value) != rank:
         expected = f"expected an integer, or one entry per spatial dimension, {rank} in all, got {value}"
-        is_pair = parameter == "padding" and rank == 1 and len(value) == 2
-        raise WindowProblem(parameter, expected + (f": write ({value},) for a pair (lower, upper)" if is_pair else ""))
+        raise WindowProblem(parameter, expected + (_remedy(value, rank) if parameter == "padding" else ""))
     return tuple(value)
+
+
+def _remedy(padding: Sequence[object], rank: int) -> str:
+    if rank == 1 and len(padding) == 2:
+        return f": write ({tuple(padding)},) for a pair (lower, upper)"
+    return ": an entry is an integer or a pair (lower, upper)"
 
 
 def integer(value: object, parameter: str) -> int:
