@@ -6,6 +6,7 @@
 #include "tensor/instruction_descriptor.h"
 #include "tensor/matrix_descriptor.h"
 #include "tma/box_pieces.h"
+#include "tma/im2col.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -70,15 +71,40 @@ std::string tensor_map_undocumented(nb::bytes map) { return tensor_map_unconfirm
 
 using PieceTuple = std::tuple<uint32_t, uint64_t, uint32_t, bool>;
 
+Coordinates coordinates_of(const std::vector<int64_t> &values) {
+  Coordinates coordinates{};
+  std::copy_n(values.begin(), std::min<size_t>(values.size(), maximum_rank), coordinates.begin());
+  return coordinates;
+}
+
+std::vector<PieceTuple> tuples_of(const TensorMap &map, const std::vector<BoxRow> &rows, uint32_t shared) {
+  std::vector<PieceTuple> pieces;
+  for (const Piece &piece : row_pieces(map, rows, shared))
+    pieces.emplace_back(piece.shared_address, piece.global_address, piece.bytes, piece.inside);
+  return pieces;
+}
+
 std::vector<PieceTuple> tile_pieces(nb::bytes bytes, const std::vector<int64_t> &coordinates, uint32_t shared,
                                     bool gather) {
   const TensorMap map = map_of(bytes);
-  Coordinates at{};
-  std::copy_n(coordinates.begin(), std::min<size_t>(coordinates.size(), maximum_rank), at.begin());
-  std::vector<PieceTuple> pieces;
-  for (const Piece &piece : row_pieces(map, gather ? gather_rows(map, at) : tile_rows(map, at), shared))
-    pieces.emplace_back(piece.shared_address, piece.global_address, piece.bytes, piece.inside);
-  return pieces;
+  const Coordinates at = coordinates_of(coordinates);
+  return tuples_of(map, gather ? gather_rows(map, at) : tile_rows(map, at), shared);
+}
+
+HaloOrder halo_order_named(const std::string &name) {
+  constexpr const char *names[] = {"adjacent", "grouped", "between"};
+  for (uint8_t i = 0; i < std::size(names); ++i)
+    if (name == names[i])
+      return static_cast<HaloOrder>(i);
+  throw std::invalid_argument("expected an order of halo rows, got '" + name + "'");
+}
+
+/// The pieces of im2col::w::128 in an order of halo rows.
+std::vector<PieceTuple> wide_128_pieces(nb::bytes bytes, const std::vector<int64_t> &coordinates, uint32_t halo,
+                                        uint32_t offset, const std::string &order) {
+  const TensorMap map = map_of(bytes);
+  const Im2colAccess access{coordinates_of(coordinates), {offset, 0, 0}, halo};
+  return tuples_of(map, im2col_rows(map, access, halo_order_named(order)), 0);
 }
 
 std::string instruction_descriptor_error(uint32_t bits, const std::string &kind, uint32_t cta_group, uint32_t blocks) {
@@ -104,6 +130,8 @@ void bind_tensor(nb::module_ &module) {
   module.def("tensor_map_undocumented", tensor_map_undocumented, nb::arg("map"));
   module.def("tile_pieces", tile_pieces, nb::arg("map"), nb::arg("coordinates"), nb::arg("shared_address"),
              nb::arg("gather") = false);
+  module.def("wide_128_pieces", wide_128_pieces, nb::arg("map"), nb::arg("coordinates"), nb::arg("halo"),
+             nb::arg("offset"), nb::arg("order"));
   module.def("instruction_descriptor_error", instruction_descriptor_error, nb::arg("bits"), nb::arg("kind"),
              nb::arg("cta_group") = 1, nb::arg("blocks") = 0);
 }

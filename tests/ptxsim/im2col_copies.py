@@ -35,6 +35,7 @@ class PixelMap:
     strides: Sequence[int] = ()
     swizzle: str = "none"
     element: str = "u16"
+    interleave: int = 0
 
     def fields(self) -> bytes:
         """Bytes 0x40 and up of the map, which only the simulator defines (runtime/ptxsim/tma/tensor_map_encoding.h)."""
@@ -52,6 +53,7 @@ class PixelMap:
             box=[1] * tensor.ndim,
             element_strides=[1, *self.strides],
             swizzle=self.swizzle,
+            interleave=self.interleave,
         )
         return tiled[:64] + self.fields()
 

@@ -109,6 +109,19 @@ std::string im2col_map_violation(const TensorMap &map) {
   return "";
 }
 
+std::string im2col_map_unconfirmed(const TensorMap &map) {
+  if (map.kind == TensorMapKind::Tiled)
+    return "";
+  if (map.element_stride[map.rank - 1] != 1)
+    return "an element stride of " + std::to_string(map.element_stride[map.rank - 1]) + " in dimension " +
+           std::to_string(map.rank - 1) + " (N)" + for_map(map);
+  // PTX ISA 5.5.5 permits these, but the driver encodes only 64B, 128B and 128B_atom_32B.
+  for (const Swizzle swizzle : {Swizzle::B32, Swizzle::B96, Swizzle::B128Atom64})
+    if (is_wide(map) && map.swizzle == swizzle)
+      return std::string("swizzle ") + swizzle_name(swizzle) + for_map(map);
+  return "";
+}
+
 std::string im2col_access_violation(const TensorMap &map, const Im2colAccess &access) {
   const Interval halo_range = map.kind == TensorMapKind::Im2colW128 ? wide_128_halo_range : wide_halo_range;
   std::string violation = range_violation(map, "wHalo", halo_range, access.halo);

@@ -165,7 +165,7 @@ std::string tensor_map_unconfirmed(const TensorMap &map) {
   for (uint32_t i = 1; i < map.rank; ++i)
     if (map.stride_bytes[i] == 0 && map.extent[i] > 1)
       return "a tensor map with stride 0 in dimension " + std::to_string(i);
-  return "";
+  return im2col_map_unconfirmed(map);
 }
 
 uint32_t tile_count(const TensorMap &map, uint32_t dimension) {
