@@ -90,6 +90,12 @@ def _compose(body: str, arguments: Sequence[np.ndarray | bytes | int], target: s
     return _HEADER.format(target=target, parameters=", ".join(parameters), body=body)
 
 
+@pytest.fixture
+def compose() -> Callable[..., str]:
+    """The text of the kernel that `simulate` runs for a body, its arguments and a target."""
+    return _compose
+
+
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> _native.Program:
     """The program of `text`, parsed once for all seeds."""

@@ -70,13 +70,13 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("target", "seed"), [("sm_100a", 0), ("sm_90a", 1)])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_example_of_the_manual(load, name, seed):
+def test_example_of_the_manual(load, name, target, seed):
     """PTX ISA 5.5.4.1 and 5.5.4.2, the examples of figures 13, 14 and 15."""
     shape, pixel_map, coordinates, offsets, pixels = EXAMPLES[name]
     tensor = numbered(*shape)
-    loaded = load(tensor, pixel_map, coordinates, offsets, seed=seed)
+    loaded = load(tensor, pixel_map, coordinates, offsets, target=target, seed=seed)
     np.testing.assert_array_equal(loaded, rows_of(tensor, pixels, 0, pixel_map.channels))
 
 

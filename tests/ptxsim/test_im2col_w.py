@@ -204,7 +204,9 @@ def test_first_pixel_is_not_right_of_the_box(load, kind):
     """PTX ISA 5.5.5.1: the first pixel may be outside the bounding box only on its left."""
     pixel_map, tensor = wide(-1, -2, kind=kind), numbered(64, 2, 9, 64)
     load(tensor, pixel_map, (0, 6, 0, 0), (0, 3), 128, allow_unconfirmed=True)
-    with pytest.raises(ptxsim.Trap, match=r"coordinate 1 \(W\) of at most 6, the end of the bounding box, got 7") as trap:
+    with pytest.raises(
+        ptxsim.Trap, match=r"coordinate 1 \(W\) of at most 6, the end of the bounding box, got 7"
+    ) as trap:
         load(tensor, pixel_map, (0, 7, 0, 0), (0, 3), 128, allow_unconfirmed=True)
     assert trap.value.kind == "illegal"
 

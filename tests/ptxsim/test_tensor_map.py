@@ -72,18 +72,29 @@ def copied(pieces, row_bytes: int, rows: int, values: dict[int, int]) -> list[li
 
 
 def test_elements_outside_the_tensor_are_zero(small_map):
+    """PTX ISA 5.5.3.1 and 5.5.3.3: a box that begins left of the tensor and ends above it."""
     image = copied(ptxsim.tile_pieces(small_map(), [-1, 2], 0), 16, 2, SMALL_VALUES)
     assert image == [[0, 20, 21, 22, 23, 24, 25, 0], [0] * 8]
 
 
 def test_element_strides_skip_elements(small_map):
+    """PTX ISA 5.5.3.2: a box of three rows with stride 2 has two of them."""
     image = copied(ptxsim.tile_pieces(small_map(box=(8, 3), element_strides=(1, 2)), [0, 0], 0), 16, 2, SMALL_VALUES)
     assert image == [[0, 1, 2, 3, 4, 5, 0, 0], [20, 21, 22, 23, 24, 25, 0, 0]]
 
 
 def test_gather4_copies_four_rows(small_map):
+    """PTX ISA 5.5.3.4: the operand is one column and four rows, also beyond the tensor."""
     image = copied(ptxsim.tile_pieces(small_map(box=(8, 1)), [1, 2, -1, 0, 3], 0, gather=True), 16, 4, SMALL_VALUES)
     assert image == [[21, 22, 23, 24, 25, 0, 0, 0], [0] * 8, [1, 2, 3, 4, 5, 0, 0, 0], [0] * 8]
+
+
+def test_gather4_example_of_the_manual(encode_tensor_map):
+    """PTX ISA 5.5.3.4.1, figure 10: (1, 2), (1, 5), (1, 0) and (1, 9) are column 1 of the rows 2, 5, 0 and 9."""
+    encoded = encode_tensor_map(BASE, "u16", (9, 10), (32,), (8, 1))
+    values = {BASE + 32 * row + 2 * column: 10 * row + column for row in range(10) for column in range(9)}
+    image = copied(ptxsim.tile_pieces(encoded, [1, 2, 5, 0, 9], 0, gather=True), 16, 4, values)
+    assert image == [[10 * row + column for column in range(1, 9)] for row in (2, 5, 0, 9)]
 
 
 def test_swizzle_applies_to_the_shared_address(matrix):

@@ -87,6 +87,7 @@ def body(text: str, swizzle: str, column: int, rows: list[int]) -> str:
 @pytest.mark.parametrize("column", [0, 8, 56, 96, 104, -8])
 @pytest.mark.parametrize("swizzle", SWIZZLES)
 def test_gathered_rows(simulate, matrix, map_of, aligned, swizzle, column, seed):
+    """PTX ISA 5.5.3.4: rows and columns outside the tensor are zero."""
     rows = [3, 19, 20, -1, 3, 0, 2**31 - 1, 7]
     padded = np.zeros((21, 400), np.uint16)
     padded[:20, 100:200] = matrix[:, :100]
@@ -108,6 +109,7 @@ def test_gathered_rows(simulate, matrix, map_of, aligned, swizzle, column, seed)
 @pytest.mark.parametrize("column", [0, 8, 96])
 @pytest.mark.parametrize("swizzle", SWIZZLES)
 def test_scattered_rows(simulate, matrix, map_of, aligned, swizzle, column, seed):
+    """PTX ISA 5.5.3.4: rows and columns outside the tensor are dropped."""
     rows = [3, 19, 20, 5, 11, 0, 2**31 - 1, 7]
     width = ROW_ELEMENTS[swizzle]
     written = 5000 + np.arange(8 * width, dtype=np.uint16).reshape(8, width)
@@ -137,6 +139,7 @@ ROWS = [0, 1, 2, 3, 4, 5, 6, 7]
     ],
 )
 def test_invalid_copy_is_reported(simulate, matrix, map_of, aligned, text, column, rows, box_rows, message):
+    """PTX ISA 5.5.3.4.1: a box has one row; 9.7.9.27.1.1: the coordinates of a store are not negative."""
     image = aligned(np.zeros(8 * 64, np.uint16))
     with pytest.raises(ptxsim.Trap, match=message):
         simulate(

@@ -47,7 +47,7 @@ size_t decode_information(Decoder &decoder, size_t index) {
   const uint32_t count = information_count(mode_of(in), in.settings[Rank]);
   if (count == 0)
     return index;
-  if (!decoder.is_vector(index))
+  if (index >= decoder.count() || !decoder.is_vector(index))
     decoder.malformed("expected a vector of " + std::to_string(count) + " offsets as operand " + std::to_string(index));
   decoder.vector(index, Type::U16, count, true);
   in.settings[Information] = static_cast<int32_t>(index);
