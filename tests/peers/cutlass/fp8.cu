@@ -26,10 +26,9 @@ extern "C" __global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, 1)
   Kernel{}(parameters, shared);
 }
 
-extern "C" bool launch(Encode encoder, Launch *launch, int m, int n, int k, const Element *a, const Element *b,
-                       const float *c, float *d) {
+extern "C" bool launch_gemm(Launch *launch, int m, int n, int k, const Element *a, const Element *b, const float *c,
+                            float *d) {
   Mainloop::Arguments operands{a, packed(Kernel::StrideA{}, m, k), b, packed(Kernel::StrideB{}, n, k)};
   Epilogue::Arguments output{{1.0f, 1.0f}, c, packed(Kernel::StrideC{}, m, n), d, packed(Kernel::StrideD{}, m, n)};
-  return make_launch<Kernel>(encoder, {cutlass::gemm::GemmUniversalMode::kGemm, {m, n, k, 1}, operands, output},
-                             *launch);
+  return make_launch<Kernel>({cutlass::gemm::GemmUniversalMode::kGemm, {m, n, k, 1}, operands, output}, *launch);
 }

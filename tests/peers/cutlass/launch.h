@@ -1,5 +1,5 @@
-// A launch of a CUTLASS GEMM. CUTLASS makes the parameters on the host; the caller encodes tensor maps in place of the
-// driver.
+// A launch of a CUTLASS kernel. CUTLASS makes the parameters on the host; the caller encodes tensor maps in place of
+// the driver.
 
 #pragma once
 
@@ -21,6 +21,11 @@
 using Encode = int (*)(void *map, int type, int rank, void *base, const uint64_t *extents, const uint64_t *strides,
                        const uint32_t *box, const uint32_t *element_strides, int interleave, int swizzle, int fill);
 
+/// As Encode for cuTensorMapEncodeIm2col.
+using EncodeIm2col = int (*)(void *map, int type, int rank, void *base, const uint64_t *extents,
+                             const uint64_t *strides, const int *lower, const int *upper, uint32_t channels,
+                             uint32_t pixels, const uint32_t *element_strides, int interleave, int swizzle, int fill);
+
 struct Launch {
   int grid[3];
   int block[3];
@@ -31,6 +36,12 @@ struct Launch {
 };
 
 inline Encode encode;
+inline EncodeIm2col encode_im2col;
+
+extern "C" void set_encoders(Encode tiled, EncodeIm2col im2col) {
+  encode = tiled;
+  encode_im2col = im2col;
+}
 
 extern "C" CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *base,
                                            const cuuint64_t *extents, const cuuint64_t *strides, const cuuint32_t *box,
@@ -41,9 +52,18 @@ extern "C" CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType
       encode(map, type, int(rank), base, extents, strides, box, element_strides, interleave, swizzle, fill));
 }
 
+extern "C" CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *base,
+                                            const cuuint64_t *extents, const cuuint64_t *strides, const int *lower,
+                                            const int *upper, cuuint32_t channels, cuuint32_t pixels,
+                                            const cuuint32_t *element_strides, CUtensorMapInterleave interleave,
+                                            CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                            CUtensorMapFloatOOBfill fill) {
+  return CUresult(encode_im2col(map, type, int(rank), base, extents, strides, lower, upper, channels, pixels,
+                                element_strides, interleave, swizzle, fill));
+}
+
 /// Returns whether the kernel implements the problem. Two multiprocessors, so that blocks compute several tiles.
-template <class Kernel> bool make_launch(Encode encoder, typename Kernel::Arguments arguments, Launch &launch) {
-  encode = encoder;
+template <class Kernel> bool make_launch(typename Kernel::Arguments arguments, Launch &launch) {
   arguments.hw_info.sm_count = 2;
   arguments.hw_info.max_active_clusters = 2;
   if (!Kernel::can_implement(arguments))

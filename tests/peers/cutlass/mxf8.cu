@@ -27,8 +27,8 @@ extern "C" __global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, 1)
   Kernel{}(parameters, shared);
 }
 
-extern "C" bool launch(Encode encoder, Launch *launch, int m, int n, int k, const void *a, const void *b,
-                       const void *scale_a, const void *scale_b, const float *c, float *d) {
+extern "C" bool launch_gemm(Launch *launch, int m, int n, int k, const void *a, const void *b, const void *scale_a,
+                            const void *scale_b, const float *c, float *d) {
   using Scales = Mainloop::Sm1xxBlkScaledConfig;
   auto problem = cute::make_shape(m, n, k, 1);
   Mainloop::Arguments operands{
@@ -37,5 +37,5 @@ extern "C" bool launch(Encode encoder, Launch *launch, int m, int n, int k, cons
       static_cast<const cutlass::float_ue8m0_t *>(scale_a), Scales::tile_atom_to_shape_SFA(problem),
       static_cast<const cutlass::float_ue8m0_t *>(scale_b), Scales::tile_atom_to_shape_SFB(problem)};
   Epilogue::Arguments output{{1.0f, 1.0f}, c, packed(Kernel::StrideC{}, m, n), d, packed(Kernel::StrideD{}, m, n)};
-  return make_launch<Kernel>(encoder, {cutlass::gemm::GemmUniversalMode::kGemm, problem, operands, output}, *launch);
+  return make_launch<Kernel>({cutlass::gemm::GemmUniversalMode::kGemm, problem, operands, output}, *launch);
 }

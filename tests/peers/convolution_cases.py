@@ -1,0 +1,61 @@
+"""Convolutions with another geometry along each dimension, as cases of the peers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from direct_convolution import output_extents
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Entries per spatial dimension, outermost first; padding is (lower, upper)."""
+
+    extents: tuple[int, ...]
+    window: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    images: int = 3
+    # More than one block of 64 channels, the last of which is in part outside of the tensor.
+    channels: int = 72
+    filters: int = 40
+
+    @property
+    def geometry(self) -> tuple[Sequence[int], Sequence[int], Sequence[tuple[int, int]]]:
+        return self.stride, self.dilation, self.padding
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        return output_extents(self.extents, self.window, *self.geometry)
+
+    @property
+    def lower_corner(self) -> tuple[int, ...]:
+        return tuple(-lower for lower, _ in self.padding)
+
+    @property
+    def upper_corner(self) -> tuple[int, ...]:
+        dimensions = zip(self.padding, self.window, self.dilation, strict=True)
+        return tuple(upper - (window - 1) * dilation for (_, upper), window, dilation in dimensions)
+
+
+# A tile of 128 pixels spans images.
+FORWARD = [
+    Convolution((50,), (3,), ((1, 2),), (1,), (2,)),
+    Convolution((90,), (4,), ((2, 0),), (3,), (1,)),
+    Convolution((9, 7), (3, 2), ((1, 0), (2, 1)), (1, 1), (1, 1)),
+    Convolution((11, 14), (2, 3), ((0, 1), (1, 1)), (1, 2), (1, 1)),
+    Convolution((12, 9), (3, 3), ((2, 1), (1, 3)), (1, 1), (2, 1)),
+    Convolution((13, 16), (3, 2), ((3, 0), (1, 2)), (2, 3), (2, 3)),
+    Convolution((5, 6, 7), (2, 3, 2), ((1, 0), (0, 2), (1, 1)), (1, 2, 1), (1, 1, 3)),
+]
+# CUTLASS requires stride 1 of the gradient of the input.
+INPUT_GRADIENT = [
+    Convolution((9, 7), (3, 2), ((1, 0), (2, 1)), (1, 1), (1, 1)),
+    Convolution((12, 10), (2, 3), ((1, 2), (3, 0)), (1, 1), (3, 2)),
+]
+FILTER_GRADIENT = [
+    Convolution((9, 7), (3, 2), ((1, 0), (2, 1)), (1, 1), (1, 1)),
+    Convolution((13, 16), (3, 2), ((3, 0), (1, 2)), (2, 3), (2, 3)),
+]
