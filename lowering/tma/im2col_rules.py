@@ -29,6 +29,7 @@ def corner_range(corner_rank: int) -> tuple[int, int]:
 
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS, ptx="5.5.4.1")
 def corner_values(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    """Corners have 16 signed bits for rank 3 and for the wide kinds, 8 for rank 4, and 5 for rank 5."""
     low, high = corner_range(tensor_map.corner_rank)
     for field in ("lower", "upper"):
         for name, value in zip(CORNERS, getattr(tensor_map, field), strict=False):
@@ -39,6 +40,7 @@ def corner_values(tensor_map: TensorMap, _target: str | None) -> Iterator[Violat
 
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS)
 def nonempty_box(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    """The box between the corners has a position along each dimension."""
     for index, (extent, lower, upper) in enumerate(
         zip(tensor_map.extents[1:], tensor_map.lower, tensor_map.upper, strict=False)
     ):
@@ -49,6 +51,7 @@ def nonempty_box(tensor_map: TensorMap, _target: str | None) -> Iterator[Violati
 
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS)
 def channel_range(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    """Channels per pixel are 1 to 256."""
     channels = tensor_map.channels_per_pixel
     if not 1 <= channels <= MAX_CHANNELS:
         yield Violation("channels_per_pixel", None, f"1 to {MAX_CHANNELS} channels", str(channels))
@@ -56,6 +59,7 @@ def channel_range(tensor_map: TensorMap, _target: str | None) -> Iterator[Violat
 
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS, ptx=PACKED_SECTION)
 def padded_channels(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    """A pixel of a padded type has 128 channels."""
     channels = tensor_map.channels_per_pixel
     if ELEMENTS[tensor_map.element].padded and channels != PADDED_GROUP:
         expected = f"exactly {PADDED_GROUP} channels of {tensor_map.element}"
@@ -65,6 +69,7 @@ def padded_channels(tensor_map: TensorMap, _target: str | None) -> Iterator[Viol
 # The driver states this rule for the boxes of kind tiled alone, PTX for every box.
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS, driver=False, ptx="5.5.3.1")
 def channel_granule(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    """Without interleave, the channels of a pixel are a multiple of 16 bytes."""
     padded, row = ELEMENTS[tensor_map.element].padded, tensor_map.row_bytes
     if not padded and tensor_map.interleave == "none" and row % 16:
         yield Violation("channels_per_pixel", None, "channels of a multiple of 16 bytes", f"{float(row):g} bytes")
@@ -72,17 +77,16 @@ def channel_granule(tensor_map: TensorMap, _target: str | None) -> Iterator[Viol
 
 @rule(IM2COL_RULES, kinds=["im2col", "im2col_w"])
 def pixel_range(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    """Pixels per column are 1 to 1024; kind im2col_w128 ignores them."""
     pixels = tensor_map.pixels_per_column
     if not 1 <= pixels <= MAX_PIXELS:
         yield Violation("pixels_per_column", None, f"1 to {MAX_PIXELS} pixels", str(pixels))
 
 
-# PTX ISA 5.5.4.2 gives the strides of D, H and W a meaning, and that of N none.
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS, driver=False, ptx="5.5.4.2", undocumented=True)
 def element_stride_of_images(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    """The element stride of N is 1: strides of W, H and D alone have a meaning."""
     stride = tensor_map.element_strides[-1]
     if stride != 1:
         expected = "1 along N, because other strides are undocumented"
         yield Violation("element_strides", tensor_map.rank - 1, expected, str(stride))
-
-

@@ -29,7 +29,7 @@ class Rule:
 
     Attributes:
         name: the name of its check.
-        check: yields the violations of a map for a target.
+        check: yields the violations of a map for a target. Its docstring states the rule.
         kinds: the kinds of maps to which it applies.
         driver: whether the CUDA driver API states it.
         ptx: the section of the PTX ISA that states it.
@@ -42,6 +42,11 @@ class Rule:
     driver: bool
     ptx: str
     undocumented: bool
+
+    @property
+    def statement(self) -> str:
+        """The rule in one sentence."""
+        return self.check.__doc__ or ""
 
     def source(self, kind: str, field: str) -> str:
         """The sections of the manuals that state the rule."""

@@ -42,6 +42,14 @@ class Case:
     dimension: int | None = None
     target: str = "sm_100a"
 
+    @property
+    def name(self) -> str:
+        """Rule, element, kind, rank, field and value, which identify the case."""
+        field = self.field if self.dimension is None else f"{self.field}[{self.dimension}]"
+        shape = f"{self.illegal.kind} {self.illegal.rank}D {self.illegal.element}"
+        swizzle = "" if self.illegal.swizzle == "none" else f" {self.illegal.swizzle}"
+        return f"{self.rule}: {shape}{swizzle}, {field} {self.found}"
+
 
 def _of(rank: int) -> dict[str, tuple[int, ...]]:
     return {
@@ -163,39 +171,20 @@ def _with_element_stride(tensor_map: TensorMap, dimension: int, stride: int) -> 
 
 
 def _elements() -> Iterator[Case]:
-    for element in ("f16", "bf16"):
-        for other in ("u16", "u4_align8b"):
-            legal = replace(MATRIX, element=element, fill="nan")
-            illegal = replace(legal, element=other, swizzle="none")
-            yield Case(
-                "fill_of_elements", legal, illegal, "fill", "zero for elements other than floats", f"nan for {other}"
-            )
-    for element in ("f32", "f32_ftz", "tf32", "tf32_ftz"):
-        legal = replace(MATRIX, element=element, box=(32, 32), fill="nan")
-        illegal = replace(legal, element="i32")
-        yield Case("fill_of_elements", legal, illegal, "fill", "zero for elements other than floats", "nan for i32")
-    nan = replace(MATRIX, element="f64", box=(16, 32), fill="nan")
-    yield Case(
-        "fill_of_elements",
-        nan,
-        replace(nan, element="i64"),
-        "fill",
-        "zero for elements other than floats",
-        "nan for i64",
-    )
+    floats = {"f16": "u16", "bf16": "i8", "f32": "i32", "f32_ftz": "u32", "tf32": "i64", "tf32_ftz": "u64", "f64": "u8"}
+    for element, other in (*floats.items(), ("f16", "u4_align8b")):
+        legal = replace(MATRIX, element=element, swizzle="none", box=(32, 32), fill="nan")
+        yield _nan_case(legal, replace(legal, element=other))
     for illegal in (replace(U4, fill="nan"), replace(U6, fill="nan")):
-        found = f"nan for {illegal.element}"
-        yield Case(
-            "fill_of_elements",
-            replace(illegal, fill="zero"),
-            illegal,
-            "fill",
-            "zero for elements other than floats",
-            found,
-        )
+        yield _nan_case(replace(illegal, fill="zero"), illegal)
     for illegal in (U4, U6, replace(MATRIX, element="u4_align8b", swizzle="none")):
         expected = "an element type of whole bytes on sm_90"
         yield Case("packed_elements_of_target", MATRIX, illegal, "element", expected, illegal.element, target="sm_90a")
+
+
+def _nan_case(legal: TensorMap, illegal: TensorMap) -> Case:
+    expected = "zero for elements other than floats"
+    return Case("fill_of_elements", legal, illegal, "fill", expected, f"nan for {illegal.element}")
 
 
 def _interleaves() -> Iterator[Case]:

@@ -82,7 +82,7 @@ PASSED = [
 ]
 
 
-@pytest.mark.parametrize("case", PASSED, ids=lambda case: f"{case.rule}-{case.illegal.kind}-{case.found}")
+@pytest.mark.parametrize("case", PASSED, ids=lambda case: case.name)
 def test_violated_rule_names_argument_and_manual(case: Case) -> None:
     function = FUNCTIONS[case.illegal.kind][0].__name__
     (rule,) = [rule for rule in ALL_RULES if rule.name == case.rule]

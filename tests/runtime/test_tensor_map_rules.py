@@ -18,16 +18,12 @@ def violated(tensor_map: TensorMap, target: str = "sm_100a", unconfirmed: bool =
     return list(violations(tensor_map, target, unconfirmed))
 
 
-def name(case: Case) -> str:
-    return f"{case.rule}-{case.illegal.kind}-{case.found}"
-
-
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_legal_map(case: Case) -> None:
     assert violated(case.legal, case.target) == []
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_illegal_map_violates_its_rule(case: Case) -> None:
     (rule,) = [rule for rule in ALL_RULES if rule.name == case.rule]
     source = rule.source(case.illegal.kind, case.field)
@@ -35,10 +31,14 @@ def test_illegal_map_violates_its_rule(case: Case) -> None:
     assert violated(case.illegal, case.target) == [expected]
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_unconfirmed_permits_undocumented_maps_alone(case: Case) -> None:
     permitted = not [v for v in violated(case.illegal, case.target, unconfirmed=True) if v.expected == case.expected]
     assert permitted == (case.rule in UNDOCUMENTED)
+
+
+def test_names_of_cases_are_unique() -> None:
+    assert len({case.name for case in CASES}) == len(CASES)
 
 
 def test_each_rule_has_a_case() -> None:
@@ -62,6 +62,31 @@ def test_sources_name_function_and_parameter_of_the_driver_and_the_section_of_pt
     assert box.source == "CUDA driver API, cuTensorMapEncodeTiled, boxDim"
     (corner,) = violated(replace(W, lower=(-(2**15) - 1,)))
     assert corner.source == "CUDA driver API, cuTensorMapEncodeIm2colWide, pixelBoxLowerCornerWidth; PTX ISA 5.5.4.1"
+
+
+@pytest.mark.parametrize("rank", range(1, 7))
+@pytest.mark.parametrize("kind", KINDS)
+def test_dimensions_of_images(kind: str, rank: int) -> None:
+    """PTX ISA 5.5.1: 1 to 5 dimensions; 5.5.4: 3D NWC, 4D NHWC and 5D NDHWC for the im2col kinds."""
+    fields = {"extents": (8,) * rank, "strides": (16,) * (rank - 1), "element_strides": (1,) * rank}
+    tiled = TensorMap("f16", **fields, box=(8,) * rank, base=0)
+    corners = (0,) if kind != "im2col" else (0,) * max(rank - 2, 0)
+    images = replace(W, **fields, kind=kind, lower=corners, upper=corners, swizzle="64B", channels_per_pixel=32)
+    legal = range(1, 6) if kind == "tiled" else range(3, 6)
+    assert (violated(tiled if kind == "tiled" else images) == []) == (rank in legal)
+
+
+# PTX ISA 5.5.7, "Valid combination of swizzle-atomicity with swizzling-mode".
+ATOMICITIES = {"32B": ["16B"], "64B": ["16B"], "96B": ["16B"], "128B": ["16B", "32B", "32B_flip_8B", "64B"]}
+
+
+def test_atomicities_of_swizzles() -> None:
+    names = {
+        mode if atomicity == "16B" else f"{mode}_atom_{atomicity}"
+        for mode, valid in ATOMICITIES.items()
+        for atomicity in valid
+    }
+    assert set(SWIZZLES) == {"none", *names}
 
 
 def test_unknown_values_violate_no_rule() -> None:

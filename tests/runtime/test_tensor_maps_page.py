@@ -1,0 +1,24 @@
+"""docs/tensor_maps.md equals the text of tensor_maps_page.py, which refuses tests and messages that do not exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tensor_maps_page import PAGE, ROOT, RULE_TESTS, page, require_message, require_tests
+
+
+def test_page_equals_the_generated_text() -> None:
+    assert PAGE.read_text() == page()
+
+
+@pytest.mark.parametrize("name", ["test_of_nothing", "test_legal_map[box_range-tiled-1000]"])
+def test_missing_test_is_refused(name: str) -> None:
+    with pytest.raises(LookupError, match="tests that do not exist: .*"):
+        require_tests([f"{RULE_TESTS}::{name}", f"{RULE_TESTS}::test_legal_map"])
+
+
+def test_missing_message_is_refused(tmp_path: Path) -> None:
+    require_message(ROOT / RULE_TESTS, "def test_legal_map")
+    with pytest.raises(LookupError, match="test_tensor_map_rules.py does not contain 'no such message'"):
+        require_message(ROOT / RULE_TESTS, "no such message")
