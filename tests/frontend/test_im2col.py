@@ -106,6 +106,23 @@ def test_load_at_each_tap(interpret: Interpret, case: Case) -> None:
         np.testing.assert_array_equal(found, expected_matrix(case, tap, (8, 4), None))
 
 
+def random_case(random: np.random.Generator) -> Case:
+    rank = int(random.integers(1, 4))
+    window, stride, dilation = (tuple(map(int, random.integers(1, high, rank))) for high in (4, 4, 3))
+    padding = tuple((int(lower), int(upper)) for lower, upper in random.integers(-1, 4, (rank, 2)))
+    extents = tuple(map(int, random.integers(1, 8, rank)))
+    return Case((int(random.integers(1, 4)), *extents, int(random.integers(1, 6))), window, stride, dilation, padding)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_load_of_a_random_case(interpret: Interpret, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    case, mode = random_case(random), [None, "im2col", "w"][random.integers(3)]
+    tap = tuple(int(random.integers(taps)) for taps in case.window)
+    found = load_matrix(interpret, case, tap, (4, 4), mode)
+    np.testing.assert_array_equal(found, expected_matrix(case, tap, (4, 4), mode))
+
+
 @pytest.mark.parametrize("name", ["strides", "dilations", "one dimension", "three dimensions"])
 @pytest.mark.parametrize(("mode", "pixels"), [("im2col", 8), ("w", 4), ("w128", 128)])
 def test_order_of_pixels_in_each_mode(interpret: Interpret, name: str, mode: str, pixels: int) -> None:
@@ -221,6 +238,24 @@ def test_elements_without_a_zero_are_refused(error_message: Text) -> None:
         ct.im2col_view(x, 3, tile=(16, 16))
 
     assert "expected elements of at least 8 bits that can be zero" in error_message(kernel, "x: f8E8M0FNU[?,?,?,16]")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "extent", "padding"),
+    [("int32", 2**31 - 1, 3), ("int32", 5, ((-9, 0),)), ("int64", 2**32 + 9, (-(2**30),)), ("int16", 9, 1)],
+)
+def test_output_shape_near_the_limits(interpret: Interpret, dtype: str, extent: int, padding: Any) -> None:
+    """No intermediate sum wraps around: of extents up to 2^31 - 1 with positive padding, or of wide extents."""
+    kind = getattr(ct, dtype)
+
+    @ct.kernel
+    def kernel(n: ct.ScalarInt64, y):
+        (count,) = ct.im2col_output_shape(n.astype(kind), 3, stride=2, padding=padding)
+        ct.store(y, 0, count)
+
+    y = np.zeros(1, np.int32)
+    interpret(kernel, 1, extent, y)
+    assert (int(y[0]),) == ct.im2col_output_shape(extent, 3, stride=2, padding=padding)
 
 
 @EACH_CASE

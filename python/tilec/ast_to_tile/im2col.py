@@ -22,6 +22,7 @@ from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import im2col as language
 from tilec.language.convolution_window import ConvolutionWindow, WindowProblem, convolution_window
+from tilec.language.datatypes import DType
 from tilec.language.modes import MemoryOrder, PaddingMode
 from tilec.language.stub import methods
 
@@ -101,11 +102,17 @@ def _output_extent(emitter: Emitter, window: ConvolutionWindow, axis: int, exten
     number = arguments.known(extent)
     if isinstance(number, int):
         return window.output_extent(axis, number)
-    # The sum of an int32 extent and a positive margin may be out of range of int32.
-    dtype = datatypes.int32 if -(1 << 31) <= window.margin(axis) <= 0 else datatypes.int64
-    last_start = binary(emitter, "add", to_dtype(emitter, extent, dtype), window.margin(axis))
+    margin = window.margin(axis)
+    last_start = binary(emitter, "add", to_dtype(emitter, extent, _sum_dtype(extent, margin)), margin)
     last = last_start if window.stride[axis] == 1 else binary(emitter, "floordiv", last_start, window.stride[axis])
     return to_dtype(emitter, binary(emitter, "max", binary(emitter, "add", last, 1), 0), datatypes.int32)
+
+
+def _sum_dtype(extent: Operand, margin: int) -> DType:
+    """The type that holds the sum of an extent and a margin: int32 for an int32 extent and a margin of 0 or less."""
+    least, greatest = datatypes.int32.range
+    fits = isinstance(extent, Tile) and extent.dtype.range[1] <= greatest and least <= margin <= 0
+    return datatypes.int32 if fits else datatypes.int64
 
 
 _METHODS = methods(language.Im2colView)

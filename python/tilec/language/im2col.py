@@ -82,10 +82,12 @@ class Im2colView:
     ) -> Tile:
         """The elements that the output pixels of a tile read at a tap of the window; zero outside of the array.
 
+        An index beyond `num_tiles` and, at run time, an offset outside of the window are undefined behavior.
+
         Args:
             index: the number of the tile along pixels and along channels, integer scalars.
-            offset: the tap, one integer scalar per spatial dimension, from 0 to the extent of the window - 1. A window
-                of one tap needs none.
+            offset: the tap, one integer scalar per spatial dimension, from 0 to `window` - 1. A window of one tap needs
+                none.
             latency: hint, from 1 (low) to 10 (high): the expected latency of the load.
             allow_tma: hint: whether TMA may be used.
 
@@ -114,7 +116,7 @@ class Im2colView:
         latency: int | None = None,
         allow_tma: bool | None = None,
     ) -> None:
-        """Writes a tile where `load` reads it; elements outside of the array are dropped.
+        """Writes a tile where a load at the same index and offset reads; elements outside of the array are dropped.
 
         Args:
             index: the number of the tile along pixels and along channels, integer scalars.
