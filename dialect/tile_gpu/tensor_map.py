@@ -8,9 +8,18 @@ from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Index, Integer64, TensorMap
+from tilec.element_types import ELEMENT_TYPES
 
-SWIZZLES = ("none", "32B", "64B", "128B", "128B_atom_32B")
-Swizzle = Enumeration(*SWIZZLES)
+# The bytes of a row of the box by swizzle: all of the span, as NVIDIA does not document shorter rows.
+SPANS = {"none": None, "32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128}
+Swizzle = Enumeration(*SPANS)
+# CUDA driver API, cuTensorMapEncodeTiled: the granule of a row without swizzle.
+_ROW_GRANULE_BYTES = 16
+# The bits of an element of a map by its name.
+_ELEMENT_BITS = {
+    **{row.name: row.storage_bits for row in ELEMENT_TYPES.values() if row.tensor_map is not None},
+    **{f"u{bits}": bits for bits in (8, 16, 32, 64)},
+}
 Fill = Enumeration("zero", "nan")
 
 
@@ -104,6 +113,18 @@ def _element_strides(op: "MakeTensorMapOp") -> str | None:
     return _outside("element strides", strides, _ELEMENT_STRIDES)
 
 
+def _element_and_row(op: "MakeTensorMapOp") -> str | None:
+    bits = _ELEMENT_BITS.get(op.element)
+    if bits is None:
+        return f"expected an element of {', '.join(_ELEMENT_BITS)}, but got {op.element}"
+    size, span = op.box[0] * bits // 8, SPANS[op.swizzle]
+    if span is None and size % _ROW_GRANULE_BYTES:
+        return f"expected rows of the box of a multiple of {_ROW_GRANULE_BYTES} bytes, but got {size} bytes"
+    if span is not None and size != span:
+        return f"expected rows of the box of {span} bytes with swizzle {op.swizzle}, but got {size} bytes"
+    return None
+
+
 def _swizzle_of_kind(op: "MakeTensorMapOp") -> str | None:
     if op.kind is not None and IM2COL_KINDS[op.kind].along_w and op.swizzle == "none":
         return f"a map of kind {op.kind} needs a swizzle (PTX ISA 5.5.7), but got none"
@@ -143,7 +164,7 @@ class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
         "{ kind $kind lower [$lower] upper [$upper] element_strides [$element_strides]}"
         " box [$box] swizzle word($swizzle) fill $fill attr-dict"
     )
-    rules = [_ranks, _fields_of_kind, _column, _corners, _element_strides, _swizzle_of_kind]
+    rules = [_ranks, _fields_of_kind, _column, _corners, _element_strides, _element_and_row, _swizzle_of_kind]
 
 
 def made_by(map: ir.Value) -> MakeTensorMapOp | None:

@@ -1,6 +1,7 @@
 """TMA copies between global and shared memory."""
 
 import math
+import re
 from collections.abc import Sequence
 
 from tilec.dialect.attributes import Enumeration, Int32
@@ -35,30 +36,47 @@ def _coordinates_of_map(op: ir.OpView) -> str | None:
     return None
 
 
+# The layout of a matrix in shared memory: its contiguous dimension and its swizzle. Scale factors have neither.
+_LAYOUT = re.compile(r"contiguous=(\d+) swizzle=(\w+)")
+
+
+def _swizzle_of_map(op: ir.OpView) -> str | None:
+    layout, swizzle = _LAYOUT.match(op.buffer.type.layout), op.map.owner.swizzle
+    if swizzle == (layout[2] if layout else "none"):
+        return None
+    return f"expected a buffer with swizzle {swizzle}, that of the map, but got {op.buffer.type.spelled()}"
+
+
 def _boxes_of_map(op: ir.OpView) -> str | None:
     """The problem with the buffer of a copy through a map without kind, or None."""
     box, buffer = list(op.map.owner.box), op.buffer.type
-    # A buffer wider than the swizzle span consists of several panels of one box each.
-    if op.map.owner.kind is None and math.prod(buffer.shape) % math.prod(box):
-        return f"expected a buffer of whole boxes {box}, but got {buffer.spelled()}"
-    return None
+    if op.map.owner.kind is not None or math.prod(buffer.shape) == math.prod(box) * _panels(op):
+        return None
+    return f"expected a buffer of whole boxes {box}, but got {buffer.spelled()}"
+
+
+def _panels(op: ir.OpView) -> int:
+    """The number of boxes beside each other in a buffer: one wider than the swizzle span consists of panels."""
+    buffer, row = op.buffer.type, op.map.owner.box[0]
+    layout = _LAYOUT.match(buffer.layout)
+    contiguous = int(layout[1]) if layout else len(buffer.shape)
+    return buffer.shape[contiguous] // row if contiguous < len(buffer.shape) else 1
 
 
 def _columns_of_map(op: ir.OpView) -> str | None:
     """The problem with the buffer of a copy of pixels, or None; it has one panel for each column."""
-    made, shape = op.map.owner, op.buffer.type.shape
+    made, buffer = op.map.owner, op.buffer.type
     if made.kind is None:
         return None
     channels, pixels = made.box
     rows = pixels + IM2COL_KINDS[made.kind].halos * (getattr(op, "halo", None) or 0)
-    if len(shape) == 2 and shape[0] == rows and shape[1] % channels == 0:
+    is_contiguous = buffer.layout.startswith("contiguous=1 ")
+    if is_contiguous and len(buffer.shape) == 2 and buffer.shape[0] == rows and buffer.shape[1] % channels == 0:
         return None
-    return (
-        f"expected a buffer of {rows} pixels and a multiple of {channels} channels, but got {op.buffer.type.spelled()}"
-    )
+    return f"expected a buffer of {rows} pixels by a multiple of {channels} channels, but got {buffer.spelled()}"
 
 
-_BUFFER_RULES = [_boxes_of_map, _columns_of_map, _element_of_map]
+_BUFFER_RULES = [_swizzle_of_map, _boxes_of_map, _columns_of_map, _element_of_map]
 
 
 def _offsets_of_kind(op: "TmaLoadOp") -> str | None:
@@ -167,7 +185,7 @@ class TmaGatherOp(Operation, name="tma_gather"):
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
     assembly = "$map[$column] rows $rows -> $buffer of $channel attr-dict : type($rows) -> type($buffer)"
-    rules = [_map_of_kernel, _rows_of_map, _element_of_map]
+    rules = [_map_of_kernel, _rows_of_map, _swizzle_of_map, _element_of_map]
 
 
 class TmaStoreOp(Operation, name="tma_store"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -32,18 +33,28 @@ WINDOWS = {
 }
 
 
-def run(text: str, target: str, grid: tuple[int, ...], x: np.ndarray, y: np.ndarray, **settings: bool) -> None:
-    compiled = tilec.compile(text, target=target, stop="ptx")
+def run(
+    text: str,
+    target: str,
+    grid: tuple[int, ...],
+    x: np.ndarray,
+    y: np.ndarray,
+    hints: Mapping[str, object] | None = None,
+    **settings: bool,
+) -> None:
+    compiled = tilec.compile(text, target=target, hints=hints, stop="ptx")
     simulate(compiled.artifact, grid, (x, y), Settings(**settings))
 
 
-def check_taps(window: Window, target: str, *, rows: int = 64, columns: int = 64, element: str = "f16") -> None:
+def check_taps(
+    window: Window, target: str, *, rows: int = 64, columns: int = 64, element: str = "f16", **hints: object
+) -> None:
     x = window.array(ELEMENTS[element])
     expected = window.taps_of(x)
     taps, count, channels = expected.shape
     y = np.full((taps * padded_rows(window, rows), channels), 99, x.dtype)
     text = taps_kernel(window, target, rows=rows, columns=columns, element=element)
-    run(text, target, (padded_rows(window, rows) // rows, -(-channels // columns)), x, y)
+    run(text, target, (padded_rows(window, rows) // rows, -(-channels // columns)), x, y, hints)
     found = y.reshape(taps, -1, channels)
     assert np.array_equal(found[:, :count], expected)
     # The pixels after the last image are outside.
@@ -65,6 +76,11 @@ def test_each_tap_reads_its_pixels(name: str, target: str) -> None:
 def test_channels_are_cut_into_panels(element: str, channels: int, columns: int, target: str) -> None:
     window = replace(WINDOWS["rank 4"], channels=channels)
     check_taps(window, target, columns=columns, element=element)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_one_role_issues_the_loads_and_reads_them(target: str) -> None:
+    check_taps(WINDOWS["rank 5"], target, columns=128, roles=False)
 
 
 @pytest.mark.parametrize("rows", [32, 128])

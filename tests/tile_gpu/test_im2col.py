@@ -141,6 +141,7 @@ def test_gather_needs_sm_100a() -> None:
 
 
 CORNERS = "lower [-1, -1] upper [-1, -1] "
+TRANSPOSED = "buffer<64x64xf16, shared, contiguous=0 swizzle=128B>"
 REFUSALS = {
     make_map(2, lower="0", upper="0"): "expected 3 to 5 extents of a map of kind im2col, but got 2",
     make_map(4).replace("strides [%n, ", "strides ["): "expected 3 strides for 4 extents, but got 2",
@@ -168,8 +169,11 @@ REFUSALS = {
     make_map(4) + load(4, 2, halo=0): "expected a halo only with a map of a kind along W",
     W + load(4, 1): "expected a halo from 0 to 511 with a map of kind im2col_w, but got none",
     W128 + load(4, 1, halo=32): "expected a halo from 0 to 31 with a map of kind im2col_w128, but got 32",
-    W + load(4, 1, halo=2): "expected a buffer of 66 pixels and a multiple of 64 channels, but got buffer<64x64xf16",
-    make_map(4, box="64, 32") + load(4, 2): "expected a buffer of 32 pixels and a multiple of 64 channels, but got",
+    W + load(4, 1, halo=2): "expected a buffer of 66 pixels by a multiple of 64 channels, but got buffer<64x64xf16",
+    make_map(4, box="64, 32") + load(4, 2): "expected a buffer of 32 pixels by a multiple of 64 channels, but got",
+    f"{INSIDE}%t = tile_gpu.shared : {TRANSPOSED}\ntile_gpu.tma_store %t -> %map[%n, %n, %n, %n] : {TRANSPOSED}": (
+        "expected a buffer of 64 pixels by a multiple of 64 channels, but got buffer<64x64xf16, shared, contiguous=0"
+    ),
     make_map(4) + STORE.format(1, "b"): "expected lower corners of at least 0 and upper ones of at most 0, but got",
     W + STORE.format(1, "b"): "expected a map without kind or of kind im2col, but got im2col_w",
     GATHER.replace("%m[%n]", "%map[%n]").replace("%r =", make_map(4, box="64, 1") + "%r =", 1): (

@@ -20,6 +20,8 @@ GATHER = (
     "%r = tile_gpu.shared : buffer<{}, shared, contiguous=0 swizzle=none>\n"
     "tile_gpu.tma_gather %m[%n] rows %r -> %slot#0 of %c : buffer<{}, shared, contiguous=0 swizzle=none> -> !a"
 )
+MAP = "%r = tile_gpu.make_tensor_map"
+COPY = "tile_gpu.tma_load %r[%n, %n] -> %slot#0 of %c : !a"
 REVERSED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
 # A line that follows HEAD, and the message without the name of the operation.
 REFUSALS = {
@@ -50,6 +52,19 @@ REFUSALS = {
     "tile_gpu.tma_store %w -> %map[%n, %n] : !s": "expected a buffer of f16, the element of the map, but got buffer<",
     "tile_gpu.tma_load %map[%n, %n] -> %slot#1 of %c : !b": "expected a buffer of whole boxes [64, 128], but got",
     '%r = tile_gpu.make_tensor_map "f32" %p[%n] strides [%n] box [32] swizzle none fill nan': "expected 1 extents",
+    f'{MAP} "f48" %p[%n] strides [] box [32] swizzle none fill zero': "expected an element of i1, i8, i16, i32, ",
+    f'{MAP} "f16" %p[%n] strides [] box [4] swizzle none fill zero': (
+        "expected rows of the box of a multiple of 16 bytes, but got 8 bytes"
+    ),
+    f'{MAP} "f16" %p[%n] strides [] box [32] swizzle 128B fill zero': (
+        "expected rows of the box of 128 bytes with swizzle 128B, but got 64 bytes"
+    ),
+    f'{MAP} "f16" %p[%n, %n] strides [%n] box [32, 128] swizzle 64B fill zero\n{COPY}': (
+        "expected a buffer with swizzle 64B, that of the map, but got buffer<128x64xf16"
+    ),
+    f'{MAP} "f16" %p[%n, %n] strides [%n] box [64, 64] swizzle 128B fill zero\n{COPY}': (
+        "expected a buffer of whole boxes [64, 64], but got buffer<128x64xf16"
+    ),
     "tile_gpu.release %c consumer 2 : !c": "the channel has 2 consumers, but this one is number 2",
     "%r:2 = tile_gpu.get %c consumer 7 : !c": "the channel has 2 consumers, but this one is number 7",
     "%r = tile_gpu.dot %slot#1, %slot#0, %x : !b, !a -> !t": "expected MxK, KxN and MxN, but got",
@@ -82,7 +97,9 @@ REFUSALS = {
     "%r = tile_gpu.compare_and_swap_global %h, %h -> %at order relaxed scope sys"
     " : tensor<128xf16, #line> -> tensor<128xi64, #line>": "expected elements of i32, i64, f32, f64, but got f16",
     GATHER.format("64, 4", "128xi32", "128xi32"): "expected a map of a matrix with a box of one row, but got box [",
-    GATHER.format("48, 1", "128xi32", "128xi32"): "expected a buffer of whole boxes [48, 1] and 4 rows each, but got",
+    GATHER.format("48, 1", "128xi32", "128xi32").replace(
+        "128B", "none"
+    ): "expected a buffer of whole boxes [48, 1] and 4 rows each, but got",
     GATHER.format("64, 1", "64xi32", "64xi32"): "expected a buffer of 128 indices of i32, but got buffer<64xi32",
     GATHER.format("64, 1", "128xf32", "128xf32"): "expected a buffer of 128 indices of i32, but got buffer<128xf32",
     f"{ROWS} indices %r along 1 vector 1 : !t": "expected 64 indices along dimension 1, but got [128]",
