@@ -19,11 +19,11 @@ def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
-@pytest.mark.parametrize("name", ["vector_add.py", "softmax.py"])
+@pytest.mark.parametrize("name", ["vector_add.py", "softmax.py", "convolution.py"])
 def test_small_examples(name: str) -> None:
     done = run(name)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "PASSED" in done.stdout
+    assert "PASSED" in done.stdout and "FAILED" not in done.stdout
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32", "f32"])
