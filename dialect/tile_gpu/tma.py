@@ -121,9 +121,9 @@ class TmaLoadOp(Operation, name="tma_load"):
 
 _COMPARED = ("i32", "u32", "i64", "u64", "f16", "bf16")
 _BITWISE = ("i32", "u32", "i64", "u64")
-# The elements of the maps that TMA reduces into (PTX ISA 9.7.9.25, cp.reduce.async.bulk).
+# The elements of the maps that TMA reduces into (PTX ISA 9.7.9.27.1.3, cp.reduce.async.bulk.tensor).
 REDUCED = {
-    "add": ("i32", "u32", "u64", "f16", "bf16", "f32", "f64"),
+    "add": ("i32", "u32", "u64", "f16", "bf16", "f32"),
     "min": _COMPARED,
     "max": _COMPARED,
     "and": _BITWISE,

@@ -14,6 +14,7 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.pointer_elements import elements_of, elements_type, result_of
+from tilec.lowering.tile_to_gpu.tma_reduction import tma_reduction
 from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
 from tilec.lowering.tile_to_gpu.view_operands import view_operands
 
@@ -43,27 +44,12 @@ def _update(
         conversion.set(result, result_of(old, result, conversion))
 
 
-# The reduction of TMA for each mode, and the prefix of the element of its tensor map: maps know signs, modes too.
-_REDUCTIONS = {
-    "and": ("and", "u"),
-    "or": ("or", "u"),
-    "xor": ("xor", "u"),
-    "add": ("add", "u"),
-    "addf": ("add", ""),
-    "max": ("max", "i"),
-    "min": ("min", "i"),
-    "umax": ("max", "u"),
-    "umin": ("min", "u"),
-}
-
-
 @converts("atomic_red_view_tko")
 def _atomic_red_view(op: ir.OpView, conversion: Conversion) -> None:
     """TMA reduces with order relaxed.gpu (PTX ISA 9.7.9.27), which includes the scopes that Tile IR allows here."""
     value, map = conversion.get(op.value), bulk_map(op, conversion)
     if map is not None:
-        reduction, sign = _REDUCTIONS[op.mode]
-        element = f"{sign}{map.element[1:]}" if sign else map.element
+        reduction, element = tma_reduction(op, map.element)
         store_by_tma(op, value, replace(map, element=element), conversion, reduction)
         return
     view = conversion.tile_views[op.view]

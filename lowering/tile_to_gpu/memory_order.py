@@ -8,7 +8,8 @@ from tilec.lowering.tile_to_gpu.data_dependence import uses_result_of
 
 LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
 # The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
-BULK_ORDERS = {"cuda_tile.store_view_tko": "weak", "cuda_tile.atomic_red_view_tko": "relaxed"}
+REDUCTION = "cuda_tile.atomic_red_view_tko"
+BULK_ORDERS = {"cuda_tile.store_view_tko": "weak", REDUCTION: "relaxed"}
 _STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
 
 

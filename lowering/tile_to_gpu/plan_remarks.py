@@ -11,11 +11,13 @@ from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
+from tilec.lowering.tile_to_gpu.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
+from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
 from tilec.remarks import Remark
 
-_STORES = {"cuda_tile.store_view_tko": "the store", "cuda_tile.atomic_red_view_tko": "the reduction"}
+_STORES = {"cuda_tile.store_view_tko": "the store", REDUCTION: "the reduction"}
 
 
 def plan_remarks(entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> Iterator[Remark]:
@@ -70,7 +72,9 @@ def _view_reason(op: ir.OpView, use_tma: bool, target: Target) -> str | None:
     if not allows_tma(op, target):
         return "hint allow_tma=False"
     map = tensor_map_for(op.view)
-    return map if isinstance(map, str) else None
+    if isinstance(map, str):
+        return map
+    return refusal_of_reduction(op, map.element) if op.operation.name == REDUCTION else None
 
 
 def _gather_reason(load: ir.OpView) -> str | None:

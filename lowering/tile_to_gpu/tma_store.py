@@ -11,10 +11,11 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets, starts_inside
-from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS
+from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, REDUCTION
 from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
+from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
 
 STAGING_LIMIT_BYTES = 65536
 
@@ -34,7 +35,10 @@ def _own_map(store: ir.OpView, conversion: Conversion) -> TensorMap | None:
     if order is None or store.memory_ordering_semantics != order or not allows_tma(store, conversion.target):
         return None
     map = tensor_map_for(store.view)
-    return map if isinstance(map, TensorMap) and _staging_fits(store.view.type, map) else None
+    if not isinstance(map, TensorMap) or not _staging_fits(store.view.type, map):
+        return None
+    refused = store.operation.name == REDUCTION and refusal_of_reduction(store, map.element)
+    return None if refused else map
 
 
 def _staging_fits(type: ir.Type, map: TensorMap) -> bool:

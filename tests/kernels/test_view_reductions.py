@@ -95,8 +95,10 @@ def test_blocks_reduce_into_one_view(mode, element, tma, target):
     random = np.random.default_rng(3)
     before, source = numbers(random, (ROWS, COLUMNS), element), numbers(random, (192, COLUMNS), element)
     compiled = tilec.compile(module(mode, element), target=target, hints={"tma": tma})
-    assert ("cp.reduce.async.bulk.tensor" in compiled.ptx) == tma
-    assert (" red." in compiled.ptx) != tma
+    # PTX ISA 9.7.9.27.1.3: TMA has no sum of f64.
+    by_tma = tma and element != "f64"
+    assert ("cp.reduce.async.bulk.tensor" in compiled.ptx) == by_tma
+    assert (" red." in compiled.ptx) != by_tma
     for view in everywhere(compiled, before, source):
         assert np.array_equal(view, combined(mode, before, source))
 

@@ -64,6 +64,16 @@ void append_row(std::vector<Piece> &pieces, const TensorMap &map, const BoxRow &
   append_pieces(pieces, map, shared_address, global, bytes(end), bytes(count), false);
 }
 
+/// The pieces of a row of an interleaved tensor that skips elements of dimension 0: one per element.
+void append_elements(std::vector<Piece> &pieces, const TensorMap &map, const BoxRow &row, uint32_t shared_address) {
+  const uint32_t size = element_bytes(map.element);
+  int64_t index = row.first;
+  for (uint32_t i = 0; i < row.count; ++i, index += map.element_stride[0], shared_address += size) {
+    const bool inside = row.inside && index >= 0 && static_cast<uint64_t>(index) < map.extent[0];
+    append_pieces(pieces, map, shared_address, row.address + global_offset(map.element, index), 0, size, inside);
+  }
+}
+
 } // namespace
 
 std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinates) {
@@ -88,7 +98,9 @@ std::vector<BoxRow> gather_rows(const TensorMap &map, const Coordinates &coordin
 std::vector<Piece> row_pieces(const TensorMap &map, const std::vector<BoxRow> &rows, uint32_t shared_address) {
   std::vector<Piece> pieces;
   for (const BoxRow &row : rows) {
-    if (is_padded(map.element))
+    if (map.interleave != Interleave::None && map.element_stride[0] > 1)
+      append_elements(pieces, map, row, shared_address);
+    else if (is_padded(map.element))
       append_containers(pieces, map, row, shared_address);
     else
       append_row(pieces, map, row, shared_address);

@@ -1,5 +1,6 @@
 #include "tma/copy_rules.h"
 
+#include "tma/element_conversion.h"
 #include "tma/element_layout.h"
 
 namespace ptxsim {
@@ -40,6 +41,22 @@ std::string store_map_violation(const TensorMap &map) {
   if (map.swizzle == Swizzle::B128Atom32Flip8)
     return "expected a swizzle that stores support, got 128B_atom_32B_flip_8B";
   return "";
+}
+
+std::string load_unconfirmed(const TensorMap &map) {
+  if (map.fill_nan)
+    return "the bit pattern of the NaN fill";
+  if (map.element == TensorElement::F32Ftz || map.element == TensorElement::TF32Ftz)
+    return std::string("the conversion of values by a load through a tensor map of element type ") +
+           element_name(map.element);
+  return "";
+}
+
+std::string store_unconfirmed(const TensorMap &map) {
+  if (!load_conversion(map.element))
+    return "";
+  return std::string("the conversion of values by a store through a tensor map of element type ") +
+         element_name(map.element);
 }
 
 std::string coordinate_unconfirmed(const TensorMap &map, const Coordinates &coordinates) {

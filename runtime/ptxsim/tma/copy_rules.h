@@ -17,6 +17,12 @@ std::string coordinate_violation(const TensorMap &map, const Coordinates &coordi
 /// Maps that only loads may use.
 std::string store_map_violation(const TensorMap &map);
 
+/// An undocumented feature that loads through the map use; empty if there is none.
+std::string load_unconfirmed(const TensorMap &map);
+
+/// The same for stores that do not reduce.
+std::string store_unconfirmed(const TensorMap &map);
+
 /// An undocumented combination of map and first coordinate; empty if there is none.
 std::string coordinate_unconfirmed(const TensorMap &map, const Coordinates &coordinates);
 

@@ -98,16 +98,7 @@ Type as_bits(Type type) {
   }
 }
 
-} // namespace
-
-Combine find_reduction(Reduction operation, Type type) {
-  const Type wanted = is_bitwise(operation) ? as_bits(type) : type;
-  for (const ReductionRow &row : reduction_rows)
-    if (row.operation == operation && row.type == wanted)
-      return row.combine;
-  return nullptr;
-}
-
+/// The type in which elements of a tensor are reduced; B8 if PTX lists no reduction of them.
 Type reduction_type(TensorElement element) {
   switch (element) {
   case TensorElement::U32:
@@ -120,15 +111,30 @@ Type reduction_type(TensorElement element) {
     return Type::S64;
   case TensorElement::F16:
     return Type::F16;
-  case TensorElement::F32:
-    return Type::F32;
-  case TensorElement::F64:
-    return Type::F64;
   case TensorElement::BF16:
     return Type::BF16;
+  case TensorElement::F32Ftz:
+    return Type::F32;
   default:
     return Type::B8;
   }
+}
+
+} // namespace
+
+Combine find_reduction(Reduction operation, Type type) {
+  const Type wanted = is_bitwise(operation) ? as_bits(type) : type;
+  for (const ReductionRow &row : reduction_rows)
+    if (row.operation == operation && row.type == wanted)
+      return row.combine;
+  return nullptr;
+}
+
+Combine find_tensor_reduction(Reduction operation, TensorElement element) {
+  // Unlike cp.reduce.async.bulk, a sum of f32 keeps subnormals: elements of type f32.ftz flush them.
+  if (element == TensorElement::F32 && operation == Reduction::Add)
+    return combine<float, sum>;
+  return find_reduction(operation, reduction_type(element));
 }
 
 Reduction take_reduction(Decoder &decoder) {

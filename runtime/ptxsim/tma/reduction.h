@@ -14,8 +14,8 @@ enum class Reduction : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor };
 /// The reduction of elements of a PTX type, or null if PTX does not define it.
 Combine find_reduction(Reduction operation, Type type);
 
-/// The PTX type in which elements of a tensor map are reduced; B8 for elements without reductions.
-Type reduction_type(TensorElement element);
+/// The reduction of elements of a tensor, or null if PTX does not define it.
+Combine find_tensor_reduction(Reduction operation, TensorElement element);
 
 /// Takes the operation modifier of an instruction (.add, .min, ...). Throws PtxError if there is none.
 Reduction take_reduction(Decoder &decoder);

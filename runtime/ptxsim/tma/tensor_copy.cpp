@@ -124,6 +124,8 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint64_t address = warp.defined_address(in.operands[0], lane);
   const MemoryLocation location = warp.locate_shared(address, image_bytes(map, rows), image_alignment, lane);
   Transfer transfer = plan_transfer(map, rows, static_cast<uint32_t>(location.offset));
+  if (std::string feature = load_unconfirmed(map); !feature.empty())
+    warp.unconfirmed(feature);
   transfer.convert = load_conversion(map.element);
   transfer.fills_nan = map.fill_nan;
   check_global_pieces(warp, transfer.pieces, false, lane);
@@ -146,8 +148,7 @@ Outcome tensor_load(Warp &warp, const Instruction &in) {
 Combine combination(Warp &warp, const Instruction &in, const TensorMap &map, uint32_t lane) {
   if (in.settings[Operation] < 0)
     return nullptr;
-  const Type type = reduction_type(map.element);
-  const Combine combine = find_reduction(static_cast<Reduction>(in.settings[Operation]), type);
+  const Combine combine = find_tensor_reduction(static_cast<Reduction>(in.settings[Operation]), map.element);
   if (!combine)
     warp.trap_lane(lane, trap_kind::descriptor,
                    std::string("expected an element type that the reduction supports, got ") +
@@ -164,8 +165,8 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   check_access(warp, map, access, lane);
   if (std::string violation = store_map_violation(map); !violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, violation);
-  if (map.element == TensorElement::TF32)
-    warp.unconfirmed("the rounding of a store through a tensor map of element type tf32");
+  if (std::string feature = store_unconfirmed(map); !feature.empty() && in.settings[Operation] < 0)
+    warp.unconfirmed(feature);
   const uint64_t address = warp.defined_address(in.operands[1], lane);
   const std::vector<BoxRow> rows = access_rows(map, access);
   const MemoryLocation location = warp.locate_shared(address, image_bytes(map, rows), image_alignment, lane);

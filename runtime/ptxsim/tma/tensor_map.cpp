@@ -3,6 +3,7 @@
 #include "memory.h"
 #include "tma/element_layout.h"
 #include "tma/im2col_rules.h"
+#include "tma/layout_rules.h"
 #include "tma/tensor_map_encoding.h"
 
 namespace ptxsim {
@@ -56,16 +57,6 @@ std::string stride_violation(const TensorMap &map) {
   return "";
 }
 
-std::string interleave_violation(const TensorMap &map) {
-  if (map.interleave == Interleave::None)
-    return "";
-  if (map.rank < 3)
-    return "expected rank 3 to 5 with an interleaved layout" + got(map.rank);
-  if (map.interleave == Interleave::B32 && map.swizzle != Swizzle::B32)
-    return std::string("expected swizzle 32B with interleave 32B, got ") + swizzle_name(map.swizzle);
-  return "";
-}
-
 std::string box_violation(const TensorMap &map) {
   const uint32_t row = shared_bytes(map.element, map.box[0]);
   if (map.interleave != Interleave::None)
@@ -113,6 +104,7 @@ TensorMap decode_tensor_map(const uint8_t *bytes) {
   map.element = decode_element(flags);
   map.interleave = static_cast<Interleave>(bits(flags, 11, 2));
   map.swizzle = decode_swizzle(flags);
+  map.swizzle_atomicity = bits(flags, 19, 2);
   map.fill_nan = bits(flags, 15, 1);
   map.stride_bytes[0] = bits(flags, 7, 4) < element_codes ? element_bytes(map.element) : 0;
   for (uint32_t i = 0; i < maximum_rank; ++i) {
@@ -142,26 +134,15 @@ std::string tensor_map_violation(const TensorMap &map) {
     return "expected interleave none, 16B or 32B, got code 3";
   if (map.fill_nan && !is_float(map.element))
     return std::string("expected a float element type with the NaN fill, got ") + element_name(map.element);
-  for (const auto &check :
-       {stride_violation, im2col_map_violation, interleave_violation, packed_violation, box_violation})
+  for (const auto &check : {stride_violation, im2col_map_violation, layout_violation, packed_violation, box_violation})
     if (std::string violation = check(map); !violation.empty())
       return violation;
   return "";
 }
 
 std::string tensor_map_unconfirmed(const TensorMap &map) {
-  if (map.interleave != Interleave::None)
-    return "the element order of an interleaved tensor map";
-  if (map.swizzle == Swizzle::B96 || map.swizzle == Swizzle::B128Atom32Flip8)
-    return std::string("the shared-memory image of swizzle ") + swizzle_name(map.swizzle);
-  if (map.element == TensorElement::TF32Ftz || map.element == TensorElement::F32Ftz)
-    return std::string("the conversion of values by a tensor map of element type ") + element_name(map.element);
-  if (map.fill_nan)
-    return "the bit pattern of the NaN fill";
-  const uint32_t row = shared_bytes(map.element, map.box[0]), span = swizzle_span(map.swizzle);
-  if (row < span)
-    return "the shared-memory pitch of a box row of " + std::to_string(row) + " bytes with swizzle " +
-           swizzle_name(map.swizzle);
+  if (std::string feature = layout_unconfirmed(map); !feature.empty())
+    return feature;
   for (uint32_t i = 1; i < map.rank; ++i)
     if (map.stride_bytes[i] == 0 && map.extent[i] > 1)
       return "a tensor map with stride 0 in dimension " + std::to_string(i);

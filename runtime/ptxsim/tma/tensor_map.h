@@ -46,6 +46,7 @@ struct TensorMap {
   TensorElement element = TensorElement::U8;
   Interleave interleave = Interleave::None;
   Swizzle swizzle = Swizzle::None;
+  uint32_t swizzle_atomicity = 0; ///< The code of tensormap.replace. `swizzle` includes it.
   bool fill_nan = false;
   std::array<uint64_t, maximum_rank> extent{};
   std::array<uint64_t, maximum_rank> stride_bytes{}; ///< stride_bytes[0] is the size of an element.
