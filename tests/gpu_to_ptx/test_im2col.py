@@ -139,3 +139,13 @@ def test_stores_change_the_pixels_of_the_box_alone(name: str, reduction: str, ta
     expected[inner] = y.reshape(window.images, *window.outputs, 64) + (x[inner] if reduction else 0)
     run(store_kernel(window, target, reduction=reduction), target, (padded_rows(window, 64) // 64,), x, y)
     assert np.array_equal(x, expected)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_loads_from_no_images_are_zero(target: str) -> None:
+    """A tensor without elements cannot be encoded; the launcher encodes another one, which is outside everywhere."""
+    window = replace(WINDOWS["rank 4"], images=0)
+    y = np.full((9 * 64, 64), 99, np.float16)
+    run(taps_kernel(window, target), target, (1, 1), window.array(), y)
+    # Without pixels, the rows of each tap are those of the first.
+    assert not y[:64].any() and (y[64:] == 99).all()
