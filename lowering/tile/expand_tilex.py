@@ -28,6 +28,11 @@ def expand_tilex(module: ir.Module) -> None:
     remove_dead_views(module)
 
 
+def expand_im2col_extents(module: ir.Module) -> None:
+    """Expands the extents of im2col views, and leaves the accesses."""
+    expand(operations_named(module, _EXTENTS))
+
+
 def expand_access(op: ir.OpView) -> None:
     """Expands one load or store in place."""
     expand([op])
@@ -151,6 +156,7 @@ def _extents(op: ir.OpView, extents: list[Number]) -> list[ir.Value]:
     ]
 
 
+_EXTENTS = ("tilex.get_im2col_index_space_shape", "tilex.get_im2col_output_shape")
 _EXPANDED: dict[str, Callable[[ir.OpView, _View], list[ir.Value]]] = {
     "tilex.load_im2col_tko": _load,
     "tilex.store_im2col_tko": _store,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir, passmanager
 from tilec.lowering.tile.annotate_analysis import annotate_analysis
 from tilec.lowering.tile.emulate_block_scaling import emulate_block_scaling
-from tilec.lowering.tile.expand_tilex import expand_tilex
+from tilec.lowering.tile.expand_tilex import expand_im2col_extents, expand_tilex
 from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
 from tilec.lowering.tile.fuse_fma import fuse_fma
 from tilec.lowering.tile.hoist_invariants import hoist_invariants
@@ -62,6 +62,9 @@ PASSES: dict[str, TilePass] = {
         "replace multiplies of rank 3 by one of rank 2 for each number of the batch", _plain(unbatch_multiplies)
     ),
     "split-tiles": TilePass("divide loads and carried values of which only parts are used", _plain(split_tiles)),
+    "expand-im2col-extents": TilePass(
+        "replace the extents of im2col views by arithmetic on those of their tensors", _plain(expand_im2col_extents)
+    ),
     "expand-tilex": TilePass("replace the operations of tilex by Tile IR", _plain(expand_tilex)),
     "emulate-block-scaling": TilePass(
         "replace block-scaled multiplies by multiplies of scaled operands of bf16: it changes roundings and ranges",
@@ -72,8 +75,8 @@ PASSES: dict[str, TilePass] = {
 
 # The pipeline of a compile; no pass in it changes a result.
 DEFAULT = (
-    "canonicalize", "simplify", "simplify-control", "unbatch-multiplies", "split-tiles", "simplify", "cse",
-    "hoist-invariants", "prune-tokens", "remove-dead",
+    "canonicalize", "expand-im2col-extents", "simplify", "simplify-control", "unbatch-multiplies", "split-tiles",
+    "simplify", "cse", "hoist-invariants", "prune-tokens", "remove-dead",
 )  # fmt: skip
 # The passes after the option emulate_block_scaling.
 AFTER_EMULATION = ("simplify", "cse", "hoist-invariants")

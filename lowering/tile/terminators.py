@@ -58,6 +58,6 @@ _STAYS_INSIDE = (_ENTRY, "cuda_tile.for", IF, "cuda_tile.reduce", "cuda_tile.sca
 
 def _may_leave(op: ir.OpView) -> bool:
     """Whether control may not reach the operation that follows in the block."""
-    if not op.operation.name.startswith("cuda_tile."):
+    if not op.operation.name.startswith(("cuda_tile.", "tilex.")):
         return True
     return leaves_early(op)

@@ -15,7 +15,7 @@ from tilec.lowering.tile_to_gpu.converts import RULES
 from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
-from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, MemoryOrder
+from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, VIEW_LOADS, MemoryOrder
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
 from tilec.lowering.tile_to_gpu.slots import Slots
@@ -50,6 +50,8 @@ class Conversion:
         self.values: dict[ir.Value, ir.Value] = {}
         self.tensor_views: dict[ir.Value, TensorView] = {}
         self.tile_views: dict[ir.Value, TileView] = {}
+        # The first pixel of a tile of images, by the view and the number of the tile.
+        self.positions: dict[object, list[ir.Value]] = {}
         self.slots = Slots()
         self.accumulators: dict[ir.Value, AccumulatorState] = {}
         # Whether a loop ended by break, for the loops that contain a return.
@@ -80,7 +82,7 @@ class Conversion:
 
     def _is_folded(self, operation: ir.Operation) -> bool:
         return (
-            operation.name != "cuda_tile.load_view_tko"
+            operation.name not in VIEW_LOADS
             and len(operation.results) == 1
             and operation.results[0] in self.plan.folded
         )
@@ -127,7 +129,7 @@ class Conversion:
 
 def named_location(op: ir.OpView) -> ir.Location:
     """The operation's own location under its name, which the PTX prints beside its instructions."""
-    return ir.Location.name(op.operation.name.removeprefix("cuda_tile."), op.operation.location)
+    return ir.Location.name(op.operation.name.removeprefix("cuda_tile.").removeprefix("tilex."), op.operation.location)
 
 
 def in_loop(op: ir.OpView) -> bool:

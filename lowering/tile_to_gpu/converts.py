@@ -1,4 +1,4 @@
-"""The conversion of each operation of cuda_tile to tile_gpu, found by its name."""
+"""The conversion of each operation of cuda_tile and tilex to tile_gpu, found by its name."""
 
 from __future__ import annotations
 
@@ -14,5 +14,9 @@ RULES: RuleTable[str, Rule] = RuleTable("converted")
 
 
 def converts(*names: str) -> Callable[[Rule], Rule]:
-    """Registers a function as the conversion of operations of cuda_tile; ValueError for a second one, naming both."""
-    return lambda rule: RULES.enter((f"cuda_tile.{name}" for name in names), rule, rule)
+    """Registers a function as the conversion of operations; a name without a dot belongs to `cuda_tile`.
+
+    Raises ValueError, naming both functions, for a duplicate.
+    """
+    full = [name if "." in name else f"cuda_tile.{name}" for name in names]
+    return lambda rule: RULES.enter(full, rule, rule)

@@ -14,6 +14,7 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations
+from tilec.lowering.tile_to_gpu.im2col_map import im2col_fields
 from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, greatest_start, of_one_width, tile_start
 from tilec.lowering.tile_to_gpu.packing import in_bytes
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
@@ -62,6 +63,31 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
             [TensorMapType.get()],
             element=map.element,
             box=box,
+            swizzle=map.swizzle,
+            fill="zero",
+        )
+
+    return declarations.shared(key, declare)
+
+
+def declare_im2col_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:
+    """The tensor map of an im2col view at the top of the kernel; equal ones are one parameter."""
+    source, found = view.tensor.source, im2col_fields(view.type, map.swizzle)
+    key = (source.operation.results[0], found, map.swizzle, spell(view.type.element), map.element)
+    declarations = conversion.declarations
+
+    def declare() -> ir.Value:
+        extents, strides = _launch_values(source, declarations)
+        return declarations.declare(
+            "make_tensor_map",
+            [declarations.argument(source.base), extents[::-1], strides[-2::-1]],
+            [TensorMapType.get()],
+            element=map.element,
+            kind=found.kind,
+            lower=found.lower,
+            upper=found.upper,
+            element_strides=found.element_strides,
+            box=[found.channels, found.pixels],
             swizzle=map.swizzle,
             fill="zero",
         )

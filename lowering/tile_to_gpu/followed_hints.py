@@ -10,6 +10,7 @@ from tilec.lowering.kernel_hints import OCCUPANCY, STAGES
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.memory_order import LOADS
 from tilec.lowering.tile_to_gpu.tile_hints import tile_hint
 from tilec.lowering.tile_to_gpu.warp_choice import (
     REGISTER_FILE,
@@ -26,7 +27,7 @@ _ENTRY_HINTS = {
     "occupancy": "occupancy",
     "num_ctas": "num_cta_in_cga",
 }
-_ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko", "cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko")
+_ACCESSES = (*LOADS, "cuda_tile.store_view_tko", "cuda_tile.store_ptr_tko")
 
 
 def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> CompileOptions:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS
+from tilec.dialect.tilex.types import Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.target import Target
 from tilec.lowering.tile.divisibility import divisibility
 from tilec.lowering.tile_to_gpu.alignment import element_bits
+from tilec.lowering.tile_to_gpu.im2col_map import im2col_map_for
 from tilec.lowering.tile_to_gpu.tensor_maps import ALIGNMENT_BYTES, TensorMap, map_of_tensor, tensor_map_for
 
 # CUDA C++ Programming Guide: the alignment of the shared memory of a tensor copy.
@@ -16,6 +18,8 @@ SHARED_ALIGNMENT_BYTES = 128
 
 def load_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> TensorMap | str:
     """The map for a load of a tile or of gathered rows, or the reason why TMA cannot load it."""
+    if isinstance(load.view.type, Im2colViewType):
+        return im2col_map_for(load, target, rounds_to_tf32=rounds_to_tf32)
     if not hasattr(load.view.type, "sparse_dim"):
         return tensor_map_for(load.view, rounds_to_tf32=rounds_to_tf32)
     if isinstance(load.view.owner, ir.Block):

@@ -17,6 +17,7 @@ from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks
 from tilec.lowering.tile_to_gpu.global_memory import convert_global
+from tilec.lowering.tile_to_gpu.im2col_fallback import expand_without_tma
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
@@ -36,6 +37,7 @@ OP_GROUPS = (
     "debug",
     "float",
     "global_memory",
+    "im2col",
     "memory",
     "mma",
     "multimem",
@@ -76,6 +78,11 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     refuse_partial_bytes(operations_below(entry))
     order = MemoryOrder(list(operations_below(entry)))
     warps, plan = _plan(entry, target, given, options, order if use_tma else None)
+    expanded = expand_without_tma(entry, plan, target, use_tma)
+    if expanded is not None:
+        remarks += expanded
+        order = MemoryOrder(list(operations_below(entry)))
+        warps, plan = _plan(entry, target, given, options, order if use_tma else None)
     # The multiplies of a batch have one line and the same reasons.
     remarks += dict.fromkeys(plan_remarks(entry, plan, use_tma, target))
     remarks += atomic_remarks(entry)

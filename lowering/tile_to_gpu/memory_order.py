@@ -6,7 +6,8 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, may_be_left, terminators
 from tilec.lowering.tile_to_gpu.data_dependence import uses_result_of
 
-LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
+VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko")
+LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
 # The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
 REDUCTION = "cuda_tile.atomic_red_view_tko"
 BULK_ORDERS = {"cuda_tile.store_view_tko": "weak", REDUCTION: "relaxed"}

@@ -6,16 +6,25 @@ from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, TMA, slot_results
 from tilec.dialect.tile_gpu.types import MEMORIES, BufferType
+from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
 from tilec.lowering.tile_to_gpu.declared_channel import declare_channel
-from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets
+from tilec.lowering.tile_to_gpu.declared_map import (
+    buffer_type,
+    coordinates,
+    declare_im2col_map,
+    declare_map,
+    offsets,
+)
+from tilec.lowering.tile_to_gpu.im2col_position import start_coordinates, tap_offsets
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply, Operand
 from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.row_indices import RowIndices
 from tilec.lowering.tile_to_gpu.slot_use import HeldSlot, slot_uses
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, swizzle_for
+from tilec.lowering.tile_to_gpu.values import TileView
 
 
 def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
@@ -27,14 +36,7 @@ def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     consumers = [use.consumer for use in uses]
     buffers = _buffers(op, map, conversion)
     channel = declare_channel(conversion, buffers, TMA, consumers, ring=in_loop(op))
-    handle = declare_map(map, view, conversion)
-    start = coordinates(map, offsets(view, op, conversion))
-    if view.sparse_dimension is None:
-        _fill("tma_load", [handle, start, []], channel, buffers)
-    else:
-        rows = RowIndices(op, view, conversion)
-        _fill("tma_gather", [handle, start[0], rows.buffer], channel, buffers)
-        rows.release()
+    _copy(op, map, view, channel, buffers, conversion)
     for use in uses:
         slot_held = HeldSlot(tile, channel, buffers, use, named_location(op))
         if use.in_registers:
@@ -48,10 +50,36 @@ def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
             conversion.slots.release_after(use.last, slot_held)
 
 
-def _fill(name: str, source: list[Group], channel: ir.Value, buffers: list[BufferType]) -> None:
+def _copy(
+    op: ir.OpView,
+    map: TensorMap,
+    view: TileView,
+    channel: ir.Value,
+    buffers: list[BufferType],
+    conversion: Conversion,
+) -> None:
+    """Fills the next slot of a channel with the tile of a load."""
+    if isinstance(view.type, Im2colViewType):
+        handle, start = declare_im2col_map(map, view, conversion), start_coordinates(op, view, conversion)
+        halo = 0 if view.type.mode in BY_ROW else None
+        _fill("tma_load", [handle, start, tap_offsets(op, view.type, conversion)], channel, buffers, halo)
+        return
+    handle = declare_map(map, view, conversion)
+    start = coordinates(map, offsets(view, op, conversion))
+    if view.sparse_dimension is None:
+        _fill("tma_load", [handle, start, []], channel, buffers)
+        return
+    rows = RowIndices(op, view, conversion)
+    _fill("tma_gather", [handle, start[0], rows.buffer], channel, buffers)
+    rows.release()
+
+
+def _fill(
+    name: str, source: list[Group], channel: ir.Value, buffers: list[BufferType], halo: int | None = None
+) -> None:
     """Fills the first buffer of the next slot of a channel with one copy by TMA."""
     slot = emitter.gpu("put_begin", [channel], slot_results(buffers)).results[0]
-    emitter.gpu(name, [*source, slot, channel])
+    emitter.gpu(name, [*source, slot, channel], halo=halo)
     emitter.gpu("put_commit", [channel])
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile_to_gpu.alignment import per_byte
+from tilec.lowering.tile_to_gpu.memory_order import VIEW_LOADS
 
 _CONVERSION, _RESHAPE, _UNPACK = "cuda_tile.ftof", "cuda_tile.reshape", "cuda_tile.unpack"
 FOLDED = ("cuda_tile.permute", _RESHAPE, _UNPACK, _CONVERSION)
@@ -34,7 +35,7 @@ def operand_source(operand: ir.Value) -> OperandSource | str:
         if isinstance(op, ir.Block):
             return "the operand is carried by a loop or comes out of a branch"
         name = op.operation.name
-        if name == "cuda_tile.load_view_tko":
+        if name in VIEW_LOADS:
             if rounds and not _is_rounded_by_all(value):
                 return "the tile is used as f32 too"
             return OperandSource(op, dimensions, rounds)

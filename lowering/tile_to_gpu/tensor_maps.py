@@ -52,18 +52,16 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
 
 def map_of_tensor(view: ir.Value, swizzle: str | None, rounds_to_tf32: bool) -> TensorMap | str:
     """The map of a view that is made in this kernel, by the rules for its tensor, its padding and its rows."""
-    type, tensor = view.type, tensor_maker(view)
-    element = spell(type.element)
-    moved_as = _MOVED_AS.get(element, element)
-    if moved_as not in ELEMENTS or element == "i1":
-        return f"element type {element} has no tensor map"
+    type, tensor, moved_as = view.type, tensor_maker(view), moved_element(view.type.element)
+    if moved_as is None:
+        return f"element type {spell(type.element)} has no tensor map"
     if type.padding not in (None, "zero"):
         return f"padding with {type.padding} is not what TMA fills"
     bits = element_bits(type.element)
     contiguous = contiguous_dimension(type)
     if contiguous is None:
         return "no dimension is known to be contiguous"
-    reason = _shape_reason(type, contiguous, bits) or _address_reason(tensor, type, type.dim_map[contiguous], bits)
+    reason = _shape_reason(type, contiguous, bits) or address_reason(tensor, type, type.dim_map[contiguous], bits)
     if reason is not None:
         return reason
     others = [d for d in reversed(range(type.rank)) if d != contiguous]
@@ -75,6 +73,13 @@ def map_of_tensor(view: ir.Value, swizzle: str | None, rounds_to_tf32: bool) -> 
         swizzle or swizzle_for(row_bytes),
         "tf32" if rounds_to_tf32 else moved_as,
     )
+
+
+def moved_element(element: ir.Type) -> str | None:
+    """The element of the map that copies elements of a type, or None if there is none."""
+    name = spell(element)
+    moved_as = _MOVED_AS.get(name, name)
+    return moved_as if moved_as in ELEMENTS and name != "i1" else None
 
 
 def _shape_reason(type: ir.Type, contiguous: int, bits: int) -> str | None:
@@ -91,8 +96,10 @@ def _shape_reason(type: ir.Type, contiguous: int, bits: int) -> str | None:
     return None
 
 
-def _address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int) -> str | None:
-    """`contiguous` is a dimension of the tensor; the stride of an extent of one means nothing."""
+def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int) -> str | None:
+    """Why TMA cannot address the tensor of a view, or None.
+
+    `contiguous` is a dimension of the tensor; the stride of an extent of one means nothing."""
     base = tensor.base
     if divisibility(base) % ALIGNMENT_BYTES:
         return f"the base address is not known to be a multiple of {ALIGNMENT_BYTES} bytes"

@@ -1,0 +1,20 @@
+"""Views of images: loads by TMA; other accesses are expanded to gathers before the conversion."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile_to_gpu.conversion import Conversion
+from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
+from tilec.lowering.tile_to_gpu.values import TileView
+
+
+@converts("tilex.make_im2col_view")
+def _make_im2col_view(op: ir.OpView, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    conversion.tile_views[result] = TileView(conversion.tensor_views[op.tensor_view], result.type)
+
+
+@converts("tilex.load_im2col_tko")
+def _load(op: ir.OpView, conversion: Conversion) -> None:
+    put_by_tma(op, conversion)

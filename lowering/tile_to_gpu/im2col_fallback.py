@@ -1,0 +1,68 @@
+"""Accesses through im2col views that TMA does not do: gathers and scatters of rows take their place."""
+
+from __future__ import annotations
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below
+from tilec.errors import UnsupportedError
+from tilec.lowering.target import Target
+from tilec.lowering.tile.expand_tilex import expand, remove_dead_views
+from tilec.lowering.tile_to_gpu.im2col_map import im2col_map_for
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.operand_source import operand_source
+from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
+from tilec.remarks import Remark
+
+_LOAD, _STORE = "tilex.load_im2col_tko", "tilex.store_im2col_tko"
+
+
+def expand_without_tma(entry: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> list[Remark] | None:
+    """Expands each access that the plan does not give to TMA; a remark for each, or None if there is none to expand.
+
+    Raises UnsupportedError for a load through a view with a mode, which demands TMA.
+    """
+    accesses = [op for op in operations_below(entry) if _is_expanded(op, plan)]
+    remarks = [_remark(op, plan, target, use_tma) for op in accesses]
+    if not accesses:
+        return None
+    expand(accesses)
+    remove_dead_views(entry)
+    return remarks
+
+
+def _is_expanded(op: ir.OpView, plan: MatrixPlan) -> bool:
+    name = op.operation.name
+    return name == _STORE or name == _LOAD and op.operation.results[0] not in plan.loads
+
+
+def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> Remark:
+    location = source_location(op.operation.location)
+    if op.operation.name == _STORE:
+        return Remark("tma", "the store through the im2col view is a scatter of rows", location)
+    reason, mode = _reason(op, plan, target, use_tma), op.view.type.mode
+    if mode is not None:
+        advice = "leave mode out to gather the rows without im2col"
+        raise UnsupportedError(f"mode={mode} cannot be followed: {reason}; {advice}", location)
+    return Remark("tma", f"the load through the im2col view is a gather of rows: {reason}", location)
+
+
+def _reason(load: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> str:
+    if not use_tma:
+        return "TMA is switched off"
+    if not allows_tma(load, target):
+        return "hint allow_tma=False"
+    map = im2col_map_for(load, target, rounds_to_tf32=False)
+    if isinstance(map, str):
+        return map
+    return _operand_refusal(load, plan) or "only operands of matrix multiplies are loaded by TMA"
+
+
+def _operand_refusal(load: ir.OpView, plan: MatrixPlan) -> str | None:
+    """Why the operand of a multiply that a load feeds is not loaded by TMA, or None if it feeds none."""
+    for multiply in plan.multiplies.values():
+        for operand in (multiply.lhs, multiply.rhs):
+            source = operand_source(operand.value)
+            if not isinstance(source, str) and source.load.operation == load.operation:
+                return operand.refusal
+    return None

@@ -1,0 +1,123 @@
+"""The coordinates at which TMA starts a column of pixels, from the number of a pixel tile.
+
+They are computed directly after the definition of that number, so outside of the loops over the taps of the window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.conversion import Conversion
+from tilec.lowering.tile_to_gpu.declarations import Declarations
+from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, index_of, tile_start
+from tilec.lowering.tile_to_gpu.scalar import Scalar, added, ceildiv, divided, multiplied, remainder, scalar_value
+from tilec.lowering.tile_to_gpu.sparse_indices import point_after
+from tilec.lowering.tile_to_gpu.values import TileView
+
+
+def start_coordinates(op: ir.OpView, view: TileView, conversion: Conversion) -> list[ir.Value]:
+    """The coordinates of the first pixel of the tile of an access, innermost dimension first, as i32."""
+    type, (_, channel_tile) = view.type, op.index
+    image, *position = first_pixel(op, view, conversion)
+    channels = type.tile_shape[1]
+    channel = tile_start(channel_tile, conversion.get(channel_tile), channels, channels, 32, False)
+    if type.mode in BY_ROW:
+        position = _with_taps(op, type, position, conversion)
+    return [channel, *reversed(position), image]
+
+
+def tap_offsets(op: ir.OpView, type: Im2colViewType, conversion: Conversion) -> list[ir.Value]:
+    """The distances of the tap of an access from the first one, W first, as i16; along W alone in the modes of rows."""
+    taps = list(zip(op.offset, type.dilation, strict=True))
+    distances = [_distance(tap, dilation, conversion) for tap, dilation in reversed(taps)]
+    chosen = distances[:1] if type.mode in BY_ROW else distances
+    return [emitter.unary("arith.trunci", distance, emitter.integer_type(16)) for distance in chosen]
+
+
+def _distance(tap: ir.Value, dilation: int, conversion: Conversion) -> ir.Value:
+    return emitter.multiplied(emitter.cast_integer(conversion.get(tap), 32), dilation)
+
+
+def _with_taps(
+    op: ir.OpView, type: Im2colViewType, position: Sequence[ir.Value], conversion: Conversion
+) -> list[ir.Value]:
+    """The position with the distances of the tap in all dimensions but W, which the instruction adds."""
+    *outer, along_w = zip(position, op.offset, type.dilation, strict=True)
+    moved = [emitter.binary("arith.addi", at, _distance(tap, step, conversion)) for at, tap, step in outer]
+    return [*moved, along_w[0]]
+
+
+def first_pixel(op: ir.OpView, view: TileView, conversion: Conversion) -> list[ir.Value]:
+    """The image and the spatial position that the first pixel of a tile reads at the first tap, as i32."""
+    index = op.index[0]
+    key = ("first pixel", op.view, index)
+    if key not in conversion.positions:
+        extents = _extents(view, conversion.declarations)
+        made = conversion.get(index)
+        with _point(made, conversion.declarations):
+            conversion.positions[key] = _decoded(index_of(index, made), view.type, extents)
+    return conversion.positions[key]
+
+
+def _point(value: ir.Value, declarations: Declarations) -> ir.InsertionPoint:
+    """Directly after the definition of a value, and after that of the extents, which stand at the top of the kernel."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) and owner.owner.operation.name == "tile_gpu.kernel":
+        return declarations.point()
+    return point_after(value)
+
+
+def _extents(view: TileView, declarations: Declarations) -> list[Scalar]:
+    """The number of images and the output extents, as numbers if they are known and else as i64."""
+    type, source = view.type, view.tensor.source
+    dynamic = list(source.dynamicShape)
+    with declarations.point():
+        given = [
+            scalar_value(declarations.integer(dynamic.pop(0)), 64) if known is None else known
+            for known in type.tensor_view.shape
+        ]
+        return [given[0], *(_output_extent(extent, type, k) for k, extent in enumerate(given[1:-1]))]
+
+
+def _output_extent(extent: Scalar, type: Im2colViewType, k: int) -> Scalar:
+    covered = (type.window[k] - 1) * type.dilation[k] + 1
+    rest = added(extent, type.lower[k] + type.upper[k] - covered + type.stride[k])
+    return divided(rest if isinstance(rest, int) and rest > 0 else _at_least(rest, 0), type.stride[k])
+
+
+def _at_least(value: Scalar, least: int) -> Scalar:
+    if isinstance(value, int):
+        return max(value, least)
+    return emitter.binary("arith.maxsi", value, emitter.constant(value.type, least))
+
+
+def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -> list[ir.Value]:
+    """The image and the position of the first pixel of a tile; a number beyond the last pixel is beyond the images."""
+    pixels = type.tile_shape[0]
+    # An output without pixels has no tile; the divisors must not be zero all the same.
+    images, *shape = extents[0], *(_at_least(extent, 1) for extent in extents[1:])
+    known = [extent for extent in (images, *shape) if isinstance(extent, int)]
+    width = 32 if len(known) == len(extents) and math.prod(known) + pixels <= MAXIMUM_NARROW else 64
+    tile: Scalar = emitter.cast_integer(index, width)
+    rows: list[Scalar] = []
+    if type.mode in BY_ROW:
+        *outer, last = shape
+        tiles = _at_least(ceildiv(multiplied(images, last, width), pixels), 1)
+        rows, tile, shape = _split(divided(tile, tiles), outer, width), remainder(tile, tiles), [last]
+    number, *position = _split(multiplied(tile, pixels, width), shape, width, leading=True)
+    steps = zip([*rows, *position], type.stride, type.lower, strict=True)
+    starts = [added(multiplied(at, stride, width), -lower) for at, stride, lower in steps]
+    return [scalar_value(value, 32) for value in (number, *starts)]
+
+
+def _split(number: Scalar, extents: Sequence[Scalar], width: int, leading: bool = False) -> list[Scalar]:
+    """The position of a row-major number in the extents; `leading` adds one for what exceeds them, before it."""
+    found: list[Scalar] = []
+    for extent in reversed(extents if leading else extents[1:]):
+        found.append(remainder(number, extent))
+        number = divided(number, extent)
+    return [number, *reversed(found)] if leading or extents else []

@@ -1,0 +1,64 @@
+"""Arithmetic on scalars of which some are known numbers; results of known numbers are numbers."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile_to_gpu import emitter
+
+# A known number, or an i32 or i64. Divisors are positive and dividends are not negative.
+Scalar: TypeAlias = "int | ir.Value"
+
+
+def scalar_value(value: Scalar, width: int) -> ir.Value:
+    """The value as an integer of `width` bits; the sign of a known number and of a wider value is kept."""
+    if isinstance(value, int):
+        return emitter.constant(emitter.integer_type(width), value)
+    return emitter.cast_integer(value, width)
+
+
+def _width(*values: Scalar) -> int:
+    return max(value.type.width for value in values if not isinstance(value, int))
+
+
+def _binary(name: str, left: Scalar, right: Scalar) -> ir.Value:
+    width = _width(left, right)
+    return emitter.binary(name, scalar_value(left, width), scalar_value(right, width))
+
+
+def added(left: Scalar, right: int) -> Scalar:
+    """left + right."""
+    if isinstance(left, int):
+        return left + right
+    return left if right == 0 else _binary("arith.addi", left, right)
+
+
+def multiplied(left: Scalar, right: Scalar, width: int) -> Scalar:
+    """left * right, in at least `width` bits."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    if 1 in (left, right):
+        return right if left == 1 else left
+    return _binary("arith.muli", left, right)
+
+
+def divided(left: Scalar, right: Scalar) -> Scalar:
+    """left / right, rounded down."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right
+    return left if right == 1 else _binary("arith.divui", left, right)
+
+
+def ceildiv(left: Scalar, right: int) -> Scalar:
+    """left / right, rounded up."""
+    if isinstance(left, int):
+        return -(-left // right)
+    return left if right == 1 else _binary("arith.ceildivui", left, right)
+
+
+def remainder(left: Scalar, right: Scalar) -> Scalar:
+    """left % right."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left % right
+    return 0 if right == 1 else _binary("arith.remui", left, right)
