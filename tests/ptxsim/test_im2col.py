@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import tensor_copies
 from im2col_copies import THREADS, PixelMap, dense, inclusive, load_body, numbered, rows_of, spans
 
 from tilec.runtime.ptxsim import _native as ptxsim
@@ -160,6 +161,30 @@ def test_walk_equals_the_order_of_positions(load, number):
     shifted = np.concatenate([np.zeros((*shape[:-1], 128), np.uint16), tensor], -1)
     expected = rows_of(shifted, walk[start : start + pixel_map.pixels], 128 + channel, pixel_map.channels)
     np.testing.assert_array_equal(loaded, expected)
+
+
+ELEMENTS = {"u8": np.uint8, "s32": np.int32, "f16": np.float16, "u64": np.uint64, "f64": np.float64}
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_elements_of_each_size(load, element):
+    """PTX ISA 5.5.1: the element types of 1, 2, 4 and 8 bytes."""
+    tensor = numbered(2, 4, 16).astype(ELEMENTS[element])
+    pixel_map = PixelMap("im2col", [-1], [-1], channels=16, pixels=6, element=element)
+    pixels = spans(((0,), [1, 2, 3]), ((1,), [0, 1, 2]))
+    np.testing.assert_array_equal(load(tensor, pixel_map, (0, 0, 0), [1]), rows_of(tensor, pixels, 0, 16))
+
+
+def test_padded_elements(simulate, encode_tensor_map, aligned):
+    """PTX ISA 5.5.1.1: 8 bytes of b4x16_p64 fill a unit of 16; the mbarrier counts the bytes of global memory."""
+    tensor = aligned(np.arange(2 * 4 * 128, dtype=np.uint16).astype(np.uint8).reshape(2, 4, 128))
+    tiled = encode_tensor_map(tensor.ctypes.data, "b4x16_p64", (256, 4, 2), (128, 512), (1, 1, 1))
+    fields = PixelMap("im2col", [-1], [-1], channels=128, pixels=6).fields()
+    image = aligned(np.zeros((6 * 8, 16), np.uint8))
+    text = tensor_copies.load((128, 0, 0), 6 * 64, image.nbytes, mode="im2col", information=[1], bytes_of_unit=8)
+    simulate(text, tiled[:64] + fields, image, block=6 * 8, map_targets=[tensor])
+    pixels = spans(((0,), [1, 2, 3]), ((1,), [0, 1, 2]))
+    np.testing.assert_array_equal(image[:, :8].reshape(6, 64), rows_of(tensor, pixels, 64, 64))
 
 
 PADDED = PixelMap("im2col", (-1, -1), (-1, -1), channels=8, pixels=16)

@@ -116,8 +116,11 @@ def test_rank_of_an_im2col_map(encode_tensor_map, rank):
 
 
 def test_kind_of_a_map(encode_tensor_map):
+    """The kind is a word of 32 bits, which only the simulator defines."""
     tiled = encode_tensor_map(0x7000_0000, "u16", [64] * 3, [128] * 2, [64] * 3)
-    assert ptxsim.tensor_map_error(tiled[:64] + b"\4" + tiled[65:]) == "expected a kind of 0 to 3, got 4"
+    for kind in (4, 256):
+        encoded = tiled[:64] + kind.to_bytes(4, "little") + tiled[68:]
+        assert ptxsim.tensor_map_error(encoded) == f"expected a kind of 0 to 3, got {kind}"
 
 
 UNDOCUMENTED = [

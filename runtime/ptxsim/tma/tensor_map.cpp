@@ -116,7 +116,7 @@ TensorMap decode_tensor_map(const uint8_t *bytes) {
           (word(stride_low_at + 4 * (i - 1)) | static_cast<uint64_t>(bits(word(stride_high_at), 4 * (i - 1), 4)) << 32)
           << 4;
   }
-  map.kind = static_cast<TensorMapKind>(bytes[kind_at]);
+  map.kind = static_cast<TensorMapKind>(word(kind_at));
   if (map.kind != TensorMapKind::Tiled)
     decode_im2col_fields(map, bytes);
   return map;

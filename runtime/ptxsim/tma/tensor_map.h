@@ -31,7 +31,7 @@ enum class TensorElement : uint8_t {
 enum class Interleave : uint8_t { None, B16, B32 };
 
 /// The function of the driver that encoded the map: cuTensorMapEncodeTiled, Im2col, and Im2colWide in mode W or W128.
-enum class TensorMapKind : uint8_t { Tiled, Im2col, Im2colW, Im2colW128 };
+enum class TensorMapKind : uint32_t { Tiled, Im2col, Im2colW, Im2colW128 };
 
 constexpr uint32_t tensor_map_bytes = 128;
 constexpr uint32_t tensor_map_alignment = 64;

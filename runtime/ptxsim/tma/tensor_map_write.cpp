@@ -76,7 +76,7 @@ std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, 
     return wrong;
   if (limits.ordinals && ordinal >= limits.ordinals)
     return range_error("a dimension", ordinal, 0, limits.ordinals - 1);
-  if (field == TensorMapField::BoxDim && map[kind_at] != 0)
+  if (field == TensorMapField::BoxDim && load_value<uint32_t>(map + kind_at) != 0)
     return "expected a tiled tensor map in the replacement of a box extent, got one of an im2col kind";
   switch (field) {
   case TensorMapField::GlobalAddress:
