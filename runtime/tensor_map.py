@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tilec.errors import InputError, Note, SourceLocation
@@ -150,9 +151,16 @@ def make(
     if reads_nothing(tensor_map):
         return tensor_map
     tensor_map = with_usable_strides(tensor_map)
-    for violation in violations(tensor_map, target, unconfirmed):
+    violation = _first_violation(tensor_map, target, unconfirmed)
+    if violation is not None:
         raise _error(recipe, violation, names)
     return tensor_map
+
+
+# Launches usually repeat their arguments, and a look-up is faster than the rules.
+@lru_cache(maxsize=256)
+def _first_violation(tensor_map: TensorMap, target: str | None, unconfirmed: bool) -> Violation | None:
+    return next(violations(tensor_map, target, unconfirmed), None)
 
 
 _FIELD_NAMES = {
@@ -227,7 +235,8 @@ def encode_for_simulator(tensor_map: TensorMap) -> bytes:
     steps = sum(step << (3 * index) for index, step in enumerate(element_strides)) | box[0] << 24
     low = [stride & 0xFFFFFFFF for stride in strides]
     packed = struct.pack("<QI4IH2x5II4B", tensor_map.base, flags, *low, high_bits, *extents, steps, *box[1:])
-    return (packed.ljust(IM2COL_OFFSET, b"\0") + _im2col_fields(tensor_map)).ljust(SIZE_BYTES, b"\0")
+    fields = _im2col_fields(tensor_map) if tensor_map.is_im2col else b""
+    return (packed.ljust(IM2COL_OFFSET, b"\0") + fields).ljust(SIZE_BYTES, b"\0")
 
 
 def _im2col_fields(tensor_map: TensorMap) -> bytes:

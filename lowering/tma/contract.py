@@ -6,7 +6,9 @@ satisfy both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 
 from tilec.lowering.tma.im2col_rules import IM2COL_RULES
 from tilec.lowering.tma.rule import Rule, Violation
@@ -23,9 +25,20 @@ def violations(tensor_map: TensorMap, target: str | None = None, unconfirmed: bo
 
     `unconfirmed` permits values that NVIDIA neither documents nor forbids.
     """
-    found = [violation for each in SHAPE_RULES for violation in each.violations(tensor_map, target)]
-    yield from found
-    if not found:
-        for each in ALL_RULES[len(SHAPE_RULES) :]:
-            if not (each.undocumented and unconfirmed):
-                yield from each.violations(tensor_map, target)
+    shape, rules = _rules_of(tensor_map.kind, unconfirmed)
+    found = list(_violations(shape, tensor_map, target))
+    yield from found or _violations(rules, tensor_map, target)
+
+
+def _violations(rules: Sequence[Rule], tensor_map: TensorMap, target: str | None) -> Iterator[Violation]:
+    for each in rules:
+        for violation in each.check(tensor_map, target):
+            yield replace(violation, source=each.source(tensor_map.kind, violation.field))
+
+
+@cache
+def _rules_of(kind: str, unconfirmed: bool) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """The rules on the numbers of values, and the others, that apply to maps of a kind."""
+    shape = tuple(each for each in SHAPE_RULES if kind in each.kinds)
+    rules = ALL_RULES[len(SHAPE_RULES) :]
+    return shape, tuple(each for each in rules if kind in each.kinds and not (each.undocumented and unconfirmed))

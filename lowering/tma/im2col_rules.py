@@ -70,9 +70,9 @@ def padded_channels(tensor_map: TensorMap, _target: str | None) -> Iterator[Viol
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS, driver=False, ptx="5.5.3.1")
 def channel_granule(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
     """Without interleave, the channels of a pixel are a multiple of 16 bytes."""
-    padded, row = ELEMENTS[tensor_map.element].padded, tensor_map.row_bytes
-    if not padded and tensor_map.interleave == "none" and row % 16:
-        yield Violation("channels_per_pixel", None, "channels of a multiple of 16 bytes", f"{float(row):g} bytes")
+    padded, row = ELEMENTS[tensor_map.element].padded, tensor_map.row_bits
+    if not padded and tensor_map.interleave == "none" and row % 128:
+        yield Violation("channels_per_pixel", None, "channels of a multiple of 16 bytes", f"{row / 8:g} bytes")
 
 
 @rule(IM2COL_RULES, kinds=["im2col", "im2col_w"])

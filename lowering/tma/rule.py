@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tilec.lowering.tma.enumerations import KINDS, WIDE_KINDS
 from tilec.lowering.tma.tensor_map import TensorMap
@@ -52,12 +52,6 @@ class Rule:
         """The sections of the manuals that state the rule."""
         sections = [driver_source(kind, field)] if self.driver else []
         return "; ".join([*sections, *([f"PTX ISA {self.ptx}"] if self.ptx else [])])
-
-    def violations(self, tensor_map: TensorMap, target: str | None) -> Iterator[Violation]:
-        """The violations of this rule, with its source."""
-        if tensor_map.kind in self.kinds:
-            for violation in self.check(tensor_map, target):
-                yield replace(violation, source=self.source(tensor_map.kind, violation.field))
 
 
 # The parameter of the driver's functions by field.

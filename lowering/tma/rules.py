@@ -37,19 +37,16 @@ def rank(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
 @rule(SHAPE_RULES)
 def number_of_values(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
     """Strides, box, element strides and corners have one value per dimension that they describe."""
-    corners = tensor_map.corner_rank
-    box = 0 if tensor_map.is_im2col else tensor_map.rank
-    expected = {
-        "box": box,
-        "element_strides": tensor_map.rank,
-        "strides": tensor_map.rank - 1,
-        "lower": corners,
-        "upper": corners,
-    }
-    for field, count in expected.items():
-        found = len(getattr(tensor_map, field))
-        if found != count:
-            yield Violation(field, None, f"{count} values" if count != 1 else "1 value", str(found))
+    rank, corners = tensor_map.rank, tensor_map.corner_rank
+    for field, values, expected in (
+        ("box", tensor_map.box, 0 if tensor_map.is_im2col else rank),
+        ("element_strides", tensor_map.element_strides, rank),
+        ("strides", tensor_map.strides, rank - 1),
+        ("lower", tensor_map.lower, corners),
+        ("upper", tensor_map.upper, corners),
+    ):
+        if len(values) != expected:
+            yield Violation(field, None, f"{expected} value{'' if expected == 1 else 's'}", str(len(values)))
 
 
 @rule(RULES, ptx="5.5.3.1")
@@ -114,8 +111,8 @@ def box_range(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]
 def row_granule(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
     """Without interleave, a row of the box is a multiple of 16 bytes."""
     padded = ELEMENTS[tensor_map.element].padded
-    if not padded and tensor_map.interleave == "none" and tensor_map.row_bytes % 16:
-        yield Violation("box", 0, "rows that are a multiple of 16 bytes", f"{float(tensor_map.row_bytes):g} bytes")
+    if not padded and tensor_map.interleave == "none" and tensor_map.row_bits % 128:
+        yield Violation("box", 0, "rows that are a multiple of 16 bytes", f"{tensor_map.row_bits / 8:g} bytes")
 
 
 @rule(RULES, kinds=["tiled"], ptx=PACKED_SECTION)

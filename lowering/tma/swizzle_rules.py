@@ -70,16 +70,16 @@ def _row_field(tensor_map: TensorMap) -> tuple[str, int | None]:
 @rule(SWIZZLE_RULES)
 def swizzle_span(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
     """Without interleave, a row is at most as long as the span of the swizzle."""
-    span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bytes
+    span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bits / 8
     if _limits_rows(tensor_map) and row > span:
         expected = f"rows of at most {span} bytes with swizzle {tensor_map.swizzle}"
-        yield Violation(*_row_field(tensor_map), expected, f"{float(row):g} bytes")
+        yield Violation(*_row_field(tensor_map), expected, f"{row:g} bytes")
 
 
 @rule(SWIZZLE_RULES, undocumented=True)
 def short_swizzled_row(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
     """Without interleave, a row is as long as the span of the swizzle."""
-    span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bytes
+    span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bits / 8
     if _limits_rows(tensor_map) and row < span:
         expected = f"rows of {span} bytes with swizzle {tensor_map.swizzle}, because shorter rows are undocumented"
-        yield Violation(*_row_field(tensor_map), expected, f"{float(row):g} bytes")
+        yield Violation(*_row_field(tensor_map), expected, f"{row:g} bytes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import IM2COL_KINDS, WIDE_KINDS
@@ -61,9 +60,9 @@ class TensorMap:
         return 32 if self.interleave == "32B" or ELEMENTS[self.element].padded else 16
 
     @property
-    def row_bytes(self) -> Fraction:
-        """The size of a row of the box, or of the channels of a pixel, in global memory, in bytes."""
-        return Fraction((self.channels_per_pixel if self.is_im2col else self.box[0]) * ELEMENTS[self.element].bits, 8)
+    def row_bits(self) -> int:
+        """The size of a row of the box, or of the channels of a pixel, in global memory, in bits."""
+        return (self.channels_per_pixel if self.is_im2col else self.box[0]) * ELEMENTS[self.element].bits
 
     @property
     def box_is_empty(self) -> bool:

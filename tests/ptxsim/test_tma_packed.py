@@ -240,6 +240,7 @@ MAP_LIMITS = [
     (PADDED, {"extents": (192, 8)}, "extent 0 that is a multiple of 128 .* got 192", {"extents": (128, 8)}),
     (("b4x16",), {"extents": (255, 8)}, "expected an even extent 0 .* got 255", {"extents": (254, 8)}),
     (("b4x16",), {"box": (16, 4)}, "a multiple of 16 bytes, got 8", {"box": (32, 4)}),
+    (("b4x16",), {"box": (33, 4)}, "a box row of whole bytes .* got 33 elements", {"box": (32, 4)}),
     (("b4x16",), {"box": (160, 4), "swizzle": "64B"}, "at most 64 bytes with swizzle 64B, got 80", {"swizzle": "64B"}),
     (PADDED, {"displacement": 16}, "a global address that is a multiple of 32", {"displacement": 32}),
     (PADDED, {"strides": (208,)}, "stride 1 to be a multiple of 32 bytes, got 208", {"strides": (224,)}),

@@ -1,4 +1,4 @@
-"""An artifact is simulated in a process in which neither MLIR nor the CUDA bindings can be imported."""
+"""An artifact is simulated, and a tensor map encoded, where neither MLIR nor the CUDA bindings can be imported."""
 
 import subprocess
 import sys
@@ -33,6 +33,7 @@ import tilec
 x, y = np.load(sys.argv[2]), np.zeros(300, np.float32)
 tilec.run(tilec.load_artifact(sys.argv[1]), 2, [x, y, 256])
 np.save(sys.argv[3], y)
+tilec.tensor_map.encode_tiled(element="f16", base=0, extents=(64, 8), strides=(128,), box=(64, 8))
 """
 
 

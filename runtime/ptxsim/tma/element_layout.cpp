@@ -49,6 +49,8 @@ std::string packed_violation(const TensorMap &map) {
     return padded_violation(map);
   if (is_packed(map.element) && map.extent[0] % 2)
     return "expected an even extent 0" + of_element(map) + got(map.extent[0]);
+  if (is_packed(map.element) && map.box[0] % 2)
+    return "expected a box row of whole bytes" + of_element(map) + got(map.box[0]) + " elements";
   return "";
 }
 
