@@ -1,4 +1,4 @@
-"""Views of images: loads by TMA; other accesses are expanded to gathers before the conversion."""
+"""Views of images: accesses by TMA; others are expanded before the conversion (im2col_fallback.py)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
+from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
 from tilec.lowering.tile_to_gpu.values import TileView
 
 
@@ -18,3 +19,10 @@ def _make_im2col_view(op: ir.OpView, conversion: Conversion) -> None:
 @converts("tilex.load_im2col_tko")
 def _load(op: ir.OpView, conversion: Conversion) -> None:
     put_by_tma(op, conversion)
+
+
+@converts("tilex.store_im2col_tko")
+def _store(op: ir.OpView, conversion: Conversion) -> None:
+    map = bulk_map(op, conversion)
+    assert map is not None
+    store_by_tma(op, conversion.get(op.tile), map, conversion)

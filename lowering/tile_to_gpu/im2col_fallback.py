@@ -8,22 +8,26 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
 from tilec.lowering.target import Target
 from tilec.lowering.tile.expand_tilex import expand, remove_dead_views
-from tilec.lowering.tile_to_gpu.im2col_map import im2col_map_for
+from tilec.lowering.tile_to_gpu.im2col_map import im2col_map_for, im2col_store_map
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import operand_source
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
+from tilec.lowering.tile_to_gpu.tma_store import store_map
 from tilec.remarks import Remark
 
 _LOAD, _STORE = "tilex.load_im2col_tko", "tilex.store_im2col_tko"
 
 
-def expand_without_tma(entry: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> list[Remark] | None:
-    """Expands each access that the plan does not give to TMA; a remark for each, or None if there is none to expand.
+def expand_without_tma(
+    entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target
+) -> list[Remark] | None:
+    """Expands each access that TMA does not do, all of them if there is no `order`; a remark for each, or None.
 
     Raises UnsupportedError for a load through a view with a mode, which demands TMA.
     """
-    accesses = [op for op in operations_below(entry) if _is_expanded(op, plan)]
-    remarks = [_remark(op, plan, target, use_tma) for op in accesses]
+    accesses = [op for op in operations_below(entry) if _is_expanded(op, plan, order, target)]
+    remarks = [_remark(op, plan, target, order is not None) for op in accesses]
     if not accesses:
         return None
     expand(accesses)
@@ -31,15 +35,18 @@ def expand_without_tma(entry: ir.OpView, plan: MatrixPlan, target: Target, use_t
     return remarks
 
 
-def _is_expanded(op: ir.OpView, plan: MatrixPlan) -> bool:
+def _is_expanded(op: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target) -> bool:
     name = op.operation.name
-    return name == _STORE or name == _LOAD and op.operation.results[0] not in plan.loads
+    if name == _STORE:
+        return order is None or store_map(op, order, target) is None
+    return name == _LOAD and op.operation.results[0] not in plan.loads
 
 
 def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> Remark:
     location = source_location(op.operation.location)
     if op.operation.name == _STORE:
-        return Remark("tma", "the store through the im2col view is a scatter of rows", location)
+        reason = _store_reason(op, target, use_tma)
+        return Remark("tma", f"the store through the im2col view is a scatter of rows: {reason}", location)
     reason, mode = _reason(op, plan, target, use_tma), op.view.type.mode
     if mode is not None:
         advice = "leave mode out to gather the rows without im2col"
@@ -56,6 +63,15 @@ def _reason(load: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) ->
     if isinstance(map, str):
         return map
     return _operand_refusal(load, plan) or "only operands of matrix multiplies are loaded by TMA"
+
+
+def _store_reason(store: ir.OpView, target: Target, use_tma: bool) -> str:
+    if not use_tma:
+        return "TMA is switched off"
+    if not allows_tma(store, target):
+        return "hint allow_tma=False"
+    map = im2col_store_map(store.view, target)
+    return map if isinstance(map, str) else "the tile is too large to stage, or follows stores that do not use TMA"
 
 
 def _operand_refusal(load: ir.OpView, plan: MatrixPlan) -> str | None:

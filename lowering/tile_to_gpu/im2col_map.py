@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -66,7 +66,25 @@ def im2col_fields(type: Im2colViewType, swizzle: str) -> Im2colFields:
 
 def im2col_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> TensorMap | str:
     """The map for a load through an im2col view, or the reason why TMA cannot load it."""
-    view, type = load.view, load.view.type
+    found = _map_of_view(load.view, target)
+    return replace(found, element="tf32") if rounds_to_tf32 and not isinstance(found, str) else found
+
+
+def im2col_store_map(view: ir.Value, target: Target) -> TensorMap | str:
+    """The map for a store through an im2col view, or the reason why TMA cannot store it (PTX ISA 9.7.9.27.1.3)."""
+    type = view.type
+    if type.mode in BY_ROW:
+        return f"mode: TMA does not store in mode {type.mode}"
+    if any(taps != 1 for taps in type.window):
+        return f"window: TMA stores at one tap, got a window of {list(type.window)}"
+    if any(padding > 0 for padding in (*type.lower, *type.upper)):
+        found = f"{list(type.lower)}, {list(type.upper)}"
+        return f"padding: the pixels that TMA stores lie inside of the images, got {found}"
+    return _map_of_view(view, target)
+
+
+def _map_of_view(view: ir.Value, target: Target) -> TensorMap | str:
+    type = view.type
     if isinstance(view.owner, ir.Block):
         return "the view is not made in this kernel"
     if type.mode in BY_ROW and not target.loads_along_w:
@@ -85,7 +103,7 @@ def im2col_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> 
     violation = _violation(type, moved_as, swizzle, target)
     if violation is not None:
         return _described(violation)
-    return TensorMap(view, (1, 0), 1, swizzle, "tf32" if rounds_to_tf32 else moved_as)
+    return TensorMap(view, (1, 0), 1, swizzle, moved_as)
 
 
 def _offset_reason(type: Im2colViewType) -> str | None:

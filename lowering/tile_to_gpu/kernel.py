@@ -78,7 +78,7 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     refuse_partial_bytes(operations_below(entry))
     order = MemoryOrder(list(operations_below(entry)))
     warps, plan = _plan(entry, target, given, options, order if use_tma else None)
-    expanded = expand_without_tma(entry, plan, target, use_tma)
+    expanded = expand_without_tma(entry, plan, order if use_tma else None, target)
     if expanded is not None:
         remarks += expanded
         order = MemoryOrder(list(operations_below(entry)))

@@ -10,7 +10,7 @@ VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko")
 LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
 # The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
 REDUCTION = "cuda_tile.atomic_red_view_tko"
-BULK_ORDERS = {"cuda_tile.store_view_tko": "weak", REDUCTION: "relaxed"}
+BULK_ORDERS = {"cuda_tile.store_view_tko": "weak", "tilex.store_im2col_tko": "weak", REDUCTION: "relaxed"}
 _STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
 
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.types import Im2colViewType
 from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout
+from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
-from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets, starts_inside
-from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, REDUCTION
+from tilec.lowering.tile_to_gpu.declared_map import (
+    buffer_type,
+    coordinates,
+    declare_im2col_map,
+    declare_map,
+    offsets,
+    starts_inside,
+)
+from tilec.lowering.tile_to_gpu.im2col_map import im2col_store_map
+from tilec.lowering.tile_to_gpu.im2col_position import start_coordinates
+from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, REDUCTION, MemoryOrder
 from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
@@ -22,20 +33,24 @@ STAGING_LIMIT_BYTES = 65536
 
 def bulk_map(op: ir.OpView, conversion: Conversion) -> TensorMap | None:
     """The map for a store or a reduction by TMA; None if it is ordered after stores that do not use TMA."""
-    if not conversion.use_tma:
-        return None
-    stores = [op, *(earlier.opview for earlier in conversion.order.stores_before(op))]
-    maps = [_own_map(store, conversion) for store in stores]
+    return store_map(op, conversion.order, conversion.target) if conversion.use_tma else None
+
+
+def store_map(op: ir.OpView, order: MemoryOrder, target: Target) -> TensorMap | None:
+    """The same, with TMA allowed."""
+    stores = [op, *(earlier.opview for earlier in order.stores_before(op))]
+    maps = [_own_map(store, target) for store in stores]
     return maps[0] if None not in maps else None
 
 
-def _own_map(store: ir.OpView, conversion: Conversion) -> TensorMap | None:
+def _own_map(store: ir.OpView, target: Target) -> TensorMap | None:
     """The map of one store or reduction, whatever comes before it."""
     order = BULK_ORDERS.get(store.operation.name)
-    if order is None or store.memory_ordering_semantics != order or not allows_tma(store, conversion.target):
+    if order is None or store.memory_ordering_semantics != order or not allows_tma(store, target):
         return None
-    map = tensor_map_for(store.view)
-    if not isinstance(map, TensorMap) or not _staging_fits(store.view.type, map):
+    type = store.view.type
+    map = im2col_store_map(store.view, target) if isinstance(type, Im2colViewType) else tensor_map_for(store.view)
+    if not isinstance(map, TensorMap) or not _staging_fits(type, map):
         return None
     refused = store.operation.name == REDUCTION and refusal_of_reduction(store, map.element)
     return None if refused else map
@@ -54,7 +69,8 @@ def store_by_tma(
     """Stores a tile, or combines it with the elements of the view by a `reduction` of tile_gpu."""
     view = conversion.tile_views[op.view]
     buffer = _staging(view.type, map, conversion)
-    handle = declare_map(map, view, conversion)
+    is_im2col = isinstance(view.type, Im2colViewType)
+    handle = (declare_im2col_map if is_im2col else declare_map)(map, view, conversion)
     stored = with_whole_bytes(tile, map.contiguous, conversion.warps)
     if conversion.staged or in_loop(op):
         # Bulk stores are not ordered among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for.
@@ -65,6 +81,9 @@ def store_by_tma(
     # PTX ISA 9.7.9.25: generic loads that the store must follow are ordered before it by a proxy fence too.
     emitter.gpu("fence_async", global_memory=bool(conversion.order.loads_before(op)))
     emitter.gpu("barrier")
+    if is_im2col:
+        emitter.gpu("tma_store", [handle, start_coordinates(op, view, conversion), buffer])
+        return
     starts = offsets(view, op, conversion)
     inside = starts_inside(view, op, starts)
     with nullcontext() if inside is None else emitter.only_if(inside):
