@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from convolution_cases import FORWARD, Convolution
 from direct_convolution import at_tap
 
 from tilec.lowering.tma.contract import violations
+from tilec.lowering.tma.enumerations import SWIZZLES
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.parameters import block, pack_value
 from tilec.runtime.simulate import Settings, Shape, run_text
@@ -21,8 +23,34 @@ from tilec.runtime.tensor_map import encode_for_simulator
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")]
 
 ARCHITECTURES = (90, 100)
-PIXELS, CHANNELS = 128, 64
+PIXELS = 128
 WARPS = 4
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element type of the tiles: its names in Triton and in tensor maps, and its swizzle."""
+
+    triton: str
+    name: str
+    dtype: type
+    swizzle_bytes: int
+
+    @property
+    def channels(self) -> int:
+        return self.swizzle_bytes // np.dtype(self.dtype).itemsize
+
+
+F16 = Element("fp16", "f16", np.float16, 128)
+# Each fills the span of its swizzle.
+ELEMENTS = [
+    F16,
+    Element("fp16", "f16", np.float16, 64),
+    Element("fp16", "f16", np.float16, 32),
+    Element("fp32", "f32", np.float32, 128),
+    Element("fp32", "f32", np.float32, 32),
+    Element("i8", "i8", np.int8, 128),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -30,16 +58,17 @@ def import_path_of_kernels(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     monkeypatch.syspath_prepend(request.path.parent)
 
 
-def compiled(rank: int, architecture: int) -> Any:
-    """The kernel for images of this rank."""
+def compiled(element: Element, rank: int, architecture: int) -> Any:
+    """The kernel for images of this element type and rank."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.experimental.gluon._runtime import GluonASTSource
 
     kernels = importlib.import_module("gluon_kernels")
+    layout = kernels.shared_layout(element.swizzle_bytes, 8 * np.dtype(element.dtype).itemsize)
     signature = {
-        "image": f"tensordesc_im2col<fp16[{PIXELS},{CHANNELS}],input_rank={rank},{kernels.SHARED!r}>",
-        "tile": "*fp16",
+        "image": f"tensordesc_im2col<{element.triton}[{PIXELS},{element.channels}],input_rank={rank},{layout!r}>",
+        "tile": f"*{element.triton}",
         "coordinates": ("i32",) * rank,
         "offsets": ("i16",) * (rank - 2),
         "LAYOUT": "constexpr",
@@ -48,27 +77,29 @@ def compiled(rank: int, architecture: int) -> Any:
     return triton.compile(source, target=GPUTarget("cuda", architecture, 32), options={"num_warps": WARPS})
 
 
-def tensor_map(given: Convolution, x: np.ndarray) -> TensorMap:
+def tensor_map(kernel: Any, given: Convolution, element: Element, x: np.ndarray) -> TensorMap:
     """The map that Triton fills: extents, strides and corners reversed (fillTMADescriptorIm2col of its driver.c)."""
+    (filled,) = kernel.metadata.tensordesc_meta
+    pixels, channels = filled["block_size"]
     return TensorMap(
         kind="im2col",
-        element="f16",
+        element=element.name,
         base=x.ctypes.data,
         extents=x.shape[::-1],
         strides=x.strides[-2::-1],
         box=(),
         element_strides=(1, *reversed(given.stride), 1),
-        swizzle="128B",
+        swizzle=next(name for name, row in SWIZZLES.items() if row.host_enumerator == filled["swizzle"]),
         lower=given.lower_corner[::-1],
         upper=given.upper_corner[::-1],
-        channels_per_pixel=CHANNELS,
-        pixels_per_column=PIXELS,
+        channels_per_pixel=channels,
+        pixels_per_column=pixels,
     )
 
 
-def load(kernel: Any, image: TensorMap, coordinates: list[int], offsets: list[int], settings: Settings) -> np.ndarray:
+def load(kernel: Any, image: TensorMap, dtype: type, coordinates: list[int], offsets: list[int]) -> np.ndarray:
     """The tile at these coordinates (N, spatial.., C) and offsets (spatial..)."""
-    tile = np.full((PIXELS, CHANNELS), np.nan, np.float16)
+    tile = np.full((PIXELS, image.channels_per_pixel), 101, dtype)
     # The extents and strides of the image, which the kernel does not read, and two pointers to scratch memory.
     unread = [pack_value("u32", 0)] * image.rank + [pack_value("u64", 0)] * image.rank
     scratch = [pack_value("u64", 0)] * 2
@@ -83,26 +114,37 @@ def load(kernel: Any, image: TensorMap, coordinates: list[int], offsets: list[in
     )
     ranges = [(image.base, image.extents[-1] * image.strides[-1], False), (tile.ctypes.data, tile.nbytes, True)]
     shape = Shape((1, 1, 1), (32 * WARPS, 1, 1), (1, 1, 1), kernel.metadata.shared)
-    run_text(kernel.asm["ptx"], "load_pixels", shape, parameters, ranges, settings, "gluon.ptx")
+    run_text(kernel.asm["ptx"], "load_pixels", shape, parameters, ranges, Settings(), "gluon.ptx")
     return tile
+
+
+def assert_pixels_of_each_tap(given: Convolution, element: Element, architecture: int) -> None:
+    """The tiles of 128 output pixels are the rows of the matrix of the convolution, in the order N, P.., Q."""
+    kernel = compiled(element, len(given.extents) + 2, architecture)
+    x = integers(np.random.default_rng(7), 100, (given.images, *given.extents, given.channels), element.dtype)
+    image = tensor_map(kernel, given, element, x)
+    assert not list(violations(image, f"sm_{architecture}a"))
+    count = given.images * int(np.prod(given.outputs))
+    tiles = itertools.product(range(0, count, PIXELS), range(0, given.channels, element.channels))
+    for (first, channel), tap in itertools.product(tiles, np.ndindex(*given.window)):
+        matrix = at_tap(x, tap, given.window, *given.geometry).reshape(count, given.channels)
+        part = matrix[first : first + PIXELS, channel : channel + element.channels]
+        missing = [(0, PIXELS - part.shape[0]), (0, element.channels - part.shape[1])]
+        number, *outputs = map(int, np.unravel_index(first, (given.images, *given.outputs)))
+        starts = [p * u + low for p, u, low in zip(outputs, given.stride, given.lower_corner, strict=True)]
+        offsets = [o * d for o, d in zip(tap, given.dilation, strict=True)]
+        tile = load(kernel, image, element.dtype, [number, *starts, channel], offsets)
+        assert np.array_equal(tile, np.pad(part, missing))
 
 
 @pytest.mark.parametrize("given", FORWARD, ids=lambda given: f"{len(given.extents)}d-{given.extents}")
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_pixels_of_each_tap(architecture: int, given: Convolution) -> None:
-    """The tiles of 128 output pixels are the rows of the matrix of the convolution, in the order N, P.., Q."""
-    kernel = compiled(len(given.extents) + 2, architecture)
-    x = integers(np.random.default_rng(7), 100, (given.images, *given.extents, given.channels), np.float16)
-    image = tensor_map(given, x)
-    assert not list(violations(image, f"sm_{architecture}a"))
-    count = given.images * int(np.prod(given.outputs))
-    tiles = itertools.product(range(0, count, PIXELS), range(0, given.channels, CHANNELS))
-    for (first, channel), tap in itertools.product(tiles, np.ndindex(*given.window)):
-        matrix = at_tap(x, tap, given.window, *given.geometry).reshape(count, given.channels)
-        expected = np.zeros((PIXELS, CHANNELS), np.float16)
-        part = matrix[first : first + PIXELS, channel : channel + CHANNELS]
-        expected[: part.shape[0], : part.shape[1]] = part
-        number, *outputs = map(int, np.unravel_index(first, (given.images, *given.outputs)))
-        starts = [p * u + low for p, u, low in zip(outputs, given.stride, given.lower_corner, strict=True)]
-        offsets = [o * d for o, d in zip(tap, given.dilation, strict=True)]
-        assert np.array_equal(load(kernel, image, [number, *starts, channel], offsets, Settings(0)), expected)
+def test_convolutions(architecture: int, given: Convolution) -> None:
+    assert_pixels_of_each_tap(given, F16, architecture)
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=lambda element: f"{element.name}-{element.swizzle_bytes}B")
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_elements_and_swizzles(architecture: int, element: Element) -> None:
+    given = Convolution((9, 7), (3, 2), ((1, 0), (2, 1)), (1, 2), (2, 1), channels=48)
+    assert_pixels_of_each_tap(given, element, architecture)
