@@ -50,6 +50,11 @@ FORWARD = [
     Convolution((13, 16), (3, 2), ((3, 0), (1, 2)), (2, 3), (2, 3)),
     Convolution((5, 6, 7), (2, 3, 2), ((1, 0), (0, 2), (1, 1)), (1, 2, 1), (1, 1, 3)),
 ]
+# Clusters of two by two tiles: pixels by filters.
+MULTICAST = [
+    Convolution((11, 14), (2, 3), ((0, 1), (1, 1)), (1, 2), (1, 1), images=5, filters=104),
+    Convolution((13, 16), (3, 2), ((3, 0), (1, 2)), (2, 3), (2, 3), images=8, filters=40),
+]
 # CUTLASS requires stride 1 of the gradient of the input.
 INPUT_GRADIENT = [
     Convolution((9, 7), (3, 2), ((1, 0), (2, 1)), (1, 1), (1, 1)),

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from aligned_arrays import aligned, integers
-from convolution_cases import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Convolution
+from convolution_cases import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, MULTICAST, Convolution
 from cutlass_kernels import SEEDS, UNFENCED_LOAD, Kernels
 from direct_convolution import conv_filter_gradient, conv_forward, conv_input_gradient
 
@@ -61,13 +61,22 @@ def tensors(given: Convolution, seed: int) -> tuple[np.ndarray, np.ndarray, np.n
     return activations, filters, gradient
 
 
-def forward(kernels: Kernels, given: Convolution, settings: Settings) -> None:
+def assert_forward(kernels: Kernels, entry: str, given: Convolution, settings: Settings) -> TensorMap:
     x, f, _ = tensors(given, settings.seed)
-    expected = conv_forward(x, f, *given.geometry)
-    tensor_map = run(kernels, f"forward_{len(given.extents)}d", given, [x, f], expected, settings)[0]
+    tensor_map = run(kernels, entry, given, [x, f], conv_forward(x, f, *given.geometry), settings)[0]
     assert tensor_map.kind == "im2col" and tensor_map.extents == x.shape[::-1]
     assert tensor_map.lower == given.lower_corner[::-1] and tensor_map.upper == given.upper_corner[::-1]
     assert tensor_map.element_strides == (1, *reversed(given.stride), 1)
+    return tensor_map
+
+
+def forward(kernels: Kernels, given: Convolution, settings: Settings) -> None:
+    assert_forward(kernels, f"forward_{len(given.extents)}d", given, settings)
+
+
+def forward_multicast(kernels: Kernels, given: Convolution, settings: Settings) -> None:
+    """Each of two blocks loads half of the pixels for both, from a start of its own."""
+    assert assert_forward(kernels, "forward_2d_multicast", given, settings).pixels_per_column == 64
 
 
 def input_gradient(kernels: Kernels, given: Convolution, settings: Settings) -> None:
@@ -99,6 +108,13 @@ def test_convolutions_with_wgmma(tmp_path: Path) -> None:
     kernels = Kernels("convolution", "sm_90a", tmp_path, ["ARCHITECTURE=Sm90"])
     for seed in SEEDS:
         assert_operations(kernels, Settings(seed))
+        for given in MULTICAST:
+            forward_multicast(kernels, given, Settings(seed))
+
+
+# In a cluster, no fence orders the initialisation of the mbarrier for the deallocation of tensor memory before the
+# arrival of the other block (CUTLASS 4.2, sm100_implicit_gemm_tma_warpspecialized.hpp).
+UNFENCED_INITIALISATION = "race: the initialisation of the mbarrier is not known to be complete"
 
 
 def test_convolutions_with_tcgen05(tmp_path: Path) -> None:
@@ -109,3 +125,8 @@ def test_convolutions_with_tcgen05(tmp_path: Path) -> None:
         with pytest.raises(SimulationError, match=UNFENCED_LOAD):
             forward(kernels, FORWARD[0], Settings(seed))
         assert_operations(kernels, Settings(seed, allow_unconfirmed=True))
+    # Pairs of blocks, with .cta_group::2.
+    for given in MULTICAST:
+        with pytest.raises(SimulationError, match=UNFENCED_INITIALISATION):
+            forward_multicast(kernels, given, Settings(allow_unconfirmed=True))
+        forward_multicast(kernels, given, Settings(checks=False))

@@ -12,7 +12,8 @@
 using Element = cutlass::half_t;
 using Architecture = cutlass::arch::ARCHITECTURE;
 using Operator = cutlass::conv::Operator;
-using ClusterShape = cute::Shape<cute::_1, cute::_1, cute::_1>;
+constexpr bool is_sm100 = std::is_same_v<Architecture, cutlass::arch::Sm100>;
+using OneBlock = cute::Shape<cute::_1, cute::_1, cute::_1>;
 
 /// Selects a scheduler for Sm100 whose grid has a block per tile. That of CUTLASS asks for further tiles by
 /// clusterlaunchcontrol, which the simulator does not support.
@@ -52,11 +53,13 @@ struct Convolution {
   int dilation[3];
 };
 
-template <Operator operation, class Layout, class OutputLayout = Layout> struct Traits {
+template <Operator operation, class Layout, class OutputLayout = Layout, class ClusterShape = OneBlock> struct Traits {
   static constexpr int alignment = 8;
   // The columns of the product of the filter gradient are (channel, tap).
   using Columns = std::conditional_t<operation == Operator::kWgrad, cute::Shape<cute::_64>, cute::_64>;
-  using TileShape = cute::Shape<cute::_128, Columns, cute::Shape<cute::_64>>;
+  // On Sm100, pairs of blocks in a cluster compute a tile together.
+  using Rows = std::conditional_t<is_sm100 && cute::size<0>(ClusterShape{}) == 2, cute::_256, cute::_128>;
+  using TileShape = cute::Shape<Rows, Columns, cute::Shape<cute::_64>>;
   using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
       Architecture, cutlass::arch::OpClassTensorOp, TileShape, ClusterShape,
       cutlass::epilogue::collective::EpilogueTileAuto, float, float, float, OutputLayout, 4, float, OutputLayout, 4,
@@ -67,7 +70,7 @@ template <Operator operation, class Layout, class OutputLayout = Layout> struct 
       cutlass::conv::collective::KernelScheduleAuto>::CollectiveOp;
   static constexpr int rank = Mainloop::NumSpatialDimensions;
   using Problem = cutlass::conv::ConvProblemShape<operation, rank>;
-  using Scheduler = std::conditional_t<std::is_same_v<Architecture, cutlass::arch::Sm100>, OneTilePerBlock, void>;
+  using Scheduler = std::conditional_t<is_sm100, OneTilePerBlock, void>;
   using Kernel = cutlass::conv::kernel::ConvUniversal<Problem, Mainloop, Epilogue, Scheduler>;
 
   template <int... i> static Problem problem(const Convolution &given, std::integer_sequence<int, i...>) {
@@ -111,6 +114,8 @@ template <Operator operation, class Layout, class OutputLayout = Layout> struct 
 
 CONVOLUTION(forward_1d, Operator::kFprop, cutlass::layout::TensorNWC)
 CONVOLUTION(forward_2d, Operator::kFprop, cutlass::layout::TensorNHWC)
+CONVOLUTION(forward_2d_multicast, Operator::kFprop, cutlass::layout::TensorNHWC, cutlass::layout::TensorNHWC,
+            cute::Shape<cute::_2, cute::_2, cute::_1>)
 CONVOLUTION(forward_3d, Operator::kFprop, cutlass::layout::TensorNDHWC)
 CONVOLUTION(input_gradient, Operator::kDgrad, cutlass::layout::TensorNHWC)
 CONVOLUTION(filter_gradient, Operator::kWgrad, cutlass::layout::TensorNHWC, cutlass::layout::TensorKCSR)
