@@ -186,11 +186,46 @@ COPY_RULES = (
         "an element type that the reduction supports, got",
         "ptxsim/test_tma_packed.py::test_packed_types_have_no_reduction",
     ),
+    CopyRule(
+        "copies have a shared address that is a multiple of 128 bytes",
+        "CUDA C++ Programming Guide",
+        "needs a shared address aligned to 128 bytes",
+        "ptxsim/test_tma_values.py::test_alignment_of_shared_memory",
+    ),
+    CopyRule(
+        "mbarriers are aligned to 8 bytes",
+        "9.7.13.15.1",
+        "aligned to 8 bytes",
+        "ptxsim/test_tma_values.py::test_alignment_of_the_mbarrier",
+    ),
+    CopyRule(
+        "each reduction has its element types",
+        "9.7.9.27.1.3",
+        "an element type that the reduction supports, got",
+        "ptxsim/test_tma_values.py::test_reduction_by_element_type",
+    ),
+    CopyRule(
+        "swizzles with a flip of 8 bytes have no store",
+        "5.5.7",
+        "a swizzle that stores support, got",
+        "ptxsim/test_tma_swizzles.py::test_flip_has_no_store",
+    ),
+    CopyRule(
+        "swizzle 96B needs sm_103a, and atoms of other sizes than 16 bytes need sm_100",
+        "9.7.9.28",
+        "expected target",
+        "ptxsim/test_tma_swizzles.py::test_targets_of_swizzles",
+    ),
 )
 
 MANUAL_PARTS = (
     ManualPart(
         "5.5.1", "element types", ("runtime/test_tensor_map_rules.py::test_element_types_equal_those_of_the_driver",)
+    ),
+    ManualPart(
+        "5.5.1",
+        "tf32 is rounded to nearest even",
+        ("ptxsim/test_tma_values.py::test_loads_convert_to_the_element_type",),
     ),
     ManualPart("5.5.1.1.1", "b4x16 is copied as is", ("ptxsim/test_tma_packed.py::test_b4x16_is_copied_as_is",)),
     ManualPart(
@@ -211,6 +246,14 @@ MANUAL_PARTS = (
         (
             "ptxsim/test_tensor_map.py::test_elements_outside_the_tensor_are_zero",
             "ptxsim/test_tma.py::test_store_drops_elements_outside_the_tensor",
+        ),
+    ),
+    ManualPart(
+        "5.5.3.3",
+        "zero fill and OOB-NaN fill",
+        (
+            "ptxsim/test_tma_values.py::test_zero_fill",
+            "ptxsim/test_tma_values.py::test_nan_fill",
         ),
     ),
     ManualPart(
@@ -291,9 +334,48 @@ MANUAL_PARTS = (
         (f"{_RULES}[interleave_rank: tiled 2D f16, interleave 16B]",),
     ),
     ManualPart(
+        "5.5.6",
+        "NC/8HWC8 and NC/16HWC16",
+        (
+            "ptxsim/test_tma_interleave.py::test_slices_of_16_bytes",
+            "ptxsim/test_tma_interleave.py::test_slices_of_32_bytes",
+        ),
+    ),
+    ManualPart(
         "5.5.7",
         "table of swizzles and atomicities",
-        ("runtime/test_tensor_map_rules.py::test_atomicities_of_swizzles",),
+        (
+            "runtime/test_tensor_map_rules.py::test_atomicities_of_swizzles",
+            "ptxsim/test_tma_swizzles.py::test_valid_combinations_of_mode_and_atomicity",
+        ),
     ),
-    ManualPart("5.5.7", "tables of the swizzles", ("ptxsim/test_swizzle.py::test_address",)),
+    ManualPart(
+        "5.5.7",
+        "tables of the swizzles",
+        (
+            "ptxsim/test_tma_swizzles.py::test_table_of_the_swizzling_mode",
+            "ptxsim/test_tma_swizzles.py::test_stores_read_the_same_image",
+        ),
+    ),
+    ManualPart(
+        "5.5.7",
+        "figures 25 to 27: swizzle 32B of NC/(32B)HWC(32B)",
+        ("ptxsim/test_tma_interleave.py::test_fragments_of_the_example_with_swizzle_32b",),
+    ),
+    ManualPart(
+        "5.5.7",
+        "figures 28 to 30: swizzle 64B of NHWC",
+        ("ptxsim/test_tma_swizzles.py::test_swizzle_64b_of_the_example_of_an_image",),
+    ),
+    ManualPart(
+        "5.5.7",
+        "figures 32 to 34: swizzle 128B of NHWC",
+        ("ptxsim/test_tma_swizzles.py::test_swizzle_128b_of_the_example_of_an_image",),
+    ),
+    ManualPart(
+        "5.5.7",
+        "figures 31 and 36: swizzles whose images are unconfirmed",
+        ("ptxsim/test_tma_swizzles.py::test_undocumented_images_are_unconfirmed",),
+    ),
+    ManualPart("5.5.7", "tables of swizzle base offsets", ("ptxsim/test_tma_swizzles.py::test_swizzle_base_offset",)),
 )
