@@ -16,6 +16,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile.axis import UNBOUNDED, Axes
 from tilec.lowering.tile.bounds import bounds, type_interval
 from tilec.lowering.tile.contiguity import contiguity
+from tilec.lowering.tile.tile_operation import is_tile_operation
 
 RESULTS, ARGUMENTS = "tilec.known", "tilec.known_in_iteration"
 
@@ -32,7 +33,7 @@ def annotate_analysis(module: ir.Module) -> None:
 
 def _block(block: ir.Block, known: Known) -> None:
     for op in block.operations:
-        if op.operation.name.startswith("cuda_tile.") and op.operation.name != "cuda_tile.constant":
+        if is_tile_operation(op.operation) and op.operation.name != "cuda_tile.constant":
             _set(op, RESULTS, list(op.operation.results), known)
         for region in op.operation.regions:
             for inner in region.blocks:

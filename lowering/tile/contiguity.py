@@ -12,6 +12,7 @@ from tilec.lowering.tile.axis import Axes, Axis
 from tilec.lowering.tile.contiguity_rules import ADDRESS_RULES, ELEMENT_RULES, SHAPE_RULES, equal_elements
 from tilec.lowering.tile.divisibility import divisibility, step_bytes
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile.tile_operation import is_tile_operation
 
 # Loop-carried values reach a fixed point in a few iterations, or count as unknown.
 _ITERATIONS = 8
@@ -58,7 +59,7 @@ class _Analysis:
                 self._if(op)
             elif name in ("cuda_tile.for", "cuda_tile.loop"):
                 self._loop(op)
-            elif name.startswith("cuda_tile."):
+            elif is_tile_operation(op.operation):
                 self._operation(op, name.removeprefix("cuda_tile."))
 
     def of(self, value: ir.Value) -> Axes:

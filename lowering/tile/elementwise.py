@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 def is_elementwise(op: ir.OpView) -> bool:
     """Whether all tiles of an operation, scalars left out, have one shape and its elements correspond."""
     operation = op.operation
-    if operation.regions or not operation.results or operation.name in _NOT_ELEMENTWISE:
+    if operation.regions or not operation.results or operation.name.removeprefix("cuda_tile.") in _NOT_ELEMENTWISE:
         return False
     values = (*operation.operands, *operation.results)
     shapes = {tuple(value.type.shape) for value in values if isinstance(value.type, TileType) and value.type.rank > 0}
@@ -17,8 +17,7 @@ def is_elementwise(op: ir.OpView) -> bool:
 
 
 _NOT_ELEMENTWISE = frozenset(
-    f"cuda_tile.{name}"
-    for name in (
+    (
         "broadcast",
         "reshape",
         "permute",
@@ -31,6 +30,8 @@ _NOT_ELEMENTWISE = frozenset(
         "unpack",
         "load_view_tko",
         "store_view_tko",
+        "tilex.load_im2col_tko",
+        "tilex.store_im2col_tko",
         "atomic_red_view_tko",
         "multimem_load_reduce_view_tko",
         "multimem_store_view_tko",

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.tile.im2col_extents import WIDE, Im2colTensor, tensor_of
 from tilec.lowering.tile.im2col_rows import Im2colRows, Pixels
+from tilec.lowering.tile.im2col_shape import WIDE, index_space, output_extents
+from tilec.lowering.tile.im2col_tensor import Im2colTensor, tensor_of
 from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
 
 _MAKER = "tilex.make_im2col_view"
@@ -82,7 +83,7 @@ class _View:
         self._rows: Im2colRows | None = None
         self.tensor: Im2colTensor = tensor_of(view)
         with self._point, self._maker.location:
-            self.outputs: list[Number] = self.tensor.outputs()
+            self.outputs: list[Number] = output_extents(view.type, self.tensor.extents)
 
     @property
     def rows(self) -> Im2colRows:
@@ -136,13 +137,13 @@ def _index(op: ir.OpView, view: _View) -> list[ir.Value]:
 
 def _attributes(op: ir.OpView, view: _View) -> dict[str, ir.Attribute]:
     attributes = attributes_without_segments(op)
-    if view.rows.channels_are_whole:
+    if view.tensor.channels_fill_tiles:
         attributes["inbounds"] = ir.DenseBoolArrayAttr.get([False, True])
     return attributes
 
 
 def _index_space(op: ir.OpView, view: _View) -> list[ir.Value]:
-    return _extents(op, view.tensor.index_space(view.outputs))
+    return _extents(op, index_space(view.tensor.type, view.tensor.extents, view.outputs))
 
 
 def _output_shape(op: ir.OpView, view: _View) -> list[ir.Value]:

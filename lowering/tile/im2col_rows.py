@@ -6,13 +6,15 @@ unless the pixels are that far apart. Pixels outside of the tensor select the ro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.im2col_extents import WIDE, Im2colTensor, divisor_of
+from tilec.lowering.tile.im2col_shape import WIDE, divides_rows, tiles_of_run
+from tilec.lowering.tile.im2col_tensor import Im2colTensor, divisor_of
 from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number, broadcast
 from tilec.lowering.tile.producer import without_assumptions
 
@@ -38,12 +40,13 @@ class Im2colRows:
     def __init__(self, tensor: Im2colTensor, outputs: Sequence[Number]) -> None:
         self._tensor = tensor
         self._type = tensor.type
+        self._by_row = divides_rows(tensor.type)
         self._numbers = NARROW if tensor.is_narrow else WIDE
         cast = self._numbers.cast
         self._outputs = [cast(extent) for extent in outputs]
         self._extents = [cast(extent) for extent in tensor.extents]
         self._distances = [self._distance(stride) for stride in tensor.strides[:-1]]
-        self._tiles_of_run = cast(tensor.tiles_of_run(list(outputs))) if tensor.by_row else 0
+        self._tiles_of_run = cast(tiles_of_run(tensor.type, tensor.extents[0], outputs)) if self._by_row else 0
         self._outside = self._count()
         self.view = self._made_view()
 
@@ -70,16 +73,15 @@ class Im2colRows:
 
     def _made_view(self) -> ir.Value:
         """The gather_scatter_view of rows by channels."""
-        known, channels, stride = self._tensor.type.tensor_view, self._extents[-1], self._tensor.strides[-1]
-        count = self._outside if self._outside != 0 else self._numbers.made(0)
-        if not isinstance(stride, int):
+        known, stride = self._type.tensor_view, self._tensor.strides[-1]
+        if not isinstance(stride, int) and stride.type != self._numbers.scalar:
             # Only as the stride of a tensor view, an assumption need not hold for an extent of one.
-            alike = stride.type == self._numbers.scalar
-            stride = stride if alike else self._numbers.cast(without_assumptions(stride))
-        given = [(count, channels), (self._tensor.unit, stride)]
-        shape, strides = ([each if isinstance(each, int) else None for each in pair] for pair in given)
+            stride = self._numbers.cast(without_assumptions(stride))
+        given = [(self._outside, self._extents[-1]), (self._tensor.unit, stride)]
+        # A tensor view has no known extents or strides of 0.
+        shape, strides = ([each if isinstance(each, int) and each else None for each in pair] for pair in given)
         type = TensorViewType.get(shape, known.element, strides, known.attribute)
-        dynamic = [[each for each in pair if not isinstance(each, int)] for pair in given]
+        dynamic = [[self._numbers.made(n) for n in pair if not isinstance(n, int) or not n] for pair in given]
         tensor = build("make_tensor_view", [self._tensor.base, *dynamic], [type]).result
         view = GatherScatterViewType.get(self._type.tile_shape, type, 0, "zero")
         return build("make_gather_scatter_view", [tensor], [view]).result
@@ -90,14 +92,19 @@ class Im2colRows:
         steps = zip(output, self._type.stride, self._type.lower, strict=True)
         positions = [self._numbers.sum([self._numbers.product([p, stride]), -lower]) for p, stride, lower in steps]
         rows = self._row([image, *positions])
-        conditions = [] if self._tensor.fills_tiles else [self._numbers.is_less(image, self._extents[0])]
+        conditions = [] if self._pixels_fill_tiles() else [self._numbers.is_less(image, self._extents[0])]
         conditions += [self._is_inside(positions, k) for k in self._checked(moved=False)]
         return Pixels(positions, rows, self._numbers.all(conditions))
+
+    def _pixels_fill_tiles(self) -> bool:
+        """Whether every pixel of the tiles of the index space exists."""
+        run = [self._extents[0], *(self._outputs[-1:] if self._by_row else self._outputs)]
+        return math.prod(map(divisor_of, run)) % self._type.tile_shape[0] == 0
 
     def _output_positions(self, tile: Number) -> list[Number]:
         """The image and the output position of each pixel of a tile; the image alone may be too large."""
         numbers, outputs, rows = self._numbers, self._outputs, []
-        if self._tensor.by_row:
+        if self._by_row:
             count = numbers.at_least(1, self._tiles_of_run)
             *rows, outputs = *self._divided(numbers.quotient(tile, count), outputs[:-1]), outputs[-1:]
             tile = numbers.remainder(tile, count)
@@ -145,8 +152,3 @@ class Im2colRows:
     def channel(self, tile: ir.Value) -> ir.Value:
         """The first channel of the tile with a number."""
         return self._numbers.made(self._numbers.product([self._numbers.cast(tile), self._type.tile_shape[1]]))
-
-    @property
-    def channels_are_whole(self) -> bool:
-        """Whether the tiles of the index space do not exceed the channels."""
-        return divisor_of(self._tensor.extents[-1]) % self._type.tile_shape[1] == 0

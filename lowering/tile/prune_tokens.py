@@ -7,6 +7,7 @@ from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.walk import operations_named
+from tilec.lowering.tile.tile_operation import is_tile_operation
 
 
 def prune_tokens(module: ir.Module) -> None:
@@ -21,8 +22,7 @@ def prune_tokens(module: ir.Module) -> None:
 
 def _takes_tokens(operation: ir.Operation) -> bool:
     # The effect of a token on operations of other dialects is unknown.
-    is_ours = operation.name.startswith("cuda_tile.")
-    return is_ours and any(isinstance(value.type, TokenType) for value in operation.operands)
+    return is_tile_operation(operation) and any(isinstance(value.type, TokenType) for value in operation.operands)
 
 
 def _shorten(op: ir.OpView) -> None:
@@ -68,7 +68,7 @@ def _waits_for(token: ir.Value, earlier: ir.Value) -> bool:
     pending, seen = [token], set()
     while pending:
         owner = pending.pop().owner
-        if isinstance(owner, ir.Block) or len(owner.regions) or not owner.operation.name.startswith("cuda_tile."):
+        if isinstance(owner, ir.Block) or len(owner.regions) or not is_tile_operation(owner.operation):
             continue
         for operand in owner.operation.operands:
             if operand == earlier:

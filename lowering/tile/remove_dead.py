@@ -8,9 +8,10 @@ from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.lowering.tile.terminators import YIELD
+from tilec.lowering.tile.tile_operation import is_tile_operation
 
 # An unused weak load whose token is unused has no effect on the order of other accesses.
-_LOADS = ("cuda_tile.load_ptr_tko", "cuda_tile.load_view_tko")
+_LOADS = ("cuda_tile.load_ptr_tko", "cuda_tile.load_view_tko", "tilex.load_im2col_tko")
 # `loop` may run forever; counted loops terminate.
 _STRUCTURES = ("cuda_tile.if", "cuda_tile.for", "cuda_tile.reduce", "cuda_tile.scan")
 _ENDS = ("cuda_tile.yield", "cuda_tile.continue")
@@ -34,7 +35,7 @@ def remove_dead(module: ir.Module) -> None:
 
 
 def _may_be_removed(operation: ir.Operation) -> bool:
-    return operation.name.startswith("cuda_tile.") and bool(operation.results) or operation.name in _STRUCTURES
+    return is_tile_operation(operation) and bool(operation.results) or operation.name in _STRUCTURES
 
 
 def _leaves(op: ir.OpView, leaving_structures: Set[ir.Operation]) -> bool:
@@ -50,7 +51,7 @@ def _leaves(op: ir.OpView, leaving_structures: Set[ir.Operation]) -> bool:
 def _is_effect_free(op: ir.OpView, kept_structures: Set[ir.Operation]) -> bool:
     """Whether an operation has no effect besides its results, given which structures have one."""
     name = op.operation.name
-    if not name.startswith("cuda_tile."):
+    if not is_tile_operation(op.operation):
         return False
     if name in _LOADS:
         return op.memory_ordering_semantics == "weak"

@@ -6,10 +6,12 @@ from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewTy
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.producer import producer
 
+_MAKERS = ("make_partition_view", "make_strided_view", "make_gather_scatter_view", "tilex.make_im2col_view")
+
 
 def tensor_under(view: ir.Value) -> ir.OpView | None:
     """The make_tensor_view whose tensor a tile view cuts into tiles, if it is in this kernel."""
-    maker = producer(view, "make_partition_view", "make_strided_view", "make_gather_scatter_view")
+    maker = producer(view, *_MAKERS)
     return None if maker is None else producer(maker.tensor_view, "make_tensor_view")
 
 

@@ -9,6 +9,13 @@ from tilec.errors import InputError, VerificationError
 from tilec.text_input.module import Module
 
 VIEW = "partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>"
+TENSOR = "tensor_view<1x8x8xf32, strides=[64,8,1]>"
+IM2COL = f"tilex.im2col_view<tile=(8x8), window=[1], dilation=[1], stride=[1], lower=[0], upper=[0], {TENSOR}>"
+IMAGES = (
+    "entry @k(%p: tile<ptr<f32>>, %i: tile<i32>) {{"
+    f" %t = make_tensor_view %p, shape = [1, 8, 8], strides = [64, 8, 1] : {TENSOR}"
+    f" %v = tilex.make_im2col_view %t : {IM2COL}"
+)
 # Text of each operation that has hints, by its name in HINTS.
 OPERATIONS = {
     "cuda_tile.entry": "entry @k() optimization_hints = {} {{ }}",
@@ -24,6 +31,11 @@ OPERATIONS = {
     " %t = make_tensor_view %p, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>"
     f" %v = make_partition_view %t : {VIEW} %c = constant <f32: 1.0> : tile<8xf32>\n"
     f" %0 = store_view_tko weak %c, %v[%i] optimization_hints = {{}} : tile<8xf32>, {VIEW}, tile<i32> -> token }}}}",
+    "tilex.load_im2col_tko": f"{IMAGES}\n %0, %1 = tilex.load_im2col_tko weak %v[%i, %i] offset [%i]"
+    f" optimization_hints = {{}} : {IM2COL}, tile<i32> -> tile<8x8xf32>, token }}}}",
+    "tilex.store_im2col_tko": f"{IMAGES} %c = constant <f32: 1.0> : tile<8x8xf32>\n"
+    " %0 = tilex.store_im2col_tko weak %c, %v[%i, %i] offset [%i]"
+    f" optimization_hints = {{}} : tile<8x8xf32>, {IM2COL}, tile<i32> -> token }}}}",
 }
 VALID = {
     "num_cta_in_cga": ("1", "2", "16"),

@@ -1,0 +1,73 @@
+"""The tensor under an im2col view, and the integers that its elements and pixels need."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.types import Im2colViewType
+from tilec.lowering.tile.bounds import greatest
+from tilec.lowering.tile.divisibility import divisibility
+from tilec.lowering.tile.im2col_shape import index_space, output_extents
+from tilec.lowering.tile.index_arithmetic import Number
+from tilec.lowering.tile.producer import without_assumptions
+
+# The range of a signed i32.
+_MAXIMUM_NARROW = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Im2colTensor:
+    """The tensor under an im2col view: its base, extents and strides, as in its make_tensor_view."""
+
+    type: Im2colViewType
+    base: ir.Value
+    extents: tuple[Number, ...]
+    strides: tuple[Number, ...]
+
+    @cached_property
+    def unit(self) -> int:
+        """The elements that divide the distances between pixels, along all dimensions but the channels."""
+        walked = zip(self.type.tensor_view.shape[:-1], self.strides[:-1], strict=True)
+        return math.gcd(*(divisor_of(stride) for extent, stride in walked if extent != 1)) or 1
+
+    @property
+    def channels_fill_tiles(self) -> bool:
+        """Whether the tiles of the index space do not exceed the channels."""
+        return divisor_of(self.extents[-1]) % self.type.tile_shape[1] == 0
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether i32 holds every extent, the numbers of the pixels, and the offsets in units."""
+        type = self.type
+        extents, strides = ([_greatest(each) for each in values] for values in (self.extents, self.strides))
+        padding = max(map(abs, (*type.lower, *type.upper)))
+        outputs = output_extents(type, extents)
+        tiles, _ = index_space(type, extents, outputs)
+        units = sum(extent * (stride // self.unit) for extent, stride in zip(extents[:-1], strides[:-1], strict=True))
+        needed = [max(extents) + padding, _greatest(tiles) * type.tile_shape[0], units, strides[-1]]
+        return max(*extents, *needed) <= _MAXIMUM_NARROW
+
+
+def tensor_of(view: ir.Value) -> Im2colTensor:
+    """The tensor under an im2col view."""
+    # Views are neither carried nor arguments, so both are made in the kernel.
+    tensor = without_assumptions(view.owner.tensor_view).owner
+    type = tensor.result.type
+    extents = _filled(type.shape, list(tensor.dynamicShape))
+    return Im2colTensor(view.type, tensor.base, extents, _filled(type.strides, list(tensor.dynamicStrides)))
+
+
+def _filled(known: tuple[int | None, ...], dynamic: list[ir.Value]) -> tuple[Number, ...]:
+    return tuple(dynamic.pop(0) if value is None else value for value in known)
+
+
+def divisor_of(number: Number) -> int:
+    """The number itself, or a power of two that divides it."""
+    return number if isinstance(number, int) else divisibility(number)
+
+
+def _greatest(number: Number) -> int:
+    return number if isinstance(number, int) else greatest(number)
