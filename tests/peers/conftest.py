@@ -6,4 +6,4 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / area) for area in ("peers", "bytecode", "kernels", "gpu_to_ptx")]
+sys.path[:0] = [str(TESTS / area) for area in ("peers", "bytecode", "kernels", "gpu_to_ptx", "tile")]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from sample_modules import joined, samples, writable
 from signatures import CASES, KERNELS
-from tile_tools import tool
+from tile_tools import compiled
 
 from tilec.dialect.bytecode.version import VERSIONS, Version
 from tilec.signature import parse
@@ -17,15 +16,6 @@ from tilec.text_input.module import Module
 pytestmark = pytest.mark.peers
 
 DISASSEMBLED = sorted((Path(__file__).parents[1] / "dialect" / "disassembly").glob("*.mlir"))
-
-
-def compiled(content: bytes, gpu: str, folder: Path) -> bytes:
-    """The cubin; raises AssertionError with the error of tileiras."""
-    source, cubin = folder / "module.tileirbc", folder / "module.cubin"
-    source.write_bytes(content)
-    process = subprocess.run([tool("tileiras"), source, "-o", cubin, "--gpu-name", gpu], capture_output=True, text=True)
-    assert (process.returncode, process.stderr) == (0, ""), process.stderr[:2000]
-    return cubin.read_bytes()
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)

@@ -21,3 +21,12 @@ def disassembled(content: bytes, folder: Path, *options: str) -> str:
     process = subprocess.run([tool("tileirdisasm"), *options, path], capture_output=True, text=True)
     assert (process.returncode, process.stderr) == (0, ""), process.stderr[:2000]
     return process.stdout
+
+
+def compiled(content: bytes, gpu: str, folder: Path) -> bytes:
+    """The cubin; raises AssertionError with the error of tileiras."""
+    source, cubin = folder / "module.tileirbc", folder / "module.cubin"
+    source.write_bytes(content)
+    process = subprocess.run([tool("tileiras"), source, "-o", cubin, "--gpu-name", gpu], capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, ""), process.stderr[:2000]
+    return cubin.read_bytes()

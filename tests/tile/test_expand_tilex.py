@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from im2col_kernels import NUMPY, Case, random_case
+from im2col_accesses import NUMPY, Case, random_case
 
 import tilec
-from tilec.lowering.tile.passes import run
+from tilec.lowering.target import TARGETS
+from tilec.lowering.tile.passes import DEFAULT, run
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.text_input.module import Module
 
@@ -77,3 +79,169 @@ def test_shapes(seed: int) -> None:
         found = np.full(2 + len(case.window), -1, np.int64)
         interpreted(module, (1, 1, 1), [np.zeros(case.allocated, NUMPY[case.element]), *case.parameters, found])
         assert found.tolist() == [*case.grid[:2], *case.outputs], case
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("seed", [1, 6, 11, 16, 17, 34])
+def test_expanded_loads_compile_for_both_targets(seed: int, target: str) -> None:
+    """PTX in the simulator reads the same elements as the view in the interpreter."""
+    case = random_case(seed)
+    results = []
+    for module, settings in (
+        (Module.parse(case.loads()), {"backend": "interpret", "check": True}),
+        (expanded(case.loads()), {"backend": "simulate", "target": target}),
+    ):
+        tiles = max(1, case.grid[0] * case.grid[2]) * case.grid[1]
+        result = np.full(tiles * case.tile[0] * case.tile[1], 99, NUMPY[case.element])
+        tilec.run(module, case.grid, [images_of(case), *case.parameters, result], **settings)
+        results.append(result)
+    np.testing.assert_array_equal(*results, err_msg=str(case))
+
+
+# Two images of 3 x 3 pixels of 4 channels.
+SMALL = Case(
+    extents=(2, 3, 3, 4),
+    strides=(36, 12, 4, 1),
+    tile=(8, 4),
+    window=(3, 3),
+    dilation=(1, 1),
+    stride=(1, 1),
+    lower=(1, 1),
+    upper=(1, 1),
+    dynamic_extents=(True,) * 4,
+    dynamic_strides=(True, True, True, False),
+)
+
+
+EMPTY = {
+    "no images": replace(SMALL, extents=(0, 3, 3, 4)),
+    "no rows": replace(SMALL, extents=(2, 0, 3, 4)),
+    "no columns": replace(SMALL, extents=(2, 3, 0, 4)),
+    "no channels": replace(SMALL, extents=(2, 3, 3, 0)),
+    "window larger than the image": replace(SMALL, dilation=(1, 3)),
+    "all elements left out": replace(SMALL, window=(1, 1), lower=(0, -2), upper=(0, -2)),
+    "rows without tiles": replace(SMALL, extents=(0, 3, 3, 4), mode="w"),
+}
+
+
+@pytest.mark.parametrize("target", ["interpret", *TARGETS])
+@pytest.mark.parametrize("name", EMPTY)
+def test_load_without_pixels_is_zero(name: str, target: str) -> None:
+    """A kernel may be launched although the index space is empty, and nothing divides by zero."""
+    case = EMPTY[name]
+    assert 0 in case.grid
+    result = np.full(case.tile[0] * case.tile[1], 99, np.float32)
+    # An index of no channels is undefined also in Tile IR.
+    check = case.extents[-1] > 0
+    interpret = target == "interpret"
+    settings = {"backend": "interpret", "check": check} if interpret else {"backend": "simulate", "target": target}
+    module = expanded(case.loads())
+    tilec.run(module, (1, 1, 1), [np.ones(72, np.float32), *case.parameters, result], **settings)
+    assert not result.any()
+
+
+def test_extents_and_strides_that_are_constants() -> None:
+    """An operand may be a constant, also of a tensor without images."""
+    text = (
+        SMALL.loads()
+        .replace("%a0: tile<i32>, ", "")
+        .replace("%t = make", "%a0 = constant <i32: 0> : tile<i32> %t = make")
+    )
+    result = np.full(27 * 32, 99, np.float32)
+    arguments = [np.ones(72, np.float32), *SMALL.parameters[1:], result]
+    tilec.run(expanded(text), (1, 1, 1), arguments, backend="interpret")
+    assert not result[:32].any()
+
+
+def test_assumption_about_a_stride_of_one_image() -> None:
+    """The stride of a dimension of extent 1 may be anything, whatever is assumed about it."""
+    case = replace(SMALL, extents=(1, 3, 3, 4), strides=(7, 12, 4, 1))
+    assumed = "%a4d = assume div_by<4>, %a4 : tile<i32> %a5d = assume div_by<4>, %a5 : tile<i32> %t = make"
+    text = case.loads().replace("%t = make", assumed).replace("[%a4, %a5,", "[%a4d, %a5d,")
+    assert "strides=[4,1]" in expanded(text).to_text()
+    results = []
+    for module in (Module.parse(text), expanded(text)):
+        results.append(np.full(2 * 9 * 32, 99, np.float32))
+        interpreted(module, case.grid, [images_of(case), *case.parameters, results[-1]])
+    np.testing.assert_array_equal(*results)
+
+
+# A row of pixels of 3 bytes in each image.
+LINE = Case(
+    extents=(1, 8, 3),
+    strides=(24, 3, 1),
+    tile=(8, 4),
+    window=(3,),
+    dilation=(1,),
+    stride=(1,),
+    lower=(1,),
+    upper=(1,),
+    element="i8",
+    dynamic_extents=(False, True, False),
+    dynamic_strides=(True, False, False),
+    extent_type="i64",
+    index_type="i64",
+)
+# Elements, and pixels that overlap in memory.
+LARGE = {
+    "elements": replace(LINE, extents=(6, 1 << 28, 3), strides=(3 << 28, 3, 1)),
+    "pixels": replace(LINE, extents=(1 << 17, 1 << 16, 3), strides=(3, 3, 1)),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_more_than_two_to_the_32(name: str) -> None:
+    """The last tile; of the 4.5 GiB of the images, only the pages that are read exist."""
+    case = LARGE[name]
+    images = np.zeros(case.allocated, np.int8)
+    images[-15:] = np.arange(1, 16)
+    first, last = (
+        "%i = exti %x unsigned : tile<i32> -> tile<i64>",
+        f"%i = constant <i64: {case.grid[0] - 1}> : tile<i64>",
+    )
+    text = case.loads().replace(first, last)
+    results = []
+    for module in (Module.parse(text), expanded(text)):
+        results.append(np.full(case.tile[0] * case.tile[1], 99, np.int8))
+        interpreted(module, (1, 1, 1), [images, *case.parameters, results[-1]])
+    np.testing.assert_array_equal(*results)
+    assert results[0].max() == 12
+
+
+def test_accesses_stay_ordered() -> None:
+    """A store, then a load of the same memory through another view: the interpreter reports accesses without order."""
+    for passes in (DEFAULT, ("expand-tilex", *DEFAULT), ("prune-tokens", "expand-tilex", "prune-tokens")):
+        module = Module.parse(ORDERED)
+        run(module.ir, passes, evaluate=evaluate)
+        module.verify()
+        memory, found = np.zeros(256, np.float32), np.zeros(64, np.float32)
+        interpreted(module, (1, 1, 1), [memory, found])
+        assert found.tolist() == [7.0] * 64
+
+
+ORDERED = """
+!T = tensor_view<2x16x8xf32, strides=[128,8,1]>
+!V = tilex.im2col_view<tile=(8x8), window=[1], dilation=[1], stride=[1], lower=[0], upper=[0], !T>
+!M = tensor_view<32x8xf32, strides=[8,1]>
+!W = partition_view<tile=(8x8), !M>
+!O = tensor_view<8x8xf32, strides=[8,1]>
+!P = partition_view<tile=(8x8), !O>
+cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %t = make_tensor_view %p, shape = [2, 16, 8], strides = [128, 8, 1] : !T
+  %v = tilex.make_im2col_view %t : !V
+  %m = make_tensor_view %p, shape = [32, 8], strides = [8, 1] : !M
+  %w = make_partition_view %m : !W
+  %o = make_tensor_view %q, shape = [8, 8], strides = [8, 1] : !O
+  %r = make_partition_view %o : !P
+  %seven = constant <f32: 7.0> : tile<8x8xf32>
+  %x, %loaded = tilex.load_im2col_tko weak %v[%zero, %zero] offset [%zero] : !V, tile<i32> -> tile<8x8xf32>, token
+  %sum = addf %x, %seven : tile<8x8xf32>
+  %stored = tilex.store_im2col_tko weak %sum, %v[%zero, %zero] offset [%zero] token = %loaded
+    : tile<8x8xf32>, !V, tile<i32> -> token
+  %both = join_tokens %loaded, %stored : token
+  %y, %read = load_view_tko weak %w[%zero, %zero] token = %both : !W, tile<i32> -> tile<8x8xf32>, token
+  %end = store_view_tko weak %y, %r[%zero, %zero] : tile<8x8xf32>, !P, tile<i32> -> token
+  return
+} }
+"""

@@ -113,7 +113,7 @@ class Case:
     def loads(self) -> str:
         """Block (x, y, z) loads tile (x, y) at tap z and stores it as tile (z * number of pixel tiles + x, y)."""
         pixels, channels = self.tile
-        columns, rows = self.grid[1] * channels, max(1, self.grid[0] * self.grid[2]) * pixels
+        columns, rows = max(1, self.grid[1]) * channels, max(1, self.grid[0] * self.grid[2]) * pixels
         out = tensor_type((rows, columns), (columns, 1), self.element)
         written = f"partition_view<tile=({pixels}x{channels}), {out}>"
         offsets = ", ".join(f"%o{k}" for k in range(len(self.window)))
