@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
+from tilec.lowering.tile.tile_operation import is_tile_operation
 
 CONTINUE, BREAK, RETURN, YIELD = (f"cuda_tile.{word}" for word in ("continue", "break", "return", "yield"))
 IF = "cuda_tile.if"
@@ -58,6 +59,4 @@ _STAYS_INSIDE = (_ENTRY, "cuda_tile.for", IF, "cuda_tile.reduce", "cuda_tile.sca
 
 def _may_leave(op: ir.OpView) -> bool:
     """Whether control may not reach the operation that follows in the block."""
-    if not op.operation.name.startswith(("cuda_tile.", "tilex.")):
-        return True
-    return leaves_early(op)
+    return not is_tile_operation(op.operation) or leaves_early(op)
