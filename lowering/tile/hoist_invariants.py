@@ -12,12 +12,17 @@ from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.tile_parts import part_of
 
 _LOOPS = ("cuda_tile.for", "cuda_tile.loop")
-# Free of effects, although not marked pure because of their regions or views.
-_ALSO_PURE = ("cuda_tile.reduce", "cuda_tile.scan", "cuda_tile.make_tensor_view", "cuda_tile.yield")
+# Free of effects, although not marked pure because of their regions, views or divisors.
+_ALSO_PURE = (
+    *("cuda_tile.reduce", "cuda_tile.scan", "cuda_tile.make_tensor_view", "cuda_tile.yield"),
+    *("cuda_tile.divi", "cuda_tile.remi"),
+)
+# Undefined for the divisor 0, and for the least integer by -1.
+_DIVISIONS = ("divi", "remi")
 
 
 def hoist_invariants(module: ir.Module) -> None:
-    """Hoists speculatable operations; a loop may run zero times, so operations that can be undefined (divi) stay."""
+    """Hoists speculatable operations; a loop may run zero times, so operations that can be undefined stay."""
     for loop in operations_named(module, _LOOPS, innermost_first=True):
         for op in list(loop.body.blocks[0].operations):
             if _is_speculatable(op) and not _depends_on(op, loop.operation):
@@ -27,6 +32,8 @@ def hoist_invariants(module: ir.Module) -> None:
 def _may_be_undefined(op: ir.OpView) -> bool:
     """Whether some operands make the operation undefined, so that it must not run speculatively."""
     name = op.operation.name.removeprefix("cuda_tile.")
+    if name in _DIVISIONS:
+        return splat(op.rhs) in (None, 0, -1)
     if name in ("shli", "shri") and not _is_small(splat(op.rhs), ELEMENT_BITS[spell(op.result.type.element)]):
         return True
     if name == "ftoi":
