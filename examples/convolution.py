@@ -29,22 +29,20 @@ def sum_of_products(images, filters, i, k):
 
 @ct.kernel
 def convolution_kernel(x, filters, y, stride: ct.Constant[int]):
-    """y [N, P, Q, K] from x [N, H, W, C] and filters [R, S, C, K]; each block computes one tile."""
+    """y [N * P * Q, K] from x [N, H, W, C] and filters [R, S, C, K]; each block computes one tile."""
     images = ct.im2col_view(x, window=(R, S), stride=stride, padding=PADDING, tile=(TM, TK))
     i, k = ct.bid(0), ct.bid(1)
-    total = sum_of_products(images, filters, i, k)
-    ct.store(ct.im2col_view(y, window=1, tile=(TM, TN)), (i, k), total.astype(y.dtype))
+    ct.store(y, (i, k), sum_of_products(images, filters, i, k).astype(y.dtype))
 
 
 @ct.kernel
 def persistent_kernel(x, filters, y, stride: ct.Constant[int]):
     """The same with a grid of any size: block b computes the tiles b, b + num_blocks, b + 2 num_blocks, ..."""
     images = ct.im2col_view(x, window=(R, S), stride=stride, padding=PADDING, tile=(TM, TK))
-    result = ct.im2col_view(y, window=1, tile=(TM, TN))
-    columns = result.num_tiles(1)
-    for number in range(ct.bid(0), result.num_tiles(0) * columns, ct.num_blocks(0)):
+    rows, columns = ct.cdiv(y.shape[0], TM), ct.cdiv(y.shape[1], TN)
+    for number in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
         i, k = number // columns, number % columns
-        ct.store(result, (i, k), sum_of_products(images, filters, i, k).astype(y.dtype))
+        ct.store(y, (i, k), sum_of_products(images, filters, i, k).astype(y.dtype))
 
 
 @ct.kernel
@@ -53,7 +51,7 @@ def bias_relu_kernel(x, filters, bias, y, stride: ct.Constant[int]):
     images = ct.im2col_view(x, window=(R, S), stride=stride, padding=PADDING, tile=(TM, TK))
     i, k = ct.bid(0), ct.bid(1)
     total = sum_of_products(images, filters, i, k) + ct.load(bias, k, TN, padding_mode=ct.PaddingMode.ZERO)
-    ct.store(ct.im2col_view(y, window=1, tile=(TM, TN)), (i, k), ct.maximum(total, 0.0).astype(y.dtype))
+    ct.store(y, (i, k), ct.maximum(total, 0.0).astype(y.dtype))
 
 
 def convolution(x: np.ndarray, filters: np.ndarray, stride: int) -> np.ndarray:
@@ -77,8 +75,10 @@ def run(kernel, stride: int, *bias: np.ndarray, blocks: int | None = None) -> bo
     filters = random.standard_normal((R, S, 40, 80), np.float32).astype(np.float16)
     exact, magnitude = convolution(x, filters, stride), convolution(abs(x), abs(filters), stride)
     y = np.zeros(exact.shape, np.float16)
-    grid = (ct.cdiv(y[..., 0].size, TM), ct.cdiv(y.shape[3], TN)) if blocks is None else blocks
-    ct.launch(None, grid, kernel, (x, filters, *bias, y, stride))
+    # The pixels of all images as the rows of a matrix.
+    rows = y.reshape(-1, y.shape[-1])
+    grid = (ct.cdiv(rows.shape[0], TM), ct.cdiv(rows.shape[1], TN)) if blocks is None else blocks
+    ct.launch(None, grid, kernel, (x, filters, *bias, rows, stride))
     if bias:
         exact, magnitude = np.maximum(exact + bias[0], 0), magnitude + abs(bias[0])
     # One rounding of each sum to float32, of as many as there are products, and one of the result to float16.

@@ -11,7 +11,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("name", ["matmul.py", "softmax.py", "vector_add.py"])
+@pytest.mark.parametrize("name", ["convolution.py", "matmul.py", "softmax.py", "vector_add.py"])
 def test_example_passes(tmp_path: Path, name: str) -> None:
     process = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, cwd=tmp_path)
     assert (process.returncode, process.stderr) == (0, "")
