@@ -56,12 +56,13 @@ class Call:
                 return operator.index(value)
         except TypeError:
             pass
-        self.refuse(argument, "an integer", repr(value))
+        source = "" if argument == "device" else driver_source(self.kind, argument.partition("[")[0])
+        self.refuse(argument, "an integer", repr(value), source)
 
     def integers(self, argument: str, values: Any) -> tuple[int, ...]:
         """A sequence of integers."""
         if not isinstance(values, Iterable) or isinstance(values, str | bytes):
-            self.refuse(argument, "a sequence of integers", repr(values))
+            self.refuse(argument, "a sequence of integers", repr(values), driver_source(self.kind, argument))
         return tuple(self.integer(f"{argument}[{index}]", value) for index, value in enumerate(values))
 
     def tensor(

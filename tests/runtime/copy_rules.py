@@ -238,6 +238,18 @@ MANUAL_PARTS = (
     ),
     ManualPart("5.5.1.1.1", "figure 7: b6p2x16", ("ptxsim/test_tma_packed.py::test_b6p2x16_drops_two_bits_per_byte",)),
     ManualPart(
+        "5.5.1.1.1",
+        "table of the valid copy directions",
+        (
+            "ptxsim/test_tma_packed.py::test_padded_types_have_a_unit_of_16_bytes_per_16_elements",
+            "ptxsim/test_tma_packed.py::test_b6p2x16_drops_two_bits_per_byte",
+            "ptxsim/test_tma_packed.py::test_b4x16_p64_has_no_store",
+        ),
+    ),
+    ManualPart(
+        "5.5.2", "access modes of the instructions", ("ptxsim/test_access_modes.py::test_form_that_ptxas_refuses",)
+    ),
+    ManualPart(
         "5.5.3.2", "figure 8: traversal strides", ("ptxsim/test_tensor_map.py::test_element_strides_skip_elements",)
     ),
     ManualPart(
@@ -378,4 +390,9 @@ MANUAL_PARTS = (
         ("ptxsim/test_tma_swizzles.py::test_undocumented_images_are_unconfirmed",),
     ),
     ManualPart("5.5.7", "tables of swizzle base offsets", ("ptxsim/test_tma_swizzles.py::test_swizzle_base_offset",)),
+    ManualPart(
+        "5.5.8",
+        "a tensor map in global memory that the program makes",
+        ("ptxsim/test_tensor_map_made_by_program.py::test_load_through_the_map",),
+    ),
 )

@@ -84,8 +84,9 @@ which has a legal map beside each illegal one.
 COPY_HEAD = """
 ## Rules of copies
 
-The simulator refuses a kernel with such an instruction, or stops it there. Sections are those of the PTX ISA, and tests
-are in `{tests}`.
+The simulator refuses a kernel with an instruction that violates one of these rules, or stops it there. Sections are
+those of the PTX ISA, unless a row names another manual, and tests are in `{tests}`. `runtime/ptxsim/FIDELITY.md` lists
+what NVIDIA does not document.
 
 """
 MANUAL_HEAD = """

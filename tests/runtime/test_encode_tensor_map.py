@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -105,11 +106,21 @@ def test_violated_rule_names_argument_and_manual(case: Case) -> None:
         ),
         (MATRIX, "element", "i4", "'element': expected one of .*, got 'i4' .*tensorDataType; PTX ISA 5.5.1"),
         (MATRIX, "element", 3, "'element': expected one of .*, got 3"),
-        (MATRIX, "base", "x", "'base': expected an integer, got 'x'"),
+        (
+            MATRIX,
+            "base",
+            "x",
+            "'base': expected an integer, got 'x' .CUDA driver API, cuTensorMapEncodeTiled, globalAddress",
+        ),
         (MATRIX, "base", -16, "'base': expected an address that is a multiple of 16 bytes, got -0x10"),
-        (MATRIX, "extents", 5, "'extents': expected a sequence of integers, got 5"),
+        (MATRIX, "extents", 5, "'extents': expected a sequence of integers, got 5 .*globalDim"),
         (MATRIX, "extents", "64", "'extents': expected a sequence of integers, got '64'"),
-        (MATRIX, "box", (64, 1.5), r"'box\[1\]': expected an integer, got 1.5"),
+        (
+            MATRIX,
+            "box",
+            (64, 1.5),
+            r"'box\[1\]': expected an integer, got 1.5 .CUDA driver API, cuTensorMapEncodeTiled, boxDim",
+        ),
         (MATRIX, "box", (64, True), r"'box\[1\]': expected an integer, got True"),
         # PTX ISA 5.5.7: atoms of other sizes are for spans of 128 bytes alone.
         (MATRIX, "swizzle", "32B_atom_32B", "'swizzle': expected one of none, .*; PTX ISA 5.5.7"),
@@ -132,12 +143,15 @@ def test_violated_rule_names_argument_and_manual(case: Case) -> None:
             "'mode': expected one of w, w128, got 'h' .CUDA driver API, cuTensorMapEncodeIm2colWide, mode; PTX",
         ),
         (W, "channels_per_pixel", None, "'channels_per_pixel': expected an integer, got None"),
+        (MATRIX, "device", 1.5, "'device': expected an integer, got 1.5$"),
         (W128, "pixels_per_column", "x", "'pixels_per_column': expected an integer, got 'x'"),
     ],
 )
 def test_refused_argument(tensor_map: TensorMap, argument: str, value: object, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        encode(tensor_map, **{argument: value})
+    backend = {"backend": "launch"} if argument == "device" else {}
+    with pytest.raises(InputError) as raised:
+        encode(tensor_map, **{argument: value}, **backend)
+    assert re.search(message, raised.value.message)
 
 
 def test_undocumented_map_needs_allow_unconfirmed() -> None:
