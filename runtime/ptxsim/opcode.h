@@ -41,7 +41,7 @@ std::string_view group_name(OpcodeGroup group);
 bool propagates_undefined(OpcodeGroup group);
 
 /// The values of .target for which ptxas accepts an instruction.
-enum class Targets : uint8_t { All, Wgmma, Tcgen05, Sm100 };
+enum class Targets : uint8_t { All, Wgmma, Tcgen05, Sm100, Sm107 };
 
 /// The names of these targets; empty for All.
 const std::vector<std::string_view> &target_names(Targets targets);

@@ -133,7 +133,7 @@ def load_body(
     return _SETUP.format(size=size) + load + _EACH_16_BYTES.format(size=size, moves=_TO_GLOBAL)
 
 
-def store_body(coordinates: Sequence[int], size: int, reduction: str = "") -> str:
+def store_body(coordinates: Sequence[int], size: int, reduction: str = "", mode: str = "im2col_no_offs") -> str:
     """Copies p1 to shared memory and stores the image of `size` bytes, or reduces the tensor by it."""
     opcode = f"cp.reduce.async.bulk.tensor.{len(coordinates)}d.global.shared::cta.{reduction}" if reduction else (
         f"cp.async.bulk.tensor.{len(coordinates)}d.global.shared::cta"
@@ -141,7 +141,7 @@ def store_body(coordinates: Sequence[int], size: int, reduction: str = "") -> st
     store = f"""
     fence.proxy.async.shared::cta;
     bar.sync 0;
-    @%p0 {opcode}.im2col_no_offs.bulk_group [%rd20, {_vector(coordinates)}], [%r1];
+    @%p0 {opcode}.{mode}.bulk_group [%rd20, {_vector(coordinates)}], [%r1];
     @%p0 cp.async.bulk.commit_group;
     @%p0 cp.async.bulk.wait_group 0;
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from im2col_copies import MODES, PixelMap, dense, load_body, numbered, rows_of, spans, store_body
+from im2col_copies import MODES, PixelMap, dense, load_body, numbered, store_body
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -131,6 +131,16 @@ def test_ptxas_accepts_the_kernels(compose, target, body, tmp_path):
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+@pytest.mark.peers
+def test_ptxas_accepts_the_store_of_the_wide_kind(compose, tmp_path):
+    """.im2col_no_offs::w needs PTX ISA 9.4 and sm_107a, which ptxas 13.5 of the package of NVIDIA has."""
+    text = compose(store_body((0, 0, 0, 0), 1024, mode="im2col_no_offs::w"), (bytes(128), np.zeros(1)), "sm_107a")
+    source = tmp_path / "kernel.ptx"
+    source.write_text(text.replace(".version 8.8", ".version 9.4"))
+    done = subprocess.run([assemblers()[0], "-arch=sm_107a", source, "-o", "/dev/null"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
 # A form, a target that lacks it, and the message.
 ABSENT = [
     ("cp.async.bulk.tensor.4d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes "
@@ -150,6 +160,8 @@ ABSENT = [
      "[%rd1, {%r1, %r2, %r3, %r4, %r5}], [%r6];", "sm_100a", "a mode of a reduction, got .tile::scatter4"),
     ("cp.async.bulk.tensor.4d.global.shared::cta.im2col.bulk_group [%rd1, {%r1, %r2, %r3, %r4}], [%r6];", "sm_100a",
      "a mode of a store, got .im2col"),
+    ("cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs::w.bulk_group [%rd1, {%r1, %r2, %r3}], [%r6];",
+     "sm_100a", "'.im2col_no_offs::w of a store' does not exist on target sm_100a, only on sm_107a"),
     ("cp.async.bulk.prefetch.tensor.2d.L2.global.im2col [%rd1, {%r1, %r2}], {%h1};", "sm_90a",
      "expected .3d to .5d with .im2col, got .2d"),
     ("cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes.cta_group::2 "
@@ -170,11 +182,25 @@ def test_form_that_ptxas_refuses(line, target, message):
     assert caught.value.line == HEAD.count("\n") + 1
 
 
-def test_store_of_the_wide_kind_is_unsupported():
-    """.im2col_no_offs::w, of PTX ISA 9.4 and sm_107a: ptxas 13.5 refuses it on all targets of this simulator."""
-    line = "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs::w.bulk_group [%rd1, {%r1, %r2, %r3}], [%r6];"
-    ((_, text),) = ptxsim.Program(HEAD.format(target="sm_107a") + line + "\nret;\n}\n").unsupported
-    assert text.endswith(": .im2col_no_offs::w")
+GATHERS = [((8, 3, -1, 2**31 - 1, 0), ""), ((4, 3, 0, 1, 2), "the column of gather4 at a multiple of 16 bytes, got 8")]
+
+
+@pytest.mark.parametrize(("coordinates", "message"), GATHERS)
+def test_prefetch_of_four_rows(simulate, encode_tensor_map, aligned, coordinates, message):
+    """PTX ISA 9.7.9.27.1.4 and 5.5.3.4: a prefetch of .tile::gather4 has the operands of a load."""
+    tensor = aligned(numbered(4, 64))
+    encoded = encode_tensor_map(tensor.ctypes.data, "u16", (64, 4), (128,), (64, 1))
+    body = f"""
+    mov.b64 %rd20, p0;
+    cvta.param.u64 %rd20, %rd20;
+    cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [%rd20, {_operand([*map(str, coordinates)])}];
+    """
+    if not message:
+        simulate(body, encoded, map_targets=[tensor])
+        return
+    with pytest.raises(ptxsim.Trap, match=message) as trap:
+        simulate(body, encoded, map_targets=[tensor])
+    assert trap.value.kind == "illegal"
 
 
 # The map, the coordinates, the information, and what a prefetch reports; empty if it is legal.
@@ -207,7 +233,8 @@ def test_prefetch_checks_its_operands(simulate, encode_tensor_map, aligned, kind
     assert trap.value.kind == "illegal"
 
 
-# Two CTAs; the CTA of rank 0 loads into both. Each copies its image to p1.
+# Two CTAs; the CTA of rank 0 loads into both. Each copies its image to p1. %r6 is 1 in the CTA of rank 0: of a pair,
+# the CTA whose rank has the parity of the mbarrier of the instruction counts the bytes.
 CLUSTER = """
 .shared .align 1024 .b8 tile[{size}];
 .shared .align 8 .b64 full;
@@ -218,6 +245,7 @@ mov.u32 %r0, %tid.x;
 mov.u32 %r5, %cluster_ctarank;
 setp.eq.u32 %p0, %r0, 0;
 setp.eq.and.u32 %p2, %r5, 0, %p0;
+sub.u32 %r6, 1, %r5;
 setp.eq.and.u32 %p3, {waiting}, 1, %p0;
 mov.u32 %r1, tile;
 mov.u32 %r2, full;
@@ -227,9 +255,9 @@ mov.u32 %r2, full;
 barrier.cluster.arrive.aligned;
 barrier.cluster.wait.aligned;
 mov.b16 %h0, 3;
-mov.b16 %h1, {halo};
-@%p2 cp.async.bulk.tensor.3d.shared::cluster.global.{mode}.mbarrier::complete_tx::bytes.multicast::cluster{group} \
-    [%r1], [%rd20, {{0, 0, 1}}], [%r2], {information}, %h0;
+mov.b16 %h1, 2;
+@%p2 cp.async.bulk.tensor.{dimensions}d.shared::cluster.global.{mode}.mbarrier::complete_tx::bytes\
+.multicast::cluster{group} [%r1], [%rd20, {coordinates}], [%r2]{information}, %h0;
 setp.eq.u32 %p4, {waiting}, 1;
 poll:
 @%p4 mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;
@@ -248,10 +276,12 @@ barrier.cluster.arrive.aligned;
 barrier.cluster.wait.aligned;
 """
 COPIES = {
-    "im2col": ({"lower": [0], "upper": [-1], "pixels": 8}, "{0}", 8, spans(*[((n,), [0, 1, 2]) for n in (1, 2, 3)])),
-    "im2col_w": ({"lower": [0], "upper": [-1], "pixels": 6}, "{%h1, 0}", 8,
-                 spans(*[((n,), [0, 1, 2]) for n in (1, 2, 3)])),
-}  # fmt: skip
+    "im2col": ({"lower": [0], "upper": [-1], "pixels": 6}, (0, 0, 1), ", {0}"),
+    "im2col_w": ({"lower": [0], "upper": [-1], "pixels": 4}, (0, 0, 1), ", {%h1, 0}"),
+    "gather4": (None, (0, 4, 5, 6, 8), ""),
+}
+# Row n * 4 + w is pixel w of image n: the first three of images 1 and 2, or the rows of the gather.
+ROWS = {"im2col": [4, 5, 6, 8, 9, 10], "im2col_w": [4, 5, 6, 8, 9, 10], "gather4": [4, 5, 6, 8]}
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -259,18 +289,19 @@ COPIES = {
 @pytest.mark.parametrize("kind", COPIES)
 def test_multicast_to_two_ctas(simulate, encode_tensor_map, aligned, kind, group, seed):
     """PTX ISA 9.7.9.27.1.2: both CTAs get the image; with .cta_group::2 one mbarrier of the pair counts both copies."""
-    fields, information, rows, pixels = COPIES[kind]
-    tensor = aligned(numbered(5, 4, 64))
-    encoded = PixelMap(kind, channels=64, swizzle="128B", **fields).encode(encode_tensor_map, tensor)
-    images, size = aligned(np.zeros((2, rows, 64), np.uint16)), 128 * rows
+    fields, coordinates, information = COPIES[kind]
+    tensor, rows = aligned(numbered(5, 4, 64)), ROWS[kind]
+    if fields is None:
+        encoded = encode_tensor_map(tensor.ctypes.data, "u16", (64, 20), (128,), (64, 1), swizzle="128B")
+    else:
+        encoded = PixelMap(kind, channels=64, swizzle="128B", **fields).encode(encode_tensor_map, tensor)
+    images, size = aligned(np.zeros((2, len(rows), 64), np.uint16)), 128 * len(rows)
     pair = group.endswith("2")
     body = CLUSTER.format(
-        size=size, expected=2 * size if pair else size, mode=MODES[kind], halo=2, information=information, group=group,
-        waiting="1" if not pair else "%r6",
+        size=size, expected=2 * size if pair else size, dimensions=2 if fields is None else 3,
+        mode=MODES.get(kind, "tile::gather4"), coordinates=_operand([*map(str, coordinates)]), information=information,
+        group=group, waiting="%r6" if pair else "1",
     )  # fmt: skip
-    if pair:
-        # Of the pair, the CTA whose rank has the parity of the mbarrier of the instruction waits: rank 0.
-        body = body.replace("setp.eq.and.u32 %p3", "sub.u32 %r6, 1, %r5;\nsetp.eq.and.u32 %p3")
-    simulate(body, encoded, images, block=8 * rows, cluster=2, map_targets=[tensor], seed=seed)
+    simulate(body, encoded, images, block=8 * len(rows), cluster=2, map_targets=[tensor], seed=seed)
     for image in images:
-        np.testing.assert_array_equal(dense(image, "128B").reshape(rows, 64), rows_of(tensor, pixels[:rows], 0, 64))
+        np.testing.assert_array_equal(dense(image, "128B").reshape(-1, 64), tensor.reshape(20, 64)[rows])

@@ -121,3 +121,22 @@ def test_store_stays_inside_the_tensor(store, pixel_map, coordinates, message, k
     with pytest.raises(ptxsim.Trap, match=message) as trap:
         store(tensor, pixel_map, coordinates, rows_for(pixel_map, np.uint32), reduction)
     assert trap.value.kind == kind
+
+
+@pytest.mark.parametrize("reduction", ["", "add"])
+def test_store_of_the_wide_kind(simulate, encode_tensor_map, aligned, reduction):
+    """.im2col_no_offs::w of PTX ISA 9.4 and sm_107a walks along W and images; NVIDIA does not publish its walk."""
+    tensor = aligned(np.zeros((3, 2, 5, 32), np.uint32))
+    pixel_map = PixelMap("im2col_w", [1], [-1], channels=32, pixels=7, swizzle="128B", element="u32")
+    rows, expected = rows_for(pixel_map, np.uint32), tensor.copy()
+    pixels = spans(((1, 1), [2, 3]), ((2, 1), [1, 2, 3]))
+    for pixel, row in zip(pixels, rows, strict=False):
+        expected[pixel] = row
+    image, encoded = aligned(dense(rows, "128B")), pixel_map.encode(encode_tensor_map, tensor)
+    body = store_body((0, 2, 1, 1), image.nbytes, reduction, mode="im2col_no_offs::w")
+    options = {"block": THREADS, "target": "sm_107a", "map_targets": [tensor]}
+    with pytest.raises(ptxsim.Trap, match="the pixels of a store in mode .im2col_no_offs::w") as trap:
+        simulate(body, encoded, image, **options)
+    assert trap.value.kind == "unconfirmed"
+    simulate(body, encoded, image, allow_unconfirmed=True, **options)
+    np.testing.assert_array_equal(tensor, expected)

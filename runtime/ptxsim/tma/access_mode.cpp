@@ -18,7 +18,7 @@ struct ModeRow {
   std::array<std::optional<Targets>, directions> targets; // by direction, empty if ptxas accepts the mode for none
 };
 
-constexpr auto all = Targets::All, tcgen05 = Targets::Tcgen05, sm_100 = Targets::Sm100;
+constexpr auto all = Targets::All, tcgen05 = Targets::Tcgen05, sm_100 = Targets::Sm100, sm_107 = Targets::Sm107;
 constexpr std::nullopt_t none = std::nullopt;
 
 // In the order of AccessMode.
@@ -36,6 +36,12 @@ const ModeRow mode_rows[] = {
      5,
      {tcgen05, tcgen05, tcgen05, none, none}},
     {"im2col_no_offs", AccessMode::Im2colNoOffsets, TensorMapKind::Im2col, 3, 5, {none, none, none, all, all}},
+    {"im2col_no_offs::w",
+     AccessMode::Im2colNoOffsetsW,
+     TensorMapKind::Im2colW,
+     3,
+     5,
+     {none, none, none, sm_107, sm_107}},
 };
 
 const ModeRow &row_of(AccessMode mode) { return mode_rows[static_cast<uint8_t>(mode)]; }
@@ -122,6 +128,8 @@ std::string store_violation(const TensorMap &map, const TensorAccess &access) {
 }
 
 std::string access_unconfirmed(const TensorAccess &access) {
+  if (access.mode == AccessMode::Im2colNoOffsetsW)
+    return "the pixels of a store in mode .im2col_no_offs::w";
   const uint32_t halo = access.information[0];
   if (access.mode != AccessMode::Im2colW128 || halo == 0)
     return "";

@@ -6,7 +6,16 @@
 
 namespace ptxsim {
 
-enum class AccessMode : uint8_t { Tile, Gather4, Scatter4, Im2col, Im2colW, Im2colW128, Im2colNoOffsets };
+enum class AccessMode : uint8_t {
+  Tile,
+  Gather4,
+  Scatter4,
+  Im2col,
+  Im2colW,
+  Im2colW128,
+  Im2colNoOffsets,
+  Im2colNoOffsetsW
+};
 
 /// What a mode copies: ptxas accepts each mode in some directions only.
 enum class CopyDirection : uint8_t { ToCta, ToCluster, Prefetch, ToGlobal, Reduce };
