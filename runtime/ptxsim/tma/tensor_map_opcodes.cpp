@@ -14,6 +14,8 @@ namespace {
 
 enum Setting : uint8_t { Field, HasOrdinal, ValueOperand };
 
+TensorMapProxy::Event event_of(const Warp &warp) { return {&warp.cluster, warp.clock.agent, warp.clock.now()}; }
+
 Outcome replace(Warp &warp, const Instruction &in) {
   const Operand &value = in.operands[in.settings[ValueOperand]];
   warp.require(value);
@@ -23,10 +25,10 @@ Outcome replace(Warp &warp, const Instruction &in) {
     if (location.space == Space::SharedCta)
       warp.check_shared_write(*location.cta, location.offset, tensor_map_bytes, warp.actor(), lane);
     else
-      warp.machine.tensor_map_proxy.write(location.offset, in.line);
+      warp.machine.tensor_map_proxy.write(location.offset, in.line, event_of(warp));
     const uint32_t ordinal = in.settings[HasOrdinal] ? static_cast<uint32_t>(in.operands[1].value) : 0;
-    const std::string wrong =
-        replace_field(location.bytes, static_cast<TensorMapField>(in.settings[Field]), ordinal, warp.bits(value, lane));
+    const std::string wrong = replace_field(location.bytes, static_cast<TensorMapField>(in.settings[Field]), ordinal,
+                                            warp.bits(value, lane), warp.machine.program.target);
     if (!wrong.empty())
       warp.trap_lane(lane, trap_kind::descriptor, wrong);
     warp.machine.changed();
@@ -42,6 +44,8 @@ Execute decode_replace(Decoder &decoder) {
   if (field < 0)
     decoder.malformed("expected a field of a tensor map");
   const auto kind = static_cast<TensorMapField>(field);
+  if (kind == TensorMapField::SwizzleAtomicity)
+    decoder.expect_target(Targets::Sm100, ".swizzle_atomicity");
   Instruction &in = decoder.instruction;
   in.space = decoder.take_space();
   decoder.expect_modifiers({"b1024"});
@@ -67,7 +71,7 @@ Outcome copy_and_release(Warp &warp, const Instruction &in) {
       warp.locate_shared(warp.defined_address(in.operands[1], lane), tensor_map_bytes, tensor_map_bytes, lane);
   warp.check_shared_read(*from.cta, from.offset, tensor_map_bytes, warp.actor(), lane);
   std::memcpy(to.bytes, from.bytes, tensor_map_bytes);
-  warp.machine.tensor_map_proxy.write(to.offset, in.line);
+  warp.machine.tensor_map_proxy.write_and_release(to.offset, in.line);
   return Outcome::Next;
 }
 
@@ -84,11 +88,16 @@ Execute decode_copy(Decoder &decoder) {
   return copy_and_release;
 }
 
+Outcome release(Warp &warp, const Instruction &) {
+  warp.machine.tensor_map_proxy.release(&warp.cluster, warp.clock.known.happened);
+  return Outcome::Next;
+}
+
 Outcome acquire(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const uint64_t address = warp.defined_address(in.operands[0], lane);
     warp.locate(Space::Generic, address, tensor_map_bytes, tensor_map_alignment, lane, false);
-    warp.machine.tensor_map_proxy.acquire(address, &warp.cluster, warp.clock.agent, warp.clock.now());
+    warp.machine.tensor_map_proxy.acquire(address, event_of(warp));
   });
   return Outcome::Next;
 }
@@ -99,9 +108,8 @@ Execute decode_fence(Decoder &decoder) {
     decoder.malformed("expected .release or .acquire");
   if (decoder.take_one_of({"cta", "cluster", "gpu", "sys"}) < 0)
     decoder.malformed("expected a scope");
-  // A release needs no action: the writes of tensor maps are recorded when they execute.
   if (releases)
-    return decode_without_operands<no_operation>(decoder);
+    return decode_without_operands<release>(decoder);
   decoder.expect_operands(2, 2);
   decoder.address(0);
   if (decoder.immediate(1) != tensor_map_bytes)

@@ -14,13 +14,33 @@ class Cluster;
 
 class TensorMapProxy {
 public:
-  /// The program wrote the map at this global address.
-  void write(uint64_t address, uint32_t line) { writes[address] = {line, {}}; }
+  /// An instruction of a warp of a cluster, in an epoch of the warp.
+  struct Event {
+    const Cluster *cluster = nullptr;
+    Agent warp = 0;
+    Epoch epoch = 0;
 
-  /// A warp executes fence.proxy.tensormap::generic.acquire in this epoch.
-  void acquire(uint64_t address, const Cluster *cluster, Agent warp, Epoch epoch) {
-    if (auto found = writes.find(address); found != writes.end())
-      found->second.acquires.push_back({cluster, warp, epoch});
+    bool precedes(const Cluster *other, const VectorClock &happened) const {
+      return cluster == other && happened[warp] >= epoch;
+    }
+  };
+
+  /// A warp wrote the map at this global address in this epoch, in generic memory.
+  void write(uint64_t address, uint32_t line, Event writer) { writes[address] = {line, writer, false, {}}; }
+
+  /// tensormap.cp_fenceproxy wrote the map, which includes the release.
+  void write_and_release(uint64_t address, uint32_t line) { writes[address] = {line, {}, true, {}}; }
+
+  /// A warp that knows `happened` executes fence.proxy.tensormap::generic.release.
+  void release(const Cluster *cluster, const VectorClock &happened) {
+    for (auto &[address, write] : writes)
+      write.released |= write.writer.precedes(cluster, happened);
+  }
+
+  /// A warp executes fence.proxy.tensormap::generic.acquire.
+  void acquire(uint64_t address, Event warp) {
+    if (auto found = writes.find(address); found != writes.end() && found->second.released)
+      found->second.acquires.push_back(warp);
   }
 
   /// An error message if a warp that knows `happened` may not use the map yet, or an empty string.
@@ -28,22 +48,20 @@ public:
     const auto found = writes.find(address);
     if (found == writes.end())
       return "";
-    for (const Acquire &acquire : found->second.acquires)
-      if (acquire.cluster == cluster && happened[acquire.warp] >= acquire.epoch)
+    const Write &write = found->second;
+    for (const Event &acquire : write.acquires)
+      if (acquire.precedes(cluster, happened))
         return "";
-    return "expected fence.proxy.tensormap::generic.acquire before the use of a tensor map that line " +
-           std::to_string(found->second.line) + " wrote";
+    return std::string("expected fence.proxy.tensormap::generic.") + (write.released ? "acquire" : "release") +
+           " before the use of a tensor map that line " + std::to_string(write.line) + " wrote";
   }
 
 private:
-  struct Acquire {
-    const Cluster *cluster;
-    Agent warp;
-    Epoch epoch;
-  };
   struct Write {
     uint32_t line;
-    std::vector<Acquire> acquires;
+    Event writer;
+    bool released;
+    std::vector<Event> acquires;
   };
   std::map<uint64_t, Write> writes;
 };

@@ -68,11 +68,22 @@ constexpr Limits field_limits[] = {
     {"a fill code", 0, 0, 1},
 };
 
+/// The highest code of a field on a target, as ptxas 13.0 checks literals.
+uint64_t most_of(TensorMapField field, std::string_view target) {
+  constexpr uint64_t before_packed_types = 12, before_swizzle_96 = 3;
+  if (field == TensorMapField::ElementType && target.substr(0, 5) == "sm_90")
+    return before_packed_types;
+  if (field == TensorMapField::SwizzleMode && target != "sm_103a")
+    return before_swizzle_96;
+  return field_limits[static_cast<uint8_t>(field)].most;
+}
+
 } // namespace
 
-std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, uint64_t value) {
+std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, uint64_t value,
+                          std::string_view target) {
   const Limits &limits = field_limits[static_cast<uint8_t>(field)];
-  if (std::string wrong = range_error(limits.quantity, value, limits.least, limits.most); !wrong.empty())
+  if (std::string wrong = range_error(limits.quantity, value, limits.least, most_of(field, target)); !wrong.empty())
     return wrong;
   if (limits.ordinals && ordinal >= limits.ordinals)
     return range_error("a dimension", ordinal, 0, limits.ordinals - 1);

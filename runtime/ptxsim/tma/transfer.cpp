@@ -65,6 +65,10 @@ void write_global(const std::vector<uint8_t> &staged, const std::vector<Piece> &
 TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane) {
   const MemoryLocation location =
       warp.locate(Space::Generic, address, tensor_map_bytes, tensor_map_alignment, lane, false);
+  if (location.space == Space::SharedCta || location.space == Space::Local)
+    warp.trap_lane(lane, trap_kind::illegal,
+                   std::string("expected a tensor map in .const, .param or .global, got an address in ") +
+                       (location.space == Space::Local ? ".local" : ".shared"));
   if (std::string missing =
           warp.machine.tensor_map_proxy.missing_fence(address, &warp.cluster, warp.clock.known.happened);
       !missing.empty() && warp.machine.options.checks)
