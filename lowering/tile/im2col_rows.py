@@ -106,8 +106,8 @@ class Im2colRows:
         numbers, outputs, rows = self._numbers, self._outputs, []
         if self._by_row:
             count = numbers.at_least(1, self._tiles_of_run)
-            *rows, outputs = *self._divided(numbers.quotient(tile, count), outputs[:-1]), outputs[-1:]
-            tile = numbers.remainder(tile, count)
+            row, tile = numbers.divided(tile, count)
+            rows, outputs = self._divided(row, outputs[:-1]), outputs[-1:]
         pixels = self._type.tile_shape[0]
         image, *inner = self._divided(
             numbers.sum([numbers.product([tile, pixels]), numbers.iota(pixels)]), [0, *outputs]
@@ -119,8 +119,8 @@ class Im2colRows:
         found: list[Number] = []
         for extent in reversed(extents[1:]):
             divisor = self._numbers.at_least(1, extent)
-            found.insert(0, self._numbers.remainder(number, divisor))
-            number = self._numbers.quotient(number, divisor)
+            number, position = self._numbers.divided(number, divisor)
+            found.insert(0, position)
         return [number, *found]
 
     def _row(self, steps: Sequence[Number]) -> Number:

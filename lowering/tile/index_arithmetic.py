@@ -88,13 +88,12 @@ class IndexArithmetic:
             return -(-number // divisor)
         return self._binary("divi", number, divisor, signedness="signed", rounding="positive_inf")
 
-    def remainder(self, number: Number, divisor: Number) -> Number:
-        """The remainder of numbers that are not negative."""
-        if divisor == 1:
-            return 0
+    def divided(self, number: Number, divisor: Number) -> tuple[Number, Number]:
+        """The quotient and the remainder of numbers that are not negative, with one division."""
+        quotient = self.quotient(number, divisor)
         if isinstance(number, int) and isinstance(divisor, int):
-            return number % divisor
-        return self._binary("remi", number, divisor, signedness="unsigned")
+            return quotient, number % divisor
+        return quotient, 0 if divisor == 1 else self._binary("subi", number, self.product([quotient, divisor]))
 
     def at_least(self, least: int, number: Number) -> Number:
         """The maximum of signed numbers."""

@@ -29,10 +29,9 @@ entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %h: tile<i32>, %w: tile<i32>, %sn: t
 // CHECK:      [[NUMBER:%.*]] = exti [[TILE]] unsigned
 // CHECK:      [[FIRST:%.*]] = muli [[NUMBER]], %cst_128_i64
 // CHECK:      iota : tile<128xi64>
-// CHECK:      [[COLUMN:%.*]] = remi {{.*}} unsigned : tile<128xi64>
 // CHECK:      [[REST:%.*]] = divi {{.*}} unsigned : tile<128xi64>
-// CHECK:      [[LINE:%.*]] = remi [[REST]], {{.*}} unsigned : tile<128xi64>
-// CHECK-NEXT: [[IMAGE:%.*]] = divi [[REST]], {{.*}} unsigned : tile<128xi64>
+// CHECK:      [[IMAGE:%.*]] = divi [[REST]], {{.*}} unsigned : tile<128xi64>
+// CHECK-NOT:  divi
 // CHECK:      [[EXISTS:%.*]] = cmpi less_than [[IMAGE]]
 // CHECK:      for
 // CHECK:      for

@@ -15,9 +15,9 @@ entry @k(%p: tile<ptr<f16>>, %i: tile<i32>, %r: tile<i32>, %s: tile<i32>) {
 // CHECK:      make_tensor_view %arg0, shape = [1568, 64], strides = [64, 1]
 // CHECK:      [[TILES:%.*]] = constant <i32: 4> : tile<i32>
 // CHECK:      [[ROW:%.*]] = divi %arg1, [[TILES]] unsigned : tile<i32>
-// CHECK:      remi %arg1, [[TILES]] unsigned : tile<i32>
+// CHECK:      [[TAKEN:%.*]] = muli [[ROW]], [[TILES]] : tile<i32>
+// CHECK:      subi %arg1, [[TAKEN]] : tile<i32>
 // CHECK:      [[WIDTH:%.*]] = constant <i32: 14> : tile<32xi32>
-// CHECK:      remi %{{.*}}, [[WIDTH]] unsigned : tile<32xi32>
 // CHECK:      divi %{{.*}}, [[WIDTH]] unsigned : tile<32xi32>
 // CHECK:      cmpi less_than %{{.*}}, %{{.*}}, unsigned : tile<i32> -> tile<i1>
 // CHECK:      cmpi less_than %{{.*}}, %{{.*}}, unsigned : tile<32xi32> -> tile<32xi1>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -10,6 +11,8 @@ import pytest
 from im2col_accesses import NUMPY, Case, random_case
 
 import tilec
+from tilec.dialect.cuda_tile.element import NUMBERS
+from tilec.element_types import element_type
 from tilec.lowering.target import TARGETS
 from tilec.lowering.tile.passes import DEFAULT, run
 from tilec.runtime.interpret.evaluate import evaluate
@@ -79,6 +82,20 @@ def test_shapes(seed: int) -> None:
         found = np.full(2 + len(case.window), -1, np.int64)
         interpreted(module, (1, 1, 1), [np.zeros(case.allocated, NUMPY[case.element]), *case.parameters, found])
         assert found.tolist() == [*case.grid[:2], *case.outputs], case
+
+
+@pytest.mark.parametrize("element", [name for name in NUMBERS if name not in ("f8E8M0FNU", "f4E2M1FN")])
+def test_element_types(element: str) -> None:
+    """All types that an im2col view takes, as bytes."""
+    case = replace(SMALL, element=element)
+    size = math.ceil(element_type(element).storage_bits / 8)
+    images = (np.arange(case.allocated * size) % (2 if element == "i1" else 120)).astype(np.uint8)
+    results = []
+    for module in (Module.parse(case.loads()), expanded(case.loads())):
+        results.append(np.full(math.prod((*case.grid, *case.tile)) * size, 99, np.uint8))
+        arguments = [images.ctypes.data, *case.parameters, results[-1].ctypes.data]
+        interpreted(module, case.grid, arguments)
+    np.testing.assert_array_equal(*results)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -217,6 +234,15 @@ def test_accesses_stay_ordered() -> None:
         memory, found = np.zeros(256, np.float32), np.zeros(64, np.float32)
         interpreted(module, (1, 1, 1), [memory, found])
         assert found.tolist() == [7.0] * 64
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("seed", range(4))
+def test_accesses_of_other_threads_stay_ordered(seed: int, target: str) -> None:
+    """The threads that load the matrix wait for those that store through the im2col view."""
+    memory, found = np.zeros(256, np.float32), np.zeros(64, np.float32)
+    tilec.run(Module.parse(ORDERED), (1, 1, 1), [memory, found], backend="simulate", target=target, seed=seed)
+    assert found.tolist() == [7.0] * 64
 
 
 ORDERED = """
