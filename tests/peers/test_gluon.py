@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 from aligned_arrays import integers
 from convolution_cases import FORWARD, Convolution
 from direct_convolution import at_tap
+from triton_driver import encoded_im2col
 
 from tilec.lowering.tma.contract import violations
-from tilec.lowering.tma.enumerations import SWIZZLES
+from tilec.lowering.tma.element_types import ELEMENTS as ELEMENT_TYPES
+from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, SWIZZLES
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.parameters import block, pack_value
 from tilec.runtime.simulate import Settings, Shape, run_text
@@ -78,7 +81,7 @@ def compiled(element: Element, rank: int, architecture: int) -> Any:
 
 
 def tensor_map(kernel: Any, given: Convolution, element: Element, x: np.ndarray) -> TensorMap:
-    """The map that Triton fills: extents, strides and corners reversed (fillTMADescriptorIm2col of its driver.c)."""
+    """The map that Triton fills: extents, strides and corners reversed (see test_tensor_map_of_triton)."""
     (filled,) = kernel.metadata.tensordesc_meta
     pixels, channels = filled["block_size"]
     return TensorMap(
@@ -135,6 +138,34 @@ def assert_pixels_of_each_tap(given: Convolution, element: Element, architecture
         offsets = [o * d for o, d in zip(tap, given.dilation, strict=True)]
         tile = load(kernel, image, element.dtype, [number, *starts, channel], offsets)
         assert np.array_equal(tile, np.pad(part, missing))
+
+
+@pytest.mark.parametrize("given", FORWARD, ids=lambda given: f"{len(given.extents)}d-{given.extents}")
+def test_tensor_map_of_triton(given: Convolution, tmp_path: Path) -> None:
+    """Triton has corners outermost dimension first, and passes them to the driver in the order W, H, D."""
+    kernel = compiled(F16, len(given.extents) + 2, 90)
+    x = np.zeros((given.images, *given.extents, given.channels), np.float16)
+    image = tensor_map(kernel, given, F16, x)
+    (metadata,) = kernel.metadata.tensordesc_meta
+    element = ELEMENT_TYPES["f16"].host_enumerator
+    strides = [stride // x.itemsize for stride in x.strides]
+    corners, steps = (given.lower_corner, given.upper_corner), (1, *given.stride, 1)
+    first = (image.base, metadata["swizzle"], x.itemsize, element, metadata["block_size"])
+    found = encoded_im2col([*first, x.shape, strides, 0, *corners, steps], tmp_path)
+    assert found == {
+        "extents": list(image.extents),
+        "strides": list(image.strides),
+        "lower": list(image.lower),
+        "upper": list(image.upper),
+        "element_strides": list(image.element_strides),
+        "base": image.base,
+        "element": element,
+        "channels": image.channels_per_pixel,
+        "pixels": image.pixels_per_column,
+        "interleave": INTERLEAVES[image.interleave],
+        "swizzle": SWIZZLES[image.swizzle].host_enumerator,
+        "fill": FILLS[image.fill],
+    }
 
 
 @pytest.mark.parametrize("given", FORWARD, ids=lambda given: f"{len(given.extents)}d-{given.extents}")
