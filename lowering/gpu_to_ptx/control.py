@@ -18,7 +18,7 @@ from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
 @lowers("scf.for")
 def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
-    """Tests before the first iteration and at the end of each: one branch per iteration."""
+    """Tests before the first iteration, unless it is known to run, and at the end of each: one branch per iteration."""
     lower, upper, step, *inits = operation.operands
     body, carried = operation.regions[0].blocks[0], Carried(lowering, inits)
     kind, signed = element(lower), "unsignedCmp" not in operation.attributes
@@ -29,8 +29,11 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
     starts, location = carried.registers(inits), lowering.b.location
     head = lowering.b.block([lower.type, *(v.type for v in starts)], "loop")
     done = lowering.b.block([v.type for v in starts], "loop_end")
-    again = lowering.compute(f"setp.lt.{suffix} $0, $1, $2;", "i1", lower, upper)
-    lowering.b.cond_branch(again, head, [lower, *starts], done, starts, uniform=True)
+    if _is_entered(lowering, lower, upper):
+        lowering.b.branch(head, lower, *starts)
+    else:
+        again = lowering.compute(f"setp.lt.{suffix} $0, $1, $2;", "i1", lower, upper)
+        lowering.b.cond_branch(again, head, [lower, *starts], done, starts, uniform=True)
     lowering.at(head)
     counter, *registers = head.arguments
     lowering.set(body.arguments[0], [lowest_bit(lowering, counted, counter) if kind.is_predicate else counter])
@@ -42,6 +45,12 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.b.cond_branch(again, head, [following, *ends], done, ends, uniform=True)
     lowering.at(done)
     carried.arrive(operation.results, done.arguments)
+
+
+def _is_entered(lowering: Lowering, lower: ir.Value, upper: ir.Value) -> bool:
+    """Whether a loop is known to run: its bounds are known numbers, whose order is the same signed and unsigned."""
+    first, last = lowering.number(lower), lowering.number(upper)
+    return first is not None and last is not None and 0 <= first < last < 2**31
 
 
 def _advance(

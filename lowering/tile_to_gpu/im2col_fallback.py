@@ -21,15 +21,13 @@ _LOAD, _STORE = "tilex.load_im2col_tko", "tilex.store_im2col_tko"
 
 def expand_without_tma(
     entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target
-) -> list[Remark] | None:
-    """Expands each access that TMA does not do, all of them if there is no `order`; a remark for each, or None.
+) -> list[Remark]:
+    """Expands each access that TMA does not do, all of them if there is no `order`; a remark for each.
 
     Raises UnsupportedError for a load through a view with a mode, which demands TMA.
     """
     accesses = [op for op in operations_below(entry) if _is_expanded(op, plan, order, target)]
     remarks = [_remark(op, plan, target, order is not None) for op in accesses]
-    if not accesses:
-        return None
     expand(accesses)
     remove_dead_views(entry)
     return remarks

@@ -79,12 +79,14 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     order = MemoryOrder(list(operations_below(entry)))
     warps, plan = _plan(entry, target, given, options, order if use_tma else None)
     expanded = expand_without_tma(entry, plan, order if use_tma else None, target)
-    if expanded is not None:
+    if expanded:
         remarks += expanded
         order = MemoryOrder(list(operations_below(entry)))
         warps, plan = _plan(entry, target, given, options, order if use_tma else None)
     # The multiplies of a batch have one line and the same reasons.
-    remarks += dict.fromkeys(plan_remarks(entry, plan, use_tma, target))
+    found = dict.fromkeys(plan_remarks(entry, plan, use_tma, target))
+    # An access that was expanded has its remark.
+    remarks += [each for each in found if each.location not in {other.location for other in expanded}]
     remarks += atomic_remarks(entry)
     remarks += hint_remarks(entry, plan, warps, target, options)
     vectors = pointer_vectors(entry, operations_below(entry))

@@ -1,0 +1,270 @@
+"""The code and the traffic of convolutions by im2col, beside a matrix multiply of the same M, N and K.
+
+python benchmarks/convolution.py [FILE]
+
+The layers are those of public networks. For each, the kernels of convolution_kernel.py are compiled for both targets
+with known extents: the instructions (of PTX) of the role that loads, whether the loops that multiply are the same, and
+the bytes that TMA loads for the images. `per tap` loads each tap of the window; `halo` is one copy by im2col::w for all
+taps along W, as PTX ISA 5.5.5.3 defines it: no kernel here uses it. FILE gets the table as Markdown; without it, it is
+printed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import convolution_kernel
+
+import tilec as ct
+
+BATCHES = (1, 8, 32)
+HALF_BYTES = 2
+# Pixels, filters and channels of a tile; layers with fewer filters or channels get narrower tiles.
+PIXELS, FILTERS, CHANNELS = 128, 128, 64
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution of square images and windows: extent, input and output channels, taps, stride and padding."""
+
+    network: str
+    extent: int
+    channels: int
+    filters: int
+    taps: int
+    stride: int = 1
+    padding: int = 0
+
+    @property
+    def output(self) -> int:
+        return int(ct.im2col_output_shape(self.extent, window=self.taps, stride=self.stride, padding=self.padding)[0])
+
+    @property
+    def name(self) -> str:
+        window = f"{self.taps}x{self.taps}" + (f"/{self.stride}" if self.stride > 1 else "")
+        return f"{self.network} {window} {self.channels}-{self.filters} @{self.extent}"
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        return PIXELS, FILTERS if self.filters > 64 else 64, CHANNELS if self.channels > 16 else 16
+
+
+# He et al. 2015, table 1 (the first layer has 3 channels, which are padded to 8: TMA needs 16 bytes); Liu et al. 2022
+# (ConvNeXt-T: stem, downsampling and pointwise layers; the depthwise ones multiply no matrices); Rombach et al. 2022
+# (the UNet of 860 M parameters and the decoder of the autoencoder with f = 8).
+LAYERS = (
+    Layer("ResNet-50", 224, 8, 64, 7, 2, 3),
+    Layer("ResNet-50", 56, 64, 64, 3, 1, 1),
+    Layer("ResNet-50", 56, 128, 128, 3, 2, 1),
+    Layer("ResNet-50", 28, 128, 128, 3, 1, 1),
+    Layer("ResNet-50", 14, 256, 256, 3, 1, 1),
+    Layer("ResNet-50", 7, 512, 512, 3, 1, 1),
+    Layer("ResNet-50", 56, 256, 512, 1, 2),
+    Layer("ConvNeXt-T", 224, 8, 96, 4, 4),
+    Layer("ConvNeXt-T", 56, 96, 192, 2, 2),
+    Layer("ConvNeXt-T", 14, 384, 768, 2, 2),
+    Layer("ConvNeXt-T", 56, 96, 384, 1),
+    Layer("UNet", 64, 320, 320, 3, 1, 1),
+    Layer("UNet", 64, 320, 320, 3, 2, 1),
+    Layer("UNet", 32, 640, 640, 3, 1, 1),
+    Layer("UNet", 16, 1280, 1280, 3, 1, 1),
+    Layer("VAE decoder", 64, 512, 512, 3, 1, 1),
+    Layer("VAE decoder", 128, 512, 512, 3, 1, 1),
+    Layer("VAE decoder", 256, 256, 256, 3, 1, 1),
+    Layer("VAE decoder", 512, 128, 128, 3, 1, 1),
+)
+
+
+def compiled(layer: Layer, images: int, target: str, mode: str | None = None) -> ct.Compiled:
+    rows, columns, depth = layer.tile
+    x = f"x: f16[{images},{layer.extent},{layer.extent},{layer.channels}]"
+    filters = f"filters: f16[{layer.taps},{layer.taps},{layer.channels},{layer.filters}]"
+    y = f"y: f16[{images},{layer.output},{layer.output},{layer.filters}]"
+    constants = f"stride={layer.stride}, padding={layer.padding}, tm={rows}, tn={columns}, tk={depth}, mode={mode!r}"
+    signature = f"{x}, {filters}, {y}, {constants}"
+    return ct.compile(convolution_kernel.convolution, target=target, signature=signature, stop="ptx")
+
+
+def multiply(layer: Layer, images: int, target: str) -> ct.Compiled:
+    """The matrix multiply of the same M, N and K."""
+    m, k = images * layer.output**2, layer.taps**2 * layer.channels
+    rows, columns, depth = layer.tile
+    arrays = f"A: f16[{m},{k}], B: f16[{k},{layer.filters}], C: f16[{m},{layer.filters}]"
+    signature = f"{arrays}, tm={rows}, tn={columns}, tk={depth}"
+    return ct.compile(convolution_kernel.matmul, target=target, signature=signature, stop="ptx")
+
+
+_LABEL = re.compile(r"^\$\w+:$")
+
+
+def instructions(ptx: str) -> list[str]:
+    """Labels and instructions, without comments and line information; continued lines are joined."""
+    body = re.sub(r"//[^\n]*", "", ptx)
+    body = re.sub(r",\n\s+", ", ", body)
+    lines = [line.strip() for line in body.splitlines()]
+    return [line for line in lines if _LABEL.match(line) or line.endswith(";") and not line.startswith(".")]
+
+
+def count(lines: list[str]) -> int:
+    return sum(not _LABEL.match(line) for line in lines)
+
+
+def load_role(ptx: str) -> list[str]:
+    """The instructions around the loads between two ends of roles."""
+    lines = instructions(ptx)
+    loads = [at for at, line in enumerate(lines) if "complete_tx::bytes" in line]
+    ends = [at for at, line in enumerate(lines) if line in ("bra.uni $roles_done;", "$roles_done:")]
+    start = max(at for at in ends if at < loads[0])
+    return lines[start + 1 : min(at for at in ends if at > loads[-1])]
+
+
+def executed(lines: list[str]) -> int:
+    """The instructions that one block executes in the lines, whose loops count from 0 to a number; no wait fails."""
+    total, factors = 0, [1]
+    ends = {at: line.rstrip(":") for at, line in enumerate(lines) if re.match(r"\$loop(_\d+)?:$", line)}
+    for at, line in enumerate(lines):
+        if at in ends:
+            last = max(other for other in range(at, len(lines)) if lines[other].endswith(f"{ends[at]};"))
+            trips = re.match(r"setp\.lt\.s32 %\w+, %\w+, (\d+);", lines[last - 1])
+            if trips is None:
+                raise ValueError(f"expected a loop to a known number, got {lines[last - 1]}")
+            factors.append(factors[-1] * int(trips[1]))
+        elif not _LABEL.match(line):
+            total += factors[-1]
+        if re.search(r"\$loop(_\d+)?;$", line) and not line.startswith("@!"):
+            factors.pop()
+    return total
+
+
+def multiply_loop(ptx: str) -> list[str]:
+    """The innermost loop with the multiplies, without the names of registers and labels; nothing if there is none."""
+    lines = instructions(ptx)
+    first = next(at for at, line in enumerate(lines) if re.search(r"tcgen05\.mma|wgmma\.mma_async", line))
+    for start in reversed([at for at, line in enumerate(lines[:first]) if re.match(r"\$loop(_\d+)?:$", line)]):
+        jump = f"{lines[start].rstrip(':')};"
+        ends = [at for at in range(first, len(lines)) if lines[at].endswith(jump)]
+        if ends:
+            # Without the jump back, whose form depends on what follows the loop.
+            test = max(at for at in range(start, ends[0]) if lines[at].startswith("setp.lt"))
+            return [re.sub(r"%\w+|\$\w+|\b\d+\b", "_", line) for line in lines[start : test + 1]]
+    return []
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes of the images that TMA loads."""
+
+    multiply: int
+    im2col: int
+    along_w: int
+    halo: int
+
+
+def traffic(layer: Layer, images: int) -> Traffic:
+    pixels, filters, channels = layer.tile
+    columns, depths = -(-layer.filters // filters), -(-layer.channels // channels)
+    tiles = -(-images * layer.output**2 // pixels)
+    row_tiles = layer.output * -(-images * layer.output // pixels)
+    tile_bytes = pixels * channels * HALF_BYTES
+    taps = layer.taps
+    # Taps that differ by a multiple of the stride share a buffer, whose halo is its last tap (PTX ISA 5.5.5.4).
+    buffers = [(taps - 1 - first) // layer.stride for first in range(min(layer.stride, taps))]
+    rows = sum(pixels + halo for halo in buffers)
+    depth_tiles = -(-(taps**2) * layer.channels // channels)
+    return Traffic(
+        multiply=tiles * columns * depth_tiles * tile_bytes,
+        im2col=tiles * columns * depths * taps**2 * tile_bytes,
+        along_w=row_tiles * columns * depths * taps**2 * tile_bytes,
+        halo=row_tiles * columns * depths * taps * rows * channels * HALF_BYTES,
+    )
+
+
+def code_row(layer: Layer, target: str) -> list[str]:
+    convolution, product = compiled(layer, 8, target), multiply(layer, 8, target)
+    by_tma = ".im2col.mbarrier" in convolution.ptx
+    row = [layer.name, target, "im2col" if by_tma else "gather"]
+    if not by_tma:
+        return [*row, *["-"] * 7, "; ".join(remark.message for remark in convolution.remarks)]
+    mine, other = load_role(convolution.ptx), load_role(product.ptx)
+    loops = multiply_loop(convolution.ptx), multiply_loop(product.ptx)
+    same = "the same" if loops[0] == loops[1] else "other"
+    sizes = (count(other), count(mine), executed(other), executed(mine))
+    ratios = f"{sizes[1] / sizes[0]:.2f}", f"{sizes[3] / sizes[2]:.2f}"
+    return [*row, *map(str, sizes), *ratios, same, ""]
+
+
+def traffic_row(layer: Layer, images: int) -> list[str]:
+    found = traffic(layer, images)
+    sizes = [f"{size / 2**20:.1f}" for size in (found.multiply, found.im2col, found.along_w, found.halo)]
+    return [layer.name, str(images), str(images * layer.output**2), *sizes, f"{found.im2col / found.halo:.2f}"]
+
+
+def table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for number, row in enumerate(rows, 1):
+        print(f"\r{number} rows", end="", file=sys.stderr, flush=True)
+        yield f"| {' | '.join(row)} |"
+    print(file=sys.stderr)
+
+
+CODE = ["layer", "target", "images by", "written, GEMM", "convolution", "executed, GEMM", "convolution"]
+CODE += ["ratio written", "ratio executed", "loop of multiplies", ""]
+TRAFFIC = [
+    "layer",
+    "N",
+    "M",
+    "GEMM, MiB",
+    "im2col, MiB",
+    "im2col::w per tap, MiB",
+    "im2col::w with halo, MiB",
+    "im2col / halo",
+]
+
+
+def check_of_traffic() -> None:
+    """The formula for im2col against the bytes that the simulator counts for one block."""
+    import numpy as np
+
+    layer = Layer("", 12, 64, 64, 3, 1, 1)
+    x = np.zeros((1, layer.extent, layer.extent, layer.channels), np.float16)
+    filters = np.zeros((layer.taps, layer.taps, layer.channels, layer.filters), np.float16)
+    y = np.zeros((1, layer.output, layer.output, layer.filters), np.float16)
+    tiles = -(-(layer.output**2) // PIXELS)
+    counters = ct.run(compiled(layer, 1, "sm_100a"), tiles, [x, filters, y], backend="simulate") or {}
+    found = counters["bulk_load_bytes"] - tiles * filters.nbytes
+    if found != traffic(layer, 1).im2col:
+        raise SystemExit(f"the simulator counts {found} bytes of images, the formula gives {traffic(layer, 1).im2col}")
+
+
+def report() -> Iterator[str]:
+    yield "# Convolutions by im2col"
+    yield ""
+    yield "Made by `python benchmarks/convolution.py`: instructions of PTX, and bytes of images (f16) that TMA loads."
+    yield ""
+    yield "## Code, N = 8"
+    yield ""
+    yield "Instructions of the role that loads: those in the text, and those that one block executes if no wait fails."
+    yield ""
+    yield from table(CODE, (code_row(layer, target) for layer in LAYERS for target in ("sm_100a", "sm_90a")))
+    yield ""
+    yield "## Traffic"
+    yield ""
+    yield from table(TRAFFIC, (traffic_row(layer, images) for layer in LAYERS for images in BATCHES))
+
+
+def main() -> None:
+    check_of_traffic()
+    text = "\n".join(report()) + "\n"
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
