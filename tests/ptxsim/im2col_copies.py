@@ -135,9 +135,8 @@ def load_body(
 
 def store_body(coordinates: Sequence[int], size: int, reduction: str = "", mode: str = "im2col_no_offs") -> str:
     """Copies p1 to shared memory and stores the image of `size` bytes, or reduces the tensor by it."""
-    opcode = f"cp.reduce.async.bulk.tensor.{len(coordinates)}d.global.shared::cta.{reduction}" if reduction else (
-        f"cp.async.bulk.tensor.{len(coordinates)}d.global.shared::cta"
-    )  # fmt: skip
+    copy, operation = ("reduce.async", f".{reduction}") if reduction else ("async", "")
+    opcode = f"cp.{copy}.bulk.tensor.{len(coordinates)}d.global.shared::cta{operation}"
     store = f"""
     fence.proxy.async.shared::cta;
     bar.sync 0;

@@ -164,6 +164,8 @@ ABSENT = [
      "sm_100a", "'.im2col_no_offs::w of a store' does not exist on target sm_100a, only on sm_107a"),
     ("cp.async.bulk.prefetch.tensor.2d.L2.global.im2col [%rd1, {%r1, %r2}], {%h1};", "sm_90a",
      "expected .3d to .5d with .im2col, got .2d"),
+    ("cp.async.bulk.prefetch.tensor.3d.L2.global.tile::gather4 [%rd1, {%r1, %r2, %r3, %r4, %r5}];", "sm_100a",
+     "expected .2d with .tile::gather4, got .3d"),
     ("cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes.cta_group::2 "
      "[%r6], [%rd1, {%r1, %r2}], [%r7];", "sm_90a", "'.cta_group::2' does not exist on target sm_90a"),
     ("cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "

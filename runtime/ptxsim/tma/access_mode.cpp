@@ -12,7 +12,6 @@ constexpr const char *direction_names[directions] = {"a copy to .shared::cta", "
 
 struct ModeRow {
   const char *modifier;
-  AccessMode mode;
   TensorMapKind kind;
   uint32_t least_rank, most_rank;
   std::array<std::optional<Targets>, directions> targets; // by direction, empty if ptxas accepts the mode for none
@@ -23,28 +22,34 @@ constexpr std::nullopt_t none = std::nullopt;
 
 // In the order of AccessMode.
 const ModeRow mode_rows[] = {
-    {"tile", AccessMode::Tile, TensorMapKind::Tiled, 1, 5, {all, all, all, all, all}},
-    {"tile::gather4", AccessMode::Gather4, TensorMapKind::Tiled, 2, 2, {sm_100, tcgen05, tcgen05, none, none}},
+    {"tile", TensorMapKind::Tiled, 1, 5, {all, all, all, all, all}},
+    {"tile::gather4", TensorMapKind::Tiled, 2, 2, {sm_100, tcgen05, tcgen05, none, none}},
     // ptxas accepts a reduction with tile::scatter4 and generates a store, without the reduction.
-    {"tile::scatter4", AccessMode::Scatter4, TensorMapKind::Tiled, 2, 2, {none, none, none, tcgen05, none}},
-    {"im2col", AccessMode::Im2col, TensorMapKind::Im2col, 3, 5, {all, all, all, none, none}},
-    {"im2col::w", AccessMode::Im2colW, TensorMapKind::Im2colW, 3, 5, {sm_100, tcgen05, tcgen05, none, none}},
-    {"im2col::w::128",
-     AccessMode::Im2colW128,
-     TensorMapKind::Im2colW128,
-     3,
-     5,
-     {tcgen05, tcgen05, tcgen05, none, none}},
-    {"im2col_no_offs", AccessMode::Im2colNoOffsets, TensorMapKind::Im2col, 3, 5, {none, none, none, all, all}},
-    {"im2col_no_offs::w",
-     AccessMode::Im2colNoOffsetsW,
-     TensorMapKind::Im2colW,
-     3,
-     5,
-     {none, none, none, sm_107, sm_107}},
+    {"tile::scatter4", TensorMapKind::Tiled, 2, 2, {none, none, none, tcgen05, none}},
+    {"im2col", TensorMapKind::Im2col, 3, 5, {all, all, all, none, none}},
+    {"im2col::w", TensorMapKind::Im2colW, 3, 5, {sm_100, tcgen05, tcgen05, none, none}},
+    {"im2col::w::128", TensorMapKind::Im2colW128, 3, 5, {tcgen05, tcgen05, tcgen05, none, none}},
+    {"im2col_no_offs", TensorMapKind::Im2col, 3, 5, {none, none, none, all, all}},
+    {"im2col_no_offs::w", TensorMapKind::Im2colW, 3, 5, {none, none, none, sm_107, sm_107}},
 };
 
 const ModeRow &row_of(AccessMode mode) { return mode_rows[static_cast<uint8_t>(mode)]; }
+
+std::string rank_range(const ModeRow &row) {
+  const std::string least = "." + std::to_string(row.least_rank) + "d";
+  return row.least_rank == row.most_rank ? least : least + " to ." + std::to_string(row.most_rank) + "d";
+}
+
+/// Throws PtxError if ptxas does not accept the mode.
+void check_mode(const Decoder &decoder, const ModeRow &row, CopyDirection direction, uint32_t rank) {
+  const auto column = static_cast<uint8_t>(direction);
+  const std::string modifier = std::string(".") + row.modifier;
+  if (!row.targets[column])
+    decoder.malformed(std::string("expected a mode of ") + direction_names[column] + ", got " + modifier);
+  if (rank < row.least_rank || rank > row.most_rank)
+    decoder.malformed("expected " + rank_range(row) + " with " + modifier + ", got ." + std::to_string(rank) + "d");
+  decoder.expect_target(*row.targets[column], modifier + " of " + direction_names[column]);
+}
 
 /// Hardware refuses other columns; the PTX ISA does not state it (Triton, tutorial 09 of gluon).
 std::string gather_column_violation(const TensorMap &map, const Coordinates &coordinates) {
@@ -64,19 +69,11 @@ Im2colAccess im2col_access(const TensorMap &map, const TensorAccess &access) {
 } // namespace
 
 AccessMode take_access_mode(Decoder &decoder, CopyDirection direction, uint32_t rank) {
-  const auto column = static_cast<uint8_t>(direction);
-  for (const ModeRow &row : mode_rows) {
-    if (!decoder.take(row.modifier))
-      continue;
-    const std::string modifier = std::string(".") + row.modifier;
-    if (!row.targets[column])
-      decoder.malformed("expected a mode of " + std::string(direction_names[column]) + ", got " + modifier);
-    if (rank < row.least_rank || rank > row.most_rank)
-      decoder.malformed("expected ." + std::to_string(row.least_rank) + "d to ." + std::to_string(row.most_rank) +
-                        "d with " + modifier + ", got ." + std::to_string(rank) + "d");
-    decoder.expect_target(*row.targets[column], modifier + " of " + direction_names[column]);
-    return row.mode;
-  }
+  for (size_t i = 0; i < std::size(mode_rows); ++i)
+    if (decoder.take(mode_rows[i].modifier)) {
+      check_mode(decoder, mode_rows[i], direction, rank);
+      return static_cast<AccessMode>(i);
+    }
   return AccessMode::Tile;
 }
 
