@@ -225,49 +225,56 @@ def test_more_than_two_to_the_32(name: str) -> None:
     assert results[0].max() == 12
 
 
+def incremented() -> np.ndarray:
+    """What the kernel ORDERED loads last: it adds 7 to all pixels of an image but the first 4."""
+    images = np.arange(256, dtype=np.float32).reshape(2, 16, 8)
+    images[:, 4:] += 7
+    return images.reshape(32, 8).T
+
+
 def test_accesses_stay_ordered() -> None:
     """A store, then a load of the same memory through another view: the interpreter reports accesses without order."""
     for passes in (DEFAULT, ("expand-tilex", *DEFAULT), ("prune-tokens", "expand-tilex", "prune-tokens")):
         module = Module.parse(ORDERED)
         run(module.ir, passes, evaluate=evaluate)
         module.verify()
-        memory, found = np.zeros(256, np.float32), np.zeros(64, np.float32)
+        memory, found = np.arange(256, dtype=np.float32), np.zeros((8, 32), np.float32)
         interpreted(module, (1, 1, 1), [memory, found])
-        assert found.tolist() == [7.0] * 64
+        np.testing.assert_array_equal(found, incremented())
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("seed", range(4))
 def test_accesses_of_other_threads_stay_ordered(seed: int, target: str) -> None:
     """The threads that load the matrix wait for those that store through the im2col view."""
-    memory, found = np.zeros(256, np.float32), np.zeros(64, np.float32)
+    memory, found = np.arange(256, dtype=np.float32), np.zeros((8, 32), np.float32)
     tilec.run(Module.parse(ORDERED), (1, 1, 1), [memory, found], backend="simulate", target=target, seed=seed)
-    assert found.tolist() == [7.0] * 64
+    np.testing.assert_array_equal(found, incremented())
 
 
 ORDERED = """
 !T = tensor_view<2x16x8xf32, strides=[128,8,1]>
-!V = tilex.im2col_view<tile=(8x8), window=[1], dilation=[1], stride=[1], lower=[0], upper=[0], !T>
+!V = tilex.im2col_view<tile=(32x8), window=[1], dilation=[1], stride=[1], lower=[-4], upper=[4], !T>
 !M = tensor_view<32x8xf32, strides=[8,1]>
-!W = partition_view<tile=(8x8), !M>
-!O = tensor_view<8x8xf32, strides=[8,1]>
-!P = partition_view<tile=(8x8), !O>
+!W = partition_view<tile=(8x32), !M, dim_map=[1, 0]>
+!O = tensor_view<8x32xf32, strides=[32,1]>
+!P = partition_view<tile=(8x32), !O>
 cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   %zero = constant <i32: 0> : tile<i32>
   %t = make_tensor_view %p, shape = [2, 16, 8], strides = [128, 8, 1] : !T
   %v = tilex.make_im2col_view %t : !V
   %m = make_tensor_view %p, shape = [32, 8], strides = [8, 1] : !M
   %w = make_partition_view %m : !W
-  %o = make_tensor_view %q, shape = [8, 8], strides = [8, 1] : !O
+  %o = make_tensor_view %q, shape = [8, 32], strides = [32, 1] : !O
   %r = make_partition_view %o : !P
-  %seven = constant <f32: 7.0> : tile<8x8xf32>
-  %x, %loaded = tilex.load_im2col_tko weak %v[%zero, %zero] offset [%zero] : !V, tile<i32> -> tile<8x8xf32>, token
-  %sum = addf %x, %seven : tile<8x8xf32>
+  %seven = constant <f32: 7.0> : tile<32x8xf32>
+  %x, %loaded = tilex.load_im2col_tko weak %v[%zero, %zero] offset [%zero] : !V, tile<i32> -> tile<32x8xf32>, token
+  %sum = addf %x, %seven : tile<32x8xf32>
   %stored = tilex.store_im2col_tko weak %sum, %v[%zero, %zero] offset [%zero] token = %loaded
-    : tile<8x8xf32>, !V, tile<i32> -> token
+    : tile<32x8xf32>, !V, tile<i32> -> token
   %both = join_tokens %loaded, %stored : token
-  %y, %read = load_view_tko weak %w[%zero, %zero] token = %both : !W, tile<i32> -> tile<8x8xf32>, token
-  %end = store_view_tko weak %y, %r[%zero, %zero] : tile<8x8xf32>, !P, tile<i32> -> token
+  %y, %read = load_view_tko weak %w[%zero, %zero] token = %both : !W, tile<i32> -> tile<8x32xf32>, token
+  %end = store_view_tko weak %y, %r[%zero, %zero] : tile<8x32xf32>, !P, tile<i32> -> token
   return
 } }
 """
