@@ -313,3 +313,71 @@ def test_packed_types_require_blackwell(simulate, map_of, tensor, aligned, eleme
     blocks = {"b4x16": 16}.get(element, 32)
     for target in ("sm_100a", "sm_103a"):
         simulate(text, map_of(given, element), image, block=blocks, target=target, map_targets=[given])
+
+
+@pytest.fixture
+def store_six_bits(simulate, map_of, aligned):
+    """Stores rows of bytes at coordinate (64, 6) of a tensor of 8 rows of 192 elements."""
+
+    def run(elements: np.ndarray, target: str = "sm_103a", first: int = 64, **changes: object) -> np.ndarray:
+        storage = aligned(np.zeros(16 + 8 * 144, np.uint8))
+        displacement = changes.pop("displacement", 0)
+        tensor = storage[displacement : displacement + 8 * 144].reshape(8, 144)
+        fields = {"extents": (192, 8), "box": (elements.shape[1], 4), **changes}
+        image = aligned(swizzled_64(elements) if fields.get("swizzle") == "64B" else elements)
+        map_bytes = map_of(tensor, "b6x16_p32", **fields)
+        threads = image.size // UNIT_BYTES
+        simulate(store((first, 6), image.size), map_bytes, image, block=threads, target=target, map_targets=[storage])
+        return tensor
+
+    return run
+
+
+def swizzled_64(elements: np.ndarray) -> np.ndarray:
+    """PTX ISA 5.5.7, 64B: an exclusive or of the unit of 16 bytes with the line of 128 bytes, modulo 4."""
+    units = elements.reshape(-1, UNIT_BYTES)
+    number = np.arange(len(units))
+    return units[number ^ (number // 8 & 3)].reshape(elements.shape)
+
+
+@pytest.mark.parametrize("displacement", [0, 16])
+@pytest.mark.parametrize(("width", "swizzle"), [(64, "none"), (64, "64B"), (128, "none"), (128, "128B_atom_64B")])
+def test_b6p2x16_on_sm_103a(store_six_bits, width, swizzle, displacement):
+    """9.7.9.27.1.1, restrictions for sm_103a: rows of 48 or 96 bytes, and multiples of 64 elements and of 16 bytes."""
+    elements = np.random.default_rng(8).integers(0, 256, (4, width), np.uint8)
+    given = elements
+    if swizzle == "128B_atom_64B":
+        given = swizzled(elements.reshape(-1, UNIT_BYTES), swizzle).reshape(elements.shape)
+    stored = store_six_bits(given, swizzle=swizzle, displacement=displacement)
+    expected = np.zeros((8, 144), np.uint8)
+    expected[6:, 48 : 48 + width * 3 // 4] = packed_six_bits(elements)[:2]
+    np.testing.assert_array_equal(stored, expected)
+    # The columns from 192 on are outside of the tensor.
+    end = store_six_bits(given, first=128, swizzle=swizzle, displacement=displacement)
+    np.testing.assert_array_equal(end[6:, 96:], packed_six_bits(elements)[:2, :48])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 32}, "an innermost box of 64 or 128 elements .* got 32"),
+        ({"width": 96}, "an innermost box of 64 or 128 elements .* got 96"),
+        ({"extents": (160, 8)}, "an extent 0 that is a multiple of 64 .* got 160"),
+        ({"displacement": 8}, "a global address that is a multiple of 16"),
+        ({"swizzle": "32B"}, "swizzle none, 64B, 128B, 128B_atom_32B or 128B_atom_64B .* got 32B"),
+        ({"first": 32}, "a coordinate 0 that is a multiple of 64 .* got 32"),
+        ({"target": "sm_100a"}, "stride 1 to be a multiple of 32 bytes, got 144"),
+    ],
+)
+def test_limits_of_b6p2x16_on_sm_103a(store_six_bits, changes, message):
+    """9.7.9.27.1.1, restrictions for sm_103a. They are those of stores alone, and of this target."""
+    elements = np.zeros((4, changes.pop("width", 64)), np.uint8)
+    with pytest.raises(ptxsim.Trap, match=message):
+        store_six_bits(elements, **changes)
+
+
+def test_loads_of_six_bits_on_sm_103a_have_rows_of_128(simulate, map_of, tensor, aligned):
+    given, image = tensor("b6x16_p32"), aligned(np.zeros((16, UNIT_BYTES), np.uint8))
+    map_bytes = map_of(given, "b6x16_p32", box=(64, 4))
+    with pytest.raises(ptxsim.Trap, match="an innermost box of 128 elements .* got 64"):
+        simulate(load((0, 0), 192, 256), map_bytes, image, block=16, target="sm_103a", map_targets=[given])

@@ -42,14 +42,16 @@ void append_pieces(std::vector<Piece> &pieces, const TensorMap &map, uint32_t de
   }
 }
 
-/// The pieces of a row of a padded type, one per container. A row is inside or outside as a whole.
+/// The pieces of a row of a padded type, one per container, which is inside or outside as a whole.
 void append_containers(std::vector<Piece> &pieces, const TensorMap &map, const BoxRow &row, uint32_t shared_address) {
   const uint32_t bytes = global_bytes(map.element, packed_container);
   const uint32_t padding = shared_bytes(map.element, packed_container) - bytes;
-  const bool inside = row.inside && row.first >= 0 && static_cast<uint64_t>(row.first) < map.extent[0];
-  uint64_t global = row.address + global_offset(map.element, row.first);
-  for (uint32_t at = 0; at < row.count; at += packed_container, global += bytes, shared_address += bytes + padding)
-    pieces.push_back({swizzled(map.swizzle, shared_address), inside ? global : 0, bytes, inside, padding});
+  for (uint32_t at = 0; at < row.count; at += packed_container, shared_address += bytes + padding) {
+    const int64_t index = row.first + at;
+    const bool inside = row.inside && index >= 0 && static_cast<uint64_t>(index) < map.extent[0];
+    const uint64_t global = inside ? row.address + global_offset(map.element, index) : 0;
+    pieces.push_back({swizzled(map.swizzle, shared_address), global, bytes, inside, padding});
+  }
 }
 
 /// The pieces of a row whose elements are contiguous in shared memory too.

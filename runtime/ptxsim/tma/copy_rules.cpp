@@ -14,6 +14,10 @@ bool has_wide_atoms(Swizzle mode) {
 
 } // namespace
 
+bool permits_half_rows(const TensorMap &map, std::string_view target) {
+  return map.element == TensorElement::B6x16P32 && target == "sm_103a";
+}
+
 std::string target_violation(const TensorMap &map, std::string_view target) {
   const std::string on = ", got target " + std::string(target);
   if (map.swizzle == Swizzle::B96 && target != "sm_103a")
@@ -28,7 +32,7 @@ std::string target_violation(const TensorMap &map, std::string_view target) {
 }
 
 std::string coordinate_violation(const TensorMap &map, const Coordinates &coordinates) {
-  const int64_t step = is_padded(map.element) ? padded_row : is_packed(map.element) ? 2 : 1;
+  const int64_t step = is_padded(map.element) ? padded_step(map) : is_packed(map.element) ? 2 : 1;
   if (coordinates[0] % step)
     return "expected a coordinate 0 that is a multiple of " + std::to_string(step) + " with element type " +
            element_name(map.element) + ", got " + std::to_string(coordinates[0]);

@@ -11,6 +11,9 @@ namespace ptxsim {
 /// Features that the target lacks. ptxas refuses their codes in tensormap.replace on these targets.
 std::string target_violation(const TensorMap &map, std::string_view target);
 
+/// Whether a store through the map follows the rules of .b6p2x16 on sm_103a.
+bool permits_half_rows(const TensorMap &map, std::string_view target);
+
 /// Maps and first coordinates of a copy in any direction.
 std::string coordinate_violation(const TensorMap &map, const Coordinates &coordinates);
 

@@ -7,20 +7,24 @@ std::string got(uint64_t value) { return ", got " + std::to_string(value); }
 
 std::string of_element(const TensorMap &map) { return std::string(" with element type ") + element_name(map.element); }
 
-bool has_padded_swizzle(Swizzle mode) {
-  return mode == Swizzle::None || mode == Swizzle::B128 || mode == Swizzle::B128Atom32 || mode == Swizzle::B128Atom64;
+bool has_padded_swizzle(const TensorMap &map) {
+  const Swizzle mode = map.swizzle;
+  return mode == Swizzle::None || mode == Swizzle::B128 || mode == Swizzle::B128Atom32 || mode == Swizzle::B128Atom64 ||
+         (map.half_rows && mode == Swizzle::B64);
 }
 
 std::string padded_violation(const TensorMap &map) {
-  if (map.box[0] != padded_row)
-    return std::string("expected ") +
-           (map.kind == TensorMapKind::Tiled ? "an innermost box of 128 elements" : "128 channels per pixel") +
+  const std::string rows = map.half_rows ? "64 or 128" : "128", step = std::to_string(padded_step(map));
+  if (map.box[0] != padded_row && map.box[0] != padded_step(map))
+    return "expected " +
+           (map.kind == TensorMapKind::Tiled ? "an innermost box of " + rows + " elements"
+                                             : rows + " channels per pixel") +
            of_element(map) + got(map.box[0]);
-  if (map.extent[0] % padded_row)
-    return "expected an extent 0 that is a multiple of 128" + of_element(map) + got(map.extent[0]);
-  if (!has_padded_swizzle(map.swizzle))
-    return "expected swizzle none, 128B, 128B_atom_32B or 128B_atom_64B" + of_element(map) + ", got " +
-           swizzle_name(map.swizzle);
+  if (map.extent[0] % padded_step(map))
+    return "expected an extent 0 that is a multiple of " + step + of_element(map) + got(map.extent[0]);
+  if (!has_padded_swizzle(map))
+    return std::string("expected swizzle none, ") + (map.half_rows ? "64B, " : "") +
+           "128B, 128B_atom_32B or 128B_atom_64B" + of_element(map) + ", got " + swizzle_name(map.swizzle);
   if (map.element == TensorElement::B6x16P32 && map.interleave != Interleave::None)
     return "expected no interleaved layout" + of_element(map);
   return "";
@@ -32,6 +36,12 @@ bool is_packed(TensorElement element) { return element_bits(element) < 8; }
 
 bool is_padded(TensorElement element) {
   return element == TensorElement::B4x16P64 || element == TensorElement::B6x16P32;
+}
+
+uint32_t padded_step(const TensorMap &map) { return map.half_rows ? padded_row / 2 : padded_row; }
+
+uint32_t global_alignment(const TensorMap &map) {
+  return map.interleave == Interleave::B32 || (is_padded(map.element) && !map.half_rows) ? 32 : 16;
 }
 
 uint32_t global_bytes(TensorElement element, uint32_t count) { return count * element_bits(element) / 8; }

@@ -157,7 +157,7 @@ Combine combination(Warp &warp, const Instruction &in, const TensorMap &map, uin
 }
 
 void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
-  const TensorMap map = read_tensor_map(warp, warp.defined_address(in.operands[0], lane), lane);
+  const TensorMap map = read_tensor_map(warp, warp.defined_address(in.operands[0], lane), lane, true);
   check_map_form(warp, in, map, lane);
   const TensorAccess access = access_of(warp, in, in.operands[0], lane);
   if (std::string violation = store_violation(map, access); !violation.empty())

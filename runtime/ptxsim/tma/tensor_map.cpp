@@ -47,7 +47,7 @@ TensorElement decode_element(uint32_t flags) {
 std::string got(uint64_t value) { return ", got " + std::to_string(value); }
 
 std::string stride_violation(const TensorMap &map) {
-  const uint64_t step = map.interleave == Interleave::B32 || is_padded(map.element) ? 32 : 16;
+  const uint64_t step = global_alignment(map);
   if (map.address % step)
     return "expected a global address that is a multiple of " + std::to_string(step) + got(map.address);
   for (uint32_t i = 1; i < map.rank; ++i)

@@ -48,6 +48,7 @@ struct TensorMap {
   Swizzle swizzle = Swizzle::None;
   uint32_t swizzle_atomicity = 0; ///< The code of tensormap.replace. `swizzle` includes it.
   bool fill_nan = false;
+  bool half_rows = false; ///< Not encoded: a store of .b6p2x16 on sm_103a, whose rows may have 64 elements.
   std::array<uint64_t, maximum_rank> extent{};
   std::array<uint64_t, maximum_rank> stride_bytes{}; ///< stride_bytes[0] is the size of an element.
   std::array<uint32_t, maximum_rank> box{}; ///< One pixel, {channels_per_pixel, 1, 1, 1, 1}, for the im2col kinds.

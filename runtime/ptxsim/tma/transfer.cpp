@@ -62,7 +62,7 @@ void write_global(const std::vector<uint8_t> &staged, const std::vector<Piece> &
 
 } // namespace
 
-TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane) {
+TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane, bool stores) {
   const MemoryLocation location =
       warp.locate(Space::Generic, address, tensor_map_bytes, tensor_map_alignment, lane, false);
   if (location.space == Space::SharedCta || location.space == Space::Local)
@@ -73,7 +73,8 @@ TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane) {
           warp.machine.tensor_map_proxy.missing_fence(address, &warp.cluster, warp.clock.known.happened);
       !missing.empty() && warp.machine.options.checks)
     warp.trap_lane(lane, trap_kind::race, missing);
-  const TensorMap map = decode_tensor_map(location.bytes);
+  TensorMap map = decode_tensor_map(location.bytes);
+  map.half_rows = stores && permits_half_rows(map, warp.machine.program.target);
   if (std::string violation = tensor_map_violation(map); !violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, "the tensor map is illegal: " + violation);
   if (std::string violation = target_violation(map, warp.machine.program.target); !violation.empty())

@@ -24,8 +24,8 @@ struct Transfer {
 /// Reduces the bytes of a piece into global memory or the shared memory of another CTA; null for a plain copy.
 using Combine = void (*)(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
-/// Decodes the tensor map at a generic address. Traps "descriptor" if the map violates a rule.
-TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane);
+/// Decodes the tensor map at a generic address, for a store or for a load. Traps "descriptor" if it violates a rule.
+TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane, bool stores = false);
 
 /// Traps unless every piece inside the tensor is in memory that may be read (or written).
 void check_global_pieces(Warp &warp, const std::vector<Piece> &pieces, bool write, uint32_t lane);
