@@ -13,7 +13,8 @@ from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations
-from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, index_of, tile_start
+from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, tile_start
+from tilec.lowering.tile_to_gpu.pixel_number import PixelNumber, divide
 from tilec.lowering.tile_to_gpu.scalar import Scalar, added, ceildiv, divided, multiplied, remainder, scalar_value
 from tilec.lowering.tile_to_gpu.sparse_indices import point_after
 from tilec.lowering.tile_to_gpu.values import TileView
@@ -59,7 +60,8 @@ def first_pixel(op: ir.OpView, view: TileView, conversion: Conversion) -> list[i
         extents = _extents(view, conversion.declarations)
         made = conversion.get(index)
         with _point(made, conversion.declarations):
-            conversion.positions[key] = _decoded(index_of(index, made), view.type, extents)
+            number = emitter.cast_integer(made, max(32, made.type.width))
+            conversion.positions[key] = _decoded(number, view.type, extents)
     return conversion.positions[key]
 
 
@@ -86,7 +88,11 @@ def _extents(view: TileView, declarations: Declarations) -> list[Scalar]:
 def _output_extent(extent: Scalar, type: Im2colViewType, k: int) -> Scalar:
     covered = (type.window[k] - 1) * type.dilation[k] + 1
     rest = added(extent, type.lower[k] + type.upper[k] - covered + type.stride[k])
-    return divided(rest if isinstance(rest, int) and rest > 0 else _at_least(rest, 0), type.stride[k])
+    steps = _at_least(rest, 0)
+    if isinstance(steps, int) or type.stride[k] == 1:
+        return divided(steps, type.stride[k])
+    # ptxas calls a function for a division in 64 bits. The extents of a map are below 2^31, its paddings below 2^16.
+    return scalar_value(divided(scalar_value(steps, 32), type.stride[k]), 64)
 
 
 def _at_least(value: Scalar, least: int) -> Scalar:
@@ -97,27 +103,57 @@ def _at_least(value: Scalar, least: int) -> Scalar:
 
 def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -> list[ir.Value]:
     """The image and the position of the first pixel of a tile; a number beyond the last pixel is beyond the images."""
-    pixels = type.tile_shape[0]
+    pixels, width = type.tile_shape[0], index.type.width
     # An output without pixels has no tile; the divisors must not be zero all the same.
-    images, *shape = extents[0], *(_at_least(extent, 1) for extent in extents[1:])
-    known = [extent for extent in (images, *shape) if isinstance(extent, int)]
-    width = 32 if len(known) == len(extents) and math.prod(known) + pixels <= MAXIMUM_NARROW else 64
-    tile: Scalar = emitter.cast_integer(index, width)
+    images, *shape = extents[0], *(_of_width(_at_least(extent, 1), width) for extent in extents[1:])
+    tile: Scalar = index
     rows: list[Scalar] = []
     if type.mode in BY_ROW:
         *outer, last = shape
-        tiles = _at_least(ceildiv(multiplied(images, last, width), pixels), 1)
-        rows, tile, shape = _split(divided(tile, tiles), outer, width), remainder(tile, tiles), [last]
-    number, *position = _split(multiplied(tile, pixels, width), shape, width, leading=True)
+        tiles = _tiles_of_row(images, _at_least(extents[-1], 1), pixels, width)
+        rows, tile, shape = _row_position(divided(tile, tiles), outer), remainder(tile, tiles), [last]
+    number, *position = _pixel_position(_first_number(tile, [images, *shape], pixels), shape)
     steps = zip([*rows, *position], type.stride, type.lower, strict=True)
     starts = [added(multiplied(at, stride, width), -lower) for at, stride, lower in steps]
-    return [scalar_value(value, 32) for value in (number, *starts)]
+    return [number, *(scalar_value(value, 32) for value in starts)]
 
 
-def _split(number: Scalar, extents: Sequence[Scalar], width: int, leading: bool = False) -> list[Scalar]:
-    """The position of a row-major number in the extents; `leading` adds one for what exceeds them, before it."""
+def _of_width(extent: Scalar, width: int) -> Scalar:
+    """An extent in the width of an index; the extents of a map are below 2^31, and those of its output below 2^32."""
+    return extent if isinstance(extent, int) else emitter.cast_integer(extent, width)
+
+
+def _tiles_of_row(images: Scalar, last: Scalar, pixels: int, width: int) -> Scalar:
+    """The number of tiles of one row, limited to the numbers of the width, which an index has."""
+    tiles = _at_least(ceildiv(multiplied(images, last, 64), pixels), 1)
+    if isinstance(tiles, int) or width == 64:
+        return tiles
+    limit = emitter.unsigned(tiles.type, (1 << width) - 1)
+    return emitter.cast_integer(emitter.binary("arith.minui", tiles, limit), width)
+
+
+def _row_position(row: Scalar, extents: Sequence[Scalar]) -> list[Scalar]:
+    """The position of a row-major number in the extents."""
     found: list[Scalar] = []
-    for extent in reversed(extents if leading else extents[1:]):
-        found.append(remainder(number, extent))
-        number = divided(number, extent)
-    return [number, *reversed(found)] if leading or extents else []
+    for extent in reversed(extents[1:]):
+        found.append(remainder(row, extent))
+        row = divided(row, extent)
+    return [row, *reversed(found)] if extents else []
+
+
+def _first_number(tile: Scalar, extents: Sequence[Scalar], pixels: int) -> PixelNumber:
+    """The number of the first pixel of a tile of pixels with these extents, images first."""
+    known = [extent for extent in extents if isinstance(extent, int)]
+    is_narrow = len(known) == len(extents) and math.prod(known) + pixels <= MAXIMUM_NARROW
+    if is_narrow or isinstance(tile, ir.Value) and tile.type.width == 64:
+        return PixelNumber(multiplied(tile, pixels, 32))
+    return PixelNumber(tile, 0, pixels.bit_length() - 1)
+
+
+def _pixel_position(number: PixelNumber, extents: Sequence[Scalar]) -> list[Scalar]:
+    """The image of a pixel, as i32, and its position in the extents."""
+    found: list[Scalar] = []
+    for extent in reversed(extents):
+        number, at = divide(number, extent)
+        found.append(at)
+    return [number.value(), *reversed(found)]
