@@ -19,7 +19,10 @@ def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
-@pytest.mark.parametrize("name", ["vector_add.py", "softmax.py", "convolution.py"])
+SMALL = ["vector_add.py", "softmax.py", "convolution.py", "convolution_gradients.py", "pooling.py", "depthwise.py"]
+
+
+@pytest.mark.parametrize("name", SMALL)
 def test_small_examples(name: str) -> None:
     done = run(name)
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import batch_kernels
+import convolution_relatives
 import matrix_kernels
 import programs
 import pytest
@@ -10,11 +11,12 @@ import sparse_kernels
 
 from tilec.language.kernel import Kernel
 
-MODULES = (programs, matrix_kernels, sparse_kernels, batch_kernels)
+MODULES = (programs, matrix_kernels, sparse_kernels, batch_kernels, convolution_relatives)
 KERNELS = {name: value for module in MODULES for name, value in vars(module).items() if isinstance(value, Kernel)}
 
 HALF, SINGLE, TILE = "f16[?,?]", "f32[?,?]", "tm=128, tn=64, tk=64"
 MATMUL = f"A: {HALF}, B: {HALF}, C: {HALF}, {TILE}"
+IMAGES, DEEP_IMAGES, SEQUENCES = "f16[?,?,?,?]", "f16[?,?,?,?%8]", "f16[?,?,?]"
 # Types of operands and accumulators, and elements along K.
 SMALL_PRODUCTS = (
     ("f16", "f32", 64),
@@ -124,6 +126,38 @@ SIGNATURES = {
     ],
     "asserted_halves": ["X: i32[?], Y: i32[?], size=128"],
     "printed_sums": [f"X: {SINGLE}, rows=16, columns=8", f"X: {HALF}, rows=32, columns=16"],
+    "input_gradient": [
+        f"DY: {IMAGES}, F: {IMAGES}, DX: {IMAGES}, R=3, S=2, dilation=2, padding=1, {TILE}",
+        "DY: bf16[?,?,?,?], F: bf16[?,?,?,?], DX: f32[?,?,?,?], R=1, S=1, dilation=1, padding=0, tm=64, tn=32, tk=32",
+    ],
+    "strided_input_gradient": [
+        f"DY: {IMAGES}, F: {IMAGES}, DX: {IMAGES}, R=3, stride=2, padding=1, {TILE}",
+        f"DY: {IMAGES}, F: {IMAGES}, DX: {IMAGES}, R=2, stride=3, padding=0, {TILE}",
+    ],
+    "filter_gradient": [
+        f"X: {IMAGES}, DY: {IMAGES}, DF: f32[?,?,?,?], R=3, S=3, stride=2, dilation=1, padding=1, {TILE}",
+    ],
+    "filter_gradient_in_parts": [
+        f"X: {IMAGES}, DY: {IMAGES}, DF: f32[?,?,?,?], R=3, S=3, stride=1, padding=1, parts=4, {TILE}",
+    ],
+    "grouped": [f"X: {IMAGES}, F: {IMAGES}, Y: {IMAGES}, R=3, S=3, stride=1, padding=1, {TILE}"],
+    "grouped_slices": [f"X: {IMAGES}, F: {IMAGES}, Y: {IMAGES}, R=3, S=3, stride=1, padding=1, {TILE}"],
+    "depthwise": [
+        f"X: {images}, F: {filters}, Y: {images}, R=3, S=3, stride=1, dilation=1, padding=1, tm=64, tc=64"
+        for images, filters in ((IMAGES, SEQUENCES), (DEEP_IMAGES, "f16[?,?,?%8]"))
+    ],
+    "pointwise": [f"X: {IMAGES}, F: {HALF}, Y: {IMAGES}, stride=1, {TILE}"],
+    "max_pool": [
+        f"X: {images}, Y: {images}, R=3, S=3, stride=2, padding=1, tm=64, tc=64"
+        for images in (IMAGES, DEEP_IMAGES, "f32[?,?,?,?]")
+    ],
+    "average_pool": [
+        f"X: {IMAGES}, Y: {IMAGES}, R=3, S=3, stride=2, padding=1, tm=64, tc=64, count_padding={count}"
+        for count in (True, False)
+    ],
+    "causal": [f"X: {SEQUENCES}, F: {SEQUENCES}, Y: {SEQUENCES}, S=4, dilation=1, {TILE}"],
+    "causal_depthwise": [f"X: {SEQUENCES}, F: {HALF}, B: f16[?], Y: {SEQUENCES}, S=4, tm=64, tc=64"],
+    "volumes": [f"X: f16[?,?,?,?,?], F: f16[?,?,?,?,?], Y: f16[?,?,?,?,?], T=3, R=3, S=3, stride=1, padding=1, {TILE}"],
     "running_sum": [f"X: {SINGLE}, Y: {SINGLE}, rows=64, columns=64"],
 }
 CASES = [
