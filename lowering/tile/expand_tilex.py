@@ -2,10 +2,10 @@
 
     load_im2col_tko %view[%i, %j] offset [%r, %s]
     ->  %pixels = .. %i ..                       the pixels of tile %i at the first tap, beside the definition of %i
-        %rows = .. %pixels, %r, %s ..            their rows at the offset; one behind the last row for what is outside
+        %rows = .. %pixels, %r, %s ..            their rows at the offset; the row after the last one for pixels outside
         load_view_tko %gathered[%rows, %j * channels]
 
-A mode of the view decides which pixels a tile has; how they are loaded, it does not decide here.
+The mode of a view decides which pixels a tile has. Its demand for TMA is lost.
 """
 
 from __future__ import annotations
@@ -34,16 +34,6 @@ def expand_im2col_extents(module: ir.Module) -> None:
     expand(operations_named(module, _EXTENTS))
 
 
-def expand_access(op: ir.OpView) -> None:
-    """Expands one load or store in place."""
-    expand([op])
-
-
-def expand_index_space(op: ir.OpView) -> None:
-    """Expands one get_im2col_index_space_shape or get_im2col_output_shape in place."""
-    expand([op])
-
-
 def expand(operations: Iterable[ir.OpView]) -> None:
     """Expands accesses and shapes in place; accesses to one tile of a view share the pixels of the tile."""
     views: dict[ir.Value, _View] = {}
@@ -57,7 +47,7 @@ def expand(operations: Iterable[ir.OpView]) -> None:
             values = rule(op, views[view])
         for old, new in zip(op.operation.results, values, strict=True):
             old.replace_all_uses_with(new)
-    # Insertion points of the views may stand before the operations.
+    # The insertion point of a view may be before one of the operations.
     for op in expanded:
         op.operation.erase()
 
