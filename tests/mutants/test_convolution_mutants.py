@@ -1,0 +1,83 @@
+"""Each changed corner, offset, stride, box and barrier of a convolution is reported or gives a wrong result.
+
+The convolution has unlike extents, strides, dilations and paddings in their dimensions, tiles that span images, a
+partial last tile, and more tiles of channels than slots in a ring, of which the last is partial.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from convolution_mutations import changed_artifacts
+from direct_convolution import conv_forward
+from mutations import mutants
+
+import tilec as ct
+from tilec.errors import TilecError
+from tilec.signature import Signature
+
+SEEDS = range(20)
+
+
+@ct.kernel
+def convolution(x, filters, y, mode: ct.Constant[str]):
+    images = ct.im2col_view(
+        x, window=(3, 2), stride=(1, 2), dilation=(2, 1), padding=((2, 1), (1, 2)), tile=(64, 32), mode=mode
+    )
+    total = ct.zeros((64, 64), ct.float32)
+    for r in range(3):
+        for s in range(2):
+            for c in range(images.num_tiles(1)):
+                weights = ct.load(filters, (r, s, c, 0), (1, 1, 32, 64), padding_mode=ct.PaddingMode.ZERO)
+                total = ct.mma(ct.load(images, (ct.bid(0), c), offset=(r, s)), weights.reshape((32, 64)), total)
+    ct.store(ct.im2col_view(y, window=1, tile=(64, 64), mode=mode), (ct.bid(0), 0), total)
+
+
+class CompiledConvolution:
+    """The compiled kernel with its inputs, small integers whose sums are exact, and the convolution of numpy."""
+
+    def __init__(self, target: str, mode: str | None, hints: dict[str, bool]) -> None:
+        random = np.random.default_rng(0)
+        self.x = random.integers(-3, 4, (3, 7, 9, 136)).astype(np.float16)
+        self.filters = random.integers(-3, 4, (3, 2, 136, 40)).astype(np.float16)
+        filters = self.filters.transpose(3, 0, 1, 2)
+        self.expected = conv_forward(
+            self.x.astype("f8"), filters.astype("f8"), stride=(1, 2), dilation=(2, 1), padding=((2, 1), (1, 2))
+        )
+        args = (self.x, self.filters, self.expected.astype(np.float32), mode)
+        signature = Signature.from_arguments(convolution, args)
+        self.artifact = ct.compile(convolution, target=target, signature=signature, hints=hints).artifact
+        images, rows, columns, _ = self.expected.shape
+        runs = (rows, images * columns) if mode == "w" else (1, images * rows * columns)
+        self.grid = runs[0] * -(-runs[1] // 64)
+
+    def is_right(self, artifact: ct.Artifact, seed: int) -> bool:
+        y = np.full(self.expected.shape, np.nan, np.float32)
+        ct.run(artifact, self.grid, [self.x, self.filters, y], backend="simulate", seed=seed)
+        return np.array_equal(y, self.expected)
+
+    def survives(self, artifact: ct.Artifact) -> bool:
+        """Whether the result is right and nothing is reported for any seed."""
+        for seed in SEEDS:
+            try:
+                if not self.is_right(artifact, seed):
+                    return False
+            except TilecError:
+                return False
+        return True
+
+
+@pytest.mark.parametrize("hints", [{"roles": True}, {"roles": False}], ids=["roles", "one role"])
+@pytest.mark.parametrize(("target", "mode"), [("sm_100a", None), ("sm_90a", None), ("sm_100a", "w")])
+def test_mutants(target, mode, hints):
+    compiled = CompiledConvolution(target, mode, hints)
+    assert all(compiled.is_right(compiled.artifact, seed) for seed in SEEDS)
+    changed = list(changed_artifacts(compiled.artifact))
+    assert sum("lower" in str(each) for each in changed) >= (2 if mode == "w" else 4)
+    survivors = [str(each) for each in changed if compiled.survives(each.artifact)]
+    for mutant in mutants(compiled.artifact.ptx):
+        if compiled.survives(dataclasses.replace(compiled.artifact, ptx=mutant.ptx)):
+            survivors.append(str(mutant))
+    assert not survivors, "\n".join(survivors)
