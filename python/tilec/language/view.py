@@ -57,8 +57,8 @@ class Array:
             An array whose extent along `axis` is a constant if both bounds are constants.
 
         Raises:
-            TileTypeError: a bound is not an integer scalar, the axis is out of range, a constant bound is negative, or a
-                constant `stop` is less than a constant `start`.
+            TileTypeError: a bound is not an integer scalar, the axis is out of range, a constant bound is negative, or
+                a constant `stop` is less than a constant `start`.
 
         Example:
             >>> @ct.kernel
