@@ -69,12 +69,13 @@ def _from_cuda_array_interface(array: Any, name: str) -> ArrayView:
     byte_strides = interface.get("strides")
     if byte_strides and any(stride % dtype.itemsize for stride in byte_strides):
         raise _strides_error(name, tuple(byte_strides), dtype)
-    strides = tuple(stride // dtype.itemsize for stride in byte_strides) if byte_strides else _row_major(shape)
+    strides = tuple(stride // dtype.itemsize for stride in byte_strides) if byte_strides else row_major(shape)
     address, read_only = interface["data"]
     return ArrayView(address or 0, shape, strides, dtype, not read_only, True, array)
 
 
-def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a row-major array, in elements."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 1, 0, -1):
         strides[axis - 1] = strides[axis] * shape[axis]
@@ -133,5 +134,5 @@ def _from_dlpack(array: Any, name: str) -> ArrayView:
         found = f"DLPack code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
         raise InputError(f"argument '{name}' needs an element type of Tile IR, got {found}")
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
-    strides = tuple(tensor.strides[axis] for axis in range(tensor.ndim)) if tensor.strides else _row_major(shape)
+    strides = tuple(tensor.strides[axis] for axis in range(tensor.ndim)) if tensor.strides else row_major(shape)
     return ArrayView((tensor.data or 0) + tensor.byte_offset, shape, strides, dtype, True, on_device, (array, capsule))

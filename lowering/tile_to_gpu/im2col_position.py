@@ -102,7 +102,7 @@ def _at_least(value: Scalar, least: int) -> Scalar:
 
 
 def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -> list[ir.Value]:
-    """The image and the position of the first pixel of a tile; a number beyond the last pixel is beyond the images."""
+    """The image and the position of the first pixel of a tile; a tile beyond the last one starts after the images."""
     pixels, width = type.tile_shape[0], index.type.width
     # An output without pixels has no tile; the divisors must not be zero all the same.
     images, *shape = extents[0], *(_of_width(_at_least(extent, 1), width) for extent in extents[1:])
@@ -115,7 +115,37 @@ def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -
     number, *position = _pixel_position(_first_number(tile, [images, *shape], pixels), shape)
     steps = zip([*rows, *position], type.stride, type.lower, strict=True)
     starts = [added(multiplied(at, stride, width), -lower) for at, stride, lower in steps]
-    return [number, *(scalar_value(value, 32) for value in starts)]
+    image = _image(emitter.less_than(index, _tiles(extents, type, width), unsigned=True), number, extents[0])
+    return [image, *(scalar_value(value, 32) for value in starts)]
+
+
+def _image(inside: ir.Value, number: ir.Value, images: Scalar) -> ir.Value:
+    return emitter.create("arith.select", [number.type], [inside, number, scalar_value(images, 32)]).result
+
+
+def _tiles(extents: Sequence[Scalar], type: Im2colViewType, width: int) -> ir.Value:
+    """The number of tiles of pixels, limited to the numbers of the width, which an index has."""
+    rows, pixels = (extents[1:-1], [extents[0], extents[-1]]) if type.mode in BY_ROW else ([], extents)
+    count = multiplied(_product(rows), ceildiv(_product(pixels), type.tile_shape[0]), 64)
+    found = _limited(count, width)
+    return emitter.unsigned(emitter.integer_type(width), found) if isinstance(found, int) else found
+
+
+def _product(extents: Sequence[Scalar]) -> Scalar:
+    found: Scalar = 1
+    for extent in extents:
+        found = multiplied(found, extent, 64)
+    return found
+
+
+def _limited(count: Scalar, width: int) -> Scalar:
+    """A number of 64 bits, at most the greatest one of a width."""
+    limit = (1 << width) - 1
+    if isinstance(count, int):
+        return min(count, limit)
+    if width == 64:
+        return count
+    return emitter.cast_integer(emitter.binary("arith.minui", count, emitter.unsigned(count.type, limit)), width)
 
 
 def _of_width(extent: Scalar, width: int) -> Scalar:
@@ -125,11 +155,7 @@ def _of_width(extent: Scalar, width: int) -> Scalar:
 
 def _tiles_of_row(images: Scalar, last: Scalar, pixels: int, width: int) -> Scalar:
     """The number of tiles of one row, limited to the numbers of the width, which an index has."""
-    tiles = _at_least(ceildiv(multiplied(images, last, 64), pixels), 1)
-    if isinstance(tiles, int) or width == 64:
-        return tiles
-    limit = emitter.unsigned(tiles.type, (1 << width) - 1)
-    return emitter.cast_integer(emitter.binary("arith.minui", tiles, limit), width)
+    return _limited(_at_least(ceildiv(multiplied(images, last, 64), pixels), 1), width)
 
 
 def _row_position(row: Scalar, extents: Sequence[Scalar]) -> list[Scalar]:

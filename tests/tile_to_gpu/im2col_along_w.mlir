@@ -37,8 +37,12 @@ entry @k(%p: tile<ptr<bf16>>, %q: tile<ptr<bf16>>, %r: tile<ptr<f32>>) {
 // CHECK: [[INROW:%.*]] = arith.remui [[TILE]],
 // CHECK: [[PIXEL:%.*]] = arith.muli [[INROW]],
 // CHECK: [[Q:%.*]] = arith.remui [[PIXEL]],
-// CHECK: [[N:%.*]] = arith.divui [[PIXEL]],
+// CHECK: [[NUMBER:%.*]] = arith.divui [[PIXEL]],
 // CHECK: [[H:%.*]] = arith.addi [[ROW]],
 // CHECK: [[W:%.*]] = arith.addi [[Q]],
+// A tile beyond the last row of the output starts after the last image.
+// CHECK: [[TILES:%.*]] = arith.constant 35 : i32
+// CHECK: [[INSIDE:%.*]] = arith.cmpi ult, [[TILE]], [[TILES]]
+// CHECK: [[N:%.*]] = arith.select [[INSIDE]], [[NUMBER]],
 // CHECK: [[HR:%.*]] = arith.addi [[H]],
 // CHECK: tile_gpu.tma_load [[MAP]][{{%[a-z0-9_]+}}, [[W]], [[HR]], [[N]]] offsets [{{.*}}] halo 0 ->

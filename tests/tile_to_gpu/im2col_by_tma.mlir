@@ -47,10 +47,13 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>, %r: tile<ptr<f32>>) {
 // CHECK: [[Q:%.*]] = arith.remui [[PIXEL]],
 // CHECK: [[ROW:%.*]] = arith.divui [[PIXEL]],
 // CHECK: [[P:%.*]] = arith.remui [[ROW]],
-// CHECK: [[N:%.*]] = arith.divui [[ROW]],
+// CHECK: [[NUMBER:%.*]] = arith.divui [[ROW]],
 // CHECK: [[PU:%.*]] = arith.muli [[P]],
 // CHECK: [[H:%.*]] = arith.addi [[PU]],
 // CHECK: [[W:%.*]] = arith.addi [[Q]],
+// A tile beyond the last one starts after the last image, also if the number of its first pixel exceeds 32 bits.
+// CHECK: [[INSIDE:%.*]] = arith.cmpi ult, [[TILE]],
+// CHECK: [[N:%.*]] = arith.select [[INSIDE]], [[NUMBER]],
 // CHECK: scf.for [[R:%[a-z0-9]+]] = {{.*}} to
 // CHECK: scf.for [[S:%[a-z0-9]+]] = {{.*}} to
 // CHECK: [[DISTANCE:%.*]] = arith.muli [[S]],

@@ -11,7 +11,7 @@ from tilec.errors import InputError
 from tilec.language.annotations import ArrayAnnotation
 from tilec.language.datatypes import DType, bool_, float32, foreign_dtype, from_numpy, int32, int64
 from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
-from tilec.runtime.arrays import ArrayView, is_array, view
+from tilec.runtime.arrays import ArrayView, is_array, row_major, view
 from tilec.specialization.argument_values import DEFAULT_ALIGNMENT, constant_value, elements_per
 
 if TYPE_CHECKING:
@@ -76,24 +76,35 @@ def _array(name: str, array: ArrayView, annotation: ArrayAnnotation) -> ArrayArg
     element = from_numpy(array.dtype)
     if element is None:
         raise InputError(f"argument '{name}': arrays of {array.dtype} cannot be passed to a kernel")
-    for quantity, values in (("extent", array.shape), ("stride", array.strides)):
+    per_alignment = elements_per(DEFAULT_ALIGNMENT, element)
+    found = _strides(array, per_alignment)
+    for quantity, values in (("extent", array.shape), ("stride", found)):
         for value in values:
             if not 0 <= value <= int32.range[1]:
                 raise InputError(f"argument '{name}': a {quantity} of {value} is outside of 0 to {int32.range[1]}")
     static_shape = _dimensions(name, annotation.static_shape_dims, rank)
     static_strides = _dimensions(name, annotation.static_stride_dims, rank)
-    per_alignment = elements_per(DEFAULT_ALIGNMENT, element)
     strides = tuple(
         stride if (axis in static_strides if static_strides else stride == 1) else None
-        for axis, stride in enumerate(array.strides)
+        for axis, stride in enumerate(found)
     )
     divisors = tuple(
         per_alignment if known is None and stride % per_alignment == 0 else 1
-        for known, stride in zip(strides, array.strides, strict=True)
+        for known, stride in zip(strides, found, strict=True)
     )
     shape = tuple(extent if axis in static_shape else None for axis, extent in enumerate(array.shape))
     alignment = DEFAULT_ALIGNMENT if array.address % DEFAULT_ALIGNMENT == 0 else element.bitwidth // 8
     return ArrayArgument(name, element.element, shape, strides, alignment, (1,) * rank, divisors)
+
+
+def _strides(array: ArrayView, per_alignment: int) -> tuple[int, ...]:
+    """The strides; those of an array without elements, which numpy sets to 0, are of a row-major one with some.
+
+    So it has the kernel of other arrays, which may copy by TMA.
+    """
+    if 0 not in array.shape:
+        return array.strides
+    return row_major(tuple(extent or per_alignment for extent in array.shape))
 
 
 def _dimensions(name: str, dimensions: tuple[int, ...], rank: int) -> set[int]:
