@@ -76,8 +76,10 @@ void check_map_form(Warp &warp, const Instruction &in, const TensorMap &map, uin
   if (std::string violation = mode_violation(map, mode_of(in)); !violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, violation);
   if (map.kind == TensorMapKind::Im2col && map.interleave != Interleave::None)
-    warp.trap_lane(lane, trap_kind::unsupported,
-                   "TMA of an im2col tensor map with an interleaved layout is not supported");
+    warp.trap_lane(
+        lane, trap_kind::unsupported,
+        "TMA of an im2col tensor map with an interleaved layout is not supported: PTX ISA 5.5.6 does not state "
+        "which dimension counts the slices of channels");
 }
 
 void check_access(Warp &warp, const TensorMap &map, const TensorAccess &access, uint32_t lane) {

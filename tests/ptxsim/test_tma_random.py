@@ -1,0 +1,157 @@
+"""Random tiled copies, against a model in numpy: every element type, rank, stride, swizzle and edge of the tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from tensor_copies import UNIT_BYTES, load, store
+
+# Bits of an element, and the bytes of 16 of them in shared memory.
+BITS = {"u8": 8, "u16": 16, "bf16": 16, "s32": 32, "f32": 32, "u64": 64, "f64": 64, "b4x16": 4}
+PADDED = {"b4x16_p64": 4, "b6x16_p32": 6}
+# The exclusive or of the number of a 16-byte unit: (line & mask) << shift; PTX ISA 5.5.7.
+SWIZZLES = {
+    "none": (0, 0),
+    "32B": (1, 0),
+    "64B": (3, 0),
+    "128B": (7, 0),
+    "128B_atom_32B": (3, 1),
+    "128B_atom_64B": (1, 2),
+}
+SPANS = {"32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128, "128B_atom_64B": 128}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Dimensions are innermost first. Extents, boxes and coordinates of dimension 0 count elements."""
+
+    element: str
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    element_strides: tuple[int, ...]
+    first: tuple[int, ...]
+    swizzle: str
+
+    @property
+    def bits(self) -> int:
+        return {**BITS, **PADDED}[self.element]
+
+    @property
+    def counts(self) -> list[int]:
+        """Rows of the box along each outer dimension."""
+        return [-(-box // step) for box, step in zip(self.box[1:], self.element_strides[1:], strict=True)]
+
+    def rows(self) -> list[tuple[int, ...]]:
+        """The outer coordinates of the rows, dimension 1 fastest."""
+        indices = np.ndindex(*self.counts[::-1])
+        return [
+            tuple(c + i * s for c, i, s in zip(self.first[1:], index[::-1], self.element_strides[1:], strict=True))
+            for index in indices
+        ]
+
+    def segment(self) -> tuple[int, int, int]:
+        """Of a row: the bytes before the tensor, the end of those inside, and the offset of the first in the tensor."""
+        begin, end = max(0, -self.first[0]), max(0, min(self.box[0], self.extents[0] - self.first[0]))
+        begin = min(begin, end)
+        return begin * self.bits // 8, end * self.bits // 8, (self.first[0] + begin) * self.bits // 8
+
+    def addresses(self) -> list[int | None]:
+        """Offsets in memory of the rows; None outside of the tensor."""
+        return [
+            sum(x * stride for x, stride in zip(row, self.strides, strict=True))
+            if all(0 <= x < extent for x, extent in zip(row, self.extents[1:], strict=True))
+            else None
+            for row in self.rows()
+        ]
+
+
+def random_case(random: np.random.Generator, stores: bool) -> Case:
+    element = str(random.choice([*BITS, "b6x16_p32"] if stores else [*BITS, *PADDED]))
+    bits, rank, padded = {**BITS, **PADDED}[element], int(random.integers(1, 6)), element in PADDED
+    swizzle = str(random.choice([name for name in SWIZZLES if not padded or name not in ("32B", "64B")]))
+    # Coordinates are multiples of a group, which is whole bytes in memory.
+    group = 128 if padded else 16 if element == "b4x16" else 1
+    row_bytes = SPANS.get(swizzle, 16 * int(random.integers(1, 9)))
+    box = (128 if padded else min(256, row_bytes * 8 // bits), *map(int, random.integers(1, 5, rank - 1)))
+    if not padded and box[0] * bits // 8 != row_bytes:
+        swizzle = "none"
+    extents = (group * int(random.integers(1, 256 // group + 1)), *map(int, random.integers(1, 6, rank - 1)))
+    granule, strides = 32 if padded else 16, []
+    size = extents[0] * bits // 8
+    for extent in extents[1:]:
+        strides.append(-(-size // granule) * granule + granule * int(random.integers(0, 3)))
+        size = strides[-1] * extent
+    steps = (1, *map(int, random.integers(1, 4, rank - 1)))
+    least = 0 if stores else -1
+    first = (group * int(random.integers(least, extents[0] // group)),)
+    first += tuple(int(random.integers(least, extent)) for extent in extents[1:])
+    return Case(element, extents, tuple(strides), box, steps, first, swizzle)
+
+
+def memory_of(case: Case, random: np.random.Generator) -> np.ndarray:
+    strides = (*case.strides, case.extents[0] * case.bits // 8)
+    size = strides[-2] * case.extents[-1] if case.strides else strides[-1]
+    return random.integers(0, 256, size, np.uint8)
+
+
+def swizzled(units: np.ndarray, swizzle: str) -> np.ndarray:
+    """Rows are as long as the span of the swizzle, within which units stay."""
+    mask, shift = SWIZZLES[swizzle]
+    number = np.arange(len(units))
+    result = np.zeros_like(units)
+    result[number ^ (number // 8 & mask) << shift] = units
+    return result
+
+
+def encoded(encode_tensor_map, case: Case, memory: np.ndarray) -> bytes:
+    return encode_tensor_map(
+        memory.ctypes.data, case.element, case.extents, case.strides, case.box, case.swizzle, case.element_strides
+    )
+
+
+@pytest.mark.parametrize("number", range(150))
+def test_loads(simulate, encode_tensor_map, aligned, number):
+    random = np.random.default_rng(number)
+    case = random_case(random, stores=False)
+    memory = aligned(memory_of(case, random))
+    rows = np.zeros((len(case.rows()), case.box[0] * case.bits // 8), np.uint8)
+    begin, end, offset = case.segment()
+    for row, address in zip(rows, case.addresses(), strict=True):
+        if address is not None:
+            row[begin:end] = memory[address + offset : address + offset + end - begin]
+    data = 2 * case.bits if case.element in PADDED else UNIT_BYTES
+    units = np.zeros((rows.size // data, UNIT_BYTES), np.uint8)
+    units[:, :data] = rows.reshape(-1, data)
+    image = aligned(np.zeros_like(units))
+    text = load(case.first, rows.size, image.nbytes, bytes_of_unit=data)
+    simulate(
+        text, encoded(encode_tensor_map, case, memory), image, block=len(image), map_targets=[memory], seed=number % 4
+    )
+    np.testing.assert_array_equal(image, swizzled(units, case.swizzle))
+
+
+@pytest.mark.parametrize("number", range(150))
+def test_stores(simulate, encode_tensor_map, aligned, number):
+    random = np.random.default_rng(1000 + number)
+    case = random_case(random, stores=True)
+    memory = aligned(memory_of(case, random))
+    expected = memory.copy()
+    width = case.box[0] if case.element in PADDED else case.box[0] * case.bits // 8
+    given = random.integers(0, 256, (len(case.rows()), width), np.uint8)
+    rows = given
+    if case.element in PADDED:
+        bits = (given[..., np.newaxis] >> np.arange(6)) & 1
+        rows = np.packbits(bits.reshape(len(given), -1), axis=1, bitorder="little")
+    begin, end, offset = case.segment()
+    for row, address in zip(rows, case.addresses(), strict=True):
+        if address is not None:
+            expected[address + offset : address + offset + end - begin] = row[begin:end]
+    image = aligned(swizzled(given.reshape(-1, UNIT_BYTES), case.swizzle))
+    simulate(
+        store(case.first, image.nbytes), encoded(encode_tensor_map, case, memory), image, block=len(image),
+        map_targets=[memory], seed=number % 4,
+    )  # fmt: skip
+    np.testing.assert_array_equal(memory, expected)
