@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from direct_convolution import output_extents
 
 
@@ -64,3 +65,26 @@ FILTER_GRADIENT = [
     Convolution((9, 7), (3, 2), ((1, 0), (2, 1)), (1, 1), (1, 1)),
     Convolution((13, 16), (3, 2), ((3, 0), (1, 2)), (2, 3), (2, 3)),
 ]
+
+
+def random_convolution(dimensions: int, seed: int) -> Convolution:
+    """A convolution with a non-empty output, within the ranges of corners and offsets of its rank."""
+    random = np.random.default_rng((dimensions, seed))
+
+    def entries(low: int, ends: tuple[int, int, int]) -> tuple[int, ...]:
+        """An integer per dimension from low up to the end for this number of dimensions, exclusive."""
+        return tuple(random.integers(low, ends[dimensions - 1], dimensions).tolist())
+
+    while True:
+        lower, upper = entries(-2, (8, 6, 4)), entries(-2, (8, 6, 4))
+        given = Convolution(
+            extents=entries(1, (60, 14, 8)),
+            window=entries(1, (8, 5, 4)),
+            padding=tuple(zip(lower, upper, strict=True)),
+            stride=entries(1, (9, 5, 4)),
+            dilation=entries(1, (5, 4, 4)),
+            images=int(random.integers(1, 6)),
+            channels=8 * int(random.integers(1, 13)),
+        )
+        if min(given.outputs) > 0:
+            return given

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import itertools
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from aligned_arrays import integers
-from convolution_cases import FORWARD, Convolution
+from convolution_cases import FORWARD, Convolution, random_convolution
 from direct_convolution import at_tap
 from triton_driver import encoded_im2col
 
@@ -61,6 +62,7 @@ def import_path_of_kernels(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     monkeypatch.syspath_prepend(request.path.parent)
 
 
+@cache
 def compiled(element: Element, rank: int, architecture: int) -> Any:
     """The kernel for images of this element type and rank."""
     import triton
@@ -172,6 +174,13 @@ def test_tensor_map_of_triton(given: Convolution, tmp_path: Path) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_convolutions(architecture: int, given: Convolution) -> None:
     assert_pixels_of_each_tap(given, F16, architecture)
+
+
+@pytest.mark.parametrize("dimensions", (1, 2, 3))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_random_convolutions(architecture: int, dimensions: int) -> None:
+    for seed in range(50):
+        assert_pixels_of_each_tap(random_convolution(dimensions, seed), F16, architecture)
 
 
 @pytest.mark.parametrize("element", ELEMENTS, ids=lambda element: f"{element.name}-{element.swizzle_bytes}B")
