@@ -76,17 +76,7 @@ def convert(
 def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: list[Remark]) -> None:
     options, use_tma = entry_options(entry, target, given), given.tma
     refuse_partial_bytes(operations_below(entry))
-    order = MemoryOrder(list(operations_below(entry)))
-    warps, plan = _plan(entry, target, given, options, order if use_tma else None)
-    expanded = expand_without_tma(entry, plan, order if use_tma else None, target)
-    if expanded:
-        remarks += expanded
-        order = MemoryOrder(list(operations_below(entry)))
-        warps, plan = _plan(entry, target, given, options, order if use_tma else None)
-    # The multiplies of a batch have one line and the same reasons.
-    found = dict.fromkeys(plan_remarks(entry, plan, use_tma, target))
-    # An access that was expanded has its remark.
-    remarks += [each for each in found if each.location not in {other.location for other in expanded}]
+    warps, plan, order = _expanded_plan(entry, target, given, options, remarks)
     remarks += atomic_remarks(entry)
     remarks += hint_remarks(entry, plan, warps, target, options)
     vectors = pointer_vectors(entry, operations_below(entry))
@@ -119,6 +109,23 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
             if conversion.staged:
                 emitter.gpu("store_wait")
             emitter.gpu("return")
+
+
+def _expanded_plan(
+    entry: ir.OpView, target: Target, given: CompileOptions, options: CompileOptions, remarks: list[Remark]
+) -> tuple[int, MatrixPlan, MemoryOrder]:
+    """The number of compute warps, the plan and the memory order, with the accesses of tilex that are left for TMA."""
+    order = MemoryOrder(list(operations_below(entry)))
+    warps, plan = _plan(entry, target, given, options, order if given.tma else None)
+    expanded = expand_without_tma(entry, plan, order if given.tma else None, target)
+    if expanded:
+        remarks += expanded
+        order = MemoryOrder(list(operations_below(entry)))
+        warps, plan = _plan(entry, target, given, options, order if given.tma else None)
+    explained = {remark.location for remark in expanded if remark.location is not None}
+    # The multiplies of a batch have one line and the same reasons.
+    remarks += dict.fromkeys(plan_remarks(entry, plan, given.tma, target, explained))
+    return warps, plan, order
 
 
 def _plan(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
+from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.conversion import in_loop
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand
 from tilec.lowering.tile_to_gpu.memory_order import REDUCTION
+from tilec.lowering.tile_to_gpu.operand_source import operand_source
 from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
@@ -20,8 +22,13 @@ from tilec.remarks import Remark
 _STORES = {"cuda_tile.store_view_tko": "the store", REDUCTION: "the reduction"}
 
 
-def plan_remarks(entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> Iterator[Remark]:
-    """A remark for each multiply on a slower unit, each operand that registers prepare, each access without TMA."""
+def plan_remarks(
+    entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target, explained: Collection[SourceLocation] = ()
+) -> Iterator[Remark]:
+    """A remark for each multiply on a slower unit, each operand that registers prepare, each access without TMA.
+
+    Accesses at the locations `explained`, and operands that they load, have their remark.
+    """
     for multiply in plan.multiplies.values():
         location = source_location(multiply.op.operation.location)
         if multiply.refusals:
@@ -30,16 +37,22 @@ def plan_remarks(entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targ
         if multiply.promotes:
             yield Remark("matrix-unit", _promotion(multiply), location)
         for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
-            if operand.refusal is not None:
+            if operand.refusal is not None and _load_location(operand) not in explained:
                 yield Remark("tma", f"the {side} operand goes through registers: {operand.refusal}", location)
         for side, scale in zip(("left", "right"), multiply.scales, strict=False):
             if scale.refusal is not None:
                 message = f"the scale factors of the {side} operand go through registers: {scale.refusal}"
                 yield Remark("tma", message, location)
     for op in operations_below(entry):
-        reason = _access_reason(op, plan, use_tma, target)
-        if reason is not None:
-            yield Remark("tma", reason, source_location(op.operation.location))
+        reason, location = _access_reason(op, plan, use_tma, target), source_location(op.operation.location)
+        if reason is not None and location not in explained:
+            yield Remark("tma", reason, location)
+
+
+def _load_location(operand: Operand) -> SourceLocation | None:
+    """Where the tile of an operand is loaded; None if it is computed."""
+    source = operand_source(operand.value)
+    return None if isinstance(source, str) else source_location(source.load.operation.location)
 
 
 def _promotion(multiply: Multiply) -> str:

@@ -195,3 +195,11 @@ def test_hopper_has_no_mode_along_w(mode):
     with pytest.raises(UnsupportedError) as refused:
         tilec.compile(module(mode=mode), target="sm_90a", stop="ptx")
     assert f"mode={mode} cannot be followed: mode: TMA of sm_90a has no im2col::w" in refused.value.message
+
+
+def test_a_gather_has_one_remark(target):
+    """The operand that the gather feeds needs no second one, which would speak of views that the user did not write."""
+    compiled = tilec.compile(module(stride=9), target=target, stop="ptx")
+    found = [remark.message for remark in compiled.remarks if "the store" not in remark.message]
+    reason = "stride: TMA expects 1 to 8, got 9 (CUDA driver API, cuTensorMapEncodeIm2col, elementStrides)"
+    assert found == [f"the load through the im2col view is a gather of rows: {reason}"]
