@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from aligned_arrays import aligned, integers
-from convolution_cases import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, MULTICAST, Convolution
 from cutlass_kernels import SEEDS, UNFENCED_LOAD, Kernels
 from direct_convolution import conv_filter_gradient, conv_forward, conv_input_gradient
+from peer_convolutions import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, MULTICAST, Convolution
 
 from tilec.errors import SimulationError
 from tilec.lowering.tma.tensor_map import TensorMap

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from aligned_arrays import integers
-from convolution_cases import FORWARD, Convolution, random_convolution
 from direct_convolution import at_tap
+from peer_convolutions import FORWARD, Convolution, random_convolution
 from triton_driver import encoded_im2col
 
 from tilec.lowering.tma.contract import violations
