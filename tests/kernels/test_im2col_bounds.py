@@ -8,7 +8,14 @@ import pytest
 import tilec as ct
 
 PIXELS, CHANNELS = 128, 64
-MODES = [("sm_100a", "im2col"), ("sm_100a", "w"), ("sm_100a", None), ("sm_90a", "im2col"), ("sm_90a", None)]
+MODES = [
+    ("sm_100a", "im2col"),
+    ("sm_100a", "w"),
+    ("sm_100a", "w128"),
+    ("sm_100a", None),
+    ("sm_90a", "im2col"),
+    ("sm_90a", None),
+]
 
 
 @ct.kernel
@@ -37,15 +44,15 @@ def result(monkeypatch: pytest.MonkeyPatch):
     return run
 
 
-# The output of two images of 9x9 has 7x7 positions each: one tile of 98 pixels, or with mode w seven of 14.
-LAST = {"w": 6, "im2col": 0, None: 0}
+# The output of two images of 9x9 has 7x7 positions each: one tile of 98 pixels, or along W seven of 14.
+LAST = {"w": 6, "w128": 6, "im2col": 0, None: 0}
 
 
 @pytest.mark.parametrize(("target", "mode"), MODES)
 @pytest.mark.parametrize("backend", ["interpret", "simulate"])
 def test_tiles_beyond_the_last_one_are_zero(result, target: str, mode: str | None, backend: str) -> None:
     last = LAST[mode]
-    pixels = 14 if mode == "w" else 98
+    pixels = 14 if mode in ("w", "w128") else 98
     inside = result((2, 9, 9, CHANNELS), last, target, mode, backend)
     assert (inside[:pixels] == 9).all() and not inside[pixels:].any()
     # The rows of the images go on two rows after those of the output.
