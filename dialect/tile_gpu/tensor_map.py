@@ -48,9 +48,11 @@ IM2COL_KINDS = {
 }
 Kind = Enumeration(*IM2COL_KINDS)
 
+# CUDA driver API, cuTensorMapEncodeIm2colWide: the swizzles of the kinds along W.
+SWIZZLES_ALONG_W = ("64B", "128B", "128B_atom_32B")
 # CUDA driver API, cuTensorMapEncodeIm2col: the bits of a corner by rank; im2col_w has those of rank 3 in every rank.
-_CORNER_BITS = {3: 16, 4: 8, 5: 5}
-_CHANNELS, _PIXELS, _ELEMENT_STRIDES = (1, 256), (1, 1024), (1, 8)
+CORNER_BITS = {3: 16, 4: 8, 5: 5}
+CHANNELS, PIXELS, ELEMENT_STRIDES = (1, 256), (1, 1024), (1, 8)
 
 
 def _ranks(op: "MakeTensorMapOp") -> str | None:
@@ -60,7 +62,7 @@ def _ranks(op: "MakeTensorMapOp") -> str | None:
             return f"expected {rank} extents and {rank - 1} strides for box {list(op.box)}"
         return None
     rank = len(op.extents)
-    if rank not in _CORNER_BITS:
+    if rank not in CORNER_BITS:
         return f"expected 3 to 5 extents of a map of kind {op.kind}, but got {rank}"
     if len(op.strides) != rank - 1:
         return f"expected {rank - 1} strides for {rank} extents, but got {len(op.strides)}"
@@ -83,14 +85,14 @@ def _column(op: "MakeTensorMapOp") -> str | None:
     only = IM2COL_KINDS[op.kind].pixels
     if only is not None and pixels != only:
         return f"expected {only} pixels of a map of kind {op.kind}, but got {pixels}"
-    return _outside("channels", [channels], _CHANNELS) or _outside("pixels", [pixels], _PIXELS)
+    return _outside("channels", [channels], CHANNELS) or _outside("pixels", [pixels], PIXELS)
 
 
 def _corners(op: "MakeTensorMapOp") -> str | None:
     if op.kind is None:
         return None
     rank, along_w = len(op.extents), IM2COL_KINDS[op.kind].along_w
-    count, bits = (1, _CORNER_BITS[3]) if along_w else (rank - 2, _CORNER_BITS[rank])
+    count, bits = (1, CORNER_BITS[3]) if along_w else (rank - 2, CORNER_BITS[rank])
     for name, corner in (("lower", op.lower or []), ("upper", op.upper or [])):
         if len(corner) != count:
             return f"expected {count} entries in '{name}' of a map of kind {op.kind}, but got {corner}"
@@ -110,7 +112,7 @@ def _element_strides(op: "MakeTensorMapOp") -> str | None:
     last = 1 if IM2COL_KINDS[op.kind].along_w else rank - 2
     if any(strides[k] != 1 for k in range(rank) if not 1 <= k <= last):
         return f"expected element strides other than 1 only along {', '.join('WHD'[:last])}, but got {strides}"
-    return _outside("element strides", strides, _ELEMENT_STRIDES)
+    return _outside("element strides", strides, ELEMENT_STRIDES)
 
 
 def _element_and_row(op: "MakeTensorMapOp") -> str | None:
@@ -126,9 +128,9 @@ def _element_and_row(op: "MakeTensorMapOp") -> str | None:
 
 
 def _swizzle_of_kind(op: "MakeTensorMapOp") -> str | None:
-    if op.kind is not None and IM2COL_KINDS[op.kind].along_w and op.swizzle == "none":
-        return f"a map of kind {op.kind} needs a swizzle (PTX ISA 5.5.7), but got none"
-    return None
+    if op.kind is None or not IM2COL_KINDS[op.kind].along_w or op.swizzle in SWIZZLES_ALONG_W:
+        return None
+    return f"expected a swizzle of {', '.join(SWIZZLES_ALONG_W)} of a map of kind {op.kind}, but got {op.swizzle}"
 
 
 def _outside(name: str, values: Sequence[int], limits: tuple[int, int]) -> str | None:

@@ -7,9 +7,14 @@ import re
 import pytest
 
 from tilec.dialect.stage_assembly.printer import print_stage
+from tilec.dialect.tile_gpu import tensor_map
 from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu_to_ptx.kernel import convert
 from tilec.lowering.ptx.emit import emit
+from tilec.lowering.tma.enumerations import SWIZZLES, WIDE_KINDS
+from tilec.lowering.tma.im2col_rules import CORNER_BITS, MAX_CHANNELS, MAX_PIXELS
+from tilec.lowering.tma.rules import MAX_ELEMENT_STRIDE
+from tilec.lowering.tma.swizzle_rules import WIDE_SWIZZLES
 from tilec.text_input.stage_module import read_stage_module, stage_module_text
 
 HEAD = """
@@ -162,7 +167,12 @@ REFUSALS = {
     make_map(4, steps="1, 2, 9, 1"): "expected element strides from 1 to 8, but got [1, 2, 9, 1]",
     make_map(4, steps="1, 2, 2, 2"): "expected element strides other than 1 only along W, H, but got [1, 2, 2, 2]",
     make_map(4, "im2col_w", steps="1, 2, 2, 1"): "expected element strides other than 1 only along W, but got",
-    make_map(4, "im2col_w", swizzle="none"): "a map of kind im2col_w needs a swizzle (PTX ISA 5.5.7), but got none",
+    make_map(4, "im2col_w", swizzle="none"): (
+        "expected a swizzle of 64B, 128B, 128B_atom_32B of a map of kind im2col_w, but got none"
+    ),
+    make_map(4, "im2col_w", box="16, 64", swizzle="32B"): (
+        "expected a swizzle of 64B, 128B, 128B_atom_32B of a map of kind im2col_w, but got 32B"
+    ),
     make_map(4) + load(3, 2): "expected 4 coordinates of a map of 4 dimensions, but got 3",
     make_map(4) + load(4, 1): "expected 2 offsets for a map of 4 dimensions of kind im2col, but got 1",
     W + load(4, 2, halo=0): "expected 1 offsets for a map of 4 dimensions of kind im2col_w, but got 2",
@@ -196,3 +206,15 @@ def test_kind_and_its_fields_come_together() -> None:
         assert removed in text
         with pytest.raises(VerificationError, match="expected lower, upper and element_strides with kind im2col or"):
             read_stage_module(text.replace(removed, ""), "<k>")
+
+
+def test_limits_are_those_of_the_launch() -> None:
+    """The verifier and the launcher, which knows the values of extents and strides, accept the same maps."""
+    assert {rank - 2: bits for rank, bits in tensor_map.CORNER_BITS.items()} == CORNER_BITS
+    assert (tensor_map.CHANNELS, tensor_map.PIXELS) == ((1, MAX_CHANNELS), (1, MAX_PIXELS))
+    assert tensor_map.ELEMENT_STRIDES == (1, MAX_ELEMENT_STRIDE)
+    assert tensor_map.SWIZZLES_ALONG_W == WIDE_SWIZZLES
+    assert {name for name, kind in tensor_map.IM2COL_KINDS.items() if kind.along_w} == set(WIDE_KINDS)
+    assert {name: span or 0 for name, span in tensor_map.SPANS.items()} == {
+        name: SWIZZLES[name].span_bytes for name in tensor_map.SPANS
+    }
