@@ -1,5 +1,5 @@
 // Rules of tensor copies that depend on the target, on the direction, or on the coordinates (PTX ISA 9.7.9.27.1.1).
-// Each function returns the first rule that is violated, as "expected ..., got ...", or an empty string.
+// Violations are the first rule that is violated, as "expected ..., got ...", or an empty string.
 #pragma once
 
 #include "tma/box_pieces.h"
