@@ -67,7 +67,7 @@ FILTER_GRADIENT = [
 ]
 
 
-def random_convolution(dimensions: int, seed: int) -> Convolution:
+def random_convolution(dimensions: int, seed: int, least_padding: int = -2) -> Convolution:
     """A convolution with a non-empty output, within the ranges of corners and offsets of its rank."""
     random = np.random.default_rng((dimensions, seed))
 
@@ -76,7 +76,7 @@ def random_convolution(dimensions: int, seed: int) -> Convolution:
         return tuple(random.integers(low, ends[dimensions - 1], dimensions).tolist())
 
     while True:
-        lower, upper = entries(-2, (8, 6, 4)), entries(-2, (8, 6, 4))
+        lower, upper = (entries(least_padding, (8, 6, 4)) for _ in range(2))
         given = Convolution(
             extents=entries(1, (60, 14, 8)),
             window=entries(1, (8, 5, 4)),

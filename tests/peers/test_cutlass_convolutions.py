@@ -15,7 +15,7 @@ import pytest
 from aligned_arrays import aligned, integers
 from cutlass_kernels import SEEDS, UNFENCED_LOAD, Kernels
 from direct_convolution import conv_filter_gradient, conv_forward, conv_input_gradient
-from peer_convolutions import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, MULTICAST, Convolution
+from peer_convolutions import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, MULTICAST, Convolution, random_convolution
 
 from tilec.errors import SimulationError
 from tilec.lowering.tma.tensor_map import TensorMap
@@ -91,8 +91,10 @@ def filter_gradient(kernels: Kernels, given: Convolution, settings: Settings) ->
     run(kernels, "filter_gradient", given, [dy, x], expected, settings)
 
 
+# CUTLASS refuses negative padding.
+RANDOM = [random_convolution(dimensions, seed, least_padding=0) for dimensions in (1, 2, 3) for seed in range(5)]
 OPERATIONS: list[tuple[Callable[[Kernels, Convolution, Settings], None], list[Convolution]]] = [
-    (forward, FORWARD),
+    (forward, FORWARD + RANDOM),
     (input_gradient, INPUT_GRADIENT),
     (filter_gradient, FILTER_GRADIENT),
 ]

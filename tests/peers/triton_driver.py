@@ -39,7 +39,7 @@ def encoded_im2col(arguments: Sequence[object], folder: Path) -> dict[str, Any]:
     subprocess.run([*compiler, host / "driver.c", "-o", folder / "cuda_utils.so"], check=True)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, folder, json.dumps(arguments)],
-        env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
+        env={**os.environ, "LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"},
         check=True,
         capture_output=True,
         text=True,
