@@ -131,6 +131,8 @@ class Call:
     def _argument(self, violation: Violation) -> str:
         """The argument of a violation; strides start with dimension 1, and corners of the wide kinds are integers."""
         field, dimension = violation.field, violation.dimension
+        if field == "rank":
+            return "extents"
         if dimension is None or (field in ("lower", "upper") and self.kind in WIDE_KINDS):
             return field
         return f"{field}[{dimension - (field == 'strides')}]"

@@ -31,7 +31,7 @@ def rank(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
     """A tensor has 1 to 5 dimensions, and 3 to 5 for the im2col kinds."""
     low = 3 if tensor_map.is_im2col else 1
     if not low <= tensor_map.rank <= MAX_RANK:
-        yield Violation("extents", None, f"{low} to {MAX_RANK} dimensions", str(tensor_map.rank))
+        yield Violation("rank", None, f"{low} to {MAX_RANK} dimensions", str(tensor_map.rank))
 
 
 @rule(SHAPE_RULES)

@@ -2,7 +2,8 @@
 // It runs one kernel, c[i] = a[i] + b[i] with arguments (a, b, c, n).
 // RECORDED_MAJOR is the major compute capability (default 9). RECORDED_CAPTURE simulates stream capture: calls that
 // CUDA forbids then fail unless the thread has the relaxed capture mode. Calls that need a context fail without one.
-// RECORDED_SYMBOLS prints the look-ups of functions that encode tensor maps, with the version.
+// RECORDED_SYMBOLS prints the look-ups of functions that encode tensor maps, with the version. RECORDED_WITHOUT is the
+// name of a function that the driver does not have.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -161,6 +162,12 @@ static void *find(const char *symbol, const char *suffix) {
 int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t, void *status) {
   if (strstr(symbol, "cuTensorMapEncode") && getenv("RECORDED_SYMBOLS"))
     printf("%s of %d\n", symbol, version);
+  const char *missing = getenv("RECORDED_WITHOUT");
+  if (missing && !strcmp(symbol, missing)) {
+    if (status)
+      *static_cast<int *>(status) = 1;
+    return *function = nullptr, success;
+  }
   *function = find(symbol, "_v2");
   if (!*function)
     *function = find(symbol, "");

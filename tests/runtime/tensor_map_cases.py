@@ -73,14 +73,14 @@ def _cases() -> Iterator[Case]:
 
 def _shapes() -> Iterator[Case]:
     five, six = (replace(MATRIX, **_of(rank)) for rank in (5, 6))
-    yield Case("rank", five, six, "extents", "1 to 5 dimensions", "6")
+    yield Case("rank", five, six, "rank", "1 to 5 dimensions", "6")
     two = {"extents": (64, 32), "strides": (128,), "element_strides": (1, 1)}
     for images, short in (
         (NWC, replace(NWC, **two, lower=(), upper=())),
         (W, replace(W, **two)),
         (W128, replace(W128, **two)),
     ):
-        yield Case("rank", images, short, "extents", "3 to 5 dimensions", "2")
+        yield Case("rank", images, short, "rank", "3 to 5 dimensions", "2")
     for legal, field, values, expected in (
         (MATRIX, "box", (64,), "2 values"),
         (MATRIX, "strides", (), "1 value"),

@@ -66,7 +66,7 @@ def test_mode_w128_ignores_the_number_of_pixels() -> None:
 
 def argument_of(case: Case) -> str:
     """The argument that the message names."""
-    kind, field = case.illegal.kind, case.field
+    kind, field = case.illegal.kind, "extents" if case.field == "rank" else case.field
     if case.dimension is None or (kind.startswith("im2col_w") and field in ("lower", "upper")):
         return field
     return f"{field}[{case.dimension - (field == 'strides')}]"

@@ -223,6 +223,29 @@ def test_public_functions_encode_by_the_driver(recorded, call: str, function: st
     assert lines[-1] == "7e" * 10 + f"{0x7E & ~0x20:02x}" + "7e" * 117
 
 
+@pytest.mark.parametrize(
+    ("map", "function", "version"),
+    [("im2col", "cuTensorMapEncodeIm2col", "12.0"), ("w", "cuTensorMapEncodeIm2colWide", "12.8")],
+)
+def test_missing_function_names_the_version_of_the_driver(recorded, map: str, function: str, version: str) -> None:
+    program = f"""
+try: encode_by_driver({map}, (10, 0))
+except TilecError as error: print(error)
+"""
+    lines = recorded(IMAGES + program, RECORDED_WITHOUT=function)
+    assert lines == [f"error: the CUDA driver has no {function}: install a driver of CUDA {version} or later"]
+
+
+def test_refused_map_is_an_error_with_the_status(recorded) -> None:
+    # The recording driver refuses address 0.
+    program = """
+from dataclasses import replace
+try: encode_by_driver(replace(im2col, base=0), (9, 0))
+except TilecError as error: print(error)
+"""
+    assert "the driver refuses a tensor map (CUDA_ERROR_INVALID_VALUE): TensorMap(" in recorded(IMAGES + program)[-1]
+
+
 @pytest.mark.parametrize("map", ["im2col", "w", "w128"])
 def test_bit_21_of_im2col_maps_for_blackwell_is_cleared(recorded, map: str) -> None:
     (line,) = recorded(IMAGES + f"print(encode_by_driver({map}, (10, 0)).hex())")[-1:]
