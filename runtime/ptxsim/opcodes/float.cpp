@@ -4,6 +4,7 @@
 
 #include "bit_cast.h"
 #include "lanewise.h"
+#include "oob_nan.h"
 #include "opcodes/rounding_scope.h"
 #include "small_float.h"
 
@@ -78,7 +79,7 @@ double fma_to_odd(double a, double b, double c) {
 }
 
 /// settings: the modifiers rounding, ftz, sat, relu, NaN, xorsign, abs.
-enum Setting { RoundingMode, Ftz, Sat, Relu, PropagateNan, XorSign, Absolute };
+enum Setting { RoundingMode, Ftz, Sat, Relu, PropagateNan, XorSign, Absolute, Oob };
 
 /// function(values) with the modifiers .abs, .NaN, .xorsign, .sat and .relu.
 template <size_t Sources, class T, class Function>
@@ -130,20 +131,24 @@ template <class T, size_t Sources, auto Function> T Plain(const T *s) {
 /// 16-bit formats, `Count` elements per register. The function computes in Wide: float, or double for fma.
 template <class T, size_t Count, size_t Sources, class Wide, auto Function>
 Outcome small_float(Warp &warp, const Instruction &in) {
+  if (in.settings[Oob])
+    warp.unconfirmed("the bit pattern of the OOB-NaN that fma.oob replaces by zero");
   const auto source = required_sources<uint8_t, Sources>(warp, in);
   uint8_t *destination = warp.lanes<uint8_t>(in.operands[0]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
     for (size_t part = 0; part < Count; ++part) {
       size_t at = (lane * Count + part) * 2;
       Wide values[Sources];
+      bool outside = false;
       for (size_t i = 0; i < Sources; ++i) {
         T stored;
         std::memcpy(&stored, source[i] + at, 2);
         values[i] = Wide(widen(stored));
+        outside |= in.settings[Oob] && i < 2 && stored.bits == oob_nan;
         if (in.settings[Ftz] && std::is_same_v<T, F16> && std::fabs(values[i]) < Wide(0x1p-14))
           values[i] = std::copysign(Wide(0), values[i]);
       }
-      const Wide value = apply_modifiers(in, values, Function);
+      const Wide value = outside ? Wide(0) : apply_modifiers(in, values, Function);
       T result = std::isnan(value) ? canonical_nan<T>() : narrow<T>(double(value));
       if (in.settings[Ftz] && std::is_same_v<T, F16> && (result.bits & 0x7C00) == 0)
         result.bits &= 0x8000;
@@ -356,7 +361,14 @@ template <class T> T Max3(const T *s) {
 Execute decode_float_add(Decoder &d) { return float_or_small<2, Add<float>, Add<double>, true>(d); }
 Execute decode_float_sub(Decoder &d) { return float_or_small<2, Sub<float>, Sub<double>, true>(d); }
 Execute decode_float_mul(Decoder &d) { return float_or_small<2, Mul<float>, Mul<double>, false>(d); }
-Execute decode_float_fma(Decoder &d) { return any_float<3, Fma<float>, Fma<double>, double, FmaSmall, true>(d); }
+Execute decode_float_fma(Decoder &d) {
+  const Type type = d.instruction.type;
+  d.instruction.settings[Oob] = d.take("oob");
+  const bool small = type == Type::F16 || type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
+  if (d.instruction.settings[Oob] && (!small || d.has("ftz")))
+    d.malformed("expected .f16, .bf16, .f16x2 or .bf16x2, and no .ftz, with .oob");
+  return any_float<3, Fma<float>, Fma<double>, double, FmaSmall, true>(d);
+}
 Execute decode_float_mad(Decoder &d) { return any_float<3, Fma<float>, Fma<double>, double, FmaSmall, false>(d); }
 
 Execute decode_float_div(Decoder &d) {

@@ -1,6 +1,7 @@
 #include "tma/element_conversion.h"
 
 #include "memory.h"
+#include "oob_nan.h"
 
 #include <cstring>
 
@@ -28,9 +29,6 @@ template <uint32_t (*Convert)(uint32_t)> void convert_each(uint8_t *elements, ui
     store_value<uint32_t>(elements + at, Convert(load_value<uint32_t>(elements + at)));
 }
 
-/// Two bytes that are a NaN of each float type if they are repeated. NVIDIA does not publish the pattern.
-constexpr uint16_t nan_pattern = 0x7FF7;
-
 } // namespace
 
 Conversion load_conversion(TensorElement element) {
@@ -48,8 +46,8 @@ Conversion load_conversion(TensorElement element) {
 
 void fill_outside(bool with_nan, uint8_t *bytes, uint32_t count) {
   std::memset(bytes, 0, count);
-  for (uint32_t at = 0; with_nan && at + sizeof nan_pattern <= count; at += sizeof nan_pattern)
-    store_value<uint16_t>(bytes + at, nan_pattern);
+  for (uint32_t at = 0; with_nan && at + sizeof oob_nan <= count; at += sizeof oob_nan)
+    store_value<uint16_t>(bytes + at, oob_nan);
 }
 
 void pack_six_bits(uint8_t *to, const uint8_t *from) {
