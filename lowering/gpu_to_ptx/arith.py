@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
+from tilec.lowering.gpu_to_ptx.constant_division import divide_by_constant
 from tilec.lowering.gpu_to_ptx.dense_constant import dense_constant
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
@@ -54,9 +55,19 @@ _INTEGER_COMPARISONS = {
     "uge": ("ge", False),
 }
 _BITWISE = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
-# Operations on signed and on unsigned integers; 8 bits are extended first.
-_SIGNED = {"arith.divsi": "div", "arith.remsi": "rem", "arith.maxsi": "max", "arith.minsi": "min"}
-_UNSIGNED = {"arith.divui": "div", "arith.remui": "rem", "arith.maxui": "max", "arith.minui": "min"}
+# Instructions, and whether their operands are signed; 8 bits are extended first.
+_EXTREMES = {
+    "arith.maxsi": ("max", True),
+    "arith.minsi": ("min", True),
+    "arith.maxui": ("max", False),
+    "arith.minui": ("min", False),
+}
+_DIVISIONS = {
+    "arith.divsi": ("div", True),
+    "arith.remsi": ("rem", True),
+    "arith.divui": ("div", False),
+    "arith.remui": ("rem", False),
+}
 
 
 @lowers("arith.constant")
@@ -163,10 +174,9 @@ def each_integer(lowering: Lowering, operation: ir.Operation, signed: bool, rule
     each(lowering, operation, step)
 
 
-@lowers(*_SIGNED, *_UNSIGNED)
-def signed_binary(lowering: Lowering, operation: ir.Operation) -> None:
-    signed = operation.name in _SIGNED
-    name = _SIGNED[operation.name] if signed else _UNSIGNED[operation.name]
+@lowers(*_EXTREMES)
+def extreme(lowering: Lowering, operation: ir.Operation) -> None:
+    name, signed = _EXTREMES[operation.name]
     each_integer(
         lowering,
         operation,
@@ -175,6 +185,22 @@ def signed_binary(lowering: Lowering, operation: ir.Operation) -> None:
             f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;", kind.register, a, b
         ),
     )
+
+
+@lowers(*_DIVISIONS)
+def division(lowering: Lowering, operation: ir.Operation) -> None:
+    name, signed = _DIVISIONS[operation.name]
+    each_integer(
+        lowering, operation, signed, lambda lowering, kind, a, b: _divided(lowering, kind, name, signed, a, b)
+    )
+
+
+def _divided(lowering: Lowering, kind: PtxElement, name: str, signed: bool, a: ir.Value, b: ir.Value) -> ir.Value:
+    """The quotient rounded toward zero (`div`) or the remainder (`rem`)."""
+    known = divide_by_constant(lowering, name, signed, a, b) if kind.register_bits == 64 else None
+    if known is not None:
+        return known
+    return lowering.compute(f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;", kind.register, a, b)
 
 
 @lowers("arith.floordivsi", "arith.ceildivsi")
@@ -205,7 +231,7 @@ def _shifted(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, diviso
 def _stepped(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, b: ir.Value) -> ir.Value:
     """Subtracts one if the remainder is nonzero and the signs differ, or adds one if they agree."""
     bits, register = kind.register_bits, kind.register
-    quotient = lowering.compute(f"div.s{bits} $0, $1, $2;", register, a, b)
+    quotient = _divided(lowering, kind, "div", True, a, b)
     product = lowering.compute(f"mul.lo.s{bits} $0, $1, $2;", register, quotient, b)
     signs = lowering.compute(f"xor.b{bits} $0, $1, $2;", register, a, b)
     inexact = lowering.compute(f"setp.ne.s{bits} $0, $1, $2;", "i1", product, a)
@@ -218,7 +244,7 @@ def _stepped(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, b: ir.
 def unsigned_ceiling_division(lowering: Lowering, operation: ir.Operation) -> None:
     def divide(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
         bits, register = kind.register_bits, kind.register
-        quotient = lowering.compute(f"div.u{bits} $0, $1, $2;", register, a, b)
+        quotient = _divided(lowering, kind, "div", False, a, b)
         product = lowering.compute(f"mul.lo.u{bits} $0, $1, $2;", register, quotient, b)
         inexact = lowering.compute(f"setp.ne.u{bits} $0, $1, $2;", "i1", product, a)
         more = lowering.compute(f"add.u{bits} $0, $1, 1;", register, quotient)
