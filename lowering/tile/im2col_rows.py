@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.im2col_shape import WIDE, divides_rows, tiles_of_run
+from tilec.lowering.tile.im2col_positions import NARROW, output_positions
+from tilec.lowering.tile.im2col_shape import WIDE, divides_rows
 from tilec.lowering.tile.im2col_tensor import Im2colTensor, divisor_of
-from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number, broadcast
+from tilec.lowering.tile.index_arithmetic import Number, broadcast
 from tilec.lowering.tile.producer import without_assumptions
-
-NARROW = IndexArithmetic(32)
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,10 @@ class Im2colRows:
         self._by_row = divides_rows(tensor.type)
         self._numbers = NARROW if tensor.is_narrow else WIDE
         cast = self._numbers.cast
+        self._wide_outputs = outputs
         self._outputs = [cast(extent) for extent in outputs]
         self._extents = [cast(extent) for extent in tensor.extents]
         self._distances = [self._distance(stride) for stride in tensor.strides[:-1]]
-        self._tiles_of_run = cast(tiles_of_run(tensor.type, tensor.extents[0], outputs)) if self._by_row else 0
         self._outside = self._count()
         self.view = self._made_view()
 
@@ -88,7 +87,7 @@ class Im2colRows:
 
     def pixels(self, tile: ir.Value) -> Pixels:
         """The pixels of the tile with a number, at the first tap."""
-        image, *output = self._output_positions(self._numbers.cast(tile))
+        image, *output = output_positions(self._tensor, self._wide_outputs, tile)
         steps = zip(output, self._type.stride, self._type.lower, strict=True)
         positions = [self._numbers.sum([self._numbers.product([p, stride]), -lower]) for p, stride, lower in steps]
         rows = self._row([image, *positions])
@@ -100,28 +99,6 @@ class Im2colRows:
         """Whether every pixel of the tiles of the index space exists."""
         run = [self._extents[0], *(self._outputs[-1:] if self._by_row else self._outputs)]
         return math.prod(map(divisor_of, run)) % self._type.tile_shape[0] == 0
-
-    def _output_positions(self, tile: Number) -> list[Number]:
-        """The image and the output position of each pixel of a tile; the image alone may be too large."""
-        numbers, outputs, rows = self._numbers, self._outputs, []
-        if self._by_row:
-            count = numbers.at_least(1, self._tiles_of_run)
-            row, tile = numbers.divided(tile, count)
-            rows, outputs = self._divided(row, outputs[:-1]), outputs[-1:]
-        pixels = self._type.tile_shape[0]
-        image, *inner = self._divided(
-            numbers.sum([numbers.product([tile, pixels]), numbers.iota(pixels)]), [0, *outputs]
-        )
-        return [image, *rows, *inner]
-
-    def _divided(self, number: Number, extents: Sequence[Number]) -> list[Number]:
-        """The position of a row-major number; the first one is not limited by its extent."""
-        found: list[Number] = []
-        for extent in reversed(extents[1:]):
-            divisor = self._numbers.at_least(1, extent)
-            number, position = self._numbers.divided(number, divisor)
-            found.insert(0, position)
-        return [number, *found]
 
     def _row(self, steps: Sequence[Number]) -> Number:
         return self._numbers.sum([self._numbers.product(pair) for pair in zip(steps, self._distances, strict=True)])

@@ -39,6 +39,11 @@ class Im2colTensor:
         return divisor_of(self.extents[-1]) % self.type.tile_shape[1] == 0
 
     @property
+    def greatest_output(self) -> int:
+        """An upper bound of the output extents."""
+        return max(map(_greatest, output_extents(self.type, [_greatest(extent) for extent in self.extents])))
+
+    @property
     def is_narrow(self) -> bool:
         """Whether i32 holds every extent, the numbers of the pixels, and the offsets in units."""
         type = self.type

@@ -93,13 +93,25 @@ class IndexArithmetic:
         quotient = self.quotient(number, divisor)
         if isinstance(number, int) and isinstance(divisor, int):
             return quotient, number % divisor
-        return quotient, 0 if divisor == 1 else self._binary("subi", number, self.product([quotient, divisor]))
+        return quotient, 0 if divisor == 1 else self.difference(number, self.product([quotient, divisor]))
+
+    def difference(self, number: Number, other: Number) -> Number:
+        """number - other."""
+        if isinstance(other, int):
+            return self.sum([number, -other])
+        return self._binary("subi", number, other)
 
     def at_least(self, least: int, number: Number) -> Number:
         """The maximum of signed numbers."""
         if isinstance(number, int):
             return max(least, number)
         return self._binary("maxi", number, least, signedness="signed")
+
+    def at_most(self, most: int, number: Number) -> Number:
+        """The minimum of numbers that are not negative."""
+        if isinstance(number, int):
+            return min(most, number)
+        return self.select(self.is_less(number, most), number, most)
 
     def is_less(self, number: ir.Value, limit: Number) -> ir.Value:
         """Whether an unsigned number is below a limit; a negative number is above every limit."""
