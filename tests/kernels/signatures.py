@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import batch_kernels
+import convolution_kernels
 import convolution_relatives
 import matrix_kernels
 import programs
@@ -11,7 +12,7 @@ import sparse_kernels
 
 from tilec.language.kernel import Kernel
 
-MODULES = (programs, matrix_kernels, sparse_kernels, batch_kernels, convolution_relatives)
+MODULES = (programs, matrix_kernels, sparse_kernels, batch_kernels, convolution_kernels, convolution_relatives)
 KERNELS = {name: value for module in MODULES for name, value in vars(module).items() if isinstance(value, Kernel)}
 
 HALF, SINGLE, TILE = "f16[?,?]", "f32[?,?]", "tm=128, tn=64, tk=64"
@@ -28,6 +29,19 @@ SMALL_PRODUCTS = (
     ("f64", "f64", 4),
     ("f64", "f64", 32),
 )
+
+
+def convolution(element: str, dimensions: str, tile: str, mode: str | None = None, flags: str = "") -> str:
+    """The signature of a convolution with windows of 3 and padding on one side only, of images of unknown extents."""
+    extents = ",".join("?" * (2 + len(dimensions)))
+    values = {"s": 3, "d": 2, "u": 2, "l": 1, "h": 0}
+    constants = ", ".join(f"{name}{along}={value}" for name, value in values.items() for along in dimensions)
+    flags = flags or "by_filter=True, persistent=False"
+    return (
+        f"X: {element}[{extents}], F: {element}[?,?,?], Y: f32[{extents}], {constants}, {tile}, mode={mode!r}, {flags}"
+    )
+
+
 SIGNATURES = {
     "matmul": [MATMUL, MATMUL.replace("f16", "bf16"), f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=64, tn=64, tk=32"],
     "product": [
@@ -158,6 +172,16 @@ SIGNATURES = {
     "causal": [f"X: {SEQUENCES}, F: {SEQUENCES}, Y: {SEQUENCES}, S=4, dilation=1, {TILE}"],
     "causal_depthwise": [f"X: {SEQUENCES}, F: {HALF}, B: f16[?], Y: {SEQUENCES}, S=4, tm=64, tc=64"],
     "volumes": [f"X: f16[?,?,?,?,?], F: f16[?,?,?,?,?], Y: f16[?,?,?,?,?], T=3, R=3, S=3, stride=1, padding=1, {TILE}"],
+    "convolution_1d": [convolution("bf16", "w", "tm=64, tn=32, tk=16", "im2col")],
+    "convolution_2d": [
+        convolution("f16", "hw", TILE),
+        convolution("f16", "hw", TILE, None, "by_filter=False, persistent=True"),
+        convolution("f32", "hw", "tm=256, tn=64, tk=32"),
+        convolution("f8E4M3FN", "hw", "tm=128, tn=32, tk=128"),
+        # Strides that are not multiples of 16 bytes: a gather.
+        convolution("f16", "hw", TILE).replace(", F:", " align 2, F:"),
+    ],
+    "convolution_3d": [convolution("f8E5M2", "dhw", "tm=128, tn=64, tk=64"), convolution("f16", "dhw", TILE)],
     "running_sum": [f"X: {SINGLE}, Y: {SINGLE}, rows=64, columns=64"],
 }
 CASES = [

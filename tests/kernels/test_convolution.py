@@ -47,12 +47,16 @@ INSTRUCTIONS = {"im2col": ".im2col.", "w": ".im2col::w.", "w128": ".im2col::w::1
 
 
 def compiled(case: Case, target: str, arguments: tuple[Any, ...]) -> tilec.Compiled:
-    """The kernel of a case, whose images are loaded as expected, and which says so if it gathers them."""
+    """The kernel of a case, whose images are loaded as expected, and which says so if it gathers them.
+
+    ptxas has no remark, such as C7509, that wgmma is serialized.
+    """
     kernel = tilec.compile(kernel_of(case), target=target, signature=signature_of(case, arguments))
     path = path_of(case, arguments[0])
     assert [name for name, text in INSTRUCTIONS.items() if text in kernel.ptx] == [path] * (path != "gather"), case
     gathers = [remark for remark in kernel.remarks if "load through the im2col view is a gather" in remark.message]
     assert len(gathers) == (path == "gather"), (case, gathers)
+    assert not any("ptxas" in remark.message for remark in kernel.remarks), (case, kernel.remarks)
     return kernel
 
 

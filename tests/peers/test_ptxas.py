@@ -11,7 +11,7 @@ import atomic_kernels
 import block_scaling
 import im2col_kernels
 import pytest
-from signatures import CASES, KERNELS, SIGNATURES
+from signatures import CASES, KERNELS, SIGNATURES, TILE, convolution
 
 import tilec
 from tilec.language.kernel import Kernel
@@ -41,6 +41,13 @@ def test_every_kernel_is_compiled() -> None:
 def test_accepted_without_warnings(name: str, signature: str, target: str, tmp_path: Path) -> None:
     kernel = KERNELS[name] if name in KERNELS else getattr(atomic_kernels, name)
     assert_accepted(tilec.compile(kernel, target=target, signature=signature, stop="ptx").ptx, target, tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["w", "w128"])
+@pytest.mark.parametrize("dimensions", ["w", "hw", "dhw"])
+def test_convolutions_along_w_are_accepted(dimensions: str, mode: str, tmp_path: Path) -> None:
+    kernel, signature = KERNELS[f"convolution_{len(dimensions)}d"], convolution("f16", dimensions, TILE, mode)
+    assert_accepted(tilec.compile(kernel, target="sm_100a", signature=signature, stop="ptx").ptx, "sm_100a", tmp_path)
 
 
 ELEMENTS = {"f8E4M3FN": ("f8E8M0FNU", 32, 1), "f8E5M2": ("f8E8M0FNU", 32, 1), "u8": ("f8E4M3FN", 16, 2)}
