@@ -14,7 +14,7 @@ def _nested(depth: int) -> str:
 # Skipped text uses possessive quantifiers (`++`); backtracking would turn the end of a last comment into a token.
 # The deepest type is a view over a tensor_view of pointers with an attribute: four levels.
 _TILE_TYPE = r"(?:!cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)"
-_TYPE = rf"(?:{_TILE_TYPE}|!?tilex\.im2col_view)<{_nested(4)}>"
+_TYPE = rf"(?:{_TILE_TYPE}|!?tilex\.(?:im2col|packed)_view)<{_nested(4)}>"
 _NAME = r"[A-Za-z_][A-Za-z0-9_$.]*"
 _TOKEN = re.compile(
     rf"""(?:[ \t\r\n]++|//[^\n]*+)*+

@@ -25,6 +25,8 @@ _RESULTS: dict[str, tuple[str, ...]] = {
     "cuda_tile.load_view_tko": ("tile", "result_token"),
     "tilex.make_im2col_view": ("im2colview",),
     "tilex.load_im2col_tko": ("tile", "result_token"),
+    "tilex.make_packed_view": ("packedview",),
+    "tilex.load_packed_tko": ("tile", "result_token"),
     "cuda_tile.load_ptr_tko": ("result", "result_token"),
     "cuda_tile.atomic_cas_tko": ("result", "result_token"),
     "cuda_tile.atomic_rmw_tko": ("result", "result_token"),

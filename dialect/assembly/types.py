@@ -17,6 +17,7 @@ from tilec.dialect.cuda_tile.types import (
     TokenType,
 )
 from tilec.dialect.mlir import context, ir
+from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.tilex.types import ARRAYS, Im2colViewType
 
 _BUILTIN = {"fnv8E5M3FNU": "f8E5M3FNU"}
@@ -142,13 +143,13 @@ class _TypeReader:
         """A type of tilex, which is written with its dialect; `after_prefix` is the offset of its name."""
         self.at = after_prefix
         name = self.word()
-        if name != "im2col_view":
+        if name not in _EXTENSIONS:
             self.fail(f"unknown type: tilex.{name}", start)
         if self._is_parametric():
             return self._foreign(start)
         self.expect("<")
         try:
-            return self._im2col_view()
+            return getattr(self, f"_{name}")()
         except ValueError as error:
             raise TypeSyntaxError(str(error), start) from None
 
@@ -354,6 +355,16 @@ class _TypeReader:
         self.expect(">")
         return Im2colViewType.get(shape, view, **arrays, mode=mode)
 
+    def _packed_view(self) -> ir.Type:
+        shape = self._tile_shape()
+        self.expect("bits")
+        self.expect("=")
+        bits = self.integer()
+        self.expect(",")
+        _, view = self._view()
+        self.expect(">")
+        return PackedViewType.get(shape, bits, view)
+
     def _named_integers(self, name: str) -> list[int]:
         """`window=[3, 3],`."""
         self.expect(name)
@@ -366,3 +377,5 @@ class _TypeReader:
 
 
 _CONSTRUCTORS = ("ptr", "tile", "tensor_view", "partition_view", "strided_view", "gather_scatter_view")
+# The types of tilex.
+_EXTENSIONS = ("im2col_view", "packed_view")

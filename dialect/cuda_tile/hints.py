@@ -68,6 +68,8 @@ HINTS: dict[str, dict[str, Check]] = {
     "cuda_tile.store_view_tko": _VIEWS,
     "tilex.load_im2col_tko": _VIEWS,
     "tilex.store_im2col_tko": _VIEWS,
+    "tilex.load_packed_tko": _POINTERS,
+    "tilex.store_packed_tko": _POINTERS,
 }
 
 

@@ -1,6 +1,8 @@
 """The dialect tilex with all its op groups."""
 
 from tilec.dialect.tilex import (  # noqa: F401
+    packed,
+    packed_type,
     types,
     view,
 )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from tilec.dialect.constraints import Unconstrained
 from tilec.dialect.cuda_tile import sets
 from tilec.dialect.fields import TypeSet
+from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.tilex.types import Im2colViewType
 
 AnyTile = replace(sets.AnyTile, irdl=Unconstrained)
@@ -17,3 +18,4 @@ ScalarInteger = replace(sets.ScalarInteger, irdl=Unconstrained)
 TensorView = replace(sets.TensorView, irdl=Unconstrained)
 Token = replace(sets.Token, irdl=Unconstrained)
 Im2colView = TypeSet("Im2colView", "an im2col_view", lambda type: isinstance(type, Im2colViewType), Im2colViewType)
+PackedView = TypeSet("PackedView", "a packed_view", lambda type: isinstance(type, PackedViewType), PackedViewType)

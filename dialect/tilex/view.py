@@ -14,7 +14,7 @@ from tilec.dialect.tilex.sets import AnyTile, Im2colView, ScalarInteger, TensorV
 
 # Accesses by TMA and gathers are not ordered but by tokens.
 Weak = Enumeration("weak")
-_TAIL = "{ token = $token}{ optimization_hints = $optimization_hints} attr-dict"
+TAIL = "{ token = $token}{ optimization_hints = $optimization_hints} attr-dict"
 
 
 class MakeIm2colViewOp(Operation, name="make_im2col_view", traits=[ext.Pure]):
@@ -25,13 +25,18 @@ class MakeIm2colViewOp(Operation, name="make_im2col_view", traits=[ext.Pure]):
     assembly = "$tensor_view attr-dict : type($result)"
 
     def check_types(self) -> str | None:
-        given, inner = self.tensor_view.type, self.result.type.tensor_view
-        if inner.attribute == "multicast":
-            return "multicast ptr_attr is not allowed"
-        if given != inner:
-            wanted = f"an operand of type {quote(inner)}, the tensor_view inside the result"
-            return f"expects {wanted}, but got {quote(given)}"
-        return None
+        return tensor_problem(self)
+
+
+def tensor_problem(op: ir.OpView) -> str | None:
+    """The problem with the tensor view from which a view is made, or None."""
+    given, inner = op.tensor_view.type, op.result.type.tensor_view
+    if inner.attribute == "multicast":
+        return "multicast ptr_attr is not allowed"
+    if given != inner:
+        wanted = f"an operand of type {quote(inner)}, the tensor_view inside the result"
+        return f"expects {wanted}, but got {quote(given)}"
+    return None
 
 
 class GetIm2colIndexSpaceShapeOp(Operation, name="get_im2col_index_space_shape", traits=[NoMemoryEffect]):
@@ -42,7 +47,7 @@ class GetIm2colIndexSpaceShapeOp(Operation, name="get_im2col_index_space_shape",
     assembly = "$src attr-dict : type($src) -> type($result)"
 
     def check_types(self) -> str | None:
-        return _results_problem(self, self.src.type.rank)
+        return results_problem(self, self.src.type.rank)
 
 
 class GetIm2colOutputShapeOp(Operation, name="get_im2col_output_shape", traits=[NoMemoryEffect]):
@@ -53,10 +58,11 @@ class GetIm2colOutputShapeOp(Operation, name="get_im2col_output_shape", traits=[
     assembly = "$src attr-dict : type($src) -> type($result)"
 
     def check_types(self) -> str | None:
-        return _results_problem(self, self.src.type.spatial_rank)
+        return results_problem(self, self.src.type.spatial_rank)
 
 
-def _results_problem(op: ir.OpView, count: int) -> str | None:
+def results_problem(op: ir.OpView, count: int) -> str | None:
+    """The problem with the number of results, or None."""
     if len(op.results) != count:
         return f"expects {count} results for {quote(op.src.type)}, but got {len(op.results)}"
     return None
@@ -74,7 +80,7 @@ class LoadIm2colTkoOp(Operation, name="load_im2col_tko"):
     memory_ordering_semantics: Weak
     optimization_hints: Hints | None
     assembly = (
-        f"$memory_ordering_semantics $view[$index] offset [$offset]{_TAIL}"
+        f"$memory_ordering_semantics $view[$index] offset [$offset]{TAIL}"
         " : type($view)index_types($index) -> type($tile), type($result_token)"
     )
 
@@ -94,7 +100,7 @@ class StoreIm2colTkoOp(Operation, name="store_im2col_tko"):
     memory_ordering_semantics: Weak
     optimization_hints: Hints | None
     assembly = (
-        f"$memory_ordering_semantics $tile, $view[$index] offset [$offset]{_TAIL}"
+        f"$memory_ordering_semantics $tile, $view[$index] offset [$offset]{TAIL}"
         " : type($tile), type($view)index_types($index) -> type($result_token)"
     )
 

@@ -11,6 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.im2col_shape import index_space, output_extents
 from tilec.lowering.tile.index_arithmetic import Number
+from tilec.lowering.tile.packed_shape import packed_index_space
 from tilec.lowering.tile.producer import producer
 from tilec.lowering.tile.tensor_extent import tensor_extent, tensor_under, tile_steps
 from tilec.lowering.tile.value_analysis import analyze
@@ -174,17 +175,17 @@ def _extent(tensor: ir.OpView, dimension: int, of: Of) -> Interval:
 
 
 def _im2col_output_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
-    return _im2col(op, value, of, lambda extents: output_extents(op.src.type, extents))
+    return _of_extents(op, value, of, lambda extents: output_extents(op.src.type, extents))
 
 
 def _im2col_index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     def count(extents: list[int]) -> list[Number]:
         return index_space(op.src.type, extents, output_extents(op.src.type, extents))
 
-    return _im2col(op, value, of, count)
+    return _of_extents(op, value, of, count)
 
 
-def _im2col(op: ir.OpView, value: ir.Value, of: Of, shape: Callable[[list[int]], list[Number]]) -> Interval:
+def _of_extents(op: ir.OpView, value: ir.Value, of: Of, shape: Callable[[list[int]], list[Number]]) -> Interval:
     """A result that does not decrease with the extents of the tensor, which `shape` computes from them."""
     tensor = tensor_under(op.src)
     if tensor is None:
@@ -192,6 +193,10 @@ def _im2col(op: ir.OpView, value: ir.Value, of: Of, shape: Callable[[list[int]],
     extents = [_extent(tensor, k, of) for k in range(tensor.result.type.rank)]
     low, high = (shape(list(ends))[ir.OpResult(value).result_number] for ends in zip(*extents, strict=True))
     return Interval(int(low), int(high))
+
+
+def _packed_index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    return _of_extents(op, value, of, lambda extents: packed_index_space(op.src.type, extents))
 
 
 def _grid(least: int, most: int) -> Rule:
@@ -220,6 +225,7 @@ _RULES: dict[str, Rule] = {
     "cuda_tile.get_index_space_shape": _index_space_shape,
     "tilex.get_im2col_output_shape": _im2col_output_shape,
     "tilex.get_im2col_index_space_shape": _im2col_index_space_shape,
+    "tilex.get_packed_index_space_shape": _packed_index_space_shape,
     "cuda_tile.get_tile_block_id": _grid(0, MAXIMUM_BLOCKS - 1),
     "cuda_tile.get_num_tile_blocks": _grid(1, MAXIMUM_BLOCKS),
 }

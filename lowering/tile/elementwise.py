@@ -32,6 +32,8 @@ _NOT_ELEMENTWISE = frozenset(
         "store_view_tko",
         "tilex.load_im2col_tko",
         "tilex.store_im2col_tko",
+        "tilex.load_packed_tko",
+        "tilex.store_packed_tko",
         "atomic_red_view_tko",
         "multimem_load_reduce_view_tko",
         "multimem_store_view_tko",

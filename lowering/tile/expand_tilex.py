@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
+from tilec.lowering.tile.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.im2col_rows import Im2colRows, Pixels
 from tilec.lowering.tile.im2col_shape import WIDE, index_space, output_extents
 from tilec.lowering.tile.im2col_tensor import Im2colTensor, tensor_of
@@ -25,6 +26,7 @@ _MAKER = "tilex.make_im2col_view"
 
 def expand_tilex(module: ir.Module) -> None:
     """Expands all operations of tilex in a module."""
+    expand_packed_views(module)
     expand(operations_named(module, _EXPANDED))
     remove_dead_views(module)
 

@@ -61,11 +61,12 @@ def tensor_of(view: ir.Value) -> Im2colTensor:
     # Views are neither carried nor arguments, so both are made in the kernel.
     tensor = without_assumptions(view.owner.tensor_view).owner
     type = tensor.result.type
-    extents = _filled(type.shape, list(tensor.dynamicShape))
-    return Im2colTensor(view.type, tensor.base, extents, _filled(type.strides, list(tensor.dynamicStrides)))
+    extents = filled(type.shape, list(tensor.dynamicShape))
+    return Im2colTensor(view.type, tensor.base, extents, filled(type.strides, list(tensor.dynamicStrides)))
 
 
-def _filled(known: tuple[int | None, ...], dynamic: list[ir.Value]) -> tuple[Number, ...]:
+def filled(known: tuple[int | None, ...], dynamic: list[ir.Value]) -> tuple[Number, ...]:
+    """The known extents or strides of a tensor view, with its operands in the place of the others."""
     return tuple(dynamic.pop(0) if value is None else value for value in known)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir, passmanager
 from tilec.lowering.tile.annotate_analysis import annotate_analysis
 from tilec.lowering.tile.emulate_block_scaling import emulate_block_scaling
+from tilec.lowering.tile.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand_tilex import expand_im2col_extents, expand_tilex
 from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
 from tilec.lowering.tile.fuse_fma import fuse_fma
@@ -65,6 +66,9 @@ PASSES: dict[str, TilePass] = {
     "expand-im2col-extents": TilePass(
         "replace the extents of im2col views by arithmetic on those of their tensors", _plain(expand_im2col_extents)
     ),
+    "expand-packed-views": TilePass(
+        "replace accesses of packed elements by accesses of their bytes", _plain(expand_packed_views)
+    ),
     "expand-tilex": TilePass("replace the operations of tilex by Tile IR", _plain(expand_tilex)),
     "emulate-block-scaling": TilePass(
         "replace block-scaled multiplies by multiplies of scaled operands of bf16: it changes roundings and ranges",
@@ -75,8 +79,8 @@ PASSES: dict[str, TilePass] = {
 
 # The pipeline of a compile; no pass in it changes a result.
 DEFAULT = (
-    "canonicalize", "expand-im2col-extents", "simplify", "simplify-control", "unbatch-multiplies", "split-tiles",
-    "simplify", "cse", "hoist-invariants", "prune-tokens", "remove-dead",
+    "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
+    "unbatch-multiplies", "split-tiles", "simplify", "cse", "hoist-invariants", "prune-tokens", "remove-dead",
 )  # fmt: skip
 # The passes after the option emulate_block_scaling.
 AFTER_EMULATION = ("simplify", "cse", "hoist-invariants")

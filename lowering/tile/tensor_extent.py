@@ -6,7 +6,13 @@ from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewTy
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.producer import producer
 
-_MAKERS = ("make_partition_view", "make_strided_view", "make_gather_scatter_view", "tilex.make_im2col_view")
+_MAKERS = (
+    "make_partition_view",
+    "make_strided_view",
+    "make_gather_scatter_view",
+    "tilex.make_im2col_view",
+    "tilex.make_packed_view",
+)
 
 
 def tensor_under(view: ir.Value) -> ir.OpView | None:

@@ -10,6 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
+from tilec.lowering.tile.expand_packed_views import expand_packed_views
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.atomic_remarks import atomic_remarks
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
@@ -75,6 +76,7 @@ def convert(
 
 def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: list[Remark]) -> None:
     options, use_tma = entry_options(entry, target, given), given.tma
+    expand_packed_views(entry)
     refuse_partial_bytes(operations_below(entry))
     warps, plan, order = _expanded_plan(entry, target, given, options, remarks)
     remarks += atomic_remarks(entry)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilec.runtime.interpret import access
-from tilec.runtime.interpret.integer import limits, scalar, wrap
+from tilec.runtime.interpret.integer import scalar
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Im2colViewType, Step, TileType
-from tilec.runtime.interpret.view import TensorView
+from tilec.runtime.interpret.view import TensorView, extent_results
 
 Tile = np.ndarray
 
@@ -53,19 +53,12 @@ def _make_im2col_view(op: Step, _machine: Machine, tensor: TensorView) -> Im2col
 
 @interprets("tilex.get_im2col_index_space_shape")
 def _get_index_space_shape(op: Step, machine: Machine, src: Im2colView) -> tuple[Tile, ...]:
-    return _extents(op, machine, src.index_space())
+    return extent_results(op, machine, src.index_space())
 
 
 @interprets("tilex.get_im2col_output_shape")
 def _get_output_shape(op: Step, machine: Machine, src: Im2colView) -> tuple[Tile, ...]:
-    return _extents(op, machine, src.output_shape())
-
-
-def _extents(op: Step, machine: Machine, values: list[int]) -> tuple[Tile, ...]:
-    for value in values:
-        if value > limits(op.element, "unsigned")[1]:
-            machine.undefined(f"the extent {value} does not fit {op.element}")
-    return tuple(wrap(np.asarray(value, np.uint64), op.element) for value in values)
+    return extent_results(op, machine, src.output_shape())
 
 
 def _check(machine: Machine, view: Im2colView, index: list[int], offset: list[int]) -> None:

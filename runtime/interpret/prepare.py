@@ -11,6 +11,7 @@ from tilec.dialect.fields import ONE, OPTIONAL, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
+from tilec.dialect.tilex.packed_type import PackedViewType as PackedView
 from tilec.dialect.tilex.types import BY_ROW
 from tilec.dialect.tilex.types import Im2colViewType as Im2colView
 from tilec.errors import UnsupportedError
@@ -19,7 +20,7 @@ from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.location import source_location
 from tilec.runtime.interpret.masked_pointers import OFFSET, is_masked
 from tilec.runtime.interpret.op_groups import MEANINGS
-from tilec.runtime.interpret.step import Block, Im2colViewType, Step, TensorViewType, TileType, TileViewType
+from tilec.runtime.interpret.step import Block, Im2colViewType, PackedViewType, Step, TensorViewType, TileType, TileViewType
 from tilec.runtime.interpret.stride_assumptions import ASSUME, MAKE_TENSOR_VIEW, is_stride, stride_assumptions
 
 T = TypeVar("T")
@@ -45,6 +46,8 @@ def plain_type(type: ir.Type) -> Any:
     if isinstance(type, Im2colView):
         numbers = (type.window, type.dilation, type.stride, type.lower, type.upper)
         return Im2colViewType(plain_type(type.tile_type), *numbers, by_row=type.mode in BY_ROW)
+    if isinstance(type, PackedView):
+        return PackedViewType(plain_type(type.tile_type), type.bits)
     tile, identity = plain_type(type.tile_type), tuple(range(type.rank))
     if isinstance(type, types.GatherScatterViewType):
         return TileViewType(tile, (1,) * type.rank, identity, type.padding, type.sparse_dim)

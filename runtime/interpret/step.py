@@ -57,6 +57,14 @@ class Im2colViewType:
     by_row: bool
 
 
+@dataclass(frozen=True)
+class PackedViewType:
+    """A tensor of bytes, whose rows hold packed elements of `bits` bits, as tiles of i8."""
+
+    tile: TileType
+    bits: int
+
+
 # The slots of an operand field.
 Slots = int | tuple[int, ...] | None
 

@@ -77,15 +77,16 @@ def _make_tile_view(op: Step, _machine: Machine, tensor: TensorView) -> TileView
 
 @interprets("get_tensor_shape")
 def _get_tensor_shape(op: Step, machine: Machine, src: TensorView) -> tuple[Tile, ...]:
-    return _extents(op, machine, list(src.shape))
+    return extent_results(op, machine, list(src.shape))
 
 
 @interprets("get_index_space_shape")
 def _get_index_space_shape(op: Step, machine: Machine, src: TileView) -> tuple[Tile, ...]:
-    return _extents(op, machine, src.index_space())
+    return extent_results(op, machine, src.index_space())
 
 
-def _extents(op: Step, machine: Machine, values: list[int]) -> tuple[Tile, ...]:
+def extent_results(op: Step, machine: Machine, values: list[int]) -> tuple[Tile, ...]:
+    """Extents as unsigned results; faults for one that does not fit its type."""
     for value in values:
         if value > limits(op.element, "unsigned")[1]:
             machine.undefined(f"the extent {value} does not fit {op.element}")

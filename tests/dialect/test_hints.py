@@ -16,6 +16,12 @@ IMAGES = (
     f" %t = make_tensor_view %p, shape = [1, 8, 8], strides = [64, 8, 1] : {TENSOR}"
     f" %v = tilex.make_im2col_view %t : {IM2COL}"
 )
+PACKED = "tilex.packed_view<tile=(8x8), bits=4, tensor_view<8x8xi8, strides=[8,1]>>"
+BYTES = (
+    "entry @k(%p: tile<ptr<i8>>, %i: tile<i32>) {{"
+    " %t = make_tensor_view %p, shape = [8, 8], strides = [8, 1] : tensor_view<8x8xi8, strides=[8,1]>"
+    f" %v = tilex.make_packed_view %t : {PACKED}"
+)
 # Text of each operation that has hints, by its name in HINTS.
 OPERATIONS = {
     "cuda_tile.entry": "entry @k() optimization_hints = {} {{ }}",
@@ -36,6 +42,11 @@ OPERATIONS = {
     "tilex.store_im2col_tko": f"{IMAGES} %c = constant <f32: 1.0> : tile<8x8xf32>\n"
     " %0 = tilex.store_im2col_tko weak %c, %v[%i, %i] offset [%i]"
     f" optimization_hints = {{}} : tile<8x8xf32>, {IM2COL}, tile<i32> -> token }}}}",
+    "tilex.load_packed_tko": f"{BYTES}\n %0, %1 = tilex.load_packed_tko weak %v[%i, %i]"
+    f" optimization_hints = {{}} : {PACKED}, tile<i32> -> tile<8x8xi8>, token }}}}",
+    "tilex.store_packed_tko": f"{BYTES} %c = constant <i8: 1> : tile<8x8xi8>\n"
+    " %0 = tilex.store_packed_tko weak %c, %v[%i, %i]"
+    f" optimization_hints = {{}} : tile<8x8xi8>, {PACKED}, tile<i32> -> token }}}}",
 }
 VALID = {
     "num_cta_in_cga": ("1", "2", "16"),

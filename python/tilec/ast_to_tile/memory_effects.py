@@ -19,6 +19,7 @@ _FORWARDS_MEMORY = frozenset(
         "cuda_tile.make_strided_view",
         "cuda_tile.make_gather_scatter_view",
         "tilex.make_im2col_view",
+        "tilex.make_packed_view",
     )
 )
 # Access -> the index of its pointer or view operand. Every access that is not a load writes.
@@ -32,8 +33,10 @@ _MEMORY_OPERAND = {
     "cuda_tile.atomic_red_view_tko": 0,
     "tilex.load_im2col_tko": 0,
     "tilex.store_im2col_tko": 1,
+    "tilex.load_packed_tko": 0,
+    "tilex.store_packed_tko": 1,
 }
-_LOADS = frozenset(("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", "tilex.load_im2col_tko"))
+_LOADS = frozenset(("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko"))
 
 # The resource of print operations: prints keep program order among themselves only.
 PRINTED: int = -1

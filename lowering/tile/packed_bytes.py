@@ -1,0 +1,92 @@
+"""The bytes of a tile of packed elements: pointers to them, and which of them are inside of the tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile.im2col_shape import WIDE
+from tilec.lowering.tile.im2col_tensor import divisor_of, filled
+from tilec.lowering.tile.index_arithmetic import Number
+from tilec.lowering.tile.producer import without_assumptions
+from tilec.lowering.tile.tile_parts import reshaped
+
+
+class PackedBytes:
+    """The bytes of the tile of a packed view at an index, with the operations that find them at the insertion point."""
+
+    def __init__(self, view: ir.Value, index: Sequence[ir.Value]) -> None:
+        self._type, self._tensor = view.type, tensor_under(view)
+        self._extents = tensor_extents(view)
+        # A row starts at a byte, because a tile covers whole bytes.
+        steps = (*self._type.tile_shape[:-1], self._type.tile_bytes)
+        self._starts = [WIDE.product([WIDE.cast(at), step]) for at, step in zip(index, steps, strict=True)]
+        self._fills = [divisor_of(extent) % step == 0 for extent, step in zip(self._extents, steps, strict=True)]
+
+    def pointers(self, in_row: ir.Value) -> ir.Value:
+        """Pointers to the bytes at these positions in each row of the tile."""
+        found = _moved(self._tensor.base, self._starts[-1])
+        shape = [*self._type.tile_shape[:-1], in_row.type.shape[0]]
+        found = reshaped(found, (1,) * len(shape))
+        offsets = [*map(self._row_offsets, range(len(shape) - 1)), in_row]
+        for axis, offset in enumerate(offsets):
+            partial = (*shape[: axis + 1], *(1,) * (len(shape) - axis - 1))
+            found = _moved(_broadcast(found, partial), along(offset, axis, partial))
+        return found
+
+    def _row_offsets(self, axis: int) -> ir.Value:
+        """The distances of the rows of the tile along an outer dimension from the first row of the tensor."""
+        strides = filled(self._tensor.result.type.strides, list(self._tensor.dynamicStrides))
+        stride = strides[axis]
+        # An assumption about a stride need not hold for an extent of one (cuTile marks all strides).
+        stride = stride if isinstance(stride, int) else WIDE.cast(without_assumptions(stride))
+        return WIDE.product([self._positions(axis), stride])
+
+    def _positions(self, axis: int) -> ir.Value:
+        return WIDE.sum([self._starts[axis], WIDE.iota(self._type.tile_shape[axis])])
+
+    def inside(self, in_row: ir.Value) -> ir.Value | None:
+        """Whether the bytes at these positions in each row of the tile are inside; None if all of them are."""
+        shape = (*self._type.tile_shape[:-1], in_row.type.shape[0])
+        rows = [self._is_inside(axis, self._positions(axis), shape) for axis in range(len(shape) - 1)]
+        return WIDE.all([mask for mask in (*rows, self.inside_row(in_row)) if mask is not None])
+
+    def inside_row(self, in_row: ir.Value) -> ir.Value | None:
+        """Whether the bytes at these positions are inside of a row, for each row; None if all of them are."""
+        shape = (*self._type.tile_shape[:-1], in_row.type.shape[0])
+        wide = build("exti", [in_row], [TileType.get(shape[-1:], WIDE.scalar.element)], {"signedness": "unsigned"})
+        return self._is_inside(len(shape) - 1, WIDE.sum([self._starts[-1], wide.result]), shape)
+
+    def _is_inside(self, axis: int, positions: ir.Value, shape: Sequence[int]) -> ir.Value | None:
+        if self._fills[axis]:
+            return None
+        return along(WIDE.is_less(positions, WIDE.cast(self._extents[axis])), axis, shape)
+
+
+def tensor_under(view: ir.Value) -> ir.OpView:
+    """The make_tensor_view of a packed view; views are neither carried nor arguments, so it is in the kernel."""
+    return without_assumptions(view.owner.tensor_view).owner
+
+
+def tensor_extents(view: ir.Value) -> tuple[Number, ...]:
+    """The extents of the tensor of bytes under a packed view."""
+    tensor = tensor_under(view)
+    return filled(tensor.result.type.shape, list(tensor.dynamicShape))
+
+
+def along(values: ir.Value, axis: int, shape: Sequence[int]) -> ir.Value:
+    """A tile of a shape whose elements change along an axis only, as those of a tile of one dimension do."""
+    return _broadcast(reshaped(values, [extent if k == axis else 1 for k, extent in enumerate(shape)]), shape)
+
+
+def _broadcast(value: ir.Value, shape: Sequence[int]) -> ir.Value:
+    if tuple(value.type.shape) == tuple(shape):
+        return value
+    return build("broadcast", [value], [TileType.get(shape, value.type.element)]).result
+
+
+def _moved(pointers: ir.Value, bytes: Number) -> ir.Value:
+    """Pointers to bytes, moved by numbers of them."""
+    return pointers if bytes == 0 else build("offset", [pointers, WIDE.made(bytes)], [pointers.type]).result
