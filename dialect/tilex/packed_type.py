@@ -13,7 +13,7 @@ from tilec.dialect.tilex.packed_rules import packed_view_problem
 
 
 class PackedViewType(TileX.Type, name="packed_view"):
-    """A tensor of bytes whose rows hold elements of 2, 4 or 6 bits, as tiles of i8: one element of the tile for each."""
+    """A tensor of bytes whose rows hold elements of 2, 4 or 6 bits, as tiles of i8: one for each element."""
 
     tile: Unconstrained
     size: Unconstrained

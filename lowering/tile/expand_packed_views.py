@@ -1,12 +1,12 @@
 """Replaces accesses of packed elements by accesses of their bytes through pointers.
 
-    load_packed_tko %view[%i, %j]
-    ->  %first, %last = load_ptr_tko ..      the bytes with the first and the last bit of each element
-        (%first >> %shift | %last << (8 - %shift)) & (2^bits - 1)
+load_packed_tko %view[%i, %j]
+->  %first, %last = load_ptr_tko ..      the bytes with the first and the last bit of each element
+    (%first >> %shift | %last << (8 - %shift)) & (2^bits - 1)
 
-    store_packed_tko %tile, %view[%i, %j]
-    ->  %e0, %e1, .. = extract %tile ..      the elements 0, 1, .. of all groups that fill whole bytes
-        store_ptr_tko .., %e0 | %e1 << bits  byte 0 of each group, and likewise the other bytes
+store_packed_tko %tile, %view[%i, %j]
+->  %e0, %e1, .. = extract %tile ..      the elements 0, 1, .. of all groups that fill whole bytes
+    store_ptr_tko .., %e0 | %e1 << bits  byte 0 of each group, and likewise the other bytes
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _load(op: ir.OpView) -> list[ir.Value]:
     # Elements with a bit behind the last byte do not exist.
     mask = place.inside(last)
     low, token = _load_bytes(op, place.pointers(first), mask)
-    right = build("trunci", [shift], [TileType.get(shift.type.shape, type.element)]).result
+    right = build("trunci", [shift], [TileType.get(type.tile_shape[-1:], type.element)]).result
     value, tokens = _binary("shri", low, _in_rows(right, low), signedness="unsigned"), [token]
     if _BYTE % type.bits:
         high, token = _load_bytes(op, place.pointers(last), mask)
@@ -95,9 +95,7 @@ def _element_of_groups(tile: ir.Value, number: int, groups: int) -> ir.Value:
     return reshaped(part.extracted(), (*outer, groups))
 
 
-def _byte(
-    values: list[ir.Value], byte: int, bits: int, positions: list[ir.Value], place: PackedBytes
-) -> ir.Value:
+def _byte(values: list[ir.Value], byte: int, bits: int, positions: list[ir.Value], place: PackedBytes) -> ir.Value:
     """The byte with a number of each group, from the elements of the groups; elements that do not exist are zero."""
     parts = []
     for k, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""Rows of packed elements of 2, 4 or 6 bits as tiles of i8: element e of a row is its bits [e * bits, (e + 1) * bits)."""
+"""Rows of packed elements of 2, 4 or 6 bits as tiles of i8: element e of a row is its bits e * bits and after."""
 
 from __future__ import annotations
 

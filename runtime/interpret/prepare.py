@@ -20,7 +20,15 @@ from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.location import source_location
 from tilec.runtime.interpret.masked_pointers import OFFSET, is_masked
 from tilec.runtime.interpret.op_groups import MEANINGS
-from tilec.runtime.interpret.step import Block, Im2colViewType, PackedViewType, Step, TensorViewType, TileType, TileViewType
+from tilec.runtime.interpret.step import (
+    Block,
+    Im2colViewType,
+    PackedViewType,
+    Step,
+    TensorViewType,
+    TileType,
+    TileViewType,
+)
 from tilec.runtime.interpret.stride_assumptions import ASSUME, MAKE_TENSOR_VIEW, is_stride, stride_assumptions
 
 T = TypeVar("T")

@@ -36,7 +36,9 @@ _MEMORY_OPERAND = {
     "tilex.load_packed_tko": 0,
     "tilex.store_packed_tko": 1,
 }
-_LOADS = frozenset(("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko"))
+_LOADS = frozenset(
+    ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
+)
 
 # The resource of print operations: prints keep program order among themselves only.
 PRINTED: int = -1
