@@ -16,15 +16,16 @@ PADDING = 1
 TM, TC = 32, 32
 
 
-def is_inside(x, view, i, r, s):
-    """Whether x has an element where the pixels of tile i read at the tap (r, s), one row per pixel.
-
-    The view reads zeros elsewhere, which are elements like all others.
-    """
+def first_elements(view, i):
+    """The rows and the columns that the pixels of tile i read at the tap (0, 0), one pixel per row of a tile."""
     P, Q = view.output_shape
-    pixel = i * TM + ct.arange(TM, dtype=ct.int32)
-    h, w = pixel // Q % P * STRIDE + r - PADDING, pixel % Q * STRIDE + s - PADDING
-    return ((h >= 0) & (h < x.shape[1]) & (w >= 0) & (w < x.shape[2]))[:, None]
+    pixel = i * TM + ct.arange(TM, dtype=ct.int32)[:, None]
+    return pixel // Q % P * STRIDE - PADDING, pixel % Q * STRIDE - PADDING
+
+
+def exists(x, h, w):
+    """Whether x has an element in these rows and columns; the view reads zeros elsewhere."""
+    return (h >= 0) & (h < x.shape[1]) & (w >= 0) & (w < x.shape[2])
 
 
 @ct.kernel
@@ -32,11 +33,12 @@ def max_kernel(x, y):
     """The largest element of each window; zeros of the padding must not be larger than negative elements."""
     images = ct.im2col_view(x, window=(R, S), stride=STRIDE, padding=PADDING, tile=(TM, TC))
     i, c = ct.bid(0), ct.bid(1)
+    h, w = first_elements(images, i)
     largest = ct.full((TM, TC), float("-inf"), x.dtype)
     for r in range(R):
         for s in range(S):
             pixels = ct.load(images, (i, c), offset=(r, s))
-            largest = ct.maximum(largest, ct.where(is_inside(x, images, i, r, s), pixels, float("-inf")))
+            largest = ct.maximum(largest, ct.where(exists(x, h + r, w + s), pixels, float("-inf")))
     ct.store(ct.im2col_view(y, window=1, tile=(TM, TC)), (i, c), largest)
 
 
@@ -45,11 +47,12 @@ def average_kernel(x, y, count_padding: ct.Constant[bool]):
     """The mean of each window: zeros of the padding count, or only the elements of x."""
     images = ct.im2col_view(x, window=(R, S), stride=STRIDE, padding=PADDING, tile=(TM, TC))
     i, c = ct.bid(0), ct.bid(1)
+    h, w = first_elements(images, i)
     total, count = ct.zeros((TM, TC), ct.float32), ct.zeros((TM, 1), ct.float32)
     for r in range(R):
         for s in range(S):
             total = total + ct.load(images, (i, c), offset=(r, s)).astype(ct.float32)
-            count = count + (1.0 if count_padding else ct.where(is_inside(x, images, i, r, s), 1.0, 0.0))
+            count = count + (1.0 if count_padding else ct.where(exists(x, h + r, w + s), 1.0, 0.0))
     ct.store(ct.im2col_view(y, window=1, tile=(TM, TC)), (i, c), (total / count).astype(y.dtype))
 
 

@@ -32,6 +32,8 @@ def padding_byte(tensor_map: TensorMap) -> int:
 
 def over_padding(tensor_map: TensorMap, address: int) -> TensorMap:
     """The map that replaces one that reads nothing, over PADDING_BYTES at `address` filled with `padding_byte`."""
+    if tensor_map.is_im2col and min(tensor_map.lower) >= 0 and max(tensor_map.upper) <= 0:
+        return _one_pixel(tensor_map, address)
     lower, upper = _corners(tensor_map)
     return replace(
         tensor_map,
@@ -40,6 +42,21 @@ def over_padding(tensor_map: TensorMap, address: int) -> TensorMap:
         strides=tuple(PADDING_BYTES for _ in tensor_map.strides),
         lower=lower,
         upper=upper,
+    )
+
+
+def _one_pixel(tensor_map: TensorMap, address: int) -> TensorMap:
+    """The replacement of a map whose box lies inside of the tensor, as that of a store (PTX ISA 9.7.9.27.1.3).
+
+    Its box is the pixel at the lower corner, the only one that is in the memory.
+    """
+    spatial = [*tensor_map.lower, *(0 for _ in tensor_map.strides)][: len(tensor_map.strides)]
+    return replace(
+        tensor_map,
+        base=address - PADDING_BYTES * sum(spatial),
+        extents=(ELEMENTS[tensor_map.element].group, *(corner + 1 for corner in spatial)),
+        strides=tuple(PADDING_BYTES for _ in tensor_map.strides),
+        upper=tuple(0 for _ in tensor_map.upper),
     )
 
 

@@ -92,6 +92,8 @@ def assert_within(found: np.ndarray, exact: np.ndarray, tolerance: np.ndarray | 
     """Asserts that every element is within its tolerance; the message names the worst element."""
     error = np.abs(found.astype(np.float64) - exact)
     error[~np.isfinite(error)] = np.inf
+    if error.size == 0:
+        return
     bound = np.broadcast_to(tolerance, error.shape)
     worst = np.unravel_index(np.argmax(error - bound), error.shape)
     assert (error <= bound).all(), (

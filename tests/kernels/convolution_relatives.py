@@ -152,12 +152,16 @@ def pointwise(X, F, Y, stride: Const, tm: Const, tn: Const, tk: Const):
     ct.store(ct.im2col_view(Y, window=1, tile=(tm, tn)), (i, k), total.astype(Y.dtype))
 
 
-def inside(X, view, i, r, s, stride, padding):
-    """Which pixels of tile i have an element of X at the tap (r, s), as a column."""
+def first_elements(view, i, stride, padding):
+    """The rows and the columns that the pixels of tile i read at the tap (0, 0), one pixel per row of a tile."""
     P, Q = view.output_shape
-    number = i * view.tile_shape[0] + ct.arange(view.tile_shape[0], dtype=ct.int32)
-    h, w = number // Q % P * stride + r - padding, number % Q * stride + s - padding
-    return ((h >= 0) & (h < X.shape[1]) & (w >= 0) & (w < X.shape[2]))[:, None]
+    pixel = i * view.tile_shape[0] + ct.arange(view.tile_shape[0], dtype=ct.int32)[:, None]
+    return pixel // Q % P * stride - padding, pixel % Q * stride - padding
+
+
+def exists(X, h, w):
+    """Whether the images have an element in these rows and columns."""
+    return (h >= 0) & (h < X.shape[1]) & (w >= 0) & (w < X.shape[2])
 
 
 @ct.kernel
@@ -165,34 +169,29 @@ def max_pool(X, Y, R: Const, S: Const, stride: Const, padding: Const, tm: Const,
     """The largest element in each window. The zeros around the images do not take part."""
     pixels = ct.im2col_view(X, window=(R, S), stride=stride, padding=padding, tile=(tm, tc))
     i, c = ct.bid(0), ct.bid(1)
+    h, w = first_elements(pixels, i, stride, padding)
     largest = ct.full((tm, tc), float("-inf"), X.dtype)
     for r in range(R):
         for s in range(S):
             x = ct.load(pixels, (i, c), offset=(r, s))
-            largest = ct.maximum(largest, ct.where(inside(X, pixels, i, r, s, stride, padding), x, float("-inf")))
+            largest = ct.maximum(largest, ct.where(exists(X, h + r, w + s), x, float("-inf")))
     ct.store(ct.im2col_view(Y, window=1, tile=(tm, tc)), (i, c), largest)
 
 
 @ct.kernel
 def average_pool(
-    X,
-    Y,
-    R: Const,
-    S: Const,
-    stride: Const,
-    padding: Const,
-    tm: Const,
-    tc: Const,
+    X, Y, R: Const, S: Const, stride: Const, padding: Const, tm: Const, tc: Const,
     count_padding: ct.Constant[bool],
-):
+):  # fmt: skip
     """The mean of each window, of all its elements or of those in the images."""
     pixels = ct.im2col_view(X, window=(R, S), stride=stride, padding=padding, tile=(tm, tc))
     i, c = ct.bid(0), ct.bid(1)
+    h, w = first_elements(pixels, i, stride, padding)
     total, count = ct.zeros((tm, tc), ct.float32), ct.zeros((tm, 1), ct.float32)
     for r in range(R):
         for s in range(S):
             total = total + ct.load(pixels, (i, c), offset=(r, s)).astype(ct.float32)
-            count = count + (1.0 if count_padding else ct.where(inside(X, pixels, i, r, s, stride, padding), 1.0, 0.0))
+            count = count + (1.0 if count_padding else ct.where(exists(X, h + r, w + s), 1.0, 0.0))
     ct.store(ct.im2col_view(Y, window=1, tile=(tm, tc)), (i, c), (total / count).astype(Y.dtype))
 
 

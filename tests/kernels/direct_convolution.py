@@ -153,7 +153,7 @@ def conv_input_gradient(
     for tap in geometry.taps():
         products = np.einsum(
             "...gk,gkc->...gc", _in_groups(dy, groups), f[:, *tap].reshape(groups, -1, f.shape[-1])
-        ).reshape(*dy.shape[:-1], -1)
+        ).reshape(*dy.shape[:-1], dx.shape[-1])
         _add(dx, geometry.coordinates(dy.shape[1:-1], tap), products)
     return dx
 
@@ -182,7 +182,7 @@ def conv_filter_gradient(
 
 def _pixels(grouped: np.ndarray) -> np.ndarray:
     """[N, P.., groups, channels] as [pixels, groups, channels]."""
-    return grouped.reshape(-1, *grouped.shape[-2:])
+    return grouped.reshape(np.prod(grouped.shape[:-2], dtype=int), *grouped.shape[-2:])
 
 
 def conv_transposed(

@@ -44,6 +44,24 @@ def test_input_gradient(target, random, window, dilation, padding):
     assert_everywhere(convolution_relatives.input_gradient, grid, args, 2, exact, target)
 
 
+# Images, rows, columns, channels and filters: rows that are not aligned to 16 bytes, one element, no images, windows
+# that are mostly padding.
+EXTENTS = [(2, 7, 9, 3, 5), (1, 1, 1, 1, 1), (0, 7, 9, 8, 8), (2, 2, 2, 8, 8), (1, 3, 40, 17, 9)]
+
+
+@pytest.mark.parametrize("extents", EXTENTS, ids=str)
+def test_gradients_of_small_extents(target, random, extents):
+    *images, channels, filters = extents
+    x, dy = integers(random, *images, channels), integers(random, *images, filters)
+    f = integers(random, filters, 3, 3, channels)
+    exact = reference.conv_input_gradient(dy, f, images[1:], 1, 1, 1)
+    args, grid = (dy, f, np.zeros(x.shape, np.float32), 3, 3, 1, 1, *TILE), (max(1, pixel_tiles(x.shape)), 1)
+    assert_everywhere(convolution_relatives.input_gradient, grid, args, 2, exact, target, seeds=(0,))
+    exact = reference.conv_filter_gradient(x, dy, (3, 3), 1, 1, 1)
+    args, grid = (x, dy, np.full(f.shape, np.nan, np.float32), 3, 3, 1, 1, 1, *TILE), (1, 1, 9)
+    assert_everywhere(convolution_relatives.filter_gradient, grid, args, 2, exact, target, seeds=(0,))
+
+
 def phase_tiles(extents: tuple[int, ...], window: int, stride: int, padding: int) -> int:
     """The number of tiles along the pixels of one phase: as many per image as there are in the longest phase."""
     outputs = reference.output_extents(extents[1:3], (window, window), stride, 1, padding)

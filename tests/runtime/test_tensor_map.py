@@ -122,6 +122,16 @@ def test_map_that_reads_nothing_is_replaced_by_padding(n: int, h: int, w: int, c
     assert (list(filled.lower), list(filled.upper)) == (list(corners[0]), last)
 
 
+@pytest.mark.parametrize(("lower", "upper"), [((0, 0), (0, 0)), ((1, 2), (0, -1))])
+def test_box_of_padding_for_stores_is_one_pixel_of_the_memory(lower: tuple[int, int], upper: tuple[int, int]) -> None:
+    """The box of a store lies inside of the tensor, so the corners must not go beyond it (PTX ISA 9.7.9.27.1.3)."""
+    empty = make(replace(IM2COL, lower=lower, upper=upper), [0x1000, 0, 9, 9, 64], IMAGES, "sm_100a")
+    filled = over_padding(empty, 0x2000)
+    assert (filled.lower, filled.upper, filled.extents) == (lower, (0, 0), (1, lower[0] + 1, lower[1] + 1, 1))
+    assert filled.base + sum(stride * at for stride, at in zip(filled.strides, lower, strict=False)) == 0x2000
+    assert not filled.box_is_empty and not list(violations(filled, "sm_100a"))
+
+
 def test_corners_of_padding_are_in_range() -> None:
     # Rank 5 has corners up to 15.
     empty = replace(NDHWC, extents=(64, 100, 100, 100, 0))
