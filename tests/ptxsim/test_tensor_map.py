@@ -48,6 +48,31 @@ def test_invalid_map(matrix, changes, message):
     assert message in ptxsim.tensor_map_error(matrix(**changes))
 
 
+# Byte 8 of the map: bits 7 to 10 are the code of the element type, bit 16 is the flag of tf32.
+CODE, TF32_FLAG = 7, 1 << 16
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (14 << CODE, "an element type code of 0 to 13, got 14"),
+        (15 << CODE, "an element type code of 0 to 13, got 15"),
+        (15 << CODE | TF32_FLAG, "an element type code of 0 to 13, got 15"),
+        (1 << CODE | TF32_FLAG, "element type code 7 or 8 with the flag of tf32, got 1"),
+        (9 << CODE | TF32_FLAG, "element type code 7 or 8 with the flag of tf32, got 9"),
+        (7 << CODE | TF32_FLAG, ""),
+        (8 << CODE | TF32_FLAG, ""),
+    ],
+)
+def test_element_type_code(small_map, flags, message):
+    """tensormap.replace writes codes 0 to 13, and the flag with those of f32 and f32.ftz."""
+    encoded = bytearray(small_map(element="u8", box=(16, 2)))
+    encoded[8:12] = (int.from_bytes(encoded[8:12], "little") | flags).to_bytes(4, "little")
+    assert (
+        message in ptxsim.tensor_map_error(bytes(encoded)) if message else not ptxsim.tensor_map_error(bytes(encoded))
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

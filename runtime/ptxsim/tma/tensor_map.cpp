@@ -46,6 +46,17 @@ TensorElement decode_element(uint32_t flags) {
 
 std::string got(uint64_t value) { return ", got " + std::to_string(value); }
 
+/// `element` has a meaning only if there is no violation.
+std::string element_violation(const TensorMap &map) {
+  if (map.element_code >= element_codes)
+    return "expected an element type code of 0 to 13" + got(map.element_code);
+  const bool is_f32 = map.element_code == static_cast<uint32_t>(TensorElement::F32) ||
+                      map.element_code == static_cast<uint32_t>(TensorElement::F32Ftz);
+  if (map.element >= TensorElement::TF32 && !is_f32)
+    return "expected element type code 7 or 8 with the flag of tf32" + got(map.element_code);
+  return "";
+}
+
 std::string stride_violation(const TensorMap &map) {
   const uint64_t step = global_alignment(map);
   if (map.address % step)
@@ -101,12 +112,13 @@ TensorMap decode_tensor_map(const uint8_t *bytes) {
   TensorMap map;
   map.address = load_value<uint64_t>(bytes);
   map.rank = bits(flags, 4, 3) + 1;
+  map.element_code = bits(flags, 7, 4);
   map.element = decode_element(flags);
   map.interleave = static_cast<Interleave>(bits(flags, 11, 2));
   map.swizzle = decode_swizzle(flags);
   map.swizzle_atomicity = bits(flags, 19, 2);
   map.fill_nan = bits(flags, 15, 1);
-  map.stride_bytes[0] = bits(flags, 7, 4) < element_codes ? element_bytes(map.element) : 0;
+  map.stride_bytes[0] = element_bytes(map.element);
   for (uint32_t i = 0; i < maximum_rank; ++i) {
     map.extent[i] = static_cast<uint64_t>(word(extent_at + 4 * i)) + 1;
     map.element_stride[i] = bits(word(box0_at), 3 * i, 3) + 1;
@@ -127,9 +139,8 @@ std::string tensor_map_violation(const TensorMap &map) {
     return "expected a kind of 0 to 3" + got(static_cast<uint32_t>(map.kind));
   if (map.rank > maximum_rank)
     return "expected rank 1 to 5" + got(map.rank);
-  const auto code = static_cast<uint32_t>(map.element);
-  if (code >= element_codes && map.element != TensorElement::TF32 && map.element != TensorElement::TF32Ftz)
-    return "expected an element type code of 0 to 13" + got(code);
+  if (std::string violation = element_violation(map); !violation.empty())
+    return violation;
   if (static_cast<uint32_t>(map.interleave) > 2)
     return "expected interleave none, 16B or 32B, got code 3";
   if (map.fill_nan && !is_float(map.element))

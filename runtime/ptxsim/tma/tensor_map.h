@@ -43,6 +43,7 @@ struct TensorMap {
   TensorMapKind kind = TensorMapKind::Tiled;
   uint64_t address = 0;
   uint32_t rank = 1;
+  uint32_t element_code = 0; ///< `element` as it is encoded, without the flag of tf32.
   TensorElement element = TensorElement::U8;
   Interleave interleave = Interleave::None;
   Swizzle swizzle = Swizzle::None;
