@@ -193,6 +193,18 @@ COPY_RULES = (
         "ptxsim/test_tma_values.py::test_alignment_of_shared_memory",
     ),
     CopyRule(
+        "the image is inside the shared memory of its CTA",
+        "5.2",
+        "bytes is outside the shared memory",
+        "ptxsim/test_tma_bounds.py::test_largest_box",
+    ),
+    CopyRule(
+        "the mbarrier of a load with .cta_group::2 is in the CTA of the destination or of its pair",
+        "9.7.9.27.1.2",
+        "of its pair, rank",
+        "ptxsim/test_tma_pairs.py::test_mbarrier_outside_the_pair",
+    ),
+    CopyRule(
         "mbarriers are aligned to 8 bytes",
         "9.7.13.15.1",
         "aligned to 8 bytes",

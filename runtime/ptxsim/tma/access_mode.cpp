@@ -133,6 +133,18 @@ std::string access_unconfirmed(const TensorAccess &access) {
   return "the order of the halos of .im2col::w::128 in shared memory";
 }
 
+uint64_t access_row_count(const TensorMap &map, const TensorAccess &access) {
+  switch (access.mode) {
+  case AccessMode::Tile:
+    return tile_row_count(map);
+  case AccessMode::Gather4:
+  case AccessMode::Scatter4:
+    return gathered_rows;
+  default:
+    return im2col_row_count(map, im2col_access(map, access));
+  }
+}
+
 std::vector<BoxRow> access_rows(const TensorMap &map, const TensorAccess &access) {
   switch (access.mode) {
   case AccessMode::Tile:

@@ -49,6 +49,9 @@ std::string store_violation(const TensorMap &map, const TensorAccess &access);
 /// An undocumented feature that the access uses; empty if it uses none.
 std::string access_unconfirmed(const TensorAccess &access);
 
+/// The number of rows of an access.
+uint64_t access_row_count(const TensorMap &map, const TensorAccess &access);
+
 /// The rows of an access in the order in which they are stored in shared memory.
 std::vector<BoxRow> access_rows(const TensorMap &map, const TensorAccess &access);
 

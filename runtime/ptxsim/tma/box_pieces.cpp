@@ -78,6 +78,13 @@ void append_elements(std::vector<Piece> &pieces, const TensorMap &map, const Box
 
 } // namespace
 
+uint64_t tile_row_count(const TensorMap &map) {
+  uint64_t rows = 1;
+  for (uint32_t i = 1; i < map.rank; ++i)
+    rows *= tile_count(map, i);
+  return rows;
+}
+
 std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinates) {
   std::vector<BoxRow> rows;
   std::array<uint32_t, maximum_rank> index{};
@@ -89,7 +96,7 @@ std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinat
 
 std::vector<BoxRow> gather_rows(const TensorMap &map, const Coordinates &coordinates) {
   std::vector<BoxRow> rows;
-  for (uint32_t i = 1; i < maximum_rank; ++i) {
+  for (uint32_t i = 1; i <= gathered_rows; ++i) {
     const int64_t at = coordinates[i];
     const bool inside = at >= 0 && static_cast<uint64_t>(at) < map.extent[1];
     rows.push_back({map.address + static_cast<uint64_t>(at) * map.stride_bytes[1], coordinates[0], map.box[0], inside});

@@ -27,6 +27,12 @@ struct Piece {
   uint32_t padding = 0;
 };
 
+/// The rows of tile::gather4 and tile::scatter4.
+constexpr uint32_t gathered_rows = 4;
+
+/// The number of rows of a tiled copy.
+uint64_t tile_row_count(const TensorMap &map);
+
 /// The rows of a tiled copy in the order in which they are stored in shared memory.
 std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinates);
 

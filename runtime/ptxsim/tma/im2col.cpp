@@ -58,7 +58,7 @@ uint32_t halo_row(HaloOrder order, uint32_t halo, uint32_t group, uint32_t pixel
 
 /// Each group of 32 pixels, and the pixels of the walk that follow it: these are the first ones of the next group.
 std::vector<BoxRow> wide_128_rows(const TensorMap &map, const Im2colAccess &access, HaloOrder order) {
-  std::vector<BoxRow> rows(groups * (group_pixels + access.halo));
+  std::vector<BoxRow> rows(im2col_row_count(map, access));
   PixelWalk walk(map, access);
   const uint32_t pitch = group_pixels + (order == HaloOrder::Between ? access.halo : 0);
   for (uint32_t group = 0; group < groups; ++group) {
@@ -80,11 +80,17 @@ Interval bounding_box(const TensorMap &map, uint32_t spatial) {
   return {map.lower_corner[spatial], extent - 1 + map.upper_corner[spatial]};
 }
 
+uint32_t im2col_row_count(const TensorMap &map, const Im2colAccess &access) {
+  if (map.kind == TensorMapKind::Im2colW128)
+    return groups * (group_pixels + access.halo);
+  return map.pixels_per_column + access.halo;
+}
+
 std::vector<BoxRow> im2col_rows(const TensorMap &map, const Im2colAccess &access, HaloOrder order) {
   if (map.kind == TensorMapKind::Im2colW128)
     return wide_128_rows(map, access, order);
   std::vector<BoxRow> rows;
-  PixelWalk(map, access).append(rows, map.pixels_per_column + access.halo);
+  PixelWalk(map, access).append(rows, im2col_row_count(map, access));
   return rows;
 }
 

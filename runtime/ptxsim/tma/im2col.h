@@ -33,6 +33,9 @@ uint32_t walked_dimensions(const TensorMap &map);
 /// The bounding box without offsets in spatial dimension `spatial` (0 is W).
 Interval bounding_box(const TensorMap &map, uint32_t spatial);
 
+/// The number of rows of pixels, with the halo.
+uint32_t im2col_row_count(const TensorMap &map, const Im2colAccess &access);
+
 /// The rows of pixels in the order in which they are stored in shared memory.
 std::vector<BoxRow> im2col_rows(const TensorMap &map, const Im2colAccess &access, HaloOrder order = default_halo_order);
 

@@ -9,6 +9,8 @@
 #include "tma/reduction.h"
 #include "tma/transfer.h"
 
+#include <algorithm>
+
 namespace ptxsim {
 namespace {
 
@@ -92,29 +94,41 @@ void check_access(Warp &warp, const TensorMap &map, const TensorAccess &access, 
       warp.unconfirmed(feature);
 }
 
-uint32_t image_bytes(const TensorMap &map, const std::vector<BoxRow> &rows) {
-  return static_cast<uint32_t>(rows.size()) * shared_bytes(map.element, rows.front().count);
+/// Bytes of shared memory that the image occupies. A swizzle exchanges units of the last span too.
+uint64_t image_bytes(const TensorMap &map, const TensorAccess &access) {
+  const uint64_t bytes = access_row_count(map, access) * shared_bytes(map.element, tile_count(map, 0));
+  const uint32_t span = std::max(swizzle_span(map.swizzle), 1u);
+  return (bytes + span - 1) / span * span;
+}
+
+/// The image of an access in shared memory. Boxes that exceed it trap here, before the rows are computed.
+MemoryLocation locate_image(Warp &warp, const Operand &operand, const TensorMap &map, const TensorAccess &access,
+                            uint32_t lane) {
+  return warp.locate_shared(warp.defined_address(operand, lane), image_bytes(map, access), image_alignment, lane);
 }
 
 /// The pieces of the copy whose shared memory begins at `shared_offset`.
-Transfer plan_transfer(const TensorMap &map, const std::vector<BoxRow> &rows, uint32_t shared_offset) {
+Transfer plan_transfer(const TensorMap &map, const TensorAccess &access, uint32_t shared_offset) {
   Transfer transfer;
   transfer.shared_offset = shared_offset;
-  transfer.bytes = image_bytes(map, rows);
-  transfer.pieces = row_pieces(map, rows, shared_offset);
+  transfer.bytes = static_cast<uint32_t>(image_bytes(map, access));
+  transfer.pieces = row_pieces(map, access_rows(map, access), shared_offset);
   return transfer;
 }
 
 /// The CTA whose mbarrier a copy to `destination` signals. With cta_group::2 it is, in each pair, the CTA whose rank
 /// has the parity of the rank of `named`.
 Cta &signalled_cta(Warp &warp, const Instruction &in, Cta &destination, Cta &named, uint32_t lane) {
-  if (in.settings[CtaGroup] == 2)
-    return *warp.cluster.ctas[(destination.rank & ~1u) | (named.rank & 1)];
-  if (!in.settings[Multicast] && &named != &destination)
+  const bool pairs = in.settings[CtaGroup] == 2;
+  const uint32_t rank = pairs ? (destination.rank & ~1u) | (named.rank & 1) : destination.rank;
+  if (!in.settings[Multicast] && named.rank != rank)
     warp.trap_lane(lane, trap_kind::illegal,
-                   "expected the mbarrier in the CTA of the destination, rank " + std::to_string(destination.rank) +
-                       ", got rank " + std::to_string(named.rank));
-  return destination;
+                   std::string("expected the mbarrier in the CTA of the destination") +
+                       (pairs ? " or of its pair" : "") + ", rank " + std::to_string(destination.rank) + ", got rank " +
+                       std::to_string(named.rank));
+  if (rank >= warp.cluster.ctas.size())
+    warp.trap_lane(lane, trap_kind::illegal, "expected a cluster with the other CTA of the pair for cta_group::2");
+  return *warp.cluster.ctas[rank];
 }
 
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
@@ -122,10 +136,8 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   check_map_form(warp, in, map, lane);
   const TensorAccess access = access_of(warp, in, in.operands[1], lane);
   check_access(warp, map, access, lane);
-  const std::vector<BoxRow> rows = access_rows(map, access);
-  const uint64_t address = warp.defined_address(in.operands[0], lane);
-  const MemoryLocation location = warp.locate_shared(address, image_bytes(map, rows), image_alignment, lane);
-  Transfer transfer = plan_transfer(map, rows, static_cast<uint32_t>(location.offset));
+  const MemoryLocation location = locate_image(warp, in.operands[0], map, access, lane);
+  Transfer transfer = plan_transfer(map, access, static_cast<uint32_t>(location.offset));
   if (std::string feature = load_unconfirmed(map); !feature.empty())
     warp.unconfirmed(feature);
   transfer.convert = load_conversion(map.element);
@@ -169,12 +181,10 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
     warp.trap_lane(lane, trap_kind::descriptor, violation);
   if (std::string feature = store_unconfirmed(map); !feature.empty() && in.settings[Operation] < 0)
     warp.unconfirmed(feature);
-  const uint64_t address = warp.defined_address(in.operands[1], lane);
-  const std::vector<BoxRow> rows = access_rows(map, access);
-  const MemoryLocation location = warp.locate_shared(address, image_bytes(map, rows), image_alignment, lane);
+  const MemoryLocation location = locate_image(warp, in.operands[1], map, access, lane);
   if (location.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
-  const Transfer transfer = plan_transfer(map, rows, static_cast<uint32_t>(location.offset));
+  const Transfer transfer = plan_transfer(map, access, static_cast<uint32_t>(location.offset));
   check_global_pieces(warp, transfer.pieces, true, lane);
   submit_store(warp, lane, transfer, combination(warp, in, map, lane));
 }
