@@ -18,6 +18,8 @@ from tilec.runtime.tensor_map import encode_for_simulator
 
 BACKENDS = ("simulate", "launch")
 TARGETS = ("sm_90a", "sm_100a")
+# The widest field of a map.
+MAX_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Call:
         """One of the names, which the driver's function and a section of PTX define."""
         if not isinstance(value, str) or value not in names:
             source = driver_source(self.kind, argument) + (f"; PTX ISA {ptx}" if ptx else "")
-            self.refuse(argument, f"one of {', '.join(names)}", repr(value), source)
+            self.refuse(argument, f"one of {', '.join(names)}", _shown(value), source)
         return value
 
     def element(self, value: Any) -> str:
@@ -50,19 +52,23 @@ class Call:
         return view(value, "base").address if is_array(value) else self.integer("base", value)
 
     def integer(self, argument: str, value: Any) -> int:
-        """An integer, which may be a scalar of numpy."""
-        try:
-            if not isinstance(value, bool):
-                return operator.index(value)
-        except TypeError:
-            pass
+        """An integer of at most 64 bits, which may be a scalar of numpy."""
         source = "" if argument == "device" else driver_source(self.kind, argument.partition("[")[0])
-        self.refuse(argument, "an integer", repr(value), source)
+        try:
+            number = None if isinstance(value, bool) else operator.index(value)
+        except TypeError:
+            number = None
+        if number is None:
+            self.refuse(argument, "an integer", repr(value), source)
+        if number.bit_length() > MAX_BITS:
+            self.refuse(argument, f"an integer of at most {MAX_BITS} bits", _shown(number), source)
+        return number
 
     def integers(self, argument: str, values: Any) -> tuple[int, ...]:
         """A sequence of integers."""
-        if not isinstance(values, Iterable) or isinstance(values, str | bytes):
-            self.refuse(argument, "a sequence of integers", repr(values), driver_source(self.kind, argument))
+        # An array of numpy without dimensions is an Iterable that cannot be iterated over.
+        if not isinstance(values, Iterable) or isinstance(values, str | bytes) or getattr(values, "shape", None) == ():
+            self.refuse(argument, "a sequence of integers", _shown(values), driver_source(self.kind, argument))
         return tuple(self.integer(f"{argument}[{index}]", value) for index, value in enumerate(values))
 
     def tensor(
@@ -94,8 +100,10 @@ class Call:
             "fill": self.name("fill", fill, FILLS, "5.5.3.3"),
         }
 
-    def encode(self, tensor_map: TensorMap, target: Any, backend: Any, device: Any, unconfirmed: bool) -> bytes:
+    def encode(self, tensor_map: TensorMap, target: Any, backend: Any, device: Any, unconfirmed: Any) -> bytes:
         """The encoded map, for the simulator or by the driver of a GPU; raises InputError for a violated rule."""
+        if not isinstance(unconfirmed, bool):
+            self.refuse("allow_unconfirmed", "True or False", _shown(unconfirmed))
         if target is not None:
             target = self.choice("target", target, TARGETS)
         if self.choice("backend", backend, BACKENDS) == "launch":
@@ -106,7 +114,7 @@ class Call:
     def choice(self, argument: str, value: Any, choices: Collection[str]) -> str:
         """One of the choices that tilec has."""
         if not isinstance(value, str) or value not in choices:
-            self.refuse(argument, f"one of {', '.join(choices)}", repr(value))
+            self.refuse(argument, f"one of {', '.join(choices)}", _shown(value))
         return value
 
     def _check(self, tensor_map: TensorMap, target: str | None, unconfirmed: bool) -> None:
@@ -136,3 +144,10 @@ class Call:
         if dimension is None or (field in ("lower", "upper") and self.kind in WIDE_KINDS):
             return field
         return f"{field}[{dimension - (field == 'strides')}]"
+
+
+def _shown(value: object) -> str:
+    """The value as Python writes it; integers beyond the limit of digits that Python converts by their size."""
+    if isinstance(value, int) and value.bit_length() > 2 * MAX_BITS:
+        return f"one of {value.bit_length()} bits"
+    return repr(value)

@@ -115,6 +115,9 @@ def test_violated_rule_names_argument_and_manual(case: Case) -> None:
         (MATRIX, "base", -16, "'base': expected an address that is a multiple of 16 bytes, got -0x10"),
         (MATRIX, "extents", 5, "'extents': expected a sequence of integers, got 5 .*globalDim"),
         (MATRIX, "extents", "64", "'extents': expected a sequence of integers, got '64'"),
+        (MATRIX, "extents", np.array(64), r"'extents': expected a sequence of integers, got array\(64\)"),
+        (NHWC, "channels_per_pixel", 2**65, "'channels_per_pixel': expected an integer of at most 64 bits, got 368"),
+        (MATRIX, "allow_unconfirmed", [], r"'allow_unconfirmed': expected True or False, got \[\]"),
         (
             MATRIX,
             "box",
@@ -152,6 +155,21 @@ def test_refused_argument(tensor_map: TensorMap, argument: str, value: object, m
     with pytest.raises(InputError) as raised:
         encode(tensor_map, **{argument: value}, **backend)
     assert re.search(message, raised.value.message)
+
+
+# Python refuses to convert an integer of more than 4300 digits to text.
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("base", "an integer of at most 64 bits"),
+        ("swizzle", "one of none, 32B, .*"),
+        ("backend", "one of simulate, launch"),
+        ("allow_unconfirmed", "True or False"),
+    ],
+)
+def test_integer_of_many_digits(argument: str, expected: str) -> None:
+    with pytest.raises(InputError, match=f"'{argument}': expected {expected}, got one of 16610 bits"):
+        encode(MATRIX, **{argument: 10**5000})
 
 
 def test_undocumented_map_needs_allow_unconfirmed() -> None:
