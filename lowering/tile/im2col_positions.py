@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.bounds import greatest
 from tilec.lowering.tile.im2col_shape import WIDE, divides_rows, tiles_of_run
 from tilec.lowering.tile.im2col_tensor import Im2colTensor
 from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
@@ -22,7 +22,8 @@ NARROW = IndexArithmetic(32)
 def output_positions(tensor: Im2colTensor, outputs: Sequence[Number], tile: ir.Value) -> list[Number]:
     """The image and the output position of each pixel of the tile with a number; the image alone may be too large.
 
-    They have 32 bits if the tensor is narrow, else 64. `outputs` are the output extents in 64 bits.
+    The image has 32 bits if the tensor is narrow, else 64; the positions may have 32 bits also then. `outputs` are the
+    output extents in 64 bits.
     """
     from_first = not tensor.is_narrow and _divides_in_32_bits(tensor, tile)
     numbers = NARROW if tensor.is_narrow or from_first else WIDE
@@ -36,7 +37,7 @@ def output_positions(tensor: Im2colTensor, outputs: Sequence[Number], tile: ir.V
     pixels = tensor.type.tile_shape[0]
     if from_first:
         image, *position = _positions_from_first(number, pixels, shape)
-        return [image, *map(_widened, (*rows, *position))]
+        return [image, *rows, *position]
     first = numbers.product([number, pixels])
     image, *position = _position(numbers, numbers.sum([first, numbers.iota(pixels)]), [0, *shape])
     return [image, *rows, *position]
@@ -44,7 +45,7 @@ def output_positions(tensor: Im2colTensor, outputs: Sequence[Number], tile: ir.V
 
 def _divides_in_32_bits(tensor: Im2colTensor, tile: ir.Value) -> bool:
     """Whether unsigned integers of 32 bits hold the number of the tile, and the output extents plus the tile."""
-    return tile.type.element.width == 32 and tensor.greatest_output + tensor.type.tile_shape[0] < 1 << 32
+    return greatest(tile) < 1 << 32 and tensor.greatest_output + tensor.type.tile_shape[0] < 1 << 32
 
 
 def _position(numbers: IndexArithmetic, number: Number, extents: Sequence[Number]) -> list[Number]:
@@ -63,12 +64,5 @@ def _positions_from_first(tile: Number, pixels: int, shape: Sequence[Number]) ->
     for extent, start in reversed(list(zip(shape, first.position, strict=True))):
         carry, at = NARROW.divided(NARROW.sum([carry, start]), extent)
         position.insert(0, at)
-    image = WIDE.sum([WIDE.product([_widened(first.tiles), pixels]), _widened(first.rest), _widened(carry)])
+    image = WIDE.sum([WIDE.product([WIDE.cast(first.tiles), pixels]), WIDE.cast(first.rest), WIDE.cast(carry)])
     return [image, *position]
-
-
-def _widened(number: Number) -> Number:
-    """A number in 64 bits."""
-    if isinstance(number, int):
-        return number
-    return WIDE.cast(number, TileType.get(number.type.shape, WIDE.scalar.element))

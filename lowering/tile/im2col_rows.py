@@ -41,10 +41,12 @@ class Im2colRows:
         self._type = tensor.type
         self._by_row = divides_rows(tensor.type)
         self._numbers = NARROW if tensor.is_narrow else WIDE
+        self._spatial = NARROW if tensor.is_narrow or tensor.has_narrow_positions else WIDE
         cast = self._numbers.cast
         self._wide_outputs = outputs
         self._outputs = [cast(extent) for extent in outputs]
         self._extents = [cast(extent) for extent in tensor.extents]
+        self._limits = [self._spatial.cast(extent) for extent in tensor.extents[1:-1]]
         self._distances = [self._distance(stride) for stride in tensor.strides[:-1]]
         self._outside = self._count()
         self.view = self._made_view()
@@ -88,9 +90,9 @@ class Im2colRows:
     def pixels(self, tile: ir.Value) -> Pixels:
         """The pixels of the tile with a number, at the first tap."""
         image, *output = output_positions(self._tensor, self._wide_outputs, tile)
-        steps = zip(output, self._type.stride, self._type.lower, strict=True)
-        positions = [self._numbers.sum([self._numbers.product([p, stride]), -lower]) for p, stride, lower in steps]
-        rows = self._row([image, *positions])
+        steps = zip(map(self._spatial.cast, output), self._type.stride, self._type.lower, strict=True)
+        positions = [self._spatial.sum([self._spatial.product([p, stride]), -lower]) for p, stride, lower in steps]
+        rows = self._row([image, *map(self._numbers.extended, positions)])
         conditions = [] if self._pixels_fill_tiles() else [self._numbers.is_less(image, self._extents[0])]
         conditions += [self._is_inside(positions, k) for k in self._checked(moved=False)]
         return Pixels(positions, rows, self._numbers.all(conditions))
@@ -110,19 +112,19 @@ class Im2colRows:
         return [k for k in padded if (type.window[k] > 1) is moved]
 
     def _is_inside(self, positions: Sequence[Number], k: int) -> ir.Value:
-        return self._numbers.is_less(positions[k], self._extents[1 + k])
+        return self._spatial.is_less(positions[k], self._limits[k])
 
     def rows_at(self, pixels: Pixels, offset: Sequence[ir.Value]) -> ir.Value:
         """The rows that the pixels of a tile select at an offset in taps."""
-        numbers, type = self._numbers, self._type
+        numbers, spatial, type = self._numbers, self._spatial, self._type
         moves = [
-            numbers.product([numbers.cast(tap), dilation]) if taps > 1 else 0
+            spatial.product([spatial.cast(tap), dilation]) if taps > 1 else 0
             for tap, taps, dilation in zip(offset, type.window, type.dilation, strict=True)
         ]
-        positions = [numbers.sum(pair) for pair in zip(pixels.positions, moves, strict=True)]
+        positions = [spatial.sum(pair) for pair in zip(pixels.positions, moves, strict=True)]
         inside = [self._is_inside(positions, k) for k in self._checked(moved=True)]
         known = [] if pixels.exists is None else [pixels.exists]
-        rows = numbers.sum([pixels.rows, self._row([0, *moves])])
+        rows = numbers.sum([pixels.rows, self._row([0, *map(numbers.cast, moves)])])
         selected = numbers.select(numbers.all([*known, *inside]), rows, self._outside)
         return broadcast(numbers.made(selected), type.tile_shape[:1])
 

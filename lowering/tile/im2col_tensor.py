@@ -44,6 +44,16 @@ class Im2colTensor:
         return max(map(_greatest, output_extents(self.type, [_greatest(extent) for extent in self.extents])))
 
     @property
+    def has_narrow_positions(self) -> bool:
+        """Whether i32 holds the spatial extents and the positions at the first tap, and u32 how far the taps move."""
+        type = self.type
+        extents = [_greatest(extent) for extent in self.extents]
+        steps = zip(output_extents(type, extents), type.stride, type.lower, strict=True)
+        positions = [(output - 1) * stride - lower for output, stride, lower in steps]
+        distances = [(taps - 1) * dilation for taps, dilation in zip(type.window, type.dilation, strict=True)]
+        return max(*extents[1:-1], *positions) <= _MAXIMUM_NARROW and max(distances) <= 2 * _MAXIMUM_NARROW
+
+    @property
     def is_narrow(self) -> bool:
         """Whether i32 holds every extent, the numbers of the pixels, and the offsets in units."""
         type = self.type

@@ -20,7 +20,7 @@ Number: TypeAlias = "int | ir.Value"
 class IndexArithmetic:
     """Builds integer arithmetic of `width` bits at the insertion point; sums and products wrap.
 
-    The operands of divisions, comparisons and extremes must not exceed 2^(width - 1) - 1.
+    The operands of `at_least` and `quotient_up`, which are signed, must not exceed 2^(width - 1) - 1.
     """
 
     width: int
@@ -34,18 +34,27 @@ class IndexArithmetic:
         return integer_splat(self.scalar, value) if isinstance(value, int) else value
 
     def cast(self, value: Number, type: TileType | None = None) -> Number:
-        """An unsigned scalar in the width of this arithmetic, or in another type; the number of a constant."""
-        type = type or self.scalar
+        """Unsigned integers in the width of this arithmetic, or in another type; the number of a constant."""
         if isinstance(value, int):
             return value
         known = splat(value)
         if known is not None:
             return known & ((1 << value.type.element.width) - 1)
+        type = type or self._like(value)
         if value.type == type:
             return value
         if value.type.element.width > type.element.width:
             return build("trunci", [value], [type]).result
         return build("exti", [value], [type], {"signedness": "unsigned"}).result
+
+    def extended(self, value: Number) -> Number:
+        """Signed integers of at most the width of this arithmetic, in this width."""
+        if isinstance(value, int) or value.type == self._like(value):
+            return value
+        return build("exti", [value], [self._like(value)], {"signedness": "signed"}).result
+
+    def _like(self, value: ir.Value) -> TileType:
+        return TileType.get(value.type.shape, self.scalar.element)
 
     def iota(self, count: int) -> ir.Value:
         return build("iota", [], [TileType.get((count,), self.scalar.element)]).result

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes expand-tilex,cse
-// Extents of arrays are less than 2^31, their product is not: rows have 64 bits, but nothing is divided in 64 bits. The position of
+// Extents of arrays are less than 2^31, their product is not: rows have 64 bits, but positions have 32, and nothing is divided in 64. The position of
 // the first pixel follows from the number of the tile, and those of the others from the first one.
 
 !T = tensor_view<?x?x?x64xf16, strides=[?,?,64,1]>
@@ -34,4 +34,11 @@ entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %h: tile<i32>, %w: tile<i32>, %sn: t
 // CHECK:      exti [[IMAGES]] unsigned : tile<i32> -> tile<i64>
 // CHECK:      exti [[CARRY]] unsigned : tile<2xi32> -> tile<2xi64>
 // CHECK-NOT:  divi
+// Positions before the first element are negative.
+// CHECK:      exti %{{.*}} signed : tile<2xi32> -> tile<2xi64>
+// CHECK:      exti %{{.*}} signed : tile<2xi32> -> tile<2xi64>
+// CHECK:      cmpi less_than %{{.*}}, %{{.*}}, unsigned : tile<2xi64>
+// CHECK:      cmpi less_than %{{.*}}, %{{.*}}, unsigned : tile<2xi32>
+// CHECK:      cmpi less_than %{{.*}}, %{{.*}}, unsigned : tile<2xi32>
+// CHECK-NOT:  cmpi
 // CHECK:      load_view_tko weak

@@ -30,6 +30,8 @@ class Case:
     dynamic_strides: tuple[bool, ...] = ()
     extent_type: str = "i32"
     index_type: str = "i32"
+    # Whether the parameters are assumed to be signed numbers that are not negative, as those of arrays are.
+    bounded: bool = False
 
     @property
     def outputs(self) -> list[int]:
@@ -72,14 +74,17 @@ class Case:
 
     def made_view(self) -> str:
         """The operations that make the view %v."""
-        names = iter(f"%a{k}" for k in range(len(self.parameters)))
+        given = range(len(self.parameters))
+        names = iter(f"%b{k}" if self.bounded else f"%a{k}" for k in given)
+        assumed = [f"%b{k} = assume bounded<0, ?>, %a{k} : tile<{self.extent_type}>" for k in given if self.bounded]
 
         def listed(values, flags):
             return [next(names) if dynamic else str(value) for value, dynamic in zip(values, flags, strict=True)]
 
         shape, strides = listed(self.extents, self._dynamic(0)), listed(self.strides, self._dynamic(1))
         types = f"tile<{self.extent_type}> -> " if self.parameters else ""
-        return f"""%t = make_tensor_view %p, shape = [{", ".join(shape)}], strides = [{", ".join(strides)}]
+        return f"""{" ".join(assumed)}
+          %t = make_tensor_view %p, shape = [{", ".join(shape)}], strides = [{", ".join(strides)}]
             : {types}{self.tensor}
           %v = tilex.make_im2col_view %t : {self.view}"""
 
@@ -206,6 +211,7 @@ def random_case(seed: int) -> Case:
         dynamic_strides=flags[1],
         extent_type=chosen.choice(("i32", "i64", "i16")),
         index_type=chosen.choice(("i8", "i16", "i32", "i64")),
+        bounded=chosen.random() < 0.5,
     )
 
 

@@ -199,11 +199,37 @@ LINE = Case(
     extent_type="i64",
     index_type="i64",
 )
-# Elements, and pixels that overlap in memory.
+# Elements, pixels that overlap in memory, and columns up to the greatest i32.
+ELEMENTS = replace(LINE, extents=(6, 1 << 28, 3), strides=(3 << 28, 3, 1))
+PIXELS = replace(LINE, extents=(1 << 17, 1 << 16, 3), strides=(3, 3, 1))
+COLUMNS = replace(LINE, extents=(2, 2**31 - 1, 1), strides=(2**31 - 1, 1, 1))
+ARRAYS = {"extent_type": "i32", "index_type": "i32", "bounded": True}
 LARGE = {
-    "elements": replace(LINE, extents=(6, 1 << 28, 3), strides=(3 << 28, 3, 1)),
-    "pixels": replace(LINE, extents=(1 << 17, 1 << 16, 3), strides=(3, 3, 1)),
+    "elements": ELEMENTS,
+    "pixels": PIXELS,
+    "columns": COLUMNS,
+    "elements of an array": replace(ELEMENTS, **ARRAYS),
+    "pixels of an array": replace(PIXELS, **ARRAYS, dynamic_extents=(True,) * 3),
+    "columns of an array": replace(COLUMNS, **ARRAYS),
+    "columns by a wide index": replace(COLUMNS, **{**ARRAYS, "index_type": "i64"}),
+    "columns of an array in mode w": replace(COLUMNS, **ARRAYS, mode="w"),
 }
+# Whether positions have 32 bits although there are more elements or pixels: the tap of the last pixel may be that far.
+FAR = replace(LINE, **ARRAYS, extents=(1, 9, 3))
+POSITIONS = {
+    "array": (replace(FAR, dynamic_strides=(True,) * 3), True),
+    "extents that are not signed": (replace(FAR, bounded=False), False),
+    "window that ends after 2^31": (replace(FAR, window=(1,), lower=(0,), upper=(2,)), False),
+    "window that ends at 2^31": (replace(FAR, window=(3,), lower=(0,), upper=(2,)), True),
+    "taps beyond 2^32": (replace(FAR, dilation=(2**31 - 1,), window=(4,)), False),
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_width_of_positions(name: str) -> None:
+    case, is_narrow = POSITIONS[name]
+    inside = [line for line in expanded(case.loads(), "simplify").to_text().splitlines() if " cmpi less_than" in line]
+    assert inside and any(f": tile<{case.tile[0]}xi32>" in line for line in inside) == is_narrow, inside
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -212,17 +238,18 @@ def test_more_than_two_to_the_32(name: str) -> None:
     case = LARGE[name]
     images = np.zeros(case.allocated, np.int8)
     images[-15:] = np.arange(1, 16)
-    first, last = (
-        "%i = exti %x unsigned : tile<i32> -> tile<i64>",
-        f"%i = constant <i64: {case.grid[0] - 1}> : tile<i64>",
-    )
-    text = case.loads().replace(first, last)
+    last = f"%last = constant <i32: {case.grid[0] - 1}> : tile<i32> %x = addi %first, %last : tile<i32>"
+    block = "%x, %y, %z = get_tile_block_id : tile<i32>"
+    text = case.loads().replace(block, f"{block.replace('%x', '%first')} {last}")
+    # It is stored as the first tile of the result.
+    text = text.replace("[%row, %y]", "[%first, %y]")
     results = []
     for module in (Module.parse(text), expanded(text)):
         results.append(np.full(case.tile[0] * case.tile[1], 99, np.int8))
         interpreted(module, (1, 1, 1), [images, *case.parameters, results[-1]])
     np.testing.assert_array_equal(*results)
-    assert results[0].max() == 12
+    # The tap before the last pixel.
+    assert results[0].max() == 15 - case.extents[-1]
 
 
 def incremented() -> np.ndarray:
