@@ -97,6 +97,7 @@ from tilec.language.memory import (
 )
 from tilec.language.mma import matmul, mma, mma_scaled
 from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
+from tilec.language.packed import PackedView, packed_view
 from tilec.language.reduce import argmax, argmin, max, min, prod, reduce, sum
 from tilec.language.scan import cumprod, cumsum, scan
 from tilec.language.shape import (

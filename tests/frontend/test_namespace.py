@@ -28,6 +28,7 @@ from tilec.language import (
     math,
     memory,
     mma,
+    packed,
     reduce,
     scan,
     shape,
@@ -36,7 +37,8 @@ from tilec.language import (
 from tilec.language.stub import methods, properties
 
 OP_GROUPS = (
-    *(arith, atomic, bitwise, comparison, control, convert, debug, im2col, math, memory, mma, reduce, scan, shape),
+    *(arith, atomic, bitwise, comparison, control, convert, debug, im2col, math, memory, mma, packed, reduce),
+    *(scan, shape),
 )
 FUNCTIONS = [
     (f"{module.__name__.rpartition('.')[2]}.{name}", value)
@@ -46,7 +48,7 @@ FUNCTIONS = [
 ]
 METHODS = [
     (f"{kind.__name__}.{name}", value)
-    for kind in (view.Array, view.Tile, view.TiledView, im2col.Im2colView)
+    for kind in (view.Array, view.Tile, view.TiledView, im2col.Im2colView, packed.PackedView)
     for name, value in methods(kind).items()
 ]
 
@@ -110,15 +112,16 @@ def test_language_function_on_the_host_is_an_error() -> None:
 @ct.kernel
 def members(x, seen: ct.Constant[str]):
     images, view = ct.im2col_view(x, 1, tile=(4, 4)), x.tiled_view((1, 4, 4))
-    tile = view.load((0, 0, 0))
+    small, tile = ct.packed_view(x, bits=4, tile=(1, 4, 4)), view.load((0, 0, 0))
     value = x if seen == "Array" else images if seen == "Im2colView" else view if seen == "TiledView" else tile
+    value = small if seen == "PackedView" else value
     value.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("kind", [view.Array, view.TiledView, view.Tile, im2col.Im2colView])
+@pytest.mark.parametrize("kind", [view.Array, view.TiledView, view.Tile, im2col.Im2colView, packed.PackedView])
 def test_classes_for_editors_have_the_attributes_of_kernel_values(kind: type) -> None:
     with pytest.raises(ct.TileTypeError) as caught:
-        ct.launch(None, 1, members, (np.zeros((1, 4, 4), np.float32), kind.__name__), backend="interpret")
+        ct.launch(None, 1, members, (np.zeros((1, 4, 4), np.uint8), kind.__name__), backend="interpret")
     known = set(caught.value.message.partition("they have: ")[2].split(", "))
     assert known == {*methods(kind), *properties(kind)}
     assert all(getattr(kind, name).__doc__ for name in known)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
@@ -29,6 +30,17 @@ def view_indices(emitter: Emitter, items: Sequence[Operand]) -> list[ir.Value]:
     needs_64_bits = any(isinstance(item, Tile | TypedConstant) and item.dtype.bitwidth > 32 for item in items)
     dtype = datatypes.int64 if needs_64_bits else datatypes.int32
     return [to_dtype(emitter, item, dtype).value for item in items]
+
+
+# The arguments of ct.load and ct.store that a view does not have: the values that they may have, and the reason.
+Inapplicable: TypeAlias = Mapping[str, tuple[tuple[KernelValue, ...], str]]
+
+
+def check_inapplicable(view: str, inapplicable: Inapplicable, given: Mapping[str, KernelValue]) -> None:
+    """Raises BadArgument for a given argument that does not apply to a kind of view."""
+    for name, (allowed, reason) in inapplicable.items():
+        if name in given and given[name] not in allowed:
+            raise BadArgument(name, f"expected no such argument for {view}: {reason}")
 
 
 def access_attributes(options: dict[str, KernelValue], orders: tuple[MemoryOrder, ...]) -> dict[str, AttributeValue]:

@@ -10,6 +10,7 @@ from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.im2col import im2col_attribute
+from tilec.ast_to_tile.packed import packed_attribute
 from tilec.ast_to_tile.shape import index_with_new_axes
 from tilec.ast_to_tile.values import (
     Array,
@@ -17,6 +18,7 @@ from tilec.ast_to_tile.values import (
     KernelValue,
     Method,
     Operand,
+    PackedView,
     Range,
     Tile,
     TiledView,
@@ -41,6 +43,8 @@ def attribute(emitter: Emitter, value: KernelValue, name: str) -> KernelValue:
         return view_attribute(value, name)
     if isinstance(value, Im2colView):
         return im2col_attribute(emitter, value, name)
+    if isinstance(value, PackedView):
+        return packed_attribute(value, name)
     if isinstance(value, Tile | TypedConstant) or is_number(value):
         return _tile_attribute(value, name)
     if isinstance(value, Range | Method | tuple):

@@ -10,7 +10,17 @@ from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, Im2colView, KernelValue, Text, Tile, TiledView, describe, function_name
+from tilec.ast_to_tile.values import (
+    Array,
+    Im2colView,
+    KernelValue,
+    PackedView,
+    Text,
+    Tile,
+    TiledView,
+    describe,
+    function_name,
+)
 from tilec.errors import (
     CompileError,
     StaticException,
@@ -32,7 +42,7 @@ def is_static(value: KernelValue) -> bool:
     """Whether the value is a compile-time constant."""
     if isinstance(value, tuple):
         return all(map(is_static, value))
-    return not isinstance(value, Tile | Array | TiledView | Im2colView)
+    return not isinstance(value, Tile | Array | TiledView | Im2colView | PackedView)
 
 
 @implements(language.static_assert)

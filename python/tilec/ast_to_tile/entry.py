@@ -16,6 +16,7 @@ from tilec.ast_to_tile import (  # noqa: F401  (each module registers the functi
     math,
     memory,
     mma,
+    packed,
     reduce,
     scan,
     shape,

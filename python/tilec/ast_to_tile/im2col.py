@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tilec.ast_to_tile import arguments
-from tilec.ast_to_tile.accesses import access_attributes, to_store, view_indices
+from tilec.ast_to_tile.accesses import Inapplicable, access_attributes, to_store, view_indices
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary
 from tilec.ast_to_tile.convert import to_dtype
@@ -236,19 +236,11 @@ def _taps(window: ConvolutionWindow, offset: KernelValue) -> tuple[Operand, ...]
     return arguments.index(items, rank, "offset")
 
 
-# The arguments of ct.load and ct.store that im2col views do not have: the values that they may have, and the reason.
-_INAPPLICABLE: dict[str, tuple[tuple[KernelValue, ...], str]] = {
+# The arguments of ct.load and ct.store that im2col views do not have.
+INAPPLICABLE: Inapplicable = {
     "shape": ((None,), "its tiles have the shape that the view gives"),
     "order": (("C",), "its tiles have the axes pixels and channels"),
     "padding_mode": ((PaddingMode.UNDETERMINED, PaddingMode.ZERO), "elements outside of the array are zero"),
     "check_bounds": ((True,), "every access is checked"),
     "memory_order": (_ORDERS, "its accesses are WEAK"),
 }
-
-
-def check_inapplicable(**given: KernelValue) -> None:
-    """Raises BadArgument for an argument of ct.load or ct.store that does not apply to im2col views."""
-    for name, value in given.items():
-        allowed, reason = _INAPPLICABLE[name]
-        if value not in allowed:
-            raise BadArgument(name, f"expected no such argument for an im2col view: {reason}")

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tilec.ast_to_tile import arguments, im2col
-from tilec.ast_to_tile.accesses import LOAD_ORDERS, STORE_ORDERS, access_attributes, to_store, view_indices
+from tilec.ast_to_tile import arguments, im2col, packed
+from tilec.ast_to_tile.accesses import (
+    LOAD_ORDERS,
+    STORE_ORDERS,
+    access_attributes,
+    check_inapplicable,
+    to_store,
+    view_indices,
+)
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.convert import check_implicit
 from tilec.ast_to_tile.emitter import AttributeValue, Emitter, tile_type
 from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.registry import implements, implements_each
 from tilec.ast_to_tile.shape import broadcast, operand, reshape
-from tilec.ast_to_tile.values import Array, Im2colView, KernelValue, Operand, Shape, Tile, TiledView, describe
+from tilec.ast_to_tile.values import (
+    Array,
+    Im2colView,
+    KernelValue,
+    Operand,
+    PackedView,
+    Shape,
+    Tile,
+    TiledView,
+    describe,
+)
 from tilec.ast_to_tile.view import tile_view, tiles_along
 from tilec.dialect.cuda_tile.attributes import DivByAttr
 from tilec.dialect.cuda_tile.types import TokenType
@@ -65,10 +82,13 @@ def _load(
     offset: KernelValue,
     **options: KernelValue,
 ) -> Tile:
+    layout = {"shape": shape, "order": order, "padding_mode": padding_mode, "check_bounds": check_bounds}
     if isinstance(array, Im2colView):
-        layout = {"shape": shape, "order": order, "padding_mode": padding_mode}
-        im2col.check_inapplicable(**layout, check_bounds=check_bounds, memory_order=options["memory_order"])
+        check_inapplicable("an im2col view", im2col.INAPPLICABLE, {**layout, **options})
         return im2col.load(array, emitter, index, offset, **options)
+    if isinstance(array, PackedView):
+        check_inapplicable("a packed view", packed.INAPPLICABLE, {**layout, "offset": offset, **options})
+        return packed.load(array, emitter, index, **options)
     source = _array_without_offset(array, offset)
     if shape is None:
         raise BadArgument("shape", "expected the extents of the tile to load from an array, got none")
@@ -129,9 +149,13 @@ def _store(
     offset: KernelValue,
     **options: KernelValue,
 ) -> None:
+    layout = {"order": order, "check_bounds": check_bounds}
     if isinstance(array, Im2colView):
-        im2col.check_inapplicable(order=order, check_bounds=check_bounds, memory_order=options["memory_order"])
+        check_inapplicable("an im2col view", im2col.INAPPLICABLE, {**layout, **options})
         return im2col.store(array, emitter, index, tile, offset, **options)
+    if isinstance(array, PackedView):
+        check_inapplicable("a packed view", packed.INAPPLICABLE, {**layout, "offset": offset, **options})
+        return packed.store(array, emitter, index, tile, **options)
     target = _array_without_offset(array, offset)
     rank = len(target.shape)
     value = to_store(emitter, tile, target.dtype)

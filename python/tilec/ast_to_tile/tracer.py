@@ -21,6 +21,7 @@ from tilec.ast_to_tile.values import (
     Im2colView,
     KernelValue,
     Method,
+    PackedView,
     Range,
     Tile,
     TiledView,
@@ -166,7 +167,7 @@ class Tracer:
         """The truth value of a kernel value."""
         if isinstance(value, TypedConstant):
             return bool(value.value)
-        if isinstance(value, Array | TiledView | Im2colView | Range | Method):
+        if isinstance(value, Array | TiledView | Im2colView | PackedView | Range | Method):
             raise TileTypeError(f"expected a condition, got {describe(value)}")
         if not isinstance(value, Tile):
             return bool(value)

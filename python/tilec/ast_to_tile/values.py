@@ -60,11 +60,12 @@ class TypedConstant:
 
 
 # The tile shape, dimension order, padding and traversal steps of a view; the tile shape, sparse dimension and padding
-# of a sparse view; or the tile shape, window and mode of an im2col view.
+# of a sparse view; the tile shape, window and mode of an im2col view; or the tile shape and bits of a packed view.
 ViewKey = (
     tuple[Shape, tuple[int, ...], str | None, Shape]
     | tuple[Shape, int, str | None]
     | tuple[Shape, ConvolutionWindow, str | None]
+    | tuple[Shape, int]
 )
 
 
@@ -102,6 +103,15 @@ class Im2colView:
     tile_shape: Shape
     window: ConvolutionWindow
     mode: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class PackedView:
+    """The result of `ct.packed_view`; the first access builds the view operation."""
+
+    array: Array
+    tile_shape: Shape
+    bits: int
 
 
 # The operands of arithmetic: tiles and scalar constants.
@@ -193,6 +203,8 @@ def describe(value: KernelValue) -> str:
         return f"a tiled view of array '{value.array.name}'"
     if isinstance(value, Im2colView):
         return f"an im2col view of array '{value.array.name}'"
+    if isinstance(value, PackedView):
+        return f"a packed view of array '{value.array.name}'"
     if isinstance(value, Text):
         return "an f-string with tiles"
     if isinstance(value, tuple):

@@ -12,6 +12,7 @@ from tilec.language.stub import kernel_function
 if TYPE_CHECKING:
     from tilec.language.im2col import Im2colView
     from tilec.language.operands import AxisOrder, Index, IntegerScalar, Operand, Shape, SparseIndex
+    from tilec.language.packed import PackedView
     from tilec.language.view import Array, Tile
     from tilec.runtime.artifact import Artifact
 
@@ -95,7 +96,7 @@ def _load_on_host(*arguments: object, **keywords: object) -> Artifact:
 
 @kernel_function(on_host=_load_on_host)
 def load(
-    array: Array | Im2colView,
+    array: Array | Im2colView | PackedView,
     /,
     index: Index,
     shape: Shape | None = None,
@@ -114,10 +115,10 @@ def load(
     On the host, `tilec.load(path)` reads a compiled kernel, as `tilec.load_artifact(path)` does.
 
     Args:
-        array: the array, or a view by `ct.im2col_view`, from which this is `Im2colView.load`.
+        array: the array, or a view by `ct.im2col_view` or `ct.packed_view`, of which this is the method `load`.
         index: the index of the tile, in tiles, one integer scalar per dimension.
         shape: the extents of the tile, one constant power of two per dimension; () loads one element as a scalar. An
-            im2col view has a shape, and takes none.
+            im2col or packed view has a shape, and takes none.
         offset: for an im2col view, the tap, one integer scalar per spatial dimension.
         order: "C", "F" or a permutation: the axis of the array that each axis of the tile corresponds to.
         padding_mode: the value of elements outside the array.
@@ -132,7 +133,7 @@ def load(
 
     Raises:
         TileTypeError: `index`, `shape` or `order` does not match the rank of the array, an order has no scope, or an
-            argument does not apply to an im2col view.
+            argument does not apply to the view.
         TileValueError: `latency` is out of range.
 
     Example:
@@ -145,7 +146,7 @@ def load(
 
 @kernel_function
 def store(
-    array: Array | Im2colView,
+    array: Array | Im2colView | PackedView,
     /,
     index: Index,
     tile: Operand,
@@ -161,8 +162,8 @@ def store(
     """array[index[0] * tile.shape[0] + x, index[1] * tile.shape[1] + y] = tile[x, y].
 
     Args:
-        array: the array; elements of the tile outside of it are dropped. For a view by `ct.im2col_view`, this is
-            `Im2colView.store`.
+        array: the array; elements of the tile outside of it are dropped. For a view by `ct.im2col_view` or
+            `ct.packed_view`, this is the method `store` of the view.
         index: the index of the tile, in tiles, one integer scalar per dimension.
         tile: the tile; it is converted to the element type of the array if the conversion is lossless.
         offset: for an im2col view, the tap, one integer scalar per spatial dimension.
@@ -175,7 +176,7 @@ def store(
 
     Raises:
         TileTypeError: the rank or element type of the tile does not match the array, an order has no scope, or an
-            argument does not apply to an im2col view.
+            argument does not apply to the view.
         TileValueError: `latency` is out of range.
 
     Example:
