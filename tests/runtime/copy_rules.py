@@ -199,6 +199,12 @@ COPY_RULES = (
         "ptxsim/test_tma_bounds.py::test_largest_box",
     ),
     CopyRule(
+        "an operand in .shared::cta is in the shared memory of the issuing CTA",
+        "9.7.9.25",
+        "expected an address in .shared::cta, the shared memory of CTA rank 0, got that of rank 1",
+        "ptxsim/test_tma_spaces.py::test_address_of_another_cta",
+    ),
+    CopyRule(
         "the mbarrier of a load with .cta_group::2 is in the CTA of the destination or of its pair",
         "9.7.9.27.1.2",
         "of its pair, rank",

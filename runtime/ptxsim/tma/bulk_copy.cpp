@@ -35,7 +35,7 @@ Transfer linear_transfer(uint32_t shared_offset, uint64_t global, uint32_t bytes
 
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const MemoryLocation to = warp.locate_shared(warp.defined_address(in.operands[0], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation to = locate_image(warp, in.operands[0], in.space, bytes, bulk_alignment, lane);
   const uint64_t from = warp.defined_address(in.operands[1], lane);
   warp.locate(Space::Global, from, bytes, bulk_alignment, lane, false);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[3], lane);
@@ -66,10 +66,7 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
   const uint64_t to = warp.defined_address(in.operands[0], lane);
   warp.locate(Space::Global, to, bytes, bulk_alignment, lane, true);
-  const MemoryLocation from =
-      warp.locate_shared(warp.defined_address(in.operands[1], lane), bytes, bulk_alignment, lane);
-  if (from.cta != &warp.cta)
-    warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
+  const MemoryLocation from = locate_image(warp, in.operands[1], Space::SharedCta, bytes, bulk_alignment, lane);
   const Combine combine = combination(in);
   submit_store(warp, lane, linear_transfer(static_cast<uint32_t>(from.offset), to, bytes), combine);
 }
@@ -82,9 +79,8 @@ Outcome bulk_store(Warp &warp, const Instruction &in) {
 /// Copies or reduces shared memory of one CTA into that of another, completing on an mbarrier there.
 void copy_between_ctas(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const MemoryLocation to = warp.locate_shared(warp.defined_address(in.operands[0], lane), bytes, bulk_alignment, lane);
-  const MemoryLocation from =
-      warp.locate_shared(warp.defined_address(in.operands[1], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation to = locate_image(warp, in.operands[0], Space::SharedCluster, bytes, bulk_alignment, lane);
+  const MemoryLocation from = locate_image(warp, in.operands[1], Space::SharedCta, bytes, bulk_alignment, lane);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   if (mbarrier.cta != to.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
@@ -202,6 +198,7 @@ Execute decode_bulk(Decoder &decoder, bool reduces) {
     return decode_between_ctas(decoder, reduces);
   if (!(cluster || own) || !decoder.take("global") || reduces)
     decoder.malformed("expected .shared::cluster.global, .shared::cta.global or .shared::cluster.shared::cta");
+  decoder.instruction.space = cluster ? Space::SharedCluster : Space::SharedCta;
   return decode_to_shared(decoder);
 }
 

@@ -101,12 +101,6 @@ uint64_t image_bytes(const TensorMap &map, const TensorAccess &access) {
   return (bytes + span - 1) / span * span;
 }
 
-/// The image of an access in shared memory. Boxes that exceed it trap here, before the rows are computed.
-MemoryLocation locate_image(Warp &warp, const Operand &operand, const TensorMap &map, const TensorAccess &access,
-                            uint32_t lane) {
-  return warp.locate_shared(warp.defined_address(operand, lane), image_bytes(map, access), image_alignment, lane);
-}
-
 /// The pieces of the copy whose shared memory begins at `shared_offset`.
 Transfer plan_transfer(const TensorMap &map, const TensorAccess &access, uint32_t shared_offset) {
   Transfer transfer;
@@ -136,7 +130,9 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   check_map_form(warp, in, map, lane);
   const TensorAccess access = access_of(warp, in, in.operands[1], lane);
   check_access(warp, map, access, lane);
-  const MemoryLocation location = locate_image(warp, in.operands[0], map, access, lane);
+  // Images that exceed shared memory trap here, before their rows are computed.
+  const MemoryLocation location =
+      locate_image(warp, in.operands[0], in.space, image_bytes(map, access), image_alignment, lane);
   Transfer transfer = plan_transfer(map, access, static_cast<uint32_t>(location.offset));
   if (std::string feature = load_unconfirmed(map); !feature.empty())
     warp.unconfirmed(feature);
@@ -181,9 +177,8 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
     warp.trap_lane(lane, trap_kind::descriptor, violation);
   if (std::string feature = store_unconfirmed(map); !feature.empty() && in.settings[Operation] < 0)
     warp.unconfirmed(feature);
-  const MemoryLocation location = locate_image(warp, in.operands[1], map, access, lane);
-  if (location.cta != &warp.cta)
-    warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
+  const MemoryLocation location =
+      locate_image(warp, in.operands[1], Space::SharedCta, image_bytes(map, access), image_alignment, lane);
   const Transfer transfer = plan_transfer(map, access, static_cast<uint32_t>(location.offset));
   check_global_pieces(warp, transfer.pieces, true, lane);
   submit_store(warp, lane, transfer, combination(warp, in, map, lane));
@@ -223,6 +218,7 @@ Execute decode_load(Decoder &decoder) {
   const bool to_cluster = decoder.take("shared::cluster");
   if (!to_cluster && !decoder.take("shared::cta"))
     decoder.malformed("expected a destination in .shared::cluster or .shared::cta");
+  in.space = to_cluster ? Space::SharedCluster : Space::SharedCta;
   decode_rank_and_mode(decoder, to_cluster ? CopyDirection::ToCluster : CopyDirection::ToCta);
   decode_destinations(decoder, to_cluster);
   decoder.address(0);

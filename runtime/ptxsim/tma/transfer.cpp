@@ -168,6 +168,16 @@ void decode_cache_policy(Decoder &decoder, size_t index) {
     decoder.source(index, Type::B64);
 }
 
+MemoryLocation locate_image(Warp &warp, const Operand &operand, Space space, uint64_t bytes, uint32_t alignment,
+                            uint32_t lane) {
+  const MemoryLocation location = warp.locate_shared(warp.defined_address(operand, lane), bytes, alignment, lane);
+  if (space == Space::SharedCta && location.cta != &warp.cta)
+    warp.trap_lane(lane, trap_kind::illegal,
+                   "expected an address in .shared::cta, the shared memory of CTA rank " +
+                       std::to_string(warp.cta.rank) + ", got that of rank " + std::to_string(location.cta->rank));
+  return location;
+}
+
 MbarrierLocation locate_mbarrier(Warp &warp, const Operand &operand, uint32_t lane) {
   const MemoryLocation location = warp.locate_shared(warp.defined_address(operand, lane), 8, 8, lane);
   return {location.cta, static_cast<uint32_t>(location.offset)};

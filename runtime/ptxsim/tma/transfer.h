@@ -44,6 +44,11 @@ std::vector<Cta *> multicast_ctas(Warp &warp, const Operand &mask, uint32_t lane
 /// Takes .L2::cache_hint and, with it, the cache policy: operand `index`, the last one.
 void decode_cache_policy(Decoder &decoder, size_t index);
 
+/// Locates the shared memory that an operand addresses in `space`: that of the issuing CTA in .shared::cta, else of any
+/// CTA of the cluster.
+MemoryLocation locate_image(Warp &warp, const Operand &operand, Space space, uint64_t bytes, uint32_t alignment,
+                            uint32_t lane);
+
 /// The CTA and offset of the mbarrier that an operand addresses.
 struct MbarrierLocation {
   Cta *cta = nullptr;
