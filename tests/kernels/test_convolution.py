@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compare import SEEDS, SUM_CUT, assert_within, backends
+from compare import SEEDS, SUM_CUT, assert_within, backends, run_everywhere
 from conftest import TARGETS
 from convolution_cases import (
     BY_ROW,
@@ -111,6 +111,24 @@ def test_two_seeds(case: Case, target: str) -> None:
 @pytest.mark.parametrize(("case", "target"), RUNS)
 def test_twenty_seeds(case: Case, target: str) -> None:
     check(integer_problem(case), target, SEEDS)
+
+
+# By TMA, one tile per block; by a gather, persistent.
+SWITCHED = [
+    Case(channels=40, extents="images", by_filter=True),
+    Case(rank=1, channels=20, dilation=2, images=3, outputs=11, persistent=True),
+]
+
+
+@pytest.mark.parametrize("case", SWITCHED, ids=["tma", "gather"])
+def test_switches(case: Case, target: str, switches: dict[str, bool]) -> None:
+    problem = integer_problem(case)
+    arguments = problem.arguments()
+    found = run_everywhere(
+        kernel_of(case), case.grid(), arguments, (2,), target=target, hints=switches, seeds=SEEDS[1:2], interpret=False
+    )
+    for (result,) in found:
+        np.testing.assert_array_equal(result, problem.exact.astype(np.float32))
 
 
 # Fraction bits of tf32, to which the tensor core truncates operands.
