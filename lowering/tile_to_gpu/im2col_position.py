@@ -87,11 +87,11 @@ def _extents(view: TileView, declarations: Declarations) -> list[Scalar]:
 
 def _output_extent(extent: Scalar, type: Im2colViewType, k: int) -> Scalar:
     covered = (type.window[k] - 1) * type.dilation[k] + 1
-    rest = added(extent, type.lower[k] + type.upper[k] - covered + type.stride[k])
-    steps = _at_least(rest, 0)
-    if isinstance(steps, int) or type.stride[k] == 1:
+    more = type.lower[k] + type.upper[k] - covered + type.stride[k]
+    steps = _at_least(added(extent, more), 0)
+    # The extents of a map are below 2^31, and its paddings below 2^16 but along H and D in the modes of rows.
+    if isinstance(steps, int) or type.stride[k] == 1 or more > MAXIMUM_NARROW:
         return divided(steps, type.stride[k])
-    # ptxas calls a function for a division in 64 bits. The extents of a map are below 2^31, its paddings below 2^16.
     return scalar_value(divided(scalar_value(steps, 32), type.stride[k]), 64)
 
 
@@ -104,8 +104,9 @@ def _at_least(value: Scalar, least: int) -> Scalar:
 def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -> list[ir.Value]:
     """The image and the position of the first pixel of a tile; a tile beyond the last one starts after the images."""
     pixels, width = type.tile_shape[0], index.type.width
-    # An output without pixels has no tile; the divisors must not be zero all the same.
-    images, *shape = extents[0], *(_of_width(_at_least(extent, 1), width) for extent in extents[1:])
+    # An output without pixels has no tile; the divisors must not be zero all the same. Large paddings, which only the
+    # modes of rows permit, may give more rows than an index can number.
+    images, *shape = extents[0], *(_limited(_at_least(extent, 1), width) for extent in extents[1:])
     tile: Scalar = index
     rows: list[Scalar] = []
     if type.mode in BY_ROW:
@@ -114,7 +115,7 @@ def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -
         rows, tile, shape = _row_position(divided(tile, tiles), outer), remainder(tile, tiles), [last]
     number, *position = _pixel_position(_first_number(tile, [images, *shape], pixels), shape)
     steps = zip([*rows, *position], type.stride, type.lower, strict=True)
-    starts = [added(multiplied(at, stride, width), -lower) for at, stride, lower in steps]
+    starts = [added(multiplied(at, stride), -lower) for at, stride, lower in steps]
     image = _image(emitter.less_than(index, _tiles(extents, type, width), unsigned=True), number, extents[0])
     return [image, *(scalar_value(value, 32) for value in starts)]
 
@@ -126,7 +127,7 @@ def _image(inside: ir.Value, number: ir.Value, images: Scalar) -> ir.Value:
 def _tiles(extents: Sequence[Scalar], type: Im2colViewType, width: int) -> ir.Value:
     """The number of tiles of pixels, limited to the numbers of the width, which an index has."""
     rows, pixels = (extents[1:-1], [extents[0], extents[-1]]) if type.mode in BY_ROW else ([], extents)
-    count = multiplied(_product(rows), ceildiv(_product(pixels), type.tile_shape[0]), 64)
+    count = multiplied(_product(rows), ceildiv(_product(pixels), type.tile_shape[0]))
     found = _limited(count, width)
     return emitter.unsigned(emitter.integer_type(width), found) if isinstance(found, int) else found
 
@@ -134,7 +135,7 @@ def _tiles(extents: Sequence[Scalar], type: Im2colViewType, width: int) -> ir.Va
 def _product(extents: Sequence[Scalar]) -> Scalar:
     found: Scalar = 1
     for extent in extents:
-        found = multiplied(found, extent, 64)
+        found = multiplied(found, extent)
     return found
 
 
@@ -148,14 +149,9 @@ def _limited(count: Scalar, width: int) -> Scalar:
     return emitter.cast_integer(emitter.binary("arith.minui", count, emitter.unsigned(count.type, limit)), width)
 
 
-def _of_width(extent: Scalar, width: int) -> Scalar:
-    """An extent in the width of an index; the extents of a map are below 2^31, and those of its output below 2^32."""
-    return extent if isinstance(extent, int) else emitter.cast_integer(extent, width)
-
-
 def _tiles_of_row(images: Scalar, last: Scalar, pixels: int, width: int) -> Scalar:
     """The number of tiles of one row, limited to the numbers of the width, which an index has."""
-    return _limited(_at_least(ceildiv(multiplied(images, last, 64), pixels), 1), width)
+    return _limited(_at_least(ceildiv(multiplied(images, last), pixels), 1), width)
 
 
 def _row_position(row: Scalar, extents: Sequence[Scalar]) -> list[Scalar]:
@@ -172,7 +168,7 @@ def _first_number(tile: Scalar, extents: Sequence[Scalar], pixels: int) -> Pixel
     known = [extent for extent in extents if isinstance(extent, int)]
     is_narrow = len(known) == len(extents) and math.prod(known) + pixels <= MAXIMUM_NARROW
     if is_narrow or isinstance(tile, ir.Value) and tile.type.width == 64:
-        return PixelNumber(multiplied(tile, pixels, 32))
+        return PixelNumber(multiplied(tile, pixels))
     return PixelNumber(tile, 0, pixels.bit_length() - 1)
 
 

@@ -23,7 +23,7 @@ class PixelNumber:
 
     def value(self) -> ir.Value:
         """The number as an i32; its higher bits are lost."""
-        high = multiplied(self.high, 1 << self.bits, 32)
+        high = multiplied(self.high, 1 << self.bits)
         if self.low == 0:
             return scalar_value(high, 32)
         return emitter.binary("arith.addi", scalar_value(high, 32), scalar_value(self.low, 32))
@@ -46,7 +46,7 @@ def divide(number: PixelNumber, extent: Scalar) -> tuple[PixelNumber, Scalar]:
 
 def _joined(rest: Scalar, low: Scalar, bits: int) -> Scalar:
     """rest * 2^bits + low, which fits in 32 bits."""
-    shifted = multiplied(rest, 1 << bits, 32)
+    shifted = multiplied(rest, 1 << bits)
     return shifted if low == 0 else emitter.binary("arith.addi", scalar_value(shifted, 32), scalar_value(low, 32))
 
 

@@ -1,4 +1,7 @@
-"""Arithmetic on scalars of which some are known numbers; results of known numbers are numbers."""
+"""Arithmetic on scalars of which some are known numbers; results of known numbers are numbers.
+
+Other results have the width of the widest operand.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,8 @@ def added(left: Scalar, right: int) -> Scalar:
     return left if right == 0 else _binary("arith.addi", left, right)
 
 
-def multiplied(left: Scalar, right: Scalar, width: int) -> Scalar:
-    """left * right, in at least `width` bits."""
+def multiplied(left: Scalar, right: Scalar) -> Scalar:
+    """left * right."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
     if 1 in (left, right):

@@ -85,3 +85,35 @@ def test_known_extents(mode: str, i: int) -> None:
         found.append(y)
     np.testing.assert_array_equal(*found)
     assert found[0].any() == (i <= LAST[mode])
+
+
+# The modes along W limit neither the padding nor the stride of the other dimensions. The greatest padding.
+GREATEST = 2**31 - 1
+
+
+@ct.kernel
+def padded_rows(x, identity, y, i: int, stride: ct.Constant[int], mode: ct.Constant[str]):
+    """y = the tile (i, 0) of volumes that are padded along H by 2^31 - 1 on both sides."""
+    rows = ((0, 0), (GREATEST, GREATEST), (0, 0))
+    images = ct.im2col_view(x, window=1, stride=(1, stride, 1), padding=rows, tile=(128, 64), mode=mode)
+    unit = ct.load(identity, (0, 0), (64, 64))
+    ct.store(y, (0, 0), ct.mma(ct.load(images, (i, 0)), unit, ct.zeros((128, 64), ct.float32)))
+
+
+# By the stride along H: the tile of row 0 or 1, which pixel p = (row + padding) / stride reads, and that row.
+PADDED = {1: (GREATEST, 0), 2: (2**30, 1), 2**30: (2, 1)}
+
+
+@pytest.mark.parametrize("extents", ["?,?,?,?,64", "1,2,9,10,64"])
+@pytest.mark.parametrize("mode", ["w", "w128"])
+@pytest.mark.parametrize("stride", PADDED)
+def test_more_rows_than_32_bits_number(stride: int, mode: str, extents: str) -> None:
+    tile, row = PADDED[stride]
+    types = f"x: f16[{extents}], identity: f16[64,64], y: f32[128,64], i: i32, stride={stride}, mode='{mode}'"
+    compiled = ct.compile(padded_rows, signature=types, target="sm_100a", stop="ptx")
+    x = np.arange(2 * 9 * 10 * 64).reshape(1, 2, 9, 10, 64).astype(np.float16)
+    for backend in ("interpret", "simulate"):
+        y = np.full((PIXELS, CHANNELS), -1, np.float32)
+        ct.run(compiled, 1, [x, np.eye(64, dtype=np.float16), y, tile], backend=backend)
+        np.testing.assert_array_equal(y[:10], x[0, 0, row], backend)
+        assert not y[10:].any()
