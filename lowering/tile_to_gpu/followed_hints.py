@@ -27,7 +27,7 @@ _ENTRY_HINTS = {
     "occupancy": "occupancy",
     "num_ctas": "num_cta_in_cga",
 }
-_ACCESSES = (*LOADS, "cuda_tile.store_view_tko", "cuda_tile.store_ptr_tko")
+_ACCESSES = (*LOADS, "cuda_tile.store_view_tko", "tilex.store_im2col_tko", "cuda_tile.store_ptr_tko")
 
 
 def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> CompileOptions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.types import BY_ROW
 from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
 from tilec.lowering.target import Target
@@ -47,9 +48,14 @@ def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> R
         return Remark("tma", f"the store through the im2col view is a scatter of rows: {reason}", location)
     reason, mode = _reason(op, plan, target, use_tma), op.view.type.mode
     if mode is not None:
-        advice = "leave mode out to gather the rows without im2col"
-        raise UnsupportedError(f"mode={mode} cannot be followed: {reason}; {advice}", location)
+        raise UnsupportedError(f"mode={mode} cannot be followed: {reason}; {_advice(mode)}", location)
     return Remark("tma", f"the load through the im2col view is a gather of rows: {reason}", location)
+
+
+def _advice(mode: str) -> str:
+    if mode in BY_ROW:
+        return "leave mode out, which numbers the pixels of tiles across rows"
+    return "leave mode out to gather the rows without im2col"
 
 
 def _reason(load: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.tensor_map import SPANS, SWIZZLES_ALONG_W
 from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.target import Target
@@ -18,7 +19,9 @@ from tilec.lowering.tma.rule import Violation
 # The largest offset of each spatial dimension, by their number (PTX ISA 5.5.4.1), and along W alone (5.5.5.4).
 _OFFSET_LIMITS = {1: (1 << 16) - 1, 2: (1 << 8) - 1, 3: (1 << 5) - 1}
 _OFFSET_LIMIT_ALONG_W = 31
+_LEAST_ROW_ALONG_W = min(SPANS[swizzle] or 0 for swizzle in SWIZZLES_ALONG_W)
 _KINDS = {None: "im2col", "im2col": "im2col", "w": "im2col_w", "w128": "im2col_w128"}
+_PTX_MODES = {"w": "im2col::w", "w128": "im2col::w::128"}
 # The arguments of a view that the fields of its tensor map come from.
 _ARGUMENTS = {
     "element": "array",
@@ -30,7 +33,6 @@ _ARGUMENTS = {
     "element_strides": "stride",
     "channels_per_pixel": "tile",
     "pixels_per_column": "tile",
-    "swizzle": "tile",
     "target": "mode",
 }
 
@@ -88,22 +90,31 @@ def _map_of_view(view: ir.Value, target: Target) -> TensorMap | str:
     if isinstance(view.owner, ir.Block):
         return "the view is not made in this kernel"
     if type.mode in BY_ROW and not target.loads_along_w:
-        return f"mode: TMA of {target.name} has no im2col::{type.mode} (PTX ISA 9.7.9.27)"
+        return f"mode: TMA of {target.name} has no {_PTX_MODES[type.mode]} (PTX ISA 9.7.9.27.1.2)"
     moved_as = moved_element(type.element)
     if moved_as is None:
         return f"array: element type {spell(type.element)} has no tensor map"
     if type.tensor_view.strides[-1] != 1:
         return "array: the channels of a pixel are not known to be adjacent in memory"
-    reason = _offset_reason(type) or address_reason(
-        tensor_maker(view), type, type.tensor_view.rank - 1, element_bits(type.element)
-    )
+    reason = _offset_reason(type) or _array_reason(view)
     if reason is not None:
         return reason
-    swizzle = swizzle_for(type.tile_shape[1] * element_bits(type.element) // 8)
+    row_bytes = type.tile_shape[1] * element_bits(type.element) // 8
+    swizzle = swizzle_for(row_bytes)
+    if type.mode in BY_ROW and swizzle not in SWIZZLES_ALONG_W:
+        expected = f"at least {_LEAST_ROW_ALONG_W} bytes of channels in mode {type.mode}"
+        return f"tile: TMA expects {expected}, got {row_bytes} bytes (PTX ISA 5.5.5)"
     violation = _violation(type, moved_as, swizzle, target)
     if violation is not None:
         return _described(violation)
     return TensorMap(view, (1, 0), 1, swizzle, moved_as)
+
+
+def _array_reason(view: ir.Value) -> str | None:
+    """The reason why TMA cannot address the tensor, whose strides are not those of the view, or None."""
+    type = view.type
+    reason = address_reason(tensor_maker(view), type, type.tensor_view.rank - 1, element_bits(type.element))
+    return None if reason is None else f"array: {reason}"
 
 
 def _offset_reason(type: Im2colViewType) -> str | None:

@@ -122,12 +122,12 @@ RULES = {
     "base": (
         {"alignment": 16},
         {"alignment": 8},
-        "the base address is not known to be a multiple of 16 bytes",
+        "array: the base address is not known to be a multiple of 16 bytes",
     ),
     "pixels that are not aligned": (
         {"images": (2, 64, 64, 72)},
         {"images": (2, 64, 64, 68)},
-        "stride 2 is not known to be a multiple of 16 bytes",
+        "array: stride 2 is not known to be a multiple of 16 bytes",
     ),
     "channels that are not adjacent": (
         {},
@@ -166,13 +166,12 @@ WIDE_RULES = {
     "any offset along H": (
         {"images": IMAGE, "window": [300, 1]},
         {"images": IMAGE, "window": [300, 1], "alignment": 8},
-        "the base address is not known to be a multiple of 16 bytes",
+        "array: the base address is not known to be a multiple of 16 bytes",
     ),
-    "swizzle": (
+    "bytes of channels": (
         {"tile": (128, 32)},
         {"tile": (128, 16)},
-        "tile: TMA expects one of 64B, 128B, 128B_atom_32B for kind im2col_w, got 32B "
-        "(CUDA driver API, cuTensorMapEncodeIm2colWide, swizzle; PTX ISA 5.5.5)",
+        "tile: TMA expects at least 64 bytes of channels in mode {mode}, got 32 bytes (PTX ISA 5.5.5)",
     ),
 }
 
@@ -185,16 +184,17 @@ def test_rules_along_w(name, mode):
     assert f".im2col::w{'::128' * (mode == 'w128')}." in compiled.ptx
     with pytest.raises(UnsupportedError) as refused:
         tilec.compile(module(**illegal, mode=mode), target="sm_100a", stop="ptx")
-    reason = reason.replace("kind im2col_w,", f"kind im2col_{mode},")
-    advice = "leave mode out to gather the rows without im2col"
-    assert refused.value.message == f"mode={mode} cannot be followed: {reason}; {advice}"
+    advice = "leave mode out, which numbers the pixels of tiles across rows"
+    assert refused.value.message == f"mode={mode} cannot be followed: {reason.format(mode=mode)}; {advice}"
 
 
 @pytest.mark.parametrize("mode", ["w", "w128"])
 def test_hopper_has_no_mode_along_w(mode):
     with pytest.raises(UnsupportedError) as refused:
         tilec.compile(module(mode=mode), target="sm_90a", stop="ptx")
-    assert f"mode={mode} cannot be followed: mode: TMA of sm_90a has no im2col::w" in refused.value.message
+    name = {"w": "im2col::w", "w128": "im2col::w::128"}[mode]
+    reason = f"mode: TMA of sm_90a has no {name} (PTX ISA 9.7.9.27.1.2)"
+    assert f"mode={mode} cannot be followed: {reason};" in refused.value.message
 
 
 def test_a_gather_has_one_remark(target):

@@ -59,6 +59,21 @@ def test_stores(name, target):
 
 
 @ct.kernel
+def latent(x, y, tma: ct.Constant[bool]):
+    tile = ct.load(ct.im2col_view(x, window=1, tile=(16, 16)), (0, 0))
+    ct.store(ct.im2col_view(y, window=1, tile=(16, 16)), (0, 0), tile, latency=3, allow_tma=tma)
+
+
+@pytest.mark.parametrize("tma", [True, False])
+def test_latency_of_a_store_has_a_remark(tma, target):
+    signature = f"x: f16[1,4,4,16], y: f16[1,4,4,16], tma={tma}"
+    compiled = ct.compile(latent, signature=signature, target=target, stop="ptx")
+    assert (".im2col_no_offs." in compiled.ptx) == tma
+    found = [remark.message for remark in compiled.remarks if remark.topic == "hint"]
+    assert found == ["latency=3 is not followed: the access is not a load by TMA in a loop"]
+
+
+@ct.kernel
 def stored_twice(x, y):
     """The second store is ordered after the first, which scatters; so it scatters too."""
     tile = ct.load(ct.im2col_view(x, window=1, tile=(16, 16)), (0, 0))
