@@ -104,12 +104,14 @@ def _locate(
     numbers = [[scalar(value, element, "unsigned") for value in values] for values in (index, offset)]
     if machine.check:
         _check(machine, view, *numbers)
-    positions, inside = _image_positions(view, numbers[0][0], numbers[1])
+    # A tile beyond the last one has no elements, however large its number is.
+    pixel_tile, channel_tile = (min(pair) for pair in zip(numbers[0], view.index_space(), strict=True))
+    positions, inside = _image_positions(view, pixel_tile, numbers[1])
     offsets = np.zeros(view.type.tile.shape[0], np.int64)
     for at, extent, stride in zip(positions, tensor.shape[:-1], tensor.strides[:-1], strict=True):
         inside = inside & (at >= 0) & (at < extent)
         offsets = offsets + np.where(inside, at, 0) * stride
-    channels = numbers[0][1] * view.type.tile.shape[1] + np.arange(view.type.tile.shape[1], dtype=np.int64)
+    channels = channel_tile * view.type.tile.shape[1] + np.arange(view.type.tile.shape[1], dtype=np.int64)
     known = channels < tensor.shape[-1]
     whole = offsets[:, None] + np.where(known, channels, 0) * tensor.strides[-1]
     addresses = whole.astype(np.uint64) * np.uint64(tensor.element.steps) + np.uint64(tensor.base)
