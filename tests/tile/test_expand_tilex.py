@@ -56,6 +56,15 @@ def test_loads(seed: int) -> None:
         np.testing.assert_array_equal(*both_loads(case), err_msg=str(case))
 
 
+@pytest.mark.parametrize(("lower", "upper"), [(2**31 - 1, 2**31 - 1), (2**31 - 1, -(2**31)), (-4, 2**31 - 1)])
+def test_widest_paddings(lower: int, upper: int) -> None:
+    """Positions in padding of nearly 2^31 elements on each side are outside of the image."""
+    case = replace(SMALL, bounded=True, lower=(1, lower), upper=(1, upper), stride=(1, 2**29 - 1), extents=(2, 3, 9, 4))
+    case = replace(case, strides=(108, 36, 4, 1))
+    assert 0 not in case.grid
+    np.testing.assert_array_equal(*both_loads(case), err_msg=str(case))
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_stores(seed: int) -> None:
     case = random_case(seed)
