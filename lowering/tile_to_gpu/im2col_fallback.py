@@ -9,6 +9,7 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
 from tilec.lowering.target import Target
 from tilec.lowering.tile.expand_tilex import expand, remove_dead_views
+from tilec.lowering.tile_to_gpu.gathered_row_width import narrow_access
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_map_for, im2col_store_map
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
@@ -45,11 +46,18 @@ def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> R
     location = source_location(op.operation.location)
     if op.operation.name == _STORE:
         reason = _store_reason(op, target, use_tma)
-        return Remark("tma", f"the store through the im2col view is a scatter of rows: {reason}", location)
+        message = f"the store through the im2col view is a scatter of rows: {reason}"
+        return Remark("tma", _with_width(message, op.view), location)
     reason, mode = _reason(op, plan, target, use_tma), op.view.type.mode
     if mode is not None:
         raise UnsupportedError(f"mode={mode} cannot be followed: {reason}; {_advice(mode)}", location)
-    return Remark("tma", f"the load through the im2col view is a gather of rows: {reason}", location)
+    message = f"the load through the im2col view is a gather of rows: {reason}"
+    return Remark("tma", _with_width(message, op.view), location)
+
+
+def _with_width(message: str, view: ir.Value) -> str:
+    narrow = narrow_access(view)
+    return message if narrow is None else f"{message}; {narrow}"
 
 
 def _advice(mode: str) -> str:
