@@ -111,8 +111,8 @@ class Signature:
             arguments: arrays, numbers and values of constants, in the order of the parameters.
 
         Returns:
-            The element types, ranks, unit strides and alignment of arrays, the types of scalars, and the values of
-            constants.
+            The element types, ranks, unit strides, alignment and divisors of arrays, the types of scalars, and the
+            values of constants.
 
         Raises:
             InputError: an argument does not fit its parameter.
@@ -121,7 +121,7 @@ class Signature:
             >>> @ct.kernel
             ... def example(x, scale): ct.store(x, 0, ct.load(x, 0, 4) * scale)
             >>> print(ct.Signature.from_arguments(example, (np.zeros(4, np.float32), 0.5)))
-            x: f32[?%1] strides (1) align 16, scale: f32
+            x: f32[?%4] strides (1) align 16, scale: f32
         """
         return Signature(arguments_of_call(kernel, arguments))
 

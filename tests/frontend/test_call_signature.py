@@ -39,11 +39,30 @@ def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def test_row_major_matrix_with_aligned_rows() -> None:
-    assert array(aligned((4, 24), np.float16)) == ArrayArgument("x", "f16", (None, None), (None, 1), 16, (1, 1), (8, 1))
+    assert array(aligned((4, 24), np.float16)) == ArrayArgument("x", "f16", (None, None), (None, 1), 16, (1, 8), (8, 1))
 
 
 def test_unaligned_rows_have_stride_divisor_1() -> None:
     assert array(aligned((4, 25), np.float16)).stride_divisors == (1, 1)
+
+
+def test_extent_of_adjacent_elements_has_the_divisor_of_a_vector() -> None:
+    """Of 16 bytes; other extents have none, so that they do not select another kernel."""
+    assert array(aligned((16, 24), np.float32)).shape_divisors == (1, 4)
+    assert array(aligned((16, 24), np.float32).T).shape_divisors == (4, 1)
+    assert array(aligned((16, 28), np.float16)).shape_divisors == (1, 1)
+    assert array(aligned((16, 24), np.float32)[:, ::2]).shape_divisors == (1, 1)
+    assert array(aligned((16, 0), np.float32)).shape_divisors == (1, 4)
+
+
+def test_extent_that_is_a_constant_has_no_divisor() -> None:
+    @ct.kernel
+    def static(x: Annotated[ct.Array, ct.ArrayAnnotation(static_shape_dims=(1,))]) -> None:
+        pass
+
+    (argument,) = Signature.from_arguments(static, (aligned((4, 24), np.float16),))
+    assert isinstance(argument, ArrayArgument)
+    assert (argument.shape, argument.shape_divisors) == ((None, 24), (1, 1))
 
 
 def test_column_major_matrix_has_its_unit_stride_first() -> None:
@@ -62,7 +81,7 @@ def test_cuda_array_interface() -> None:
     class OnDevice:
         __cuda_array_interface__ = {"data": (0x7F0000000010, False), "shape": (6, 4), "typestr": "<f4", "version": 3}
 
-    assert array(OnDevice()) == ArrayArgument("x", "f32", (None, None), (None, 1), 16, (1, 1), (4, 1))
+    assert array(OnDevice()) == ArrayArgument("x", "f32", (None, None), (None, 1), 16, (1, 4), (4, 1))
 
 
 def test_dlpack() -> None:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def arguments_of_call(kernel: Kernel, arguments: Sequence[object]) -> tuple[Argument, ...]:
     """The arguments of the signature of a call: the properties of arrays, types of scalars and values of constants.
 
-    The properties of an array are its element type, rank, unit strides, divisors of strides, and alignment.
+    The properties of an array are its element type, rank, unit strides, alignment, and the divisors of its strides and
+    of the extent along which elements are adjacent.
     Calls whose arguments agree in these properties have the same signature and share a compiled kernel.
     Raises InputError if an argument does not match its parameter.
     """
@@ -88,13 +89,19 @@ def _array(name: str, array: ArrayView, annotation: ArrayAnnotation) -> ArrayArg
         stride if (axis in static_strides if static_strides else stride == 1) else None
         for axis, stride in enumerate(found)
     )
-    divisors = tuple(
+    shape = tuple(extent if axis in static_shape else None for axis, extent in enumerate(array.shape))
+    # A vector access is as a whole inside or outside of the extent, along which elements are adjacent. In a row-major
+    # matrix this extent is divisible if the stride is, so it needs no more kernels.
+    shape_divisors = tuple(
+        per_alignment if known is None and stride == 1 and extent % per_alignment == 0 else 1
+        for known, stride, extent in zip(shape, strides, array.shape, strict=True)
+    )
+    stride_divisors = tuple(
         per_alignment if known is None and stride % per_alignment == 0 else 1
         for known, stride in zip(strides, found, strict=True)
     )
-    shape = tuple(extent if axis in static_shape else None for axis, extent in enumerate(array.shape))
     alignment = DEFAULT_ALIGNMENT if array.address % DEFAULT_ALIGNMENT == 0 else element.bitwidth // 8
-    return ArrayArgument(name, element.element, shape, strides, alignment, (1,) * rank, divisors)
+    return ArrayArgument(name, element.element, shape, strides, alignment, shape_divisors, stride_divisors)
 
 
 def _strides(array: ArrayView, per_alignment: int) -> tuple[int, ...]:
