@@ -346,14 +346,18 @@ class _TypeReader:
     def _im2col_view(self) -> ir.Type:
         shape = self._tile_shape()
         arrays = {name: self._named_integers(name) for name in ARRAYS}
-        mode = None
+        interleave = mode = None
+        if self.take("interleave"):
+            self.expect("=")
+            interleave = self.integer()
+            self.expect(",")
         if self.take("mode"):
             self.expect("=")
             mode = self.word()
             self.expect(",")
         _, view = self._view()
         self.expect(">")
-        return Im2colViewType.get(shape, view, **arrays, mode=mode)
+        return Im2colViewType.get(shape, view, **arrays, mode=mode, interleave=interleave)
 
     def _packed_view(self) -> ir.Type:
         shape = self._tile_shape()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.type_rules import tile_problem
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -12,6 +13,8 @@ MODES = ("im2col", "w", "w128")
 # The pixels that im2col::w::128 loads (PTX ISA 5.5.5.1).
 PIXELS_OF_W128 = 128
 _RANKS = (3, 4, 5)
+# The bytes of a pixel in a slice of channels (PTX ISA 5.5.6: NC/8HWC8 and NC/16HWC16 of 2-byte elements).
+SLICE_BYTES = (16, 32)
 _LIMIT = 1 << 31
 # Elements of these types share bytes or have no zero, with which a view is padded.
 _NOT_VIEWED = ("f4E2M1FN", "f8E8M0FNU")
@@ -26,14 +29,15 @@ def im2col_view_problem(
     lower: Sequence[int],
     upper: Sequence[int],
     mode: str | None,
+    interleave: int | None = None,
 ) -> str | None:
     """The problem with the parameters of an im2col view, or None."""
     if not spell(tensor_view).startswith("tensor_view<"):
         return f"expected 'tensor_view' type, but got '{spell(tensor_view)}'"
-    if tensor_view.rank not in _RANKS:
-        wanted = "a tensor of images, [N, W, C], [N, H, W, C] or [N, D, H, W, C]"
-        return f"im2col_view expects {wanted}, but got rank {tensor_view.rank}"
-    spatial = tensor_view.rank - 2
+    problem = _rank_problem(tensor_view, interleave) or _interleave_problem(tensor_view, interleave, mode)
+    if problem is not None:
+        return problem
+    spatial = tensor_view.rank - (2 if interleave is None else 3)
     for name, values in (("window", window), ("dilation", dilation), ("stride", stride)):
         problem = _count_problem(name, values, spatial) or _positive_problem(name, values)
         if problem is not None:
@@ -43,6 +47,35 @@ def im2col_view_problem(
         if problem is not None:
             return problem
     return _tile_problem(tile_shape, tensor_view.element) or _mode_problem(mode, tile_shape)
+
+
+def _rank_problem(tensor_view: ir.Type, interleave: int | None) -> str | None:
+    if interleave is None and tensor_view.rank not in _RANKS:
+        wanted = "a tensor of images, [N, W, C], [N, H, W, C] or [N, D, H, W, C]"
+        return f"im2col_view expects {wanted}, but got rank {tensor_view.rank}"
+    if interleave is not None and tensor_view.rank - 1 not in _RANKS:
+        slices = f"[N, C/{interleave}, one to three spatial dimensions, {interleave}]"
+        return f"im2col_view expects a tensor of slices of channels, {slices}, but got rank {tensor_view.rank}"
+    return None
+
+
+def _interleave_problem(tensor_view: ir.Type, interleave: int | None, mode: str | None) -> str | None:
+    if interleave is None:
+        return None
+    size = slice_bytes(interleave, ELEMENT_BITS[spell(tensor_view.element)])
+    if interleave < 1 or size not in SLICE_BYTES:
+        wanted = f"slices of {' or '.join(map(str, SLICE_BYTES))} bytes"
+        return f"interleave expects {wanted}, but got {interleave} channels of {spell(tensor_view.element)}"
+    if tensor_view.shape[-1] not in (None, interleave):
+        return f"interleave expects an innermost extent of {interleave}, but got {tensor_view.shape[-1]}"
+    if mode is not None:
+        return f"mode expects a tensor without interleave: TMA does not load its tiles, but got mode {mode}"
+    return None
+
+
+def slice_bytes(channels: int, bits: int) -> int:
+    """The bytes of a pixel in a slice of channels with elements of a size in bits."""
+    return channels * max(bits, 8) // 8
 
 
 def _count_problem(name: str, values: Sequence[int], spatial: int) -> str | None:

@@ -16,7 +16,8 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
     """A tensor of images as a matrix of output pixels by channels, at one tap of a convolution window at a time.
 
     The parameters are one per spatial dimension of the tensor, outermost first. The tensor is padded with zeros by
-    `lower` before and `upper` after its elements; a negative padding leaves elements out.
+    `lower` before and `upper` after its elements; a negative padding leaves elements out. With `interleave`, channels
+    are in slices of that many, and the tensor has a dimension of slices after that of the images.
     """
 
     tile: Unconstrained
@@ -27,8 +28,9 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
     before: Unconstrained
     after: Unconstrained
     pixel_order: Unconstrained
+    slice_channels: Unconstrained
     # IRDL cannot name a type of another dialect.
-    irdl = (DenseArray, Unconstrained, *(DenseArray,) * 5, keyword_or_unit(MODES))
+    irdl = (DenseArray, Unconstrained, *(DenseArray,) * 5, keyword_or_unit(MODES), DenseArray)
 
     @classmethod
     def get(
@@ -41,15 +43,18 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
         lower: Sequence[int],
         upper: Sequence[int],
         mode: str | None = None,
+        interleave: int | None = None,
     ) -> "Im2colViewType":
         arrays = (tile_shape, window, dilation, stride, lower, upper)
-        problem = im2col_view_problem(tile_shape, tensor_view, *arrays[1:], mode)
+        problem = im2col_view_problem(tile_shape, tensor_view, *arrays[1:], mode, interleave)
         if problem is not None:
             raise ValueError(problem)
         made = tensor_view.context
         tile, *others = [ir.DenseI32ArrayAttr.get(list(values), made) for values in arrays]
         order = ir.UnitAttr.get(made) if mode is None else ir.StringAttr.get(mode, made)
-        return super().get(tile, tensor_view, *others, order, context=made)
+        # IRDL has no optional parameters; an empty array stands for an absent number.
+        channels = ir.DenseI32ArrayAttr.get([] if interleave is None else [interleave], made)
+        return super().get(tile, tensor_view, *others, order, channels, context=made)
 
     tile_shape = property(lambda self: _facts(self)["tile_shape"])
     tensor_view = property(lambda self: _facts(self)["tensor_view"])
@@ -59,6 +64,7 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
     lower = property(lambda self: _facts(self)["lower"])
     upper = property(lambda self: _facts(self)["upper"])
     mode = property(lambda self: _facts(self)["mode"])
+    interleave = property(lambda self: _facts(self)["interleave"])
     element = property(lambda self: self.tensor_view.element)
     tile_type = property(lambda self: TileType.get(self.tile_shape, self.element))
     rank = property(lambda self: len(self.tile_shape))
@@ -68,6 +74,8 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
         facts = _facts(self)
         parts = [f"tile=({'x'.join(map(str, facts['tile_shape']))})"]
         parts += [f"{name}=[{', '.join(map(str, facts[name]))}]" for name in ARRAYS]
+        if facts["interleave"] is not None:
+            parts.append(f"interleave={facts['interleave']}")
         if facts["mode"] is not None:
             parts.append(f"mode={facts['mode']}")
         return f"tilex.im2col_view<{', '.join((*parts, spell(facts['tensor_view'])))}>"
@@ -89,11 +97,12 @@ ARRAYS = ("window", "dilation", "stride", "lower", "upper")
 
 @cached
 def _facts(type: Im2colViewType) -> dict[str, Any]:
-    tile, view, *arrays, mode = type.params
+    tile, view, *arrays, mode, channels = type.params
     mode = mode.maybe_downcast()
     return {
         "tile_shape": tuple(ir.DenseI32ArrayAttr(tile)),
         "tensor_view": ir.TypeAttr(view).value,
         **{name: tuple(ir.DenseI32ArrayAttr(array)) for name, array in zip(ARRAYS, arrays, strict=True)},
         "mode": mode.value if isinstance(mode, ir.StringAttr) else None,
+        "interleave": next(iter(ir.DenseI32ArrayAttr(channels)), None),
     }

@@ -9,7 +9,7 @@ from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.tile.im2col_shape import index_space, output_extents
+from tilec.lowering.tile.im2col_shape import image_extents, index_space, output_extents
 from tilec.lowering.tile.index_arithmetic import Number
 from tilec.lowering.tile.packed_shape import packed_index_space
 from tilec.lowering.tile.producer import producer
@@ -175,12 +175,13 @@ def _extent(tensor: ir.OpView, dimension: int, of: Of) -> Interval:
 
 
 def _im2col_output_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
-    return _of_extents(op, value, of, lambda extents: output_extents(op.src.type, extents))
+    return _of_extents(op, value, of, lambda extents: output_extents(op.src.type, image_extents(op.src.type, extents)))
 
 
 def _im2col_index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     def count(extents: list[int]) -> list[Number]:
-        return index_space(op.src.type, extents, output_extents(op.src.type, extents))
+        images = image_extents(op.src.type, extents)
+        return index_space(op.src.type, images, output_extents(op.src.type, images))
 
     return _of_extents(op, value, of, count)
 

@@ -20,6 +20,7 @@ from tilec.lowering.tile.im2col_rows import Im2colRows, Pixels
 from tilec.lowering.tile.im2col_shape import WIDE, index_space, output_extents
 from tilec.lowering.tile.im2col_tensor import Im2colTensor, tensor_of
 from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
+from tilec.lowering.tile.tile_parts import reshaped
 
 _MAKER = "tilex.make_im2col_view"
 
@@ -111,20 +112,23 @@ def _is_later(value: ir.Value, op: ir.Operation) -> bool:
 
 
 def _load(op: ir.OpView, view: _View) -> list[ir.Value]:
-    types = [result.type for result in op.operation.results]
+    types = [view.rows.view.type.tile_type, op.result_token.type]
     operands = [view.rows.view, _index(op, view), op.token]
-    return list(build("load_view_tko", operands, types, _attributes(op, view)).results)
+    gathered, token = build("load_view_tko", operands, types, _attributes(op, view)).results
+    # The rows of a pixel in successive slices are its channels.
+    return [reshaped(gathered, op.tile.type.shape), token]
 
 
 def _store(op: ir.OpView, view: _View) -> list[ir.Value]:
-    operands = [op.tile, view.rows.view, _index(op, view), op.token]
+    tile = reshaped(op.tile, view.tensor.gathered_shape)
+    operands = [tile, view.rows.view, _index(op, view), op.token]
     return list(build("store_view_tko", operands, [op.result_token.type], _attributes(op, view)).results)
 
 
 def _index(op: ir.OpView, view: _View) -> list[ir.Value]:
     pixel_tile, channel_tile = op.index
     pixels = view.pixels(pixel_tile, op.location)
-    return [view.rows.rows_at(pixels, list(op.offset)), view.rows.channel(channel_tile)]
+    return [view.rows.rows_at(pixels, list(op.offset), channel_tile), view.rows.channel(channel_tile)]
 
 
 def _attributes(op: ir.OpView, view: _View) -> dict[str, ir.Attribute]:
@@ -135,7 +139,9 @@ def _attributes(op: ir.OpView, view: _View) -> dict[str, ir.Attribute]:
 
 
 def _index_space(op: ir.OpView, view: _View) -> list[ir.Value]:
-    return _extents(op, index_space(view.tensor.type, view.tensor.extents, view.outputs))
+    channels = WIDE.product([view.tensor.extents[-1], WIDE.cast(view.tensor.slices)])
+    images = [*view.tensor.extents[:-1], channels]
+    return _extents(op, index_space(view.tensor.type, images, view.outputs))
 
 
 def _output_shape(op: ir.OpView, view: _View) -> list[ir.Value]:

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
-from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType
+from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType, TileType
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.im2col_positions import NARROW, output_positions
 from tilec.lowering.tile.im2col_shape import WIDE, divides_rows
 from tilec.lowering.tile.im2col_tensor import Im2colTensor, divisor_of
 from tilec.lowering.tile.index_arithmetic import Number, broadcast
 from tilec.lowering.tile.producer import without_assumptions
+from tilec.lowering.tile.tile_parts import reshaped
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Im2colRows:
         self._extents = [cast(extent) for extent in tensor.extents]
         self._limits = [self._spatial.cast(extent) for extent in tensor.extents[1:-1]]
         self._distances = [self._distance(stride) for stride in tensor.strides[:-1]]
+        self._slices = cast(tensor.slices)
+        self._slice_distance = self._distance(tensor.slice_stride)
         self._outside = self._count()
         self.view = self._made_view()
 
@@ -62,10 +65,12 @@ class Im2colRows:
         """The rows from the first pixel to the last one; none if the tensor or the output is empty."""
         last = [
             self._numbers.product([self._numbers.at_least(0, self._numbers.sum([extent, -1])), distance])
-            for extent, distance in zip(self._extents[:-1], self._distances, strict=True)
+            for extent, distance in zip(
+                [self._slices, *self._extents[:-1]], [self._slice_distance, *self._distances], strict=True
+            )
         ]
         count = self._numbers.sum([*last, 1])
-        for extent in (*self._extents[:-1], *self._outputs):
+        for extent in (self._slices, *self._extents[:-1], *self._outputs):
             if extent == 0:
                 return 0
             if not isinstance(extent, int):
@@ -84,7 +89,7 @@ class Im2colRows:
         type = TensorViewType.get(shape, known.element, strides, known.attribute)
         dynamic = [[self._numbers.made(n) for n in pair if not isinstance(n, int) or not n] for pair in given]
         tensor = build("make_tensor_view", [self._tensor.base, *dynamic], [type]).result
-        view = GatherScatterViewType.get(self._type.tile_shape, type, 0, "zero")
+        view = GatherScatterViewType.get(self._tensor.gathered_shape, type, 0, "zero")
         return build("make_gather_scatter_view", [tensor], [view]).result
 
     def pixels(self, tile: ir.Value) -> Pixels:
@@ -114,8 +119,8 @@ class Im2colRows:
     def _is_inside(self, positions: Sequence[Number], k: int) -> ir.Value:
         return self._spatial.is_less(positions[k], self._limits[k])
 
-    def rows_at(self, pixels: Pixels, offset: Sequence[ir.Value]) -> ir.Value:
-        """The rows that the pixels of a tile select at an offset in taps."""
+    def rows_at(self, pixels: Pixels, offset: Sequence[ir.Value], channel_tile: ir.Value) -> ir.Value:
+        """The rows that the pixels of a tile select at an offset in taps, each in all slices of a tile of channels."""
         numbers, spatial, type = self._numbers, self._spatial, self._type
         moves = [
             spatial.product([spatial.cast(tap), dilation]) if taps > 1 else 0
@@ -125,9 +130,41 @@ class Im2colRows:
         inside = [self._is_inside(positions, k) for k in self._checked(moved=True)]
         known = [] if pixels.exists is None else [pixels.exists]
         rows = numbers.sum([pixels.rows, self._row([0, *map(numbers.cast, moves)])])
-        selected = numbers.select(numbers.all([*known, *inside]), rows, self._outside)
-        return broadcast(numbers.made(selected), type.tile_shape[:1])
+        rows, exists = self._in_slices(rows, numbers.all([*known, *inside]), numbers.cast(channel_tile))
+        return broadcast(numbers.made(numbers.select(exists, rows, self._outside)), self._tensor.gathered_shape[:1])
+
+    def _in_slices(self, rows: Number, exists: ir.Value | None, channel_tile: Number) -> tuple[Number, ir.Value | None]:
+        """The rows of pixels in the slices of a tile of channels, pixel by pixel, and which of them exist."""
+        numbers, (pixels, channels), count = self._numbers, self._type.tile_shape, self._tensor.tile_slices
+        if self._type.interleave is None:
+            return rows, exists
+        if count == 1:
+            slice = numbers.quotient(channel_tile, self._type.interleave // channels)
+            return numbers.sum([rows, numbers.product([slice, self._slice_distance])]), exists
+        slices = _cycled(numbers.sum([numbers.product([channel_tile, count]), numbers.iota(count)]), pixels)
+        repeated = _repeated(broadcast(numbers.made(rows), (pixels,)), count)
+        conditions = [] if exists is None else [_repeated(broadcast(exists, (pixels,)), count)]
+        if divisor_of(self._slices) % count:
+            conditions.append(numbers.is_less(slices, self._slices))
+        return numbers.sum([repeated, numbers.product([slices, self._slice_distance])]), numbers.all(conditions)
 
     def channel(self, tile: ir.Value) -> ir.Value:
-        """The first channel of the tile with a number."""
-        return self._numbers.made(self._numbers.product([self._numbers.cast(tile), self._type.tile_shape[1]]))
+        """The first channel of the tile with a number; in its slice, if channels are in slices."""
+        numbers, channels, number = self._numbers, self._tensor.gathered_shape[1], self._numbers.cast(tile)
+        if self._type.interleave is not None:
+            _, number = numbers.divided(number, self._type.interleave // channels)
+        return numbers.made(numbers.product([number, channels]))
+
+
+def _repeated(values: ir.Value, count: int) -> ir.Value:
+    """Each element of a tile of one dimension `count` times in succession."""
+    extent, element = values.type.shape[0], values.type.element
+    columns = build("broadcast", [reshaped(values, (extent, 1))], [TileType.get((extent, count), element)]).result
+    return reshaped(columns, (extent * count,))
+
+
+def _cycled(values: ir.Value, count: int) -> ir.Value:
+    """The elements of a tile of one dimension in succession, `count` times."""
+    extent, element = values.type.shape[0], values.type.element
+    rows = build("broadcast", [reshaped(values, (1, extent))], [TileType.get((count, extent), element)]).result
+    return reshaped(rows, (count * extent,))

@@ -16,8 +16,16 @@ def divides_rows(type: Im2colViewType) -> bool:
     return type.mode in BY_ROW and type.spatial_rank > 1
 
 
+def image_extents(type: Im2colViewType, extents: Sequence[Number]) -> list[Number]:
+    """The extents of the images [N, spatial dimensions, C] for those of the tensor, whose channels may be in slices."""
+    if type.interleave is None:
+        return list(extents)
+    images, slices, *spatial, _ = extents
+    return [images, *spatial, WIDE.product([WIDE.cast(slices), type.interleave])]
+
+
 def output_extents(type: Im2colViewType, extents: Sequence[Number]) -> list[Number]:
-    """The output extents for the extents of the tensor, outermost first."""
+    """The output extents for the extents of the images, outermost first."""
     return [_output_extent(type, k, WIDE.cast(extent)) for k, extent in enumerate(extents[1:-1])]
 
 

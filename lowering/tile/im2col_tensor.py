@@ -20,23 +20,41 @@ _MAXIMUM_NARROW = 2**31 - 1
 
 @dataclass(frozen=True)
 class Im2colTensor:
-    """The tensor under an im2col view: its base, extents and strides, as in its make_tensor_view."""
+    """The tensor under an im2col view: its base, extents and strides, as in its make_tensor_view.
+
+    If the channels are in slices, the extents and strides are those of one slice [N, spatial dimensions, c], and
+    `slices` and `slice_stride` are the extent and the stride of the dimension of the slices.
+    """
 
     type: Im2colViewType
     base: ir.Value
     extents: tuple[Number, ...]
     strides: tuple[Number, ...]
+    slices: Number = 1
+    slice_stride: Number = 0
 
     @cached_property
     def unit(self) -> int:
         """The elements that divide the distances between pixels, along all dimensions but the channels."""
-        walked = zip(self.type.tensor_view.shape[:-1], self.strides[:-1], strict=True)
-        return math.gcd(*(divisor_of(stride) for extent, stride in walked if extent != 1)) or 1
+        walked = [*zip(self.extents[:-1], self.strides[:-1], strict=True), (self.slices, self.slice_stride)]
+        moving = [stride for extent, stride in walked if not isinstance(extent, int) or extent != 1]
+        return math.gcd(*map(divisor_of, moving)) or 1
+
+    @property
+    def tile_slices(self) -> int:
+        """The slices of channels that a tile has."""
+        return max(1, self.type.tile_shape[1] // (self.type.interleave or self.type.tile_shape[1]))
+
+    @property
+    def gathered_shape(self) -> tuple[int, int]:
+        """The shape of the tile that is gathered: a row for each pixel of each slice, of the channels of a slice."""
+        pixels, channels = self.type.tile_shape
+        return pixels * self.tile_slices, channels // self.tile_slices
 
     @property
     def channels_fill_tiles(self) -> bool:
-        """Whether the tiles of the index space do not exceed the channels."""
-        return divisor_of(self.extents[-1]) % self.type.tile_shape[1] == 0
+        """Whether the tiles of the index space do not exceed the channels, or those of a slice."""
+        return divisor_of(self.extents[-1]) % self.gathered_shape[1] == 0
 
     @property
     def greatest_output(self) -> int:
@@ -61,6 +79,7 @@ class Im2colTensor:
         padding = max(map(abs, (*type.lower, *type.upper)))
         outputs = output_extents(type, extents)
         tiles, _ = index_space(type, extents, outputs)
+        extents, strides = [_greatest(self.slices), *extents], [_greatest(self.slice_stride), *strides]
         units = sum(extent * (stride // self.unit) for extent, stride in zip(extents[:-1], strides[:-1], strict=True))
         needed = [max(extents) + padding, _greatest(tiles) * type.tile_shape[0], units, strides[-1]]
         return max(*extents, *needed) <= _MAXIMUM_NARROW
@@ -72,7 +91,12 @@ def tensor_of(view: ir.Value) -> Im2colTensor:
     tensor = without_assumptions(view.owner.tensor_view).owner
     type = tensor.result.type
     extents = filled(type.shape, list(tensor.dynamicShape))
-    return Im2colTensor(view.type, tensor.base, extents, filled(type.strides, list(tensor.dynamicStrides)))
+    strides = filled(type.strides, list(tensor.dynamicStrides))
+    channels = view.type.interleave
+    if channels is None:
+        return Im2colTensor(view.type, tensor.base, extents, strides)
+    slice_extents, slice_strides = (extents[0], *extents[2:-1], channels), (strides[0], *strides[2:])
+    return Im2colTensor(view.type, tensor.base, slice_extents, slice_strides, extents[1], strides[1])
 
 
 def filled(known: tuple[int | None, ...], dynamic: list[ir.Value]) -> tuple[Number, ...]:

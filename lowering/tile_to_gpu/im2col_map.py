@@ -89,6 +89,8 @@ def _map_of_view(view: ir.Value, target: Target) -> TensorMap | str:
     type = view.type
     if isinstance(view.owner, ir.Block):
         return "the view is not made in this kernel"
+    if type.interleave is not None:
+        return "interleave: the interleaved layouts of TMA are not used"
     if type.mode in BY_ROW and not target.loads_along_w:
         return f"mode: TMA of {target.name} has no {_PTX_MODES[type.mode]} (PTX ISA 9.7.9.27.1.2)"
     moved_as = moved_element(type.element)

@@ -19,16 +19,31 @@ Tile = np.ndarray
 
 @dataclass(frozen=True)
 class Im2colView:
-    """A tensor [N, spatial dimensions, C] as a matrix."""
+    """A tensor [N, spatial dimensions, C], or [N, C / c, spatial dimensions, c], as a matrix."""
 
     tensor: TensorView
     type: Im2colViewType
+
+    def walked(self, values: tuple[int, ...]) -> tuple[int, ...]:
+        """The extents or strides of the images and the spatial dimensions, given those of the tensor."""
+        return values[:-1] if self.type.interleave is None else (values[0], *values[2:-1])
+
+    def channels(self) -> int:
+        """The number of channels; those of the padding of the last slice are channels too."""
+        return self.tensor.shape[-1] * (1 if self.type.interleave is None else self.tensor.shape[1])
+
+    def channel_offsets(self, channels: Tile) -> Tile:
+        """The distances of channels from the first one, in elements."""
+        strides, size = self.tensor.strides, self.type.interleave
+        if size is None:
+            return channels * strides[-1]
+        return channels // size * strides[1] + channels % size * strides[-1]
 
     def output_shape(self) -> list[int]:
         """The output extents of the spatial dimensions, outermost first."""
         type = self.type
         found = []
-        for k, extent in enumerate(self.tensor.shape[1:-1]):
+        for k, extent in enumerate(self.walked(self.tensor.shape)[1:]):
             covered = (type.window[k] - 1) * type.dilation[k] + 1
             rest = extent + type.lower[k] + type.upper[k] - covered
             found.append(0 if rest < 0 else rest // type.stride[k] + 1)
@@ -43,11 +58,14 @@ class Im2colView:
         """The numbers of tiles along pixels and channels."""
         pixels, channels = self.type.tile.shape
         rows = math.prod(self.output_shape()[:-1]) if self.type.by_row else 1
-        return [rows * -(-math.prod(self.pixels_of_row()) // pixels), -(-self.tensor.shape[-1] // channels)]
+        return [rows * -(-math.prod(self.pixels_of_row()) // pixels), -(-self.channels() // channels)]
 
 
 @interprets("tilex.make_im2col_view")
-def _make_im2col_view(op: Step, _machine: Machine, tensor: TensorView) -> Im2colView:
+def _make_im2col_view(op: Step, machine: Machine, tensor: TensorView) -> Im2colView:
+    size = op.result_types[0].interleave
+    if size is not None and tensor.shape[-1] != size:
+        machine.undefined(f"the innermost extent of an interleaved tensor must be {size}, got {tensor.shape[-1]}")
     return Im2colView(tensor, op.result_types[0])
 
 
@@ -108,12 +126,12 @@ def _locate(
     pixel_tile, channel_tile = (min(pair) for pair in zip(numbers[0], view.index_space(), strict=True))
     positions, inside = _image_positions(view, pixel_tile, numbers[1])
     offsets = np.zeros(view.type.tile.shape[0], np.int64)
-    for at, extent, stride in zip(positions, tensor.shape[:-1], tensor.strides[:-1], strict=True):
+    for at, extent, stride in zip(positions, view.walked(tensor.shape), view.walked(tensor.strides), strict=True):
         inside = inside & (at >= 0) & (at < extent)
         offsets = offsets + np.where(inside, at, 0) * stride
     channels = channel_tile * view.type.tile.shape[1] + np.arange(view.type.tile.shape[1], dtype=np.int64)
-    known = channels < tensor.shape[-1]
-    whole = offsets[:, None] + np.where(known, channels, 0) * tensor.strides[-1]
+    known = channels < view.channels()
+    whole = offsets[:, None] + view.channel_offsets(np.where(known, channels, 0))
     addresses = whole.astype(np.uint64) * np.uint64(tensor.element.steps) + np.uint64(tensor.base)
     return addresses, inside[:, None] & known
 

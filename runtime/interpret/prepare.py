@@ -53,7 +53,7 @@ def plain_type(type: ir.Type) -> Any:
         return TensorViewType(type.shape, type.strides, element_of(type.element))
     if isinstance(type, Im2colView):
         numbers = (type.window, type.dilation, type.stride, type.lower, type.upper)
-        return Im2colViewType(plain_type(type.tile_type), *numbers, by_row=type.mode in BY_ROW)
+        return Im2colViewType(plain_type(type.tile_type), *numbers, type.mode in BY_ROW, type.interleave)
     if isinstance(type, PackedView):
         return PackedViewType(plain_type(type.tile_type), type.bits)
     tile, identity = plain_type(type.tile_type), tuple(range(type.rank))

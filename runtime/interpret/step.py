@@ -55,6 +55,8 @@ class Im2colViewType:
     lower: tuple[int, ...]
     upper: tuple[int, ...]
     by_row: bool
+    # The channels of a slice, if the channels are in slices.
+    interleave: int | None = None
 
 
 @dataclass(frozen=True)

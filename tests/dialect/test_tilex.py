@@ -54,6 +54,61 @@ def test_generic_form_of_mlir():
         assert print_module(again) == print_module(first)
 
 
+SLICES = "tensor_view<2x4x9x9x8xf16, strides=[2592,648,72,8,1]>"
+INTERLEAVED = VIEW.replace("mode=im2col", "interleave=8").replace(TENSOR, SLICES)
+
+
+def in_slices(view: str = INTERLEAVED) -> str:
+    return f"""    %t = make_tensor_view %x, shape = [2, 4, 9, 9, 8], strides = [2592, 648, 72, 8, 1] : {SLICES}
+    %v = tilex.make_im2col_view %t : {view}"""
+
+
+@pytest.mark.parametrize("generic", [False, True])
+def test_round_trip_of_slices(generic):
+    first = print_module(read(module_with(in_slices())), generic=generic)
+    assert INTERLEAVED in first
+    assert print_module(read(first), generic=generic) == first
+    with context():
+        module = read(module_with(in_slices()))
+        assert print_module(ir.Module.parse(str(module))) == print_module(module)
+
+
+REFUSED_SLICES = {
+    "rank": (
+        INTERLEAVED.replace(SLICES, "tensor_view<9x9x8xf16, strides=[72,8,1]>"),
+        "im2col_view expects a tensor of slices of channels, [N, C/8, one to three spatial dimensions, 8], but",
+    ),
+    "bytes": (
+        INTERLEAVED.replace("interleave=8", "interleave=4"),
+        "interleave expects slices of 16 or 32 bytes, but got 4 channels of f16",
+    ),
+    "negative": (
+        INTERLEAVED.replace("interleave=8", "interleave=-8"),
+        "interleave expects slices of 16 or 32 bytes, but got -8 channels of f16",
+    ),
+    "innermost extent": (
+        INTERLEAVED.replace("interleave=8", "interleave=16"),
+        "interleave expects an innermost extent of 16, but got 8",
+    ),
+    "mode": (
+        INTERLEAVED.replace("interleave=8", "interleave=8, mode=im2col"),
+        "mode expects a tensor without interleave: TMA does not load its tiles, but got mode im2col",
+    ),
+    "window": (
+        INTERLEAVED.replace("window=[3, 3]", "window=[3, 3, 3]"),
+        "window expects 2 values, one for each spatial dimension, but got [3, 3, 3]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_SLICES)
+def test_refused_slices(case):
+    view, message = REFUSED_SLICES[case]
+    with pytest.raises((InputError, ir.MLIRError)) as refused:
+        read(module_with(in_slices(view)))
+    assert message in str(refused.value)
+
+
 REFUSED = {
     "rank": (
         VIEW.replace(TENSOR, "tensor_view<8x8xf16, strides=[8,1]>"),

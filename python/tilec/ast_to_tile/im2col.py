@@ -16,7 +16,7 @@ from tilec.ast_to_tile.values import Array, Im2colView, KernelValue, Method, Ope
 from tilec.ast_to_tile.view import tiles_along
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.type_rules import MODES, PIXELS_OF_W128
+from tilec.dialect.tilex.type_rules import MODES, PIXELS_OF_W128, SLICE_BYTES
 from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
@@ -34,21 +34,44 @@ _NOT_VIEWED = (datatypes.float4_e2m1fn, datatypes.float8_e8m0fnu)
 
 @implements(language.im2col_view)
 def _im2col_view(
-    emitter: Emitter, array: KernelValue, tile: KernelValue, mode: KernelValue, **parameters: KernelValue
+    emitter: Emitter,
+    array: KernelValue,
+    tile: KernelValue,
+    mode: KernelValue,
+    interleave: KernelValue,
+    **parameters: KernelValue,
 ) -> Im2colView:
-    images = _images(array)
-    window = _window(len(images.shape) - 2, **parameters)
+    images = arguments.array(array) if interleave is None else _slices(array, interleave)
+    channels = arguments.constant_int_or_none(interleave, "interleave")
+    _check_images(images, channels)
+    window = _window(len(images.shape) - (2 if channels is None else 3), **parameters)
     tile_shape = _tile_shape(tile)
     arguments.at("tile", tile_type, images.dtype, tile_shape)
-    return Im2colView(images, tile_shape, window, _mode(mode, tile_shape))
+    if channels is not None and mode is not None:
+        raise BadArgument("mode", f"expected None with interleave, whose tiles TMA does not load, got {describe(mode)}")
+    return Im2colView(images, tile_shape, window, _mode(mode, tile_shape), channels)
 
 
-def _images(value: KernelValue) -> Array:
-    images = arguments.array(value)
-    if len(images.shape) not in _RANKS:
-        raise BadArgument("array", f"expected images, [N, W, C], [N, H, W, C] or [N, D, H, W, C], got {images}")
+def _check_images(images: Array, interleave: int | None) -> None:
     if images.dtype in _NOT_VIEWED:
         raise BadArgument("array", f"expected elements of at least 8 bits that can be zero, got {images}")
+    if interleave is None and len(images.shape) not in _RANKS:
+        raise BadArgument("array", f"expected images, [N, W, C], [N, H, W, C] or [N, D, H, W, C], got {images}")
+
+
+def _slices(value: KernelValue, interleave: KernelValue) -> Array:
+    """The array, whose channels are in slices of `interleave` channels, which have 16 or 32 bytes."""
+    images, channels = arguments.array(value), arguments.constant_int(interleave, "interleave")
+    size = max(images.dtype.bitwidth, 8) // 8
+    if channels * size not in SLICE_BYTES:
+        known = " or ".join(str(count // size) for count in SLICE_BYTES)
+        raise BadArgument("interleave", f"expected slices of {known} channels of {images.dtype}, got {channels}")
+    if len(images.shape) - 1 not in _RANKS:
+        expected = f"expected slices of channels, [N, C / {channels}, one to three spatial dimensions, {channels}]"
+        raise BadArgument("array", f"{expected}, got {images}")
+    extent = images.shape[-1]
+    if isinstance(extent, int) and extent != channels:
+        raise BadArgument("interleave", f"expected the extent of the last axis, {extent}, got {channels}")
     return images
 
 
@@ -136,7 +159,7 @@ def im2col_attribute(emitter: Emitter, view: Im2colView, name: str) -> KernelVal
 
 def _static_output_shape(view: Im2colView) -> tuple[int | None, ...]:
     """The output extents that follow from constant extents of the array."""
-    spatial = view.array.shape[1:-1]
+    spatial = view.extents[1:]
     return tuple(
         view.window.output_extent(axis, extent) if isinstance(extent, int) else None
         for axis, extent in enumerate(spatial)
@@ -159,7 +182,7 @@ def _extents(emitter: Emitter, operation: str, view: Im2colView, count: int) -> 
 @implements(language.Im2colView.num_tiles)
 def _num_tiles(self: Im2colView, emitter: Emitter, axis: KernelValue) -> KernelValue:
     if arguments.axis(axis, 2) == 1:
-        return tiles_along(emitter, self.array.shape[-1], self.tile_shape[1])
+        return _channel_tiles(emitter, self)
     images, static = self.array.shape[0], _static_output_shape(self)
     if not isinstance(images, int) or None in static:
         return _extents(emitter, "tilex.get_im2col_index_space_shape", self, 2)[0]
@@ -168,13 +191,23 @@ def _num_tiles(self: Im2colView, emitter: Emitter, axis: KernelValue) -> KernelV
     return math.prod(rows) * -(-math.prod(pixels) // self.tile_shape[0])
 
 
+def _channel_tiles(emitter: Emitter, view: Im2colView) -> KernelValue:
+    """The number of tiles along the channels."""
+    if view.interleave is None:
+        return tiles_along(emitter, view.array.shape[-1], view.tile_shape[1])
+    slices = view.array.shape[1]
+    if isinstance(slices, int):
+        return tiles_along(emitter, slices * view.interleave, view.tile_shape[1])
+    return _extents(emitter, "tilex.get_im2col_index_space_shape", view, 2)[1]
+
+
 def _view_value(emitter: Emitter, view: Im2colView) -> ir.Value:
     """The view in Tile IR, built once directly after the tensor view, which dominates all uses."""
-    key, views = (view.tile_shape, view.window, view.mode), view.array.views
+    key, views = (view.tile_shape, view.window, view.mode, view.interleave), view.array.views
     if key not in views:
         window, tensor_view = view.window, view.array.tensor_view
         geometry = (window.taps, window.dilation, window.stride, window.lower, window.upper)
-        type = Im2colViewType.get(view.tile_shape, tensor_view.type, *geometry, view.mode)
+        type = Im2colViewType.get(view.tile_shape, tensor_view.type, *geometry, view.mode, view.interleave)
         with ir.InsertionPoint.after(tensor_view.owner):
             views[key] = emitter.build("tilex.make_im2col_view", [tensor_view], [type]).results[0]
     return views[key]

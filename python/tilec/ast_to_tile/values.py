@@ -60,11 +60,12 @@ class TypedConstant:
 
 
 # The tile shape, dimension order, padding and traversal steps of a view; the tile shape, sparse dimension and padding
-# of a sparse view; the tile shape, window and mode of an im2col view; or the tile shape and bits of a packed view.
+# of a sparse view; the tile shape, window, mode and interleave of an im2col view; or the tile shape and bits of a
+# packed view.
 ViewKey = (
     tuple[Shape, tuple[int, ...], str | None, Shape]
     | tuple[Shape, int, str | None]
-    | tuple[Shape, ConvolutionWindow, str | None]
+    | tuple[Shape, ConvolutionWindow, str | None, int | None]
     | tuple[Shape, int]
 )
 
@@ -103,6 +104,14 @@ class Im2colView:
     tile_shape: Shape
     window: ConvolutionWindow
     mode: str | None
+    # The channels of a slice, if the channels of the array are in slices [N, C / c, spatial dimensions, c].
+    interleave: int | None = None
+
+    @property
+    def extents(self) -> tuple[Tile | int, ...]:
+        """The extents of the images and of their spatial dimensions."""
+        shape = self.array.shape[:-1]
+        return shape if self.interleave is None else (shape[0], *shape[2:])
 
 
 @dataclass(frozen=True, eq=False)

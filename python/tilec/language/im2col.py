@@ -151,6 +151,7 @@ def im2col_view(
     padding: Padding = 0,
     tile: tuple[int, int],
     mode: str | None = None,
+    interleave: int | None = None,
 ) -> Im2colView:
     """Images as the matrix of a convolution: rows are output pixels, columns are channels.
 
@@ -170,6 +171,9 @@ def im2col_view(
         mode: None: the compiler chooses between TMA and gathers. "im2col", "w" or "w128": TMA in this mode (PTX ISA
             5.5.4 and 5.5.5), or an error. In the modes "w" and "w128" the pixels of a tile are at one position of the
             spatial dimensions but the last, and tiles are numbered position by position; "w128" needs 128 pixels.
+        interleave: c: the array has slices of c channels, which are 16 or 32 bytes, [N, C / c, spatial dimensions, c]:
+            channel b is element b % c of slice b // c. The last extent must be c, or the behavior is undefined. Tiles
+            are loaded by gathers, and `mode` must be None.
 
     Returns:
         The view.
@@ -178,6 +182,11 @@ def im2col_view(
         TileTypeError: the array has another rank or elements of 4 bits, or a parameter is not such a constant.
 
     Example:
+        >>> @ct.kernel
+        ... def slices(x): print(ct.im2col_view(x, window=1, tile=(2, 8), interleave=4).load((0, 0)))
+        >>> x = np.arange(16, dtype=np.int32).reshape(1, 2, 2, 4)
+        >>> ct.launch(None, 1, slices, (x,), backend="interpret")
+        [[0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]]
         >>> @ct.kernel
         ... def example(x):
         ...     view = ct.im2col_view(x, window=(2, 2), tile=(4, 1))
