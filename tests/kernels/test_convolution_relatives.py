@@ -8,6 +8,7 @@ from __future__ import annotations
 import convolution_relatives
 import direct_convolution as reference
 import matrix_kernels
+import ml_dtypes
 import numpy as np
 import pytest
 from compare import ROUNDINGS, assert_within, run_everywhere
@@ -104,6 +105,15 @@ def test_filter_gradient(target, random, window, stride, dilation, padding):
     args = (x, dy, np.zeros(exact.shape, np.float32), *window, stride, dilation, padding, *TILE)
     grid = (2, 2, window[0] * window[1])
     assert_everywhere(convolution_relatives.filter_gradient, grid, args, 2, exact, target)
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.float32])
+def test_gradients_of_other_types(target, random, dtype):
+    """Pixels are the depth of the multiply and not adjacent in memory, which wgmma reads of 16-bit elements alone."""
+    x, dy = (integers(random, 2, 7, 9, channels).astype(dtype) for channels in (48, 80))
+    exact = reference.conv_filter_gradient(x.astype(np.float64), dy.astype(np.float64), (3, 3), 1, 1, 1)
+    args = (x, dy, np.zeros(exact.shape, np.float32), 3, 3, 1, 1, 1, *TILE)
+    assert_everywhere(convolution_relatives.filter_gradient, (2, 2, 9), args, 2, exact, target, seeds=(0, 1))
 
 
 @pytest.mark.parametrize("parts", [1, 3])
