@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.values import (
+    Im2colView,
     KernelValue,
     Number,
     Operand,
+    PackedView,
     Shape,
     Tile,
+    TiledView,
     TypedConstant,
     describe,
     describe_tile,
@@ -77,9 +80,11 @@ def _unify_different(values: Sequence[KernelValue], local: bool) -> Plan:
 
 
 def same(x: KernelValue, y: KernelValue) -> bool:
-    """Whether two values are identical: the same object, or equal constants of the same type."""
+    """Whether two values are identical: the same object, equal constants of a type, or equal views of an array."""
     if x is y:
         return True
+    if isinstance(x, _VIEWS):
+        return x == y
     if isinstance(x, tuple) and isinstance(y, tuple):
         return len(x) == len(y) and all(map(same, x, y))
     if isinstance(x, TypedConstant) and isinstance(y, TypedConstant):
@@ -87,6 +92,10 @@ def same(x: KernelValue, y: KernelValue) -> bool:
     if type(x) is not type(y) or isinstance(x, Tile):
         return isinstance(x, Tile) and isinstance(y, Tile) and x == y
     return is_number(x) and repr(x) == repr(y) or isinstance(x, str) and x == y
+
+
+# Views are equal if they are of the same array and have equal parameters.
+_VIEWS = (TiledView, Im2colView, PackedView)
 
 
 def _unify_tiles(values: Sequence[Operand]) -> Carried:
@@ -109,7 +118,10 @@ def _literal_type(dtype: DType, value: Number) -> DType | None:
 
 
 def _listed(values: Sequence[KernelValue]) -> str:
-    return " and ".join(map(describe, values))
+    described = list(map(describe, values))
+    if isinstance(values[0], _VIEWS) and len(set(described)) == 1:
+        return f"{described[0]} and one with other parameters"
+    return " and ".join(described)
 
 
 def carry(value: KernelValue) -> Plan:
@@ -134,7 +146,7 @@ def lower(emitter: Emitter, plan: Plan, value: KernelValue) -> list[ir.Value]:
     """The operands that pass the value; raises NoMerge if it does not match the plan."""
     if isinstance(plan, Same):
         if not same(plan.value, value):
-            raise NoMerge(f"{describe(plan.value)} and {describe(value)}")
+            raise NoMerge(_listed([plan.value, value]))
         return []
     if isinstance(plan, Several):
         if not isinstance(value, tuple) or len(value) != len(plan.items):

@@ -86,7 +86,7 @@ class Array:
         return f"array '{self.name}' of {self.dtype}, rank {len(self.shape)}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class TiledView:
     """The result of `Array.tiled_view`; the first access builds the view operation."""
 
@@ -96,7 +96,7 @@ class TiledView:
     padding_mode: PaddingMode
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Im2colView:
     """The result of `ct.im2col_view`; the first access builds the view operation."""
 
@@ -114,7 +114,7 @@ class Im2colView:
         return shape if self.interleave is None else (shape[0], *shape[2:])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class PackedView:
     """The result of `ct.packed_view`; the first access builds the view operation."""
 
