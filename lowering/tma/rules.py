@@ -159,6 +159,27 @@ def interleave_of_packed_elements(tensor_map: TensorMap, _target: str | None) ->
         yield Violation("interleave", None, "none for u6_align16b", tensor_map.interleave)
 
 
+def row_field(tensor_map: TensorMap) -> tuple[str, int | None]:
+    """The field and the dimension that are the extent of a row of the box."""
+    return ("channels_per_pixel", None) if tensor_map.is_im2col else ("box", 0)
+
+
+# Without interleave, row_granule and contiguous_element_stride are stricter.
+@rule(RULES, driver=False, ptx="5.5.1.1")
+def row_of_packed_elements(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    """With interleave, a row of the box of elements that share bytes has whole bytes."""
+    if tensor_map.interleave != "none" and ELEMENTS[tensor_map.element].is_packed and tensor_map.row_bits % 8:
+        yield Violation(*row_field(tensor_map), "rows of whole bytes", f"{tensor_map.row_bits / 8:g} bytes")
+
+
+@rule(RULES, driver=False, ptx="5.5.1.1")
+def element_stride_of_packed_elements(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+    """With interleave, element stride 0 of elements that share bytes is 1."""
+    stride, is_packed = tensor_map.element_strides[0], ELEMENTS[tensor_map.element].is_packed
+    if tensor_map.interleave != "none" and is_packed and stride > 1:
+        yield Violation("element_strides", 0, f"1 for {tensor_map.element}, whose elements share bytes", str(stride))
+
+
 @rule(RULES, ptx=PACKED_SECTION)
 def fill_of_elements(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
     """Only floats have the fill nan."""

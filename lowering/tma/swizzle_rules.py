@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import SWIZZLES, WIDE_KINDS
 from tilec.lowering.tma.rule import Rule, Violation, rule
-from tilec.lowering.tma.rules import PACKED_SECTION
+from tilec.lowering.tma.rules import PACKED_SECTION, row_field
 from tilec.lowering.tma.tensor_map import TensorMap
 
 # What both manuals allow: the driver lists no flip and for U4 no atoms of 64 bytes, PTX no spans of 32 and 64 bytes.
@@ -63,17 +63,13 @@ def _limits_rows(tensor_map: TensorMap) -> bool:
     return tensor_map.swizzle != "none" and has_rows
 
 
-def _row_field(tensor_map: TensorMap) -> tuple[str, int | None]:
-    return ("channels_per_pixel", None) if tensor_map.is_im2col else ("box", 0)
-
-
 @rule(SWIZZLE_RULES)
 def swizzle_span(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
     """Without interleave, a row is at most as long as the span of the swizzle."""
     span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bits / 8
     if _limits_rows(tensor_map) and row > span:
         expected = f"rows of at most {span} bytes with swizzle {tensor_map.swizzle}"
-        yield Violation(*_row_field(tensor_map), expected, f"{row:g} bytes")
+        yield Violation(*row_field(tensor_map), expected, f"{row:g} bytes")
 
 
 @rule(SWIZZLE_RULES, undocumented=True)
@@ -82,4 +78,4 @@ def short_swizzled_row(tensor_map: TensorMap, _target: str | None) -> Iterator[V
     span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bits / 8
     if _limits_rows(tensor_map) and row < span:
         expected = f"rows of {span} bytes with swizzle {tensor_map.swizzle}, because shorter rows are undocumented"
-        yield Violation(*_row_field(tensor_map), expected, f"{row:g} bytes")
+        yield Violation(*row_field(tensor_map), expected, f"{row:g} bytes")

@@ -203,7 +203,21 @@ def _interleaves() -> Iterator[Case]:
         yield Case("interleave_of_wide_kinds", legal, illegal, "interleave", expected, "16B")
     packed = replace(U6, extents=(128, 8, 8), strides=(96, 768), box=(128, 8, 8), element_strides=(1,) * 3)
     illegal = replace(packed, interleave="16B")
+    yield from _interleaved_packed_elements()
     yield Case("interleave_of_packed_elements", packed, illegal, "interleave", "none for u6_align16b", "16B")
+
+
+def _interleaved_packed_elements() -> Iterator[Case]:
+    boxes = replace(CUBE, element="u4_align8b", extents=(32, 8, 8), box=(32, 8, 8))
+    pixels = replace(
+        NHWC, element="u4_align8b", extents=(32, 32, 30, 4), channels_per_pixel=32, interleave="16B", swizzle="none"
+    )
+    for legal, field, dimension in ((boxes, "box", 0), (pixels, "channels_per_pixel", None)):
+        illegal = replace(legal, **{field: (31, 8, 8) if field == "box" else 31})
+        yield Case("row_of_packed_elements", legal, illegal, field, "rows of whole bytes", "15.5 bytes", dimension)
+        illegal = _with_element_stride(legal, 0, 2)
+        expected = "1 for u4_align8b, whose elements share bytes"
+        yield Case("element_stride_of_packed_elements", legal, illegal, "element_strides", expected, "2", 0)
 
 
 def _swizzles() -> Iterator[Case]:
