@@ -83,6 +83,10 @@ LIMITS = {
         NHWC, replace(WIDE, kind="im2col_w128"), {"swizzle": "64B", "channels": 32}, {"swizzle": "none"},
         "a swizzle other than none and 128B_atom_32B_flip_8B for a map of kind im2col_w128 and rank 4, got none",
     ),
+    "5.5.7 swizzle 96B of im2col::w::128": (
+        NHWC, replace(WIDE, channels=48, swizzle="96B"), {}, {"kind": "im2col_w128"},
+        "a swizzle other than 96B for a map of kind im2col_w128 and rank 4, got 96B",
+    ),
     "5.5.6 interleave of im2col::w": (
         NHWC, WIDE, {}, {"interleave": 1}, "no interleaved layout for a map of kind im2col_w and rank 4, got 16B"
     ),

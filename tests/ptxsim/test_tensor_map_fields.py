@@ -67,6 +67,13 @@ def test_each_field(replaced, encode_tensor_map, field, value, ordinal, fields):
     assert replaced(replacement(field, value, ordinal), target) == encode_tensor_map(ADDRESS, **{**MAP, **fields})
 
 
+@pytest.mark.parametrize("code", range(4))
+def test_swizzle_mode_replaces_96b(replaced, encode_tensor_map, code):
+    """9.7.9.28: swizzle 96B has a flag of its own, which the other modes clear."""
+    expected = encode_tensor_map(ADDRESS, **{**MAP, "swizzle": SWIZZLES[code]})
+    assert replaced(replacement("swizzle_mode", code), "sm_103a", swizzle="96B") == expected
+
+
 @pytest.mark.parametrize("atomicity", range(4))
 def test_swizzle_atomicity(replaced, encode_tensor_map, atomicity):
     text = replacement("swizzle_mode", 3) + replacement("swizzle_atomicity", atomicity)

@@ -214,6 +214,19 @@ def test_b6p2x16_packs_the_first_element_into_the_lowest_bits(simulate, map_of, 
     np.testing.assert_array_equal(given[:4, :96], np.tile(np.array([0x81, 0x30, 0x10], np.uint8), (4, 32)))
 
 
+def test_b6p2x16_reads_whole_units(simulate, map_of, tensor, aligned):
+    """5.5.1.1.1, Figure 7: a store reads all sixteen bytes of a unit, of which the program writes twelve here."""
+    given, image = tensor("b6x16_p32"), aligned(np.zeros((32, UNIT_BYTES), np.uint8))
+    text = store((0, 0), 512)
+    parts = "st.shared.v2.b32 [%r4], {%r10, %r11};\nst.shared.b32 [%r4+8], %r12;"
+    with pytest.raises(ptxsim.Trap, match="which was never written") as trap:
+        simulate(
+            text.replace("st.shared.v4.b32 [%r4], {%r10, %r11, %r12, %r13};", parts),
+            map_of(given, "b6x16_p32"), image, block=32, map_targets=[given],
+        )  # fmt: skip
+    assert trap.value.kind == "uninitialised"
+
+
 def test_b4x16_is_stored_as_is(simulate, map_of, tensor, aligned):
     given = tensor("b4x16")
     before, image = given.copy(), aligned(np.arange(256, dtype=np.uint8).reshape(4, 64))

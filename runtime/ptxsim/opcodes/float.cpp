@@ -78,7 +78,7 @@ double fma_to_odd(double a, double b, double c) {
   return sum;
 }
 
-/// settings: the modifiers rounding, ftz, sat, relu, NaN, xorsign, abs.
+/// settings: the modifiers rounding, ftz, sat, relu, NaN, xorsign, abs, oob.
 enum Setting { RoundingMode, Ftz, Sat, Relu, PropagateNan, XorSign, Absolute, Oob };
 
 /// function(values) with the modifiers .abs, .NaN, .xorsign, .sat and .relu.
