@@ -10,7 +10,9 @@ from tilec.errors import SimulationError
 TENSOR = "tensor_view<6xi8, strides=[1]>"
 
 
-def access(execute, bits: int, tile: int, memory: np.ndarray, tiles: np.ndarray, index: int, operation: str) -> None:
+def access(
+    execute, bits: int, tile: int, memory: np.ndarray, tiles: np.ndarray, index: int, operation: str, check: bool = True
+) -> None:
     view = f"tilex.packed_view<tile=({tile}), bits={bits}, {TENSOR}>"
     whole = f"tensor_view<{tile}xi8, strides=[1]>"
     plain = f"partition_view<tile=({tile}), {whole}>"
@@ -31,7 +33,7 @@ def access(execute, bits: int, tile: int, memory: np.ndarray, tiles: np.ndarray,
         memory,
         tiles,
         index,
-        check=True,
+        check=check,
     )
 
 
@@ -66,3 +68,13 @@ def test_index_outside_of_the_view(execute, bits: int, tiles: int, operation: st
     """Six bytes hold 24, 12 or 8 elements."""
     with pytest.raises(SimulationError, match=f"index 0 of the view must be at least 0 and below {tiles}, got {tiles}"):
         access(execute, bits, 8, np.zeros(6, np.uint8), np.zeros(8, np.int8), tiles, operation)
+
+
+@pytest.mark.parametrize("index", [1, 1 << 20, -1])
+def test_unchecked_tile_outside_of_the_view(execute, index: int) -> None:
+    """Tiles beyond the last one are zero and store nothing; the index is unsigned."""
+    memory, found = np.full(6, 255, np.uint8), np.full(8, 99, np.int8)
+    access(execute, 6, 8, memory, found, index, "load", check=False)
+    assert not found.any()
+    access(execute, 6, 8, memory, found, index, "store", check=False)
+    assert (memory == 255).all()

@@ -11,6 +11,8 @@ import atomic_kernels
 import block_scaling
 import im2col_kernels
 import pytest
+import test_interleaved_convolution as slices
+import test_packed_views as packed
 from signatures import CASES, KERNELS, SIGNATURES, TILE, convolution
 
 import tilec
@@ -90,6 +92,14 @@ def test_im2col_is_accepted(target: str, tmp_path: Path) -> None:
         texts.append(im2col_kernels.rows_kernel(WINDOW, target, "im2col_w128", rows=128, halo=2))
     for text in texts:
         assert_accepted(tilec.compile(text, target=target, stop="ptx").ptx, target, tmp_path)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_packed_views_and_slices_are_accepted(target: str, tmp_path: Path) -> None:
+    data = "data: u8[?,?], bits=6"
+    images = "images: f16[?,?,?,?,8], filters: f16[3,2,?,16], output: f16[?,?,?,?,8], c=8, tile=32"
+    for kernel, signature in ((packed.increment, data), (slices.convolution, images)):
+        assert_accepted(tilec.compile(kernel, target=target, signature=signature, stop="ptx").ptx, target, tmp_path)
 
 
 def assert_accepted(ptx: str, target: str, tmp_path: Path) -> None:

@@ -117,6 +117,31 @@ def test_neighbours_of_a_tile_keep_their_elements() -> None:
         assert memory.reshape(4, 6).tolist() == [[0, 0, 0, 255, 255, 255]] * 2 + [[255] * 6] * 2
 
 
+def test_more_than_two_to_the_32_bytes() -> None:
+    """The last tile of 4.5 GiB, of which only the pages that are used exist; its number exceeds 2^32 too."""
+    size = 9 << 29
+    case = Case(2, (4,), (size,), (1,), (True,), (False,), "i64", "i64")
+    for form in FORMS.values():
+        memory, found = np.zeros(size, np.uint8), np.full(4, 99, np.uint8)
+        memory[-1] = 0b11100100
+        text = LAST.replace("VIEW", case.view)
+        interpreted(form(text), (1, 1, 1), [memory, size, found, case.counts[0] - 1])
+        assert found.tolist() == [0, 1, 2, 3]
+
+
+LAST = """cuda_tile.module @m { entry @k(%p: tile<ptr<i8>>, %n: tile<i64>, %q: tile<ptr<i8>>, %i: tile<i64>) {
+  %t = make_tensor_view %p, shape = [%n], strides = [1] : tile<i64> -> tensor_view<?xi8, strides=[1]>
+  %v = tilex.make_packed_view %t : VIEW
+  %x, %k = tilex.load_packed_tko weak %v[%i] : VIEW, tile<i64> -> tile<4xi8>, token
+  %lane = iota : tile<4xi32>
+  %r = reshape %q : tile<ptr<i8>> -> tile<1xptr<i8>>
+  %b = broadcast %r : tile<1xptr<i8>> -> tile<4xptr<i8>>
+  %a = offset %b, %lane : tile<4xptr<i8>>, tile<4xi32> -> tile<4xptr<i8>>
+  %s = store_ptr_tko weak %a, %x : tile<4xptr<i8>>, tile<4xi8> -> token
+  return
+} }"""
+
+
 @pytest.mark.parametrize("target", ["interpret", *TARGETS])
 def test_tensor_without_elements(target: str) -> None:
     case = replace(SIX, extents=(4, 0), strides=(6, 1))
