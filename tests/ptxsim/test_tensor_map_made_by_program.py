@@ -92,6 +92,15 @@ def test_missing_acquire_of_the_tensormap_proxy_is_a_race(simulate, arrays):
     assert trap.value.kind == "race"
 
 
+@pytest.mark.parametrize("at", [0, 31])
+def test_replaced_map_is_written_before_as_a_whole(simulate, arrays, at):
+    """9.7.9.28: tensormap.replace modifies one field of a map in shared memory; one word of it has no value here."""
+    body = (BUILD + LOAD).replace("st.shared.b32 [%r5]", f"setp.ne.u32 %p4, %r0, {at};\n@%p4 st.shared.b32 [%r5]")
+    with pytest.raises(ptxsim.Trap, match="which was never written") as trap:
+        simulate(body, *arrays)
+    assert trap.value.kind == "uninitialised"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -22,10 +22,13 @@ Outcome replace(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const uint64_t address = warp.defined_address(in.operands[0], lane);
     const MemoryLocation location = warp.locate(in.space, address, tensor_map_bytes, tensor_map_alignment, lane, true);
-    if (location.space == Space::SharedCta)
+    if (location.space == Space::SharedCta) {
+      // The other fields keep their values, so the object must have been written as a whole.
+      warp.check_shared_read(*location.cta, location.offset, tensor_map_bytes, warp.actor(), lane);
       warp.check_shared_write(*location.cta, location.offset, tensor_map_bytes, warp.actor(), lane);
-    else
+    } else {
       warp.machine.tensor_map_proxy.write(location.offset, in.line, event_of(warp));
+    }
     const uint32_t ordinal = in.settings[HasOrdinal] ? static_cast<uint32_t>(in.operands[1].value) : 0;
     const std::string wrong = replace_field(location.bytes, static_cast<TensorMapField>(in.settings[Field]), ordinal,
                                             warp.bits(value, lane), warp.machine.program.target);
