@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 import pytest
-from conftest import TARGETS
 
 import tilec
 import tilec as ct
+from tilec.lowering.target import TARGETS
 from tilec.signature import Signature
 
 PIXELS, CHANNELS = 64, 32
