@@ -34,7 +34,7 @@ from tilec.language import (
     shape,
     view,
 )
-from tilec.language.stub import methods, properties
+from tilec.language.kernel_function import methods, properties
 
 OP_GROUPS = (
     *(arith, atomic, bitwise, comparison, control, convert, debug, im2col, math, memory, mma, packed, reduce),

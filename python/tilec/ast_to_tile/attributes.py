@@ -30,7 +30,7 @@ from tilec.ast_to_tile.values import (
 from tilec.ast_to_tile.view import array_attribute, view_attribute
 from tilec.errors import TileTypeError
 from tilec.language import datatypes, view
-from tilec.language.stub import methods
+from tilec.language.kernel_function import methods
 
 _TILE_METHODS = methods(view.Tile)
 

@@ -23,8 +23,8 @@ from tilec.language import datatypes
 from tilec.language import im2col as language
 from tilec.language.convolution_window import ConvolutionWindow, WindowProblem, convolution_window
 from tilec.language.datatypes import DType
+from tilec.language.kernel_function import methods
 from tilec.language.modes import MemoryOrder, PaddingMode
-from tilec.language.stub import methods
 
 # The ranks of arrays of images: images, one to three spatial dimensions, channels.
 _RANKS = (3, 4, 5)

@@ -17,8 +17,8 @@ from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import packed as language
+from tilec.language.kernel_function import methods
 from tilec.language.modes import MemoryOrder, PaddingMode
-from tilec.language.stub import methods
 
 _BYTES = (datatypes.uint8, datatypes.int8)
 

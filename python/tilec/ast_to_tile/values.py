@@ -20,8 +20,8 @@ from tilec.dialect.mlir import ir
 from tilec.errors import Note
 from tilec.language.convolution_window import ConvolutionWindow
 from tilec.language.datatypes import DType, foreign_dtype
+from tilec.language.kernel_function import is_kernel_function
 from tilec.language.modes import PaddingMode
-from tilec.language.stub import is_kernel_function
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs

@@ -16,8 +16,8 @@ from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import view as language
 from tilec.language.datatypes import DType
+from tilec.language.kernel_function import methods
 from tilec.language.modes import PaddingMode
-from tilec.language.stub import methods
 
 
 def make_array(

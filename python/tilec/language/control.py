@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from tilec.language.stub import kernel_function
+from tilec.language.kernel_function import kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.operands import Operand

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tilec.errors import TileTypeError
 from tilec.language.convolution_window import WindowProblem, convolution_window, integer
 from tilec.language.datatypes import DType
-from tilec.language.stub import in_kernels_only, kernel_function
+from tilec.language.kernel_function import in_kernels_only, kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.operands import Index, Operand

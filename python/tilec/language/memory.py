@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilec.errors import CompileError
+from tilec.language.kernel_function import kernel_function
 from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
-from tilec.language.stub import kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.im2col import Im2colView

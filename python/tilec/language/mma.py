@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilec.language.stub import kernel_function
+from tilec.language.kernel_function import kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.view import Tile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilec.language.datatypes import DType
-from tilec.language.stub import in_kernels_only, kernel_function
+from tilec.language.kernel_function import in_kernels_only, kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.operands import Index, Operand, Shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tilec.language.stub import kernel_function
+from tilec.language.kernel_function import kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.modes import RoundingMode

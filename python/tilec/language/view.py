@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tilec.language import convert
 from tilec.language import shape as shapes
 from tilec.language.datatypes import DType
+from tilec.language.kernel_function import in_kernels_only, kernel_function
 from tilec.language.modes import PaddingMode
-from tilec.language.stub import in_kernels_only, kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.operands import Index, IntegerScalar, Operand, Shape

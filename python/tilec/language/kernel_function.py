@@ -1,4 +1,4 @@
-"""The decorator of the functions of the kernel language."""
+"""Functions of the kernel language: their decorator, and look-up in the classes that have them as methods."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def kernel_function(
     A call on the host calls `on_host`, or raises CompileError if there is none.
     """
     if function is None:
-        return lambda decorated: _stub(decorated, on_host)
-    return _stub(function, on_host)
+        return lambda decorated: _callable_on_host(decorated, on_host)
+    return _callable_on_host(function, on_host)
 
 
-def _stub(function: Callable[..., Any], on_host: Callable[..., Any] | None) -> Callable[..., Any]:
+def _callable_on_host(function: Callable[..., Any], on_host: Callable[..., Any] | None) -> Callable[..., Any]:
 
     @public
     @functools.wraps(function)
