@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.type_rules import tile_problem
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.element_types import ELEMENT_TYPES
 
 MODES = ("im2col", "w", "w128")
 # The pixels that im2col::w::128 loads (PTX ISA 5.5.5.1).
@@ -62,8 +62,7 @@ def _rank_problem(tensor_view: ir.Type, interleave: int | None) -> str | None:
 def _interleave_problem(tensor_view: ir.Type, interleave: int | None, mode: str | None) -> str | None:
     if interleave is None:
         return None
-    size = slice_bytes(interleave, ELEMENT_BITS[spell(tensor_view.element)])
-    if interleave < 1 or size not in SLICE_BYTES:
+    if interleave * ELEMENT_TYPES[spell(tensor_view.element)].storage_bytes not in SLICE_BYTES:
         wanted = f"slices of {' or '.join(map(str, SLICE_BYTES))} bytes"
         return f"interleave expects {wanted}, but got {interleave} channels of {spell(tensor_view.element)}"
     if tensor_view.shape[-1] not in (None, interleave):
@@ -71,11 +70,6 @@ def _interleave_problem(tensor_view: ir.Type, interleave: int | None, mode: str 
     if mode is not None:
         return f"mode expects a tensor without interleave: TMA does not load its tiles, but got mode {mode}"
     return None
-
-
-def slice_bytes(channels: int, bits: int) -> int:
-    """The bytes of a pixel in a slice of channels with elements of a size in bits."""
-    return channels * max(bits, 8) // 8
 
 
 def _count_problem(name: str, values: Sequence[int], spatial: int) -> str | None:

@@ -73,6 +73,14 @@ def test_round_trip_of_slices(generic):
         assert print_module(ir.Module.parse(str(module))) == print_module(module)
 
 
+# tf32 occupies four bytes of memory, though its values have 19 bits.
+@pytest.mark.parametrize("channels", [4, 8])
+def test_slices_of_tf32(channels):
+    view = INTERLEAVED.replace("9x8xf16", f"9x{channels}xtf32").replace("interleave=8", f"interleave={channels}")
+    body = in_slices(view).replace("9x8xf16", f"9x{channels}xtf32").replace("9, 9, 8]", f"9, 9, {channels}]")
+    assert view in print_module(read(module_with(body, "%x: tile<ptr<tf32>>")))
+
+
 REFUSED_SLICES = {
     "rank": (
         INTERLEAVED.replace(SLICES, "tensor_view<9x9x8xf16, strides=[72,8,1]>"),
@@ -81,6 +89,10 @@ REFUSED_SLICES = {
     "bytes": (
         INTERLEAVED.replace("interleave=8", "interleave=4"),
         "interleave expects slices of 16 or 32 bytes, but got 4 channels of f16",
+    ),
+    "bytes of tf32": (
+        INTERLEAVED.replace("xf16", "xtf32").replace("interleave=8", "interleave=7"),
+        "interleave expects slices of 16 or 32 bytes, but got 7 channels of tf32",
     ),
     "negative": (
         INTERLEAVED.replace("interleave=8", "interleave=-8"),

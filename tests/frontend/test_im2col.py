@@ -299,6 +299,14 @@ class TestText:
         assert f"tile=(64x32), {parameters}, tensor_view<?x?x?x64xf16" in text
         assert "optimization_hints = <default = {allow_tma = false, latency = 3}>" in text
 
+    @pytest.mark.parametrize("channels", [4, 8])
+    def test_slices_of_tfloat32_count_its_bytes_in_memory(self, tile_text: Text, channels: int) -> None:
+        @ct.kernel
+        def kernel(x):
+            ct.im2col_view(x, 1, tile=(8, 8), interleave=channels).store((0, 0), 1.0)
+
+        assert f"interleave={channels}, " in tile_text(kernel, "x: tf32[?,?,?,?]")
+
     def test_constant_extents_are_constants(self, tile_text: Text) -> None:
         @ct.kernel
         def kernel(x):
