@@ -17,8 +17,8 @@ from tilec.dialect.cuda_tile.types import (
     TokenType,
 )
 from tilec.dialect.mlir import context, ir
+from tilec.dialect.tilex.im2col_type import ARRAYS, Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
-from tilec.dialect.tilex.types import ARRAYS, Im2colViewType
 
 _BUILTIN = {"fnv8E5M3FNU": "f8E5M3FNU"}
 _PREFIX = "!cuda_tile."

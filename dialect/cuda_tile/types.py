@@ -22,6 +22,7 @@ from tilec.dialect.cuda_tile.type_rules import (
     tile_view_problem,
     traversal_problem,
 )
+from tilec.dialect.generic_types import parameters_problem
 from tilec.dialect.mlir import ir
 from tilec.dialect.parameterless import parameterless
 from tilec.dialect.spelling import spell
@@ -331,12 +332,7 @@ def _remade(type: ir.Type) -> Any:
 @cached
 def type_problem(type: ir.Type) -> str | None:
     """The problem with a type from generic text, which MLIR does not check, or None."""
-    try:
-        return None if _remade(type) == type else f"malformed type {type}"
-    except ValueError as error:
-        # The bindings raise a ValueError of several lines for a parameter of the wrong kind.
-        message = str(error)
-        return f"malformed type {type}" if message.startswith("Cannot cast") else message
+    return parameters_problem(type, _remade)
 
 
 for _kind in (PointerType, TileType, TensorViewType, PartitionViewType, StridedViewType, GatherScatterViewType):

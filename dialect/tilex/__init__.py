@@ -1,1 +1,1 @@
-"""Extensions of Tile IR: views of a tensor as the columns of a convolution (README.md)."""
+"""Extensions of Tile IR: images as the matrix of a convolution, and rows of packed elements (README.md)."""

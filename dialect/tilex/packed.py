@@ -9,7 +9,13 @@ from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tilex.namespace import Operation
 from tilec.dialect.tilex.sets import AnyTile, PackedView, ScalarInteger, TensorView, Token
-from tilec.dialect.tilex.view import TAIL, Weak, results_problem, tensor_problem
+from tilec.dialect.tilex.view_rules import (
+    ACCESS_TAIL,
+    Weak,
+    operand_count_problem,
+    result_count_problem,
+    tensor_problem,
+)
 
 
 class MakePackedViewOp(Operation, name="make_packed_view", traits=[ext.Pure]):
@@ -31,7 +37,7 @@ class GetPackedIndexSpaceShapeOp(Operation, name="get_packed_index_space_shape",
     assembly = "$src attr-dict : type($src) -> type($result)"
 
     def check_types(self) -> str | None:
-        return results_problem(self, self.src.type.rank)
+        return result_count_problem(self, self.src.type.rank)
 
 
 class LoadPackedTkoOp(Operation, name="load_packed_tko"):
@@ -45,7 +51,7 @@ class LoadPackedTkoOp(Operation, name="load_packed_tko"):
     memory_ordering_semantics: Weak
     optimization_hints: Hints | None
     assembly = (
-        f"$memory_ordering_semantics $view[$index]{TAIL}"
+        f"$memory_ordering_semantics $view[$index]{ACCESS_TAIL}"
         " : type($view)index_types($index) -> type($tile), type($result_token)"
     )
 
@@ -64,7 +70,7 @@ class StorePackedTkoOp(Operation, name="store_packed_tko"):
     memory_ordering_semantics: Weak
     optimization_hints: Hints | None
     assembly = (
-        f"$memory_ordering_semantics $tile, $view[$index]{TAIL}"
+        f"$memory_ordering_semantics $tile, $view[$index]{ACCESS_TAIL}"
         " : type($tile), type($view)index_types($index) -> type($result_token)"
     )
 
@@ -74,6 +80,4 @@ class StorePackedTkoOp(Operation, name="store_packed_tko"):
 
 def _access_problem(op: ir.OpView) -> str | None:
     view = op.view.type
-    if len(op.index) != view.rank:
-        return f"expected {view.rank} index operands (based on the view), but got {len(op.index)}"
-    return tile_type_problem(view, op.tile.type)
+    return operand_count_problem("index", op.index, view.rank) or tile_type_problem(view, op.tile.type)

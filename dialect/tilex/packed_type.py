@@ -6,6 +6,7 @@ from typing import Any
 from tilec.dialect.cache import cached
 from tilec.dialect.constraints import DenseArray, Unconstrained
 from tilec.dialect.cuda_tile.types import TensorViewType, TileType
+from tilec.dialect.generic_types import parameters_problem
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tilex.namespace import TileX
@@ -43,13 +44,10 @@ class PackedViewType(TileX.Type, name="packed_view"):
         tile = "x".join(map(str, self.tile_shape))
         return f"tilex.packed_view<tile=({tile}), bits={self.bits}, {spell(self.tensor_view)}>"
 
+    @cached
     def problem(self) -> str | None:
         """The problem with a type from generic text, which MLIR does not check, or None."""
-        try:
-            return None if PackedViewType.get(**_facts(self)) == self else f"malformed type {self}"
-        except ValueError as error:
-            message = str(error)
-            return f"malformed type {self}" if message.startswith("Cannot cast") else message
+        return parameters_problem(self, lambda type: PackedViewType.get(**_facts(type)))
 
 
 @cached

@@ -10,8 +10,8 @@ from dataclasses import replace
 from tilec.dialect.constraints import Unconstrained
 from tilec.dialect.cuda_tile import sets
 from tilec.dialect.fields import TypeSet
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
-from tilec.dialect.tilex.types import Im2colViewType
 
 AnyTile = replace(sets.AnyTile, irdl=Unconstrained)
 ScalarInteger = replace(sets.ScalarInteger, irdl=Unconstrained)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
 
 # Extents are computed in 64 bits, where nothing wraps.

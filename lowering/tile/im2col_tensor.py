@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.types import Im2colViewType
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.tile.bounds import greatest
 from tilec.lowering.tile.divisibility import divisibility
 from tilec.lowering.tile.im2col_shape import index_space, output_extents

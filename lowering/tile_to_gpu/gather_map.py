@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS
-from tilec.dialect.tilex.types import Im2colViewType
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.target import Target
 from tilec.lowering.tile.divisibility import divisibility

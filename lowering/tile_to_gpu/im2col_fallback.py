@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.types import BY_ROW
+from tilec.dialect.tilex.im2col_type import BY_ROW
 from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
 from tilec.lowering.target import Target

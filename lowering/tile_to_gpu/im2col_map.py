@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.tensor_map import SPANS, SWIZZLES_ALONG_W
-from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.alignment import element_bits, tensor_maker

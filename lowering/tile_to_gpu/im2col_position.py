@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations

@@ -6,7 +6,7 @@ from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, TMA, slot_results
 from tilec.dialect.tile_gpu.types import MEMORIES, BufferType
-from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location

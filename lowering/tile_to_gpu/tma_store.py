@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.types import Im2colViewType
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.target import Target

@@ -11,9 +11,9 @@ from tilec.dialect.fields import ONE, OPTIONAL, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
+from tilec.dialect.tilex.im2col_type import BY_ROW
+from tilec.dialect.tilex.im2col_type import Im2colViewType as Im2colView
 from tilec.dialect.tilex.packed_type import PackedViewType as PackedView
-from tilec.dialect.tilex.types import BY_ROW
-from tilec.dialect.tilex.types import Im2colViewType as Im2colView
 from tilec.errors import UnsupportedError
 from tilec.runtime.interpret.constants import array_of_elements
 from tilec.runtime.interpret.element import ELEMENTS, TileElement

@@ -16,8 +16,8 @@ from tilec.ast_to_tile.values import Array, Im2colView, KernelValue, Method, Ope
 from tilec.ast_to_tile.view import tiles_along
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.type_rules import MODES, PIXELS_OF_W128, SLICE_BYTES
-from tilec.dialect.tilex.types import BY_ROW, Im2colViewType
+from tilec.dialect.tilex.im2col_rules import MODES, PIXELS_OF_W128, SLICE_BYTES
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import im2col as language

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from tilec.dialect.attributes import Enumeration
 from tilec.dialect.cuda_tile.accesses import tile_type_problem
 from tilec.dialect.cuda_tile.attributes import Hints
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect
@@ -11,10 +10,13 @@ from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote
 from tilec.dialect.tilex.namespace import Operation
 from tilec.dialect.tilex.sets import AnyTile, Im2colView, ScalarInteger, TensorView, Token
-
-# Accesses by TMA and gathers are not ordered but by tokens.
-Weak = Enumeration("weak")
-TAIL = "{ token = $token}{ optimization_hints = $optimization_hints} attr-dict"
+from tilec.dialect.tilex.view_rules import (
+    ACCESS_TAIL,
+    Weak,
+    operand_count_problem,
+    result_count_problem,
+    tensor_problem,
+)
 
 
 class MakeIm2colViewOp(Operation, name="make_im2col_view", traits=[ext.Pure]):
@@ -28,17 +30,6 @@ class MakeIm2colViewOp(Operation, name="make_im2col_view", traits=[ext.Pure]):
         return tensor_problem(self)
 
 
-def tensor_problem(op: ir.OpView) -> str | None:
-    """The problem with the tensor view from which a view is made, or None."""
-    given, inner = op.tensor_view.type, op.result.type.tensor_view
-    if inner.attribute == "multicast":
-        return "multicast ptr_attr is not allowed"
-    if given != inner:
-        wanted = f"an operand of type {quote(inner)}, the tensor_view inside the result"
-        return f"expects {wanted}, but got {quote(given)}"
-    return None
-
-
 class GetIm2colIndexSpaceShapeOp(Operation, name="get_im2col_index_space_shape", traits=[NoMemoryEffect]):
     """The numbers of tiles of a view along its pixels and its channels, unsigned; undefined if one does not fit."""
 
@@ -47,7 +38,7 @@ class GetIm2colIndexSpaceShapeOp(Operation, name="get_im2col_index_space_shape",
     assembly = "$src attr-dict : type($src) -> type($result)"
 
     def check_types(self) -> str | None:
-        return results_problem(self, self.src.type.rank)
+        return result_count_problem(self, self.src.type.rank)
 
 
 class GetIm2colOutputShapeOp(Operation, name="get_im2col_output_shape", traits=[NoMemoryEffect]):
@@ -58,14 +49,7 @@ class GetIm2colOutputShapeOp(Operation, name="get_im2col_output_shape", traits=[
     assembly = "$src attr-dict : type($src) -> type($result)"
 
     def check_types(self) -> str | None:
-        return results_problem(self, self.src.type.spatial_rank)
-
-
-def results_problem(op: ir.OpView, count: int) -> str | None:
-    """The problem with the number of results, or None."""
-    if len(op.results) != count:
-        return f"expects {count} results for {quote(op.src.type)}, but got {len(op.results)}"
-    return None
+        return result_count_problem(self, self.src.type.spatial_rank)
 
 
 class LoadIm2colTkoOp(Operation, name="load_im2col_tko"):
@@ -80,7 +64,7 @@ class LoadIm2colTkoOp(Operation, name="load_im2col_tko"):
     memory_ordering_semantics: Weak
     optimization_hints: Hints | None
     assembly = (
-        f"$memory_ordering_semantics $view[$index] offset [$offset]{TAIL}"
+        f"$memory_ordering_semantics $view[$index] offset [$offset]{ACCESS_TAIL}"
         " : type($view)index_types($index) -> type($tile), type($result_token)"
     )
 
@@ -100,7 +84,7 @@ class StoreIm2colTkoOp(Operation, name="store_im2col_tko"):
     memory_ordering_semantics: Weak
     optimization_hints: Hints | None
     assembly = (
-        f"$memory_ordering_semantics $tile, $view[$index] offset [$offset]{TAIL}"
+        f"$memory_ordering_semantics $tile, $view[$index] offset [$offset]{ACCESS_TAIL}"
         " : type($tile), type($view)index_types($index) -> type($result_token)"
     )
 
@@ -110,10 +94,15 @@ class StoreIm2colTkoOp(Operation, name="store_im2col_tko"):
 
 def _access_problem(op: ir.OpView) -> str | None:
     view = op.view.type
-    for name, values, count in (("index", op.index, view.rank), ("offset", op.offset, view.spatial_rank)):
-        if len(values) != count:
-            return f"expected {count} {name} operands (based on the view), but got {len(values)}"
-    if op.index[0].type != op.offset[0].type:
-        wanted = f"offsets of type {quote(op.index[0].type)}, as the index has"
-        return f"expects {wanted}, but got {quote(op.offset[0].type)}"
-    return tile_type_problem(view, op.tile.type)
+    return (
+        operand_count_problem("index", op.index, view.rank)
+        or operand_count_problem("offset", op.offset, view.spatial_rank)
+        or _offset_type_problem(op.index[0].type, op.offset[0].type)
+        or tile_type_problem(view, op.tile.type)
+    )
+
+
+def _offset_type_problem(index: ir.Type, offset: ir.Type) -> str | None:
+    if index != offset:
+        return f"expects offsets of type {quote(index)}, as the index has, but got {quote(offset)}"
+    return None

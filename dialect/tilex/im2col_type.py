@@ -1,4 +1,4 @@
-"""The types of tilex; `get` raises ValueError if a type rule is violated, properties return plain Python values."""
+"""The type of an im2col view; `get` raises ValueError if a type rule is violated."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,10 +6,11 @@ from typing import Any
 from tilec.dialect.cache import cached
 from tilec.dialect.constraints import DenseArray, Unconstrained, keyword_or_unit
 from tilec.dialect.cuda_tile.types import TensorViewType, TileType
+from tilec.dialect.generic_types import parameters_problem
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tilex.im2col_rules import MODES, im2col_view_problem
 from tilec.dialect.tilex.namespace import TileX
-from tilec.dialect.tilex.type_rules import MODES, im2col_view_problem
 
 
 class Im2colViewType(TileX.Type, name="im2col_view"):
@@ -80,13 +81,10 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
             parts.append(f"mode={facts['mode']}")
         return f"tilex.im2col_view<{', '.join((*parts, spell(facts['tensor_view'])))}>"
 
+    @cached
     def problem(self) -> str | None:
         """The problem with a type from generic text, which MLIR does not check, or None."""
-        try:
-            return None if Im2colViewType.get(**_facts(self)) == self else f"malformed type {self}"
-        except ValueError as error:
-            message = str(error)
-            return f"malformed type {self}" if message.startswith("Cannot cast") else message
+        return parameters_problem(self, lambda type: Im2colViewType.get(**_facts(type)))
 
 
 # The modes whose tiles do not cross rows of an image.
