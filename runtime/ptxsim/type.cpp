@@ -1,5 +1,6 @@
 #include "type.h"
 
+#include <algorithm>
 #include <array>
 
 namespace ptxsim {
@@ -58,6 +59,10 @@ std::optional<Type> bits_type(uint32_t size) {
 }
 
 bool is_float(Type type) { return row_of(type).kind == 'f'; }
+bool is_half(Type type) { return is_one_of(type, {Type::F16, Type::BF16, Type::F16x2, Type::BF16x2}); }
+bool is_one_of(Type type, std::initializer_list<Type> types) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
 bool is_signed(Type type) { return row_of(type).kind == 's'; }
 
 std::string_view space_name(Space space) {

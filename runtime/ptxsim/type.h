@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -68,6 +69,9 @@ uint32_t type_size(Type type);
 std::optional<Type> bits_type(uint32_t size);
 
 bool is_float(Type type);
+/// Whether a register of the type holds one or two floats of 16 bits.
+bool is_half(Type type);
+bool is_one_of(Type type, std::initializer_list<Type> types);
 bool is_signed(Type type);
 
 enum class Space : uint8_t { Generic, Global, SharedCta, SharedCluster, Local, Param, Const };

@@ -3,7 +3,6 @@
 #include "bit_cast.h"
 #include "small_float.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace ptxsim {
@@ -94,12 +93,6 @@ uint64_t apply_atomic(AtomicOperation operation, Type type, uint64_t old, uint64
     return operand;
   }
 }
-
-bool is_one_of(Type type, std::initializer_list<Type> types) {
-  return std::find(types.begin(), types.end(), type) != types.end();
-}
-
-bool is_half(Type type) { return is_one_of(type, {Type::F16, Type::BF16, Type::F16x2, Type::BF16x2}); }
 
 static float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 

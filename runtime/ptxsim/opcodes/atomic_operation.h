@@ -3,16 +3,9 @@
 
 #include "type.h"
 
-#include <initializer_list>
-
 namespace ptxsim {
 
 enum class AtomicOperation : int32_t { And, Or, Xor, Exchange, CompareSwap, Add, Inc, Dec, Min, Max };
-
-bool is_one_of(Type type, std::initializer_list<Type> types);
-
-/// Whether a register holds one or two floats of 16 bits.
-bool is_half(Type type);
 
 /// The value that replaces `old`, of up to 64 bits. Bits above the size of the type are to be ignored.
 /// CompareSwap is not computed here.

@@ -364,8 +364,7 @@ Execute decode_float_mul(Decoder &d) { return float_or_small<2, Mul<float>, Mul<
 Execute decode_float_fma(Decoder &d) {
   const Type type = d.instruction.type;
   d.instruction.settings[Oob] = d.take("oob");
-  const bool small = type == Type::F16 || type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
-  if (d.instruction.settings[Oob] && (!small || d.has("ftz")))
+  if (d.instruction.settings[Oob] && (!is_half(type) || d.has("ftz")))
     d.malformed("expected .f16, .bf16, .f16x2 or .bf16x2, and no .ftz, with .oob");
   return any_float<3, Fma<float>, Fma<double>, double, FmaSmall, true>(d);
 }

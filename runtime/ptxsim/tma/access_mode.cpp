@@ -35,6 +35,8 @@ const ModeRow mode_rows[] = {
 
 const ModeRow &row_of(AccessMode mode) { return mode_rows[static_cast<uint8_t>(mode)]; }
 
+bool has_row_coordinates(AccessMode mode) { return mode == AccessMode::Gather4 || mode == AccessMode::Scatter4; }
+
 std::string rank_range(const ModeRow &row) {
   const std::string least = "." + std::to_string(row.least_rank) + "d";
   return row.least_rank == row.most_rank ? least : least + " to ." + std::to_string(row.most_rank) + "d";
@@ -78,7 +80,7 @@ AccessMode take_access_mode(Decoder &decoder, CopyDirection direction, uint32_t 
 }
 
 uint32_t coordinate_count(AccessMode mode, uint32_t rank) {
-  return mode == AccessMode::Gather4 || mode == AccessMode::Scatter4 ? maximum_rank : rank;
+  return has_row_coordinates(mode) ? 1 + gathered_rows : rank;
 }
 
 uint32_t information_count(AccessMode mode, uint32_t rank) {
@@ -98,7 +100,7 @@ std::string mode_violation(const TensorMap &map, AccessMode mode) {
   if (map.kind != row.kind)
     return std::string("expected a tensor map of kind ") + kind_name(row.kind) + " with ." + row.modifier + ", got " +
            kind_name(map.kind);
-  if (row.least_rank == row.most_rank && map.box[1] != 1)
+  if (has_row_coordinates(mode) && map.box[1] != 1)
     return "expected a box of one row for gather4 and scatter4, got " + std::to_string(map.box[1]);
   return "";
 }

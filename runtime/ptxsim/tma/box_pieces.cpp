@@ -10,14 +10,16 @@ namespace {
 /// The bytes that a swizzle keeps contiguous. Rows without swizzle are divided too, so that a copy completes in parts.
 constexpr uint32_t atom_bytes(Swizzle mode) { return mode == Swizzle::B128Atom32Flip8 ? swizzle_run : 16; }
 
-BoxRow row_at(const TensorMap &map, const Coordinates &coordinates, const std::array<uint32_t, maximum_rank> &index) {
-  BoxRow row{map.address, coordinates[0], tile_count(map, 0), true};
-  for (uint32_t i = 1; i < map.rank; ++i) {
-    const int64_t at = coordinates[i] + static_cast<int64_t>(index[i]) * map.element_stride[i];
-    row.inside &= at >= 0 && static_cast<uint64_t>(at) < map.extent[i];
-    row.address += static_cast<uint64_t>(at) * map.stride_bytes[i];
-  }
-  return row;
+/// Whether a coordinate of dimension `dimension` is inside the tensor.
+bool is_inside(const TensorMap &map, uint32_t dimension, int64_t coordinate) {
+  return coordinate >= 0 && static_cast<uint64_t>(coordinate) < map.extent[dimension];
+}
+
+Coordinates coordinates_at(const TensorMap &map, Coordinates coordinates,
+                           const std::array<uint32_t, maximum_rank> &index) {
+  for (uint32_t i = 1; i < map.rank; ++i)
+    coordinates[i] += static_cast<int64_t>(index[i]) * map.element_stride[i];
+  return coordinates;
 }
 
 /// Advances to the next index, dimension 1 fastest. Returns false after the last one.
@@ -48,7 +50,7 @@ void append_containers(std::vector<Piece> &pieces, const TensorMap &map, const B
   const uint32_t padding = shared_bytes(map.element, packed_container) - bytes;
   for (uint32_t at = 0; at < row.count; at += packed_container, shared_address += bytes + padding) {
     const int64_t index = row.first + at;
-    const bool inside = row.inside && index >= 0 && static_cast<uint64_t>(index) < map.extent[0];
+    const bool inside = row.inside && is_inside(map, 0, index);
     const uint64_t global = inside ? row.address + global_offset(map.element, index) : 0;
     pieces.push_back({swizzled(map.swizzle, shared_address), global, bytes, inside, padding});
   }
@@ -71,7 +73,7 @@ void append_elements(std::vector<Piece> &pieces, const TensorMap &map, const Box
   const uint32_t size = element_bytes(map.element);
   int64_t index = row.first;
   for (uint32_t i = 0; i < row.count; ++i, index += map.element_stride[0], shared_address += size) {
-    const bool inside = row.inside && index >= 0 && static_cast<uint64_t>(index) < map.extent[0];
+    const bool inside = row.inside && is_inside(map, 0, index);
     append_pieces(pieces, map, shared_address, row.address + global_offset(map.element, index), 0, size, inside);
   }
 }
@@ -85,22 +87,28 @@ uint64_t tile_row_count(const TensorMap &map) {
   return rows;
 }
 
+BoxRow box_row(const TensorMap &map, const Coordinates &coordinates) {
+  BoxRow row{map.address, coordinates[0], tile_count(map, 0), true};
+  for (uint32_t i = 1; i < map.rank; ++i) {
+    row.inside &= is_inside(map, i, coordinates[i]);
+    row.address += static_cast<uint64_t>(coordinates[i]) * map.stride_bytes[i];
+  }
+  return row;
+}
+
 std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinates) {
   std::vector<BoxRow> rows;
   std::array<uint32_t, maximum_rank> index{};
   do
-    rows.push_back(row_at(map, coordinates, index));
+    rows.push_back(box_row(map, coordinates_at(map, coordinates, index)));
   while (advance(map, index));
   return rows;
 }
 
 std::vector<BoxRow> gather_rows(const TensorMap &map, const Coordinates &coordinates) {
   std::vector<BoxRow> rows;
-  for (uint32_t i = 1; i <= gathered_rows; ++i) {
-    const int64_t at = coordinates[i];
-    const bool inside = at >= 0 && static_cast<uint64_t>(at) < map.extent[1];
-    rows.push_back({map.address + static_cast<uint64_t>(at) * map.stride_bytes[1], coordinates[0], map.box[0], inside});
-  }
+  for (uint32_t i = 1; i <= gathered_rows; ++i)
+    rows.push_back(box_row(map, {coordinates[0], coordinates[i]}));
   return rows;
 }
 

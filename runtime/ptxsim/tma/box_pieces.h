@@ -33,6 +33,9 @@ constexpr uint32_t gathered_rows = 4;
 /// The number of rows of a tiled copy.
 uint64_t tile_row_count(const TensorMap &map);
 
+/// The row of the box whose first element has these coordinates.
+BoxRow box_row(const TensorMap &map, const Coordinates &coordinates);
+
 /// The rows of a tiled copy in the order in which they are stored in shared memory.
 std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinates);
 

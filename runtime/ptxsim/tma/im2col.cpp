@@ -21,8 +21,7 @@ public:
   /// Appends `count` pixels to `rows` and advances past them.
   void append(std::vector<BoxRow> &rows, uint32_t count) {
     for (; count > 0; --count) {
-      const std::vector<BoxRow> pixel = tile_rows(map, at);
-      rows.insert(rows.end(), pixel.begin(), pixel.end());
+      rows.push_back(box_row(map, at));
       advance();
     }
   }

@@ -57,8 +57,7 @@ std::string wide_violation(const TensorMap &map) {
   if (!is_wide(map))
     return "";
   if (map.interleave != Interleave::None)
-    return "expected no interleaved layout" + for_map(map) + ", got " +
-           (map.interleave == Interleave::B16 ? "16B" : "32B");
+    return "expected no interleaved layout" + for_map(map) + ", got " + interleave_name(map.interleave);
   if (map.swizzle == Swizzle::None || map.swizzle == Swizzle::B128Atom32Flip8)
     return "expected a swizzle other than none and 128B_atom_32B_flip_8B" + for_map(map) + ", got " +
            swizzle_name(map.swizzle);

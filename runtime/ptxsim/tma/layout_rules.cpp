@@ -5,11 +5,10 @@
 namespace ptxsim {
 namespace {
 
-constexpr const char *interleave_names[] = {"none", "16B", "32B"};
 constexpr const char *atomicity_names[] = {"16B", "32B", "32B_flip_8B", "64B"};
 
 std::string with_interleave(const TensorMap &map) {
-  return std::string(" with interleave ") + interleave_names[static_cast<uint8_t>(map.interleave)];
+  return std::string(" with interleave ") + interleave_name(map.interleave);
 }
 
 /// Bytes of channels that are contiguous in an interleaved tensor.

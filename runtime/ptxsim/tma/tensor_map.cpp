@@ -46,7 +46,7 @@ TensorElement decode_element(uint32_t flags) {
 
 std::string got(uint64_t value) { return ", got " + std::to_string(value); }
 
-/// `element` has a meaning only if there is no violation.
+/// The rules of the element type code and of the flag of tf32. A map that violates one has no valid `element`.
 std::string element_violation(const TensorMap &map) {
   if (map.element_code >= element_codes)
     return "expected an element type code of 0 to 13" + got(map.element_code);
@@ -99,6 +99,11 @@ uint32_t element_bits(TensorElement element) { return facts(element).bits; }
 uint32_t element_bytes(TensorElement element) { return facts(element).bits / 8; }
 const char *element_name(TensorElement element) { return facts(element).name; }
 bool is_float(TensorElement element) { return facts(element).is_float; }
+
+const char *interleave_name(Interleave interleave) {
+  constexpr const char *names[] = {"none", "16B", "32B"};
+  return names[static_cast<uint8_t>(interleave)];
+}
 
 const char *kind_name(TensorMapKind kind) {
   constexpr const char *names[] = {"tiled", "im2col", "im2col_w", "im2col_w128"};

@@ -68,6 +68,9 @@ uint32_t element_bytes(TensorElement element);
 const char *element_name(TensorElement element);
 bool is_float(TensorElement element);
 
+/// "none", "16B" or "32B".
+const char *interleave_name(Interleave interleave);
+
 /// "tiled", "im2col", "im2col_w" or "im2col_w128".
 const char *kind_name(TensorMapKind kind);
 

@@ -22,9 +22,8 @@ enum class TensorMapField : uint8_t {
 };
 
 /// Writes one field of the 128 bytes. `ordinal` selects the dimension of fields that have one. Values are those of the
-/// instruction: rank counts from zero, strides are in bytes, types are PTX's codes, of which `target` has a
-/// part. Returns an error message
-/// ("expected ..., got ..."), or an empty string.
+/// instruction: rank counts from zero, strides are in bytes, types are PTX's codes. The highest codes depend on
+/// `target`. Returns an error message ("expected ..., got ..."), or an empty string.
 std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, uint64_t value,
                           std::string_view target);
 
