@@ -7,18 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from tensor_copies import copy_to_global, copy_to_shared, setup
 
 KINDS = {"tiled": 0, "im2col": 1, "im2col_w": 2, "im2col_w128": 3}
 MODES = {"im2col": "im2col", "im2col_w": "im2col::w", "im2col_w128": "im2col::w::128"}
-# PTX ISA 5.5.7: an exclusive or of the byte address with some bits of its 128-byte line.
-_SWIZZLES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "none": lambda line: 0 * line,
-    "32B": lambda line: (line & 1) << 4,
-    "64B": lambda line: (line & 3) << 4,
-    "128B": lambda line: (line & 7) << 4,
-    "128B_atom_32B": lambda line: (line & 3) << 5,
-    "128B_atom_64B": lambda line: (line & 1) << 6,
-}
 # N, then D, H and W as far as the tensor has them.
 Pixel = tuple[int, ...]
 
@@ -74,26 +66,6 @@ def rows_of(tensor: np.ndarray, pixels: Iterable[Pixel], channel: int, channels:
     return result
 
 
-def dense(image: np.ndarray, swizzle: str) -> np.ndarray:
-    """The image without swizzle; its address is a multiple of 1024."""
-    address = np.arange(image.nbytes)
-    return image.view(np.uint8).ravel()[address ^ _SWIZZLES[swizzle](address >> 7)].view(image.dtype)
-
-
-_SETUP = """
-.shared .align 1024 .b8 tile[{size}];
-.shared .align 8 .b64 full;
-mov.b64 %rd20, p0;
-cvta.param.u64 %rd20, %rd20;
-mov.u32 %r0, %tid.x;
-setp.eq.u32 %p0, %r0, 0;
-mov.u32 %r1, tile;
-mov.u32 %r2, full;
-ld.param.u64 %rd0, [p1];
-@%p0 mbarrier.init.shared::cta.b64 [%r2], 1;
-@%p0 fence.mbarrier_init.release.cluster;
-bar.sync 0;
-"""
 # The threads copy the image, 16 bytes each at a time, to p1 or from it.
 _EACH_16_BYTES = """
 shl.b32 %r3, %r0, 4;
@@ -113,38 +85,16 @@ _TO_GLOBAL = "ld.shared.v4.b32 {%r10, %r11, %r12, %r13}, [%r4]; st.global.v4.b32
 _FROM_GLOBAL = "ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd2]; st.shared.v4.b32 [%r4], {%r10, %r11, %r12, %r13};"
 
 
-def _vector(values: Sequence[int]) -> str:
-    return "{" + ", ".join(map(str, values)) + "}"
-
-
-def load_body(
-    kind: str, coordinates: Sequence[int], information: Sequence[int], size: int, space: str = "shared::cta"
-) -> str:
+def load_body(kind: str, coordinates: Sequence[int], information: Sequence[int], size: int) -> str:
     """Loads one image of `size` bytes and copies it to p1."""
-    operands = f"[%rd20, {_vector(coordinates)}], [%r2], {_vector(information)}"
-    load = f"""
-    @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], {size};
-    @%p0 cp.async.bulk.tensor.{len(coordinates)}d.{space}.global.{MODES[kind]}.mbarrier::complete_tx::bytes \
-        [%r1], {operands};
-    poll:
-    mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;
-    @!%p1 bra poll;
-    """
-    return _SETUP.format(size=size) + load + _EACH_16_BYTES.format(size=size, moves=_TO_GLOBAL)
+    copy = copy_to_shared(coordinates, size, mode=MODES[kind], information=information)
+    return setup(size) + copy + _EACH_16_BYTES.format(size=size, moves=_TO_GLOBAL)
 
 
 def store_body(coordinates: Sequence[int], size: int, reduction: str = "", mode: str = "im2col_no_offs") -> str:
     """Copies p1 to shared memory and stores the image of `size` bytes, or reduces the tensor by it."""
-    copy, operation = ("reduce.async", f".{reduction}") if reduction else ("async", "")
-    opcode = f"cp.{copy}.bulk.tensor.{len(coordinates)}d.global.shared::cta{operation}"
-    store = f"""
-    fence.proxy.async.shared::cta;
-    bar.sync 0;
-    @%p0 {opcode}.{mode}.bulk_group [%rd20, {_vector(coordinates)}], [%r1];
-    @%p0 cp.async.bulk.commit_group;
-    @%p0 cp.async.bulk.wait_group 0;
-    """
-    return _SETUP.format(size=size) + _EACH_16_BYTES.format(size=size, moves=_FROM_GLOBAL) + store
+    fill = _EACH_16_BYTES.format(size=size, moves=_FROM_GLOBAL)
+    return setup(size) + fill + copy_to_global(coordinates, mode=mode, operation=reduction or None)
 
 
 def spans(*parts: tuple[tuple[int, ...], Iterable[int]]) -> list[Pixel]:

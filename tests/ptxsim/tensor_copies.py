@@ -40,10 +40,10 @@ mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;
 _FILL = """
 ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd2];
 st.shared.v4.b32 [%r4], {%r10, %r11, %r12, %r13};
-fence.proxy.async.shared::cta;
-bar.sync 0;
 """
 _STORE = """
+fence.proxy.async.shared::cta;
+bar.sync 0;
 @%p0 cp.{copy}.bulk.tensor.{rank}d.global.shared::cta{operation}.{mode}.bulk_group \
     [%rd20, {{{coordinates}}}], [%r1];
 @%p0 cp.async.bulk.commit_group;
@@ -52,7 +52,8 @@ _STORE = """
 _ROWS_MODES = ("tile::gather4", "tile::scatter4")
 
 
-def _setup(offset: int, buffer_bytes: int, barrier_offset: int = 0) -> str:
+def setup(buffer_bytes: int, offset: int = 0, barrier_offset: int = 0) -> str:
+    """Declares the buffer and the mbarrier: %r1 and %r2. Thread 0 has %p0; %r4 and %rd2 are the unit of the thread."""
     return _SETUP.format(buffer_bytes=offset + buffer_bytes, offset=offset, barrier_offset=barrier_offset)
 
 
@@ -66,6 +67,20 @@ def read_units(bytes_of_unit: int = UNIT_BYTES) -> str:
     return "".join(
         f"ld.shared.b32 %r10, [%r4+{at}];\nst.global.b32 [%rd2+{at}], %r10;\n" for at in range(0, bytes_of_unit, 4)
     )
+
+
+def copy_to_shared(
+    coordinates: Sequence[int], transaction_bytes: int, *, mode: str = "tile", information: Sequence[int] = ()
+) -> str:
+    """Loads through the map to the buffer, and waits for it."""
+    vector = f", {{{', '.join(map(str, information))}}}" if information else ""
+    return _LOAD.format(**_copy(coordinates, mode), transaction_bytes=transaction_bytes, information=vector)
+
+
+def copy_to_global(coordinates: Sequence[int], *, mode: str = "tile", operation: str | None = None) -> str:
+    """Stores the buffer through the map, or reduces it with an operation, and waits for it."""
+    reduces = {"copy": "async"} if operation is None else {"copy": "reduce.async"}
+    return _STORE.format(**_copy(coordinates, mode), **reduces, operation=f".{operation}" if operation else "")
 
 
 def load(
@@ -89,23 +104,20 @@ def load(
         barrier_offset: The offset of the mbarrier from a multiple of 16.
         bytes_of_unit: The bytes that are read of each unit.
     """
-    vector = f", {{{', '.join(map(str, information))}}}" if information else ""
-    text = _LOAD.format(**_copy(coordinates, mode), transaction_bytes=transaction_bytes, information=vector)
-    return _setup(offset, image_bytes or transaction_bytes, barrier_offset) + text + read_units(bytes_of_unit)
+    copy = copy_to_shared(coordinates, transaction_bytes, mode=mode, information=information)
+    return setup(image_bytes or transaction_bytes, offset, barrier_offset) + copy + read_units(bytes_of_unit)
 
 
 def store(
     coordinates: Sequence[int], image_bytes: int, *, mode: str = "tile", operation: str | None = None, offset: int = 0
 ) -> str:
     """Copies the array to the buffer, and stores the buffer through the map, or reduces it with an operation."""
-    reduces = {"copy": "async"} if operation is None else {"copy": "reduce.async"}
-    text = _STORE.format(**_copy(coordinates, mode), **reduces, operation=f".{operation}" if operation else "")
-    return _setup(offset, image_bytes) + _FILL + text
+    return setup(image_bytes, offset) + _FILL + copy_to_global(coordinates, mode=mode, operation=operation)
 
 
 def prefetch(coordinates: Sequence[int], mode: str = "tile") -> str:
     """Prefetches through the map."""
     fields = _copy(coordinates, mode)
-    return _setup(0, UNIT_BYTES) + (
+    return setup(UNIT_BYTES) + (
         "@%p0 cp.async.bulk.prefetch.tensor.{rank}d.L2.global.{mode} [%rd20, {{{coordinates}}}];\n".format(**fields)
     )

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from im2col_copies import MODES, PixelMap, dense, load_body, numbered, store_body
+from im2col_copies import MODES, PixelMap, load_body, numbered, store_body
+from swizzle_images import swizzled
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -306,4 +307,4 @@ def test_multicast_to_two_ctas(simulate, encode_tensor_map, aligned, kind, group
     )  # fmt: skip
     simulate(body, encoded, images, block=8 * len(rows), cluster=2, map_targets=[tensor], seed=seed)
     for image in images:
-        np.testing.assert_array_equal(dense(image, "128B").reshape(-1, 64), tensor.reshape(20, 64)[rows])
+        np.testing.assert_array_equal(swizzled(image, "128B").reshape(-1, 64), tensor.reshape(20, 64)[rows])

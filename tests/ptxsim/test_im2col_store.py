@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from im2col_copies import THREADS, PixelMap, dense, inclusive, spans, store_body
+from im2col_copies import THREADS, PixelMap, inclusive, spans, store_body
+from swizzle_images import swizzled
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -17,8 +18,7 @@ def store(simulate, encode_tensor_map, aligned):
 
     def run(tensor, pixel_map, coordinates, rows, reduction="", **options):
         tensor = aligned(tensor)
-        # The exclusive or of a swizzle is its own inverse.
-        image = aligned(dense(rows, pixel_map.swizzle).reshape(rows.shape))
+        image = aligned(swizzled(rows, pixel_map.swizzle))
         simulate(
             store_body(coordinates, image.nbytes, reduction), pixel_map.encode(encode_tensor_map, tensor), image,
             block=THREADS, map_targets=[tensor], **options,
@@ -132,7 +132,7 @@ def test_store_of_the_wide_kind(simulate, encode_tensor_map, aligned, reduction)
     pixels = spans(((1, 1), [2, 3]), ((2, 1), [1, 2, 3]))
     for pixel, row in zip(pixels, rows, strict=False):
         expected[pixel] = row
-    image, encoded = aligned(dense(rows, "128B")), pixel_map.encode(encode_tensor_map, tensor)
+    image, encoded = aligned(swizzled(rows, "128B")), pixel_map.encode(encode_tensor_map, tensor)
     body = store_body((0, 2, 1, 1), image.nbytes, reduction, mode="im2col_no_offs::w")
     options = {"block": THREADS, "target": "sm_107a", "map_targets": [tensor]}
     with pytest.raises(ptxsim.Trap, match="the pixels of a store in mode .im2col_no_offs::w") as trap:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from im2col_copies import MODES, PixelMap
+from swizzle_images import swizzled
 from tensor_copies import UNIT_BYTES, load, store
 
 from tilec.runtime.ptxsim import _native as ptxsim
@@ -45,13 +46,6 @@ def map_of(encode_tensor_map):
     return make
 
 
-def unswizzled(image: np.ndarray) -> np.ndarray:
-    """The 16-byte units of an image with swizzle 128B, in the order of the image without swizzle (PTX ISA 5.5.7)."""
-    units = image.view(np.uint8).reshape(-1, UNIT_BYTES)
-    number = np.arange(len(units))
-    return units[number ^ (number // 8 & 7)]
-
-
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", MODES)
 @pytest.mark.parametrize("element", BITS)
@@ -72,7 +66,7 @@ def test_packed_types(simulate, map_of, aligned, element, kind, seed):
         repeated, map_of(tensor, element, kind, channels), image, block=128, map_targets=[tensor], seed=seed,
         allow_unconfirmed=True,
     )  # fmt: skip
-    np.testing.assert_array_equal(unswizzled(image)[:, :data], rows.reshape(-1, data))
+    np.testing.assert_array_equal(swizzled(image, "128B")[:, :data], rows.reshape(-1, data))
 
 
 def many_units(text: str, units: int) -> str:
@@ -110,7 +104,8 @@ def test_nan_fill_and_conversion(simulate, map_of, aligned, element, kind):
         many_units(text, len(image)), map_of(tensor, element, kind, channels, fill_nan=True), image, block=128,
         map_targets=[tensor], allow_unconfirmed=True,
     )  # fmt: skip
-    np.testing.assert_array_equal(unswizzled(image), np.ascontiguousarray(rows).view(np.uint8).reshape(-1, UNIT_BYTES))
+    expected = np.ascontiguousarray(rows).view(np.uint8).reshape(-1, UNIT_BYTES)
+    np.testing.assert_array_equal(swizzled(image, "128B"), expected)
 
 
 def test_store_of_six_bits(simulate, map_of, aligned):
@@ -120,7 +115,7 @@ def test_store_of_six_bits(simulate, map_of, aligned):
     bits = elements[..., np.newaxis] >> np.arange(6) & 1
     packed = np.packbits(bits.reshape(len(elements), -1), axis=1, bitorder="little")
     map_bytes = map_of(tensor, "b6x16_p32", "im2col", 128, lower=0)
-    image = aligned(unswizzled(elements))
+    image = aligned(swizzled(elements, "128B"))
     simulate(store((128, 3, 0), image.nbytes, mode="im2col_no_offs"), map_bytes, image, block=128, map_targets=[tensor])
     expected = np.zeros_like(tensor)
     expected.reshape(-1, 192)[3:, 96:] = packed[:7]

@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from im2col_copies import THREADS, PixelMap, dense, inclusive, load_body, numbered, rows_of, spans
+from im2col_copies import THREADS, PixelMap, inclusive, load_body, numbered, rows_of, spans
+from swizzle_images import swizzled
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -22,7 +23,7 @@ def load(simulate, encode_tensor_map, aligned):
             load_body(pixel_map.kind, coordinates, information, image.nbytes),
             pixel_map.encode(encode_tensor_map, tensor), image, block=THREADS, map_targets=[tensor], **options,
         )  # fmt: skip
-        return dense(image, pixel_map.swizzle).reshape(image.shape)
+        return swizzled(image, pixel_map.swizzle)
 
     return run
 

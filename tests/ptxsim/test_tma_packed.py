@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 import pytest
+from swizzle_images import swizzled
 from tensor_copies import UNIT_BYTES, load, prefetch, store
 
 from tilec.runtime.ptxsim import _native as ptxsim
@@ -16,8 +17,8 @@ from tilec.runtime.ptxsim import _native as ptxsim
 ROWS, ELEMENTS, CONTAINER = 8, 256, 16
 # Bytes of 16 elements in global memory. .b6p2x16 has the code of .b6x16_p32: it is the type of stores.
 CONTAINER_BYTES = {"b4x16": 8, "b4x16_p64": 8, "b6x16_p32": 12}
-# Units of 16 bytes are exchanged by an exclusive or of their number with (number / 8 & mask) << shift (PTX ISA 5.5.7).
-SWIZZLES = {"none": (0, 0), "128B": (7, 0), "128B_atom_32B": (3, 1), "128B_atom_64B": (1, 2)}
+# The swizzles of padded types.
+SWIZZLES = ("none", "128B", "128B_atom_32B", "128B_atom_64B")
 
 
 def row_bytes(element: str, count: int) -> int:
@@ -49,14 +50,6 @@ def padded(rows: np.ndarray, element: str) -> np.ndarray:
     units = np.zeros((rows.size // size, UNIT_BYTES), np.uint8)
     units[:, :size] = rows.reshape(-1, size)
     return units
-
-
-def swizzled(units: np.ndarray, swizzle: str) -> np.ndarray:
-    mask, shift = SWIZZLES[swizzle]
-    number = np.arange(len(units))
-    image = np.zeros_like(units)
-    image[number ^ (number // 8 & mask) << shift] = units
-    return image
 
 
 def run_load(simulate, map_bytes, tensor, image, *arguments, **options) -> None:
@@ -200,7 +193,7 @@ def test_b6p2x16_drops_two_bits_per_byte(simulate, map_of, tensor, aligned, swiz
     given = tensor("b6x16_p32")
     before = given.copy()
     elements = np.random.default_rng(6).integers(0, 256, (4, 128), np.uint8)
-    image = aligned(swizzled(elements.reshape(-1, UNIT_BYTES), swizzle))
+    image = aligned(swizzled(elements, swizzle))
     map_bytes = map_of(given, "b6x16_p32", swizzle=swizzle)
     simulate(store((128, 6), 512), map_bytes, image, block=32, map_targets=[given], seed=seed)
     before[6:, 96:] = packed_six_bits(elements)[:2]
@@ -338,20 +331,13 @@ def store_six_bits(simulate, map_of, aligned):
         displacement = changes.pop("displacement", 0)
         tensor = storage[displacement : displacement + 8 * 144].reshape(8, 144)
         fields = {"extents": (192, 8), "box": (elements.shape[1], 4), **changes}
-        image = aligned(swizzled_64(elements) if fields.get("swizzle") == "64B" else elements)
+        image = aligned(swizzled(elements, "64B") if fields.get("swizzle") == "64B" else elements)
         map_bytes = map_of(tensor, "b6x16_p32", **fields)
         threads = image.size // UNIT_BYTES
         simulate(store((first, 6), image.size), map_bytes, image, block=threads, target=target, map_targets=[storage])
         return tensor
 
     return run
-
-
-def swizzled_64(elements: np.ndarray) -> np.ndarray:
-    """PTX ISA 5.5.7, 64B: an exclusive or of the unit of 16 bytes with the line of 128 bytes, modulo 4."""
-    units = elements.reshape(-1, UNIT_BYTES)
-    number = np.arange(len(units))
-    return units[number ^ (number // 8 & 3)].reshape(elements.shape)
 
 
 @pytest.mark.parametrize("displacement", [0, 16])
@@ -361,7 +347,7 @@ def test_b6p2x16_on_sm_103a(store_six_bits, width, swizzle, displacement):
     elements = np.random.default_rng(8).integers(0, 256, (4, width), np.uint8)
     given = elements
     if swizzle == "128B_atom_64B":
-        given = swizzled(elements.reshape(-1, UNIT_BYTES), swizzle).reshape(elements.shape)
+        given = swizzled(elements, swizzle)
     stored = store_six_bits(given, swizzle=swizzle, displacement=displacement)
     expected = np.zeros((8, 144), np.uint8)
     expected[6:, 48 : 48 + width * 3 // 4] = packed_six_bits(elements)[:2]

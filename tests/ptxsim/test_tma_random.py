@@ -6,20 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from swizzle_images import UNIT_SWIZZLES, swizzled
 from tensor_copies import UNIT_BYTES, load, store
 
 # Bits of an element, and the bytes of 16 of them in shared memory.
 BITS = {"u8": 8, "u16": 16, "bf16": 16, "s32": 32, "f32": 32, "u64": 64, "f64": 64, "b4x16": 4}
 PADDED = {"b4x16_p64": 4, "b6x16_p32": 6}
-# The exclusive or of the number of a 16-byte unit: (line & mask) << shift; PTX ISA 5.5.7.
-SWIZZLES = {
-    "none": (0, 0),
-    "32B": (1, 0),
-    "64B": (3, 0),
-    "128B": (7, 0),
-    "128B_atom_32B": (3, 1),
-    "128B_atom_64B": (1, 2),
-}
 SPANS = {"32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128, "128B_atom_64B": 128}
 
 
@@ -71,7 +63,7 @@ class Case:
 def random_case(random: np.random.Generator, stores: bool) -> Case:
     element = str(random.choice([*BITS, "b6x16_p32"] if stores else [*BITS, *PADDED]))
     bits, rank, padded = {**BITS, **PADDED}[element], int(random.integers(1, 6)), element in PADDED
-    swizzle = str(random.choice([name for name in SWIZZLES if not padded or name not in ("32B", "64B")]))
+    swizzle = str(random.choice([name for name in UNIT_SWIZZLES if not padded or name not in ("32B", "64B")]))
     # Coordinates are multiples of a group, which is whole bytes in memory.
     group = 128 if padded else 16 if element == "b4x16" else 1
     row_bytes = SPANS.get(swizzle, 16 * int(random.integers(1, 9)))
@@ -95,15 +87,6 @@ def memory_of(case: Case, random: np.random.Generator) -> np.ndarray:
     strides = (*case.strides, case.extents[0] * case.bits // 8)
     size = strides[-2] * case.extents[-1] if case.strides else strides[-1]
     return random.integers(0, 256, size, np.uint8)
-
-
-def swizzled(units: np.ndarray, swizzle: str) -> np.ndarray:
-    """Rows are as long as the span of the swizzle, within which units stay."""
-    mask, shift = SWIZZLES[swizzle]
-    number = np.arange(len(units))
-    result = np.zeros_like(units)
-    result[number ^ (number // 8 & mask) << shift] = units
-    return result
 
 
 def encoded(encode_tensor_map, case: Case, memory: np.ndarray) -> bytes:
