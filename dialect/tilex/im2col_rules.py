@@ -17,7 +17,7 @@ _RANKS = (3, 4, 5)
 SLICE_BYTES = (16, 32)
 _LIMIT = 1 << 31
 # Elements of these types share bytes or have no zero, with which a view is padded.
-_NOT_VIEWED = ("f4E2M1FN", "f8E8M0FNU")
+NOT_VIEWED = ("f4E2M1FN", "f8E8M0FNU")
 
 
 def im2col_view_problem(
@@ -93,7 +93,7 @@ def _range_problem(name: str, values: Sequence[int]) -> str | None:
 def _tile_problem(tile_shape: Sequence[int], element: ir.Type) -> str | None:
     if len(tile_shape) != 2:
         return f"the tile of an im2col_view has two dimensions, pixels and channels, but got {list(tile_shape)}"
-    if spell(element) in _NOT_VIEWED:
+    if spell(element) in NOT_VIEWED:
         return f"im2col_view does not support elements of {spell(element)}"
     return tile_problem(tile_shape, element)
 

@@ -10,17 +10,7 @@ from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import (
-    Array,
-    Im2colView,
-    KernelValue,
-    PackedView,
-    Text,
-    Tile,
-    TiledView,
-    describe,
-    function_name,
-)
+from tilec.ast_to_tile.values import Array, KernelValue, Text, Tile, View, describe, function_name
 from tilec.errors import (
     CompileError,
     StaticException,
@@ -42,7 +32,7 @@ def is_static(value: KernelValue) -> bool:
     """Whether the value is a compile-time constant."""
     if isinstance(value, tuple):
         return all(map(is_static, value))
-    return not isinstance(value, Tile | Array | TiledView | Im2colView | PackedView)
+    return not isinstance(value, Tile | Array | View)
 
 
 @implements(language.static_assert)

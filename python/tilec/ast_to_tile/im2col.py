@@ -16,7 +16,7 @@ from tilec.ast_to_tile.values import Array, Im2colView, KernelValue, Method, Ope
 from tilec.ast_to_tile.view import tiles_along
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.im2col_rules import MODES, PIXELS_OF_W128, SLICE_BYTES
+from tilec.dialect.tilex.im2col_rules import MODES, NOT_VIEWED, PIXELS_OF_W128, SLICE_BYTES
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
@@ -28,8 +28,6 @@ from tilec.language.modes import MemoryOrder, PaddingMode
 
 # The ranks of arrays of images: images, one to three spatial dimensions, channels.
 _RANKS = (3, 4, 5)
-# Elements that share bytes or have no zero.
-_NOT_VIEWED = (datatypes.float4_e2m1fn, datatypes.float8_e8m0fnu)
 
 
 @implements(language.im2col_view)
@@ -53,7 +51,7 @@ def _im2col_view(
 
 
 def _check_images(images: Array, interleave: int | None) -> None:
-    if images.dtype in _NOT_VIEWED:
+    if images.dtype.element in NOT_VIEWED:
         raise BadArgument("array", f"expected elements of at least 8 bits that can be zero, got {images}")
     if interleave is None and len(images.shape) not in _RANKS:
         raise BadArgument("array", f"expected images, [N, W, C], [N, H, W, C] or [N, D, H, W, C], got {images}")

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.values import (
-    Im2colView,
     KernelValue,
     Number,
     Operand,
-    PackedView,
     Shape,
     Tile,
-    TiledView,
     TypedConstant,
+    View,
     describe,
     describe_tile,
     is_number,
@@ -83,7 +81,7 @@ def same(x: KernelValue, y: KernelValue) -> bool:
     """Whether two values are identical: the same object, equal constants of a type, or equal views of an array."""
     if x is y:
         return True
-    if isinstance(x, _VIEWS):
+    if isinstance(x, View):
         return x == y
     if isinstance(x, tuple) and isinstance(y, tuple):
         return len(x) == len(y) and all(map(same, x, y))
@@ -92,10 +90,6 @@ def same(x: KernelValue, y: KernelValue) -> bool:
     if type(x) is not type(y) or isinstance(x, Tile):
         return isinstance(x, Tile) and isinstance(y, Tile) and x == y
     return is_number(x) and repr(x) == repr(y) or isinstance(x, str) and x == y
-
-
-# Views are equal if they are of the same array and have equal parameters.
-_VIEWS = (TiledView, Im2colView, PackedView)
 
 
 def _unify_tiles(values: Sequence[Operand]) -> Carried:
@@ -119,7 +113,7 @@ def _literal_type(dtype: DType, value: Number) -> DType | None:
 
 def _listed(values: Sequence[KernelValue]) -> str:
     described = list(map(describe, values))
-    if isinstance(values[0], _VIEWS) and len(set(described)) == 1:
+    if isinstance(values[0], View) and len(set(described)) == 1:
         return f"{described[0]} and one with other parameters"
     return " and ".join(described)
 

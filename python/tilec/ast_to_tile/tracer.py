@@ -16,18 +16,7 @@ from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.unsupported import reject_expression, reject_statement
-from tilec.ast_to_tile.values import (
-    Array,
-    Im2colView,
-    KernelValue,
-    Method,
-    PackedView,
-    Range,
-    Tile,
-    TiledView,
-    TypedConstant,
-    describe,
-)
+from tilec.ast_to_tile.values import Array, KernelValue, Method, Range, Tile, TypedConstant, View, describe
 from tilec.dialect.mlir import ir
 from tilec.dialect.rule_table import RuleTable
 from tilec.errors import CompileError, TileTypeError
@@ -167,7 +156,7 @@ class Tracer:
         """The truth value of a kernel value."""
         if isinstance(value, TypedConstant):
             return bool(value.value)
-        if isinstance(value, Array | TiledView | Im2colView | PackedView | Range | Method):
+        if isinstance(value, Array | View | Range | Method):
             raise TileTypeError(f"expected a condition, got {describe(value)}")
         if not isinstance(value, Tile):
             return bool(value)

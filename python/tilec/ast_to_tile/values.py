@@ -123,6 +123,9 @@ class PackedView:
     bits: int
 
 
+# Views are equal if they are of the same array and have equal parameters.
+View = TiledView | Im2colView | PackedView
+
 # The operands of arithmetic: tiles and scalar constants.
 Constant = TypedConstant | bool | int | float
 Operand = Tile | Constant

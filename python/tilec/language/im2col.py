@@ -161,7 +161,7 @@ def im2col_view(
     stands for all spatial dimensions.
 
     Args:
-        array: the images, [N, W, C], [N, H, W, C] or [N, D, H, W, C], of elements of at least 8 bits.
+        array: the images, [N, W, C], [N, H, W, C] or [N, D, H, W, C], of elements that can be zero.
         window: the number of taps per spatial dimension.
         dilation: the distance between taps, in elements.
         stride: the distance between output pixels, in elements.
@@ -180,7 +180,7 @@ def im2col_view(
         The view.
 
     Raises:
-        TileTypeError: the array has another rank or elements of 4 bits, or a parameter is not such a constant.
+        TileTypeError: the array has another rank or elements without a zero, or a parameter is not such a constant.
 
     Example:
         >>> @ct.kernel
