@@ -7,6 +7,7 @@ import operator
 from types import ModuleType
 
 from tilec.ast_to_tile.arguments import known
+from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.im2col import im2col_attribute
@@ -30,9 +31,6 @@ from tilec.ast_to_tile.values import (
 from tilec.ast_to_tile.view import array_attribute, view_attribute
 from tilec.errors import TileTypeError
 from tilec.language import datatypes, view
-from tilec.language.kernel_function import methods
-
-_TILE_METHODS = methods(view.Tile)
 
 
 def attribute(emitter: Emitter, value: KernelValue, name: str) -> KernelValue:
@@ -66,10 +64,7 @@ def _tile_attribute(value: Operand, name: str) -> KernelValue:
         return len(extents)
     if name == "dtype":
         return datatypes.of_literal(value) if is_number(value) else value.dtype
-    if name in _TILE_METHODS:
-        return Method(value, _TILE_METHODS[name])
-    names = ", ".join(("dtype", "shape", "ndim", *_TILE_METHODS))
-    raise TileTypeError(f"tiles have no attribute '{name}', they have: {names}")
+    return bound_method(value, name, view.Tile, "tiles")
 
 
 def element(emitter: Emitter, value: KernelValue, key: KernelValue) -> KernelValue:

@@ -8,22 +8,21 @@ from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.accesses import Inapplicable, access_attributes, to_store, view_indices
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary
+from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast
-from tilec.ast_to_tile.values import Array, Im2colView, KernelValue, Method, Operand, Shape, Tile, describe
+from tilec.ast_to_tile.values import Array, Im2colView, KernelValue, Operand, Shape, Tile, describe
 from tilec.ast_to_tile.view import tiles_along
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_rules import MODES, NOT_VIEWED, PIXELS_OF_W128, SLICE_BYTES
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
-from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import im2col as language
 from tilec.language.convolution_window import ConvolutionWindow, WindowProblem, convolution_window
 from tilec.language.datatypes import DType
-from tilec.language.kernel_function import methods
 from tilec.language.modes import MemoryOrder, PaddingMode
 
 # The ranks of arrays of images: images, one to three spatial dimensions, channels.
@@ -136,9 +135,6 @@ def _sum_dtype(extent: Operand, margin: int) -> DType:
     return datatypes.int32 if fits else datatypes.int64
 
 
-_METHODS = methods(language.Im2colView)
-
-
 def im2col_attribute(emitter: Emitter, view: Im2colView, name: str) -> KernelValue:
     """`view.name`; raises CompileError for an unknown attribute."""
     if name == "dtype":
@@ -149,10 +145,7 @@ def im2col_attribute(emitter: Emitter, view: Im2colView, name: str) -> KernelVal
         return view.window.taps
     if name == "output_shape":
         return _output_shape(emitter, view)
-    if name in _METHODS:
-        return Method(view, _METHODS[name])
-    known = ", ".join(("dtype", "tile_shape", "window", "output_shape", *_METHODS))
-    raise TileTypeError(f"im2col views have no attribute '{name}', they have: {known}")
+    return bound_method(view, name, language.Im2colView, "im2col views")
 
 
 def _static_output_shape(view: Im2colView) -> tuple[int | None, ...]:

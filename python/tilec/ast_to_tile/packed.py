@@ -5,19 +5,18 @@ from __future__ import annotations
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.accesses import Inapplicable, access_attributes, to_store, view_indices
 from tilec.ast_to_tile.arguments import BadArgument
+from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast
-from tilec.ast_to_tile.values import Array, KernelValue, Method, PackedView, Tile
+from tilec.ast_to_tile.values import Array, KernelValue, PackedView, Tile
 from tilec.ast_to_tile.view import tiles_along
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.packed_rules import PACKED_BITS, elements_per_group
 from tilec.dialect.tilex.packed_type import PackedViewType
-from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import packed as language
-from tilec.language.kernel_function import methods
 from tilec.language.modes import MemoryOrder, PaddingMode
 
 _BYTES = (datatypes.uint8, datatypes.int8)
@@ -53,19 +52,13 @@ def _bits(value: KernelValue) -> int:
     return bits
 
 
-_METHODS = methods(language.PackedView)
-
-
 def packed_attribute(view: PackedView, name: str) -> KernelValue:
     """`view.name`; raises CompileError for an unknown attribute."""
     if name == "dtype":
         return view.array.dtype
     if name in ("tile_shape", "bits"):
         return getattr(view, name)
-    if name in _METHODS:
-        return Method(view, _METHODS[name])
-    known = ", ".join(("dtype", "tile_shape", "bits", *_METHODS))
-    raise TileTypeError(f"packed views have no attribute '{name}', they have: {known}")
+    return bound_method(view, name, language.PackedView, "packed views")
 
 
 @implements(language.PackedView.num_tiles)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary
+from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, KernelValue, Method, Shape, Tile, TiledView, describe
+from tilec.ast_to_tile.values import Array, KernelValue, Shape, Tile, TiledView, describe
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType, TensorViewType
 from tilec.dialect.mlir import ir
@@ -16,7 +17,6 @@ from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import view as language
 from tilec.language.datatypes import DType
-from tilec.language.kernel_function import methods
 from tilec.language.modes import PaddingMode
 
 
@@ -93,23 +93,13 @@ def tiles_along(emitter: Emitter, extent: KernelValue, step: int) -> KernelValue
     return binary(emitter, "cdiv", extent, step)
 
 
-_METHODS = methods(language.Array)
-
-
 def array_attribute(array: Array, name: str) -> KernelValue:
     """`array.name`; raises CompileError for an unknown attribute."""
     if name == "ndim":
         return len(array.shape)
     if name in ("dtype", "shape", "strides"):
         return getattr(array, name)
-    if name in _METHODS:
-        return Method(array, _METHODS[name])
-    raise TileTypeError(
-        f"arrays have no attribute '{name}', they have: dtype, shape, strides, ndim, {', '.join(_METHODS)}"
-    )
-
-
-_VIEW_METHODS = methods(language.TiledView)
+    return bound_method(array, name, language.Array, "arrays")
 
 
 def view_attribute(view: TiledView, name: str) -> KernelValue:
@@ -118,10 +108,7 @@ def view_attribute(view: TiledView, name: str) -> KernelValue:
         return view.array.dtype
     if name in ("tile_shape", "traversal_steps"):
         return getattr(view, name)
-    if name in _VIEW_METHODS:
-        return Method(view, _VIEW_METHODS[name])
-    known = ", ".join(("dtype", "tile_shape", "traversal_steps", *_VIEW_METHODS))
-    raise TileTypeError(f"tiled views have no attribute '{name}', they have: {known}")
+    return bound_method(view, name, language.TiledView, "tiled views")
 
 
 @implements(language.Array.tiled_view)
