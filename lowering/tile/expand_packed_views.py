@@ -20,16 +20,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.packed_rules import elements_per_group
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.constants import integer_splat
-from tilec.lowering.tile.im2col_shape import WIDE
-from tilec.lowering.tile.index_arithmetic import IndexArithmetic
+from tilec.lowering.tile.index_arithmetic import NARROW, value_of_type
 from tilec.lowering.tile.packed_bytes import PackedBytes, along, tensor_extents
 from tilec.lowering.tile.packed_shape import packed_index_space
 from tilec.lowering.tile.tile_parts import Part, reshaped
 
 _MAKER = "tilex.make_packed_view"
 _BYTE = 8
-# Positions in a row of a tile.
-_NARROW = IndexArithmetic(32)
 
 
 def expand_packed_views(module: ir.Module | ir.OpView) -> None:
@@ -47,9 +44,9 @@ def expand_packed_views(module: ir.Module | ir.OpView) -> None:
 
 def _load(op: ir.OpView) -> list[ir.Value]:
     type, place = op.view.type, PackedBytes(op.view, list(op.index))
-    bits = _NARROW.product([_NARROW.iota(type.tile_shape[-1]), type.bits])
-    first, shift = _NARROW.divided(bits, _BYTE)
-    last = _NARROW.quotient(_NARROW.sum([bits, type.bits - 1]), _BYTE)
+    bits = NARROW.product([NARROW.iota(type.tile_shape[-1]), type.bits])
+    first, shift = NARROW.divided(bits, _BYTE)
+    last = NARROW.quotient(NARROW.sum([bits, type.bits - 1]), _BYTE)
     # Elements with a bit behind the last byte do not exist.
     mask = place.inside(last)
     low, token = _load_bytes(op, place.pointers(first), mask)
@@ -77,8 +74,8 @@ def _store(op: ir.OpView) -> list[ir.Value]:
     elements = elements_per_group(type.bits)
     groups, size = type.tile_shape[-1] // elements, elements * type.bits // _BYTE
     values = [_low_bits(_element_of_groups(op.tile, k, groups), type.bits) for k in range(elements)]
-    first = _NARROW.product([_NARROW.iota(groups), size])
-    positions = [_NARROW.sum([first, k]) for k in range(size)]
+    first = NARROW.product([NARROW.iota(groups), size])
+    positions = [NARROW.sum([first, k]) for k in range(size)]
     attributes, tokens = attributes_without_segments(op), []
     for byte, at in enumerate(positions):
         value = _byte(values, byte, type.bits, positions, place)
@@ -110,10 +107,8 @@ def _byte(values: list[ir.Value], byte: int, bits: int, positions: list[ir.Value
 
 
 def _index_space(op: ir.OpView) -> list[ir.Value]:
-    return [
-        IndexArithmetic(result.type.element.width).made(WIDE.cast(extent, result.type))
-        for extent, result in zip(packed_index_space(op.src.type, tensor_extents(op.src)), op.results, strict=True)
-    ]
+    tiles = packed_index_space(op.src.type, tensor_extents(op.src))
+    return [value_of_type(count, result.type) for count, result in zip(tiles, op.results, strict=True)]
 
 
 def _low_bits(value: ir.Value, bits: int) -> ir.Value:

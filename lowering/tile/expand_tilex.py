@@ -17,9 +17,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.im2col_rows import Im2colRows, Pixels
-from tilec.lowering.tile.im2col_shape import WIDE, index_space, output_extents
+from tilec.lowering.tile.im2col_shape import index_space, output_extents
 from tilec.lowering.tile.im2col_tensor import Im2colTensor, tensor_of
-from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
+from tilec.lowering.tile.index_arithmetic import WIDE, Number, value_of_type
 from tilec.lowering.tile.tile_parts import reshaped
 
 _MAKER = "tilex.make_im2col_view"
@@ -149,10 +149,7 @@ def _output_shape(op: ir.OpView, view: _View) -> list[ir.Value]:
 
 
 def _extents(op: ir.OpView, extents: list[Number]) -> list[ir.Value]:
-    return [
-        IndexArithmetic(result.type.element.width).made(WIDE.cast(extent, result.type))
-        for extent, result in zip(extents, op.operation.results, strict=True)
-    ]
+    return [value_of_type(extent, result.type) for extent, result in zip(extents, op.operation.results, strict=True)]
 
 
 _EXTENTS = ("tilex.get_im2col_index_space_shape", "tilex.get_im2col_output_shape")

@@ -11,12 +11,10 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.bounds import greatest
-from tilec.lowering.tile.im2col_shape import WIDE, divides_rows, tiles_of_run
+from tilec.lowering.tile.im2col_shape import divides_rows, tiles_of_run
 from tilec.lowering.tile.im2col_tensor import Im2colTensor
-from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
-from tilec.lowering.tile.tile_start import tile_start
-
-NARROW = IndexArithmetic(32)
+from tilec.lowering.tile.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number
+from tilec.lowering.tile.row_major_start import row_major_start
 
 
 def output_positions(tensor: Im2colTensor, outputs: Sequence[Number], tile: ir.Value) -> list[Number]:
@@ -59,7 +57,7 @@ def _position(numbers: IndexArithmetic, number: Number, extents: Sequence[Number
 
 def _positions_from_first(tile: Number, pixels: int, shape: Sequence[Number]) -> list[Number]:
     """The images, in 64 bits, and the positions, in 32 bits: that of the first pixel, advanced with carries."""
-    first = tile_start(NARROW, tile, pixels.bit_length() - 1, shape)
+    first = row_major_start(NARROW, tile, pixels.bit_length() - 1, shape)
     carry, position = NARROW.iota(pixels), list[Number]()
     for extent, start in reversed(list(zip(shape, first.position, strict=True))):
         carry, at = NARROW.divided(NARROW.sum([carry, start]), extent)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
-from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType, TileType
+from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.im2col_positions import NARROW, output_positions
-from tilec.lowering.tile.im2col_shape import WIDE, divides_rows
+from tilec.lowering.tile.im2col_positions import output_positions
+from tilec.lowering.tile.im2col_shape import divides_rows
 from tilec.lowering.tile.im2col_tensor import Im2colTensor, divisor_of
-from tilec.lowering.tile.index_arithmetic import Number, broadcast
+from tilec.lowering.tile.index_arithmetic import NARROW, WIDE, Number, broadcast
 from tilec.lowering.tile.producer import without_assumptions
 from tilec.lowering.tile.tile_parts import reshaped
 
@@ -158,13 +158,11 @@ class Im2colRows:
 
 def _repeated(values: ir.Value, count: int) -> ir.Value:
     """Each element of a tile of one dimension `count` times in succession."""
-    extent, element = values.type.shape[0], values.type.element
-    columns = build("broadcast", [reshaped(values, (extent, 1))], [TileType.get((extent, count), element)]).result
-    return reshaped(columns, (extent * count,))
+    extent = values.type.shape[0]
+    return reshaped(broadcast(reshaped(values, (extent, 1)), (extent, count)), (extent * count,))
 
 
 def _cycled(values: ir.Value, count: int) -> ir.Value:
     """The elements of a tile of one dimension in succession, `count` times."""
-    extent, element = values.type.shape[0], values.type.element
-    rows = build("broadcast", [reshaped(values, (1, extent))], [TileType.get((count, extent), element)]).result
-    return reshaped(rows, (count * extent,))
+    extent = values.type.shape[0]
+    return reshaped(broadcast(reshaped(values, (1, extent)), (count, extent)), (count * extent,))

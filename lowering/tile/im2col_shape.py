@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
-from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
-
-# Extents are computed in 64 bits, where nothing wraps.
-WIDE = IndexArithmetic(64)
+from tilec.lowering.tile.index_arithmetic import WIDE, Number
 
 
 def divides_rows(type: Im2colViewType) -> bool:

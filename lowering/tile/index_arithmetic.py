@@ -130,14 +130,14 @@ class IndexArithmetic:
         return build("cmpi", [lhs, rhs], [condition], attributes).result
 
     def all(self, conditions: Sequence[ir.Value]) -> ir.Value | None:
-        """The conjunction; None if there is no condition."""
+        """All of the conditions; None means always."""
         values = sorted(conditions, key=_rank)
         for value in values[1:]:
             values[0] = self._binary("andi", values[0], value)
         return values[0] if values else None
 
     def select(self, condition: ir.Value | None, value: Number, otherwise: Number) -> Number:
-        """`value` where the condition, None for always, holds."""
+        """`value` where the condition holds, else `otherwise`; None means always."""
         if condition is None:
             return value
         values = self.alike([condition, value, otherwise])
@@ -154,12 +154,21 @@ class IndexArithmetic:
         return build(name, values, [values[0].type], attributes).result
 
 
+# Extents and byte offsets are computed in 64 bits, where nothing wraps.
+NARROW, WIDE = IndexArithmetic(32), IndexArithmetic(64)
+
+
+def value_of_type(number: Number, type: TileType) -> ir.Value:
+    """A number of 64 bits as a scalar of an integer type."""
+    return IndexArithmetic(type.element.width).made(WIDE.cast(number, type))
+
+
 def broadcast(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """A scalar as a tile of equal elements; the value itself if it has the shape."""
+    """A scalar, or a tile whose extents are those of the shape or 1, as a tile of the shape."""
     if tuple(value.type.shape) == tuple(shape):
         return value
-    type = TileType.get(shape, value.type.element)
-    return build("broadcast", [reshaped(value, (1,) * len(shape))], [type]).result
+    source = value if value.type.rank else reshaped(value, (1,) * len(shape))
+    return build("broadcast", [source], [TileType.get(shape, value.type.element)]).result
 
 
 def _rank(value: ir.Value) -> int:

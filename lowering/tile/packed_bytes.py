@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.im2col_shape import WIDE
 from tilec.lowering.tile.im2col_tensor import divisor_of, filled
-from tilec.lowering.tile.index_arithmetic import Number
+from tilec.lowering.tile.index_arithmetic import WIDE, Number, broadcast
 from tilec.lowering.tile.producer import without_assumptions
 from tilec.lowering.tile.tile_parts import reshaped
 
@@ -33,7 +32,7 @@ class PackedBytes:
         offsets = [*map(self._row_offsets, range(len(shape) - 1)), in_row]
         for axis, offset in enumerate(offsets):
             partial = (*shape[: axis + 1], *(1,) * (len(shape) - axis - 1))
-            found = _moved(_broadcast(found, partial), along(offset, axis, partial))
+            found = _moved(broadcast(found, partial), along(offset, axis, partial))
         return found
 
     def _row_offsets(self, axis: int) -> ir.Value:
@@ -78,13 +77,7 @@ def tensor_extents(view: ir.Value) -> tuple[Number, ...]:
 
 def along(values: ir.Value, axis: int, shape: Sequence[int]) -> ir.Value:
     """A tile of a shape whose elements change along an axis only, as those of a tile of one dimension do."""
-    return _broadcast(reshaped(values, [extent if k == axis else 1 for k, extent in enumerate(shape)]), shape)
-
-
-def _broadcast(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    if tuple(value.type.shape) == tuple(shape):
-        return value
-    return build("broadcast", [value], [TileType.get(shape, value.type.element)]).result
+    return broadcast(reshaped(values, [extent if k == axis else 1 for k, extent in enumerate(shape)]), shape)
 
 
 def _moved(pointers: ir.Value, bytes: Number) -> ir.Value:

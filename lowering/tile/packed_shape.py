@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 
 from tilec.dialect.tilex.packed_type import PackedViewType
-from tilec.lowering.tile.im2col_shape import WIDE
-from tilec.lowering.tile.index_arithmetic import Number
+from tilec.lowering.tile.index_arithmetic import WIDE, Number
 
 _BYTE = 8
 

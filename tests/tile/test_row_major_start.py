@@ -11,11 +11,10 @@ import pytest
 import tilec
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
-from tilec.lowering.tile.tile_start import tile_start
+from tilec.lowering.tile.index_arithmetic import NARROW, Number
+from tilec.lowering.tile.row_major_start import row_major_start
 from tilec.text_input.module import Module
 
-NARROW = IndexArithmetic(32)
 # A kernel that stores four numbers, of which the test makes the position.
 KERNEL = """entry @k(%p: tile<ptr<i32>>, %tile: tile<i32>, %inner: tile<i32>, %outer: tile<i32>) {
 {stores}
@@ -33,7 +32,7 @@ def kernel(bits: int, known: tuple[int, int] | None) -> Module:
     _, tile, inner, outer = entry.arguments
     with ir.InsertionPoint.at_block_begin(entry), ir.Location.unknown(module.ir.context):
         extents: tuple[Number, ...] = (outer, inner) if known is None else known[::-1]
-        start = tile_start(NARROW, tile, bits, extents)
+        start = row_major_start(NARROW, tile, bits, extents)
         for store, value in zip(stores, (start.tiles, start.rest, *start.position), strict=True):
             store.operation.operands[1] = NARROW.made(value)
     module.verify()

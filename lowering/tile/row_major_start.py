@@ -13,7 +13,7 @@ from tilec.lowering.tile.index_arithmetic import IndexArithmetic, Number
 
 
 @dataclass(frozen=True)
-class Start:
+class RowMajorStart:
     """The number `tiles * 2^bits + rest`, rest < 2^bits, of the leading dimension, and the position in the others."""
 
     tiles: Number
@@ -21,7 +21,7 @@ class Start:
     position: list[Number]
 
 
-def tile_start(numbers: IndexArithmetic, tile: Number, bits: int, extents: Sequence[Number]) -> Start:
+def row_major_start(numbers: IndexArithmetic, tile: Number, bits: int, extents: Sequence[Number]) -> RowMajorStart:
     """The position of the number tile * 2^bits in positive extents, all but the leading one; nothing wraps."""
     rest: Number = 0
     position: list[Number] = []
@@ -29,7 +29,7 @@ def tile_start(numbers: IndexArithmetic, tile: Number, bits: int, extents: Seque
         tile, remainder = numbers.divided(tile, extent)
         rest, at = _divided(numbers, remainder, rest, bits, extent)
         position.insert(0, at)
-    return Start(tile, rest, position)
+    return RowMajorStart(tile, rest, position)
 
 
 def _divided(
