@@ -18,6 +18,8 @@ from tilec.lowering.tile.value_analysis import analyze
 
 # Tile IR: each axis of the grid has at most 2^24 - 1 tile blocks.
 MAXIMUM_BLOCKS = (1 << 24) - 1
+# The range of a signed i32.
+MAXIMUM_NARROW = 2**31 - 1
 
 
 class Interval(NamedTuple):
@@ -42,8 +44,10 @@ def bounds(value: ir.Value) -> Interval:
     return analyze(value, _bounds)
 
 
-def greatest(value: ir.Value) -> int:
-    """The largest number that an integer can be, read as unsigned."""
+def greatest(value: Number) -> int:
+    """The largest number that an integer can be, read as unsigned; a known number itself."""
+    if isinstance(value, int):
+        return value
     known = bounds(value)
     return known.high if known.low >= 0 else (1 << value.type.element.width) - 1
 

@@ -12,6 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.axis import UNBOUNDED
 from tilec.lowering.tile.constants import splat
+from tilec.lowering.tile.index_arithmetic import Number
 from tilec.lowering.tile.value_analysis import analyze
 
 # Globals and allocated memory are aligned to 16 bytes, the widest vector access, or more if they declare it.
@@ -27,6 +28,11 @@ def divisibility(value: ir.Value) -> int:
     Arithmetic wraps modulo a power of two, which preserves divisibility by smaller powers.
     """
     return analyze(value, _divisibility)
+
+
+def divisor_of(number: Number) -> int:
+    """A power of two that divides an integer; a known number itself."""
+    return number if isinstance(number, int) else divisibility(number)
 
 
 def _divisibility(value: ir.Value, of: Of) -> int:

@@ -21,8 +21,9 @@ from tilec.dialect.tilex.packed_rules import elements_per_group
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.constants import integer_splat
 from tilec.lowering.tile.index_arithmetic import NARROW, value_of_type
-from tilec.lowering.tile.packed_bytes import PackedBytes, along, tensor_extents
+from tilec.lowering.tile.packed_bytes import PackedBytes, along
 from tilec.lowering.tile.packed_shape import packed_index_space
+from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker
 from tilec.lowering.tile.tile_parts import Part, reshaped
 
 _MAKER = "tilex.make_packed_view"
@@ -107,7 +108,7 @@ def _byte(values: list[ir.Value], byte: int, bits: int, positions: list[ir.Value
 
 
 def _index_space(op: ir.OpView) -> list[ir.Value]:
-    tiles = packed_index_space(op.src.type, tensor_extents(op.src))
+    tiles = packed_index_space(op.src.type, tensor_extents(tensor_maker(op.src)))
     return [value_of_type(count, result.type) for count, result in zip(tiles, op.results, strict=True)]
 
 

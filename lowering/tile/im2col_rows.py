@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.divisibility import divisor_of
 from tilec.lowering.tile.im2col_positions import output_positions
 from tilec.lowering.tile.im2col_shape import divides_rows
-from tilec.lowering.tile.im2col_tensor import Im2colTensor, divisor_of
+from tilec.lowering.tile.im2col_tensor import Im2colTensor
 from tilec.lowering.tile.index_arithmetic import NARROW, WIDE, Number, broadcast
 from tilec.lowering.tile.producer import without_assumptions
 from tilec.lowering.tile.tile_parts import reshaped

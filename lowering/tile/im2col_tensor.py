@@ -8,14 +8,11 @@ from functools import cached_property
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType
-from tilec.lowering.tile.bounds import greatest
-from tilec.lowering.tile.divisibility import divisibility
+from tilec.lowering.tile.bounds import MAXIMUM_NARROW, greatest
+from tilec.lowering.tile.divisibility import divisor_of
 from tilec.lowering.tile.im2col_shape import index_space, output_extents
 from tilec.lowering.tile.index_arithmetic import Number
-from tilec.lowering.tile.producer import without_assumptions
-
-# The range of a signed i32.
-_MAXIMUM_NARROW = 2**31 - 1
+from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tensor_strides
 
 
 @dataclass(frozen=True)
@@ -59,55 +56,39 @@ class Im2colTensor:
     @property
     def greatest_output(self) -> int:
         """An upper bound of the output extents."""
-        return max(map(_greatest, output_extents(self.type, [_greatest(extent) for extent in self.extents])))
+        return max(map(greatest, output_extents(self.type, [greatest(extent) for extent in self.extents])))
 
     @property
     def has_narrow_positions(self) -> bool:
         """Whether i32 holds the spatial extents and the positions at the first tap, and u32 how far the taps move."""
         type = self.type
-        extents = [_greatest(extent) for extent in self.extents]
+        extents = [greatest(extent) for extent in self.extents]
         steps = zip(output_extents(type, extents), type.stride, type.lower, strict=True)
         positions = [(output - 1) * stride - lower for output, stride, lower in steps]
         distances = [(taps - 1) * dilation for taps, dilation in zip(type.window, type.dilation, strict=True)]
-        return max(*extents[1:-1], *positions) <= _MAXIMUM_NARROW and max(distances) <= 2 * _MAXIMUM_NARROW
+        return max(*extents[1:-1], *positions) <= MAXIMUM_NARROW and max(distances) <= 2 * MAXIMUM_NARROW
 
     @property
     def is_narrow(self) -> bool:
         """Whether i32 holds every extent, the numbers of the pixels, and the offsets in units."""
         type = self.type
-        extents, strides = ([_greatest(each) for each in values] for values in (self.extents, self.strides))
+        extents, strides = ([greatest(each) for each in values] for values in (self.extents, self.strides))
         padding = max(map(abs, (*type.lower, *type.upper)))
         outputs = output_extents(type, extents)
         tiles, _ = index_space(type, extents, outputs)
-        extents, strides = [_greatest(self.slices), *extents], [_greatest(self.slice_stride), *strides]
+        extents, strides = [greatest(self.slices), *extents], [greatest(self.slice_stride), *strides]
         units = sum(extent * (stride // self.unit) for extent, stride in zip(extents[:-1], strides[:-1], strict=True))
-        needed = [max(extents) + padding, _greatest(tiles) * type.tile_shape[0], units, strides[-1]]
-        return max(*extents, *needed) <= _MAXIMUM_NARROW
+        needed = [max(extents) + padding, greatest(tiles) * type.tile_shape[0], units, strides[-1]]
+        return max(*extents, *needed) <= MAXIMUM_NARROW
 
 
 def tensor_of(view: ir.Value) -> Im2colTensor:
     """The tensor under an im2col view."""
     # Views are neither carried nor arguments, so both are made in the kernel.
-    tensor = without_assumptions(view.owner.tensor_view).owner
-    type = tensor.result.type
-    extents = filled(type.shape, list(tensor.dynamicShape))
-    strides = filled(type.strides, list(tensor.dynamicStrides))
+    tensor = tensor_maker(view)
+    extents, strides = tensor_extents(tensor), tensor_strides(tensor)
     channels = view.type.interleave
     if channels is None:
         return Im2colTensor(view.type, tensor.base, extents, strides)
     slice_extents, slice_strides = (extents[0], *extents[2:-1], channels), (strides[0], *strides[2:])
     return Im2colTensor(view.type, tensor.base, slice_extents, slice_strides, extents[1], strides[1])
-
-
-def filled(known: tuple[int | None, ...], dynamic: list[ir.Value]) -> tuple[Number, ...]:
-    """The known extents or strides of a tensor view, with its operands in the place of the others."""
-    return tuple(dynamic.pop(0) if value is None else value for value in known)
-
-
-def divisor_of(number: Number) -> int:
-    """The number itself, or a power of two that divides it."""
-    return number if isinstance(number, int) else divisibility(number)
-
-
-def _greatest(number: Number) -> int:
-    return number if isinstance(number, int) else greatest(number)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.im2col_tensor import divisor_of, filled
+from tilec.lowering.tile.divisibility import divisor_of
 from tilec.lowering.tile.index_arithmetic import WIDE, Number, broadcast
 from tilec.lowering.tile.producer import without_assumptions
+from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tensor_strides
 from tilec.lowering.tile.tile_parts import reshaped
 
 
@@ -17,8 +18,8 @@ class PackedBytes:
     """The bytes of the tile of a packed view at an index, with the operations that find them at the insertion point."""
 
     def __init__(self, view: ir.Value, index: Sequence[ir.Value]) -> None:
-        self._type, self._tensor = view.type, tensor_under(view)
-        self._extents = tensor_extents(view)
+        self._type, self._tensor = view.type, tensor_maker(view)
+        self._extents = tensor_extents(self._tensor)
         # A row starts at a byte, because a tile covers whole bytes.
         steps = (*self._type.tile_shape[:-1], self._type.tile_bytes)
         self._starts = [WIDE.product([WIDE.cast(at), step]) for at, step in zip(index, steps, strict=True)]
@@ -37,8 +38,7 @@ class PackedBytes:
 
     def _row_offsets(self, axis: int) -> ir.Value:
         """The distances of the rows of the tile along an outer dimension from the first row of the tensor."""
-        strides = filled(self._tensor.result.type.strides, list(self._tensor.dynamicStrides))
-        stride = strides[axis]
+        stride = tensor_strides(self._tensor)[axis]
         # An assumption about a stride need not hold for an extent of one (cuTile marks all strides).
         stride = stride if isinstance(stride, int) else WIDE.cast(without_assumptions(stride))
         return WIDE.product([self._positions(axis), stride])
@@ -62,17 +62,6 @@ class PackedBytes:
         if self._fills[axis]:
             return None
         return along(WIDE.is_less(positions, WIDE.cast(self._extents[axis])), axis, shape)
-
-
-def tensor_under(view: ir.Value) -> ir.OpView:
-    """The make_tensor_view of a packed view; views are neither carried nor arguments, so it is in the kernel."""
-    return without_assumptions(view.owner.tensor_view).owner
-
-
-def tensor_extents(view: ir.Value) -> tuple[Number, ...]:
-    """The extents of the tensor of bytes under a packed view."""
-    tensor = tensor_under(view)
-    return filled(tensor.result.type.shape, list(tensor.dynamicShape))
 
 
 def along(values: ir.Value, axis: int, shape: Sequence[int]) -> ir.Value:

@@ -32,9 +32,7 @@ def row_major_start(numbers: IndexArithmetic, tile: Number, bits: int, extents: 
     return RowMajorStart(tile, rest, position)
 
 
-def _divided(
-    numbers: IndexArithmetic, high: Number, low: Number, bits: int, extent: Number
-) -> tuple[Number, Number]:
+def _divided(numbers: IndexArithmetic, high: Number, low: Number, bits: int, extent: Number) -> tuple[Number, Number]:
     """The quotient, which is less than 2^bits, and the remainder of high * 2^bits + low, for high < extent."""
     if high == 0 and low == 0:
         return 0, 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.producer import producer
+from tilec.lowering.tile.producer import producer, without_assumptions
 
 _MAKERS = (
     "make_partition_view",
@@ -19,6 +21,11 @@ def tensor_under(view: ir.Value) -> ir.OpView | None:
     """The make_tensor_view whose tensor a tile view cuts into tiles, if it is in this kernel."""
     maker = producer(view, *_MAKERS)
     return None if maker is None else producer(maker.tensor_view, "make_tensor_view")
+
+
+def tensor_maker(view: ir.Value) -> ir.OpView:
+    """The make_tensor_view under a view that this kernel makes, seen through assumptions."""
+    return without_assumptions(view.owner.operands[0]).owner
 
 
 def tile_steps(type: PartitionViewType | StridedViewType | GatherScatterViewType) -> tuple[int, ...]:
@@ -36,6 +43,20 @@ def tile_spans(type: PartitionViewType | StridedViewType | GatherScatterViewType
 
 def tensor_extent(tensor: ir.OpView, dimension: int) -> int | ir.Value:
     """The extent of a tensor along a dimension: a number, or the value that holds it."""
-    shape = tensor.result.type.shape
-    known = shape[dimension]
-    return tensor.dynamicShape[shape[:dimension].count(None)] if known is None else known
+    return tensor_extents(tensor)[dimension]
+
+
+def tensor_extents(tensor: ir.OpView) -> tuple[int | ir.Value, ...]:
+    """The extents of a tensor: numbers, or the values that hold them."""
+    return _filled(tensor.operation.results[0].type.shape, tensor.dynamicShape)
+
+
+def tensor_strides(tensor: ir.OpView) -> tuple[int | ir.Value, ...]:
+    """The strides of a tensor: numbers, or the values that hold them."""
+    return _filled(tensor.operation.results[0].type.strides, tensor.dynamicStrides)
+
+
+def _filled(known: Sequence[int | None], dynamic: Sequence[ir.Value]) -> tuple[int | ir.Value, ...]:
+    """The known numbers, and the values for the others."""
+    values = iter(dynamic)
+    return tuple(next(values) if number is None else number for number in known)

@@ -8,8 +8,8 @@ from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.element_types import element_type
-from tilec.lowering.tile.divisibility import divisibility
-from tilec.lowering.tile.tensor_extent import tile_steps
+from tilec.lowering.tile.divisibility import divisibility, divisor_of
+from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tensor_strides, tile_steps
 
 # ld.v4.b32 and st.v4.b32, the widest accesses that both targets have.
 VECTOR_BYTES = 16
@@ -28,14 +28,6 @@ def element_bits(element: ir.Type) -> int:
 def per_byte(element: ir.Type) -> int:
     """The elements that share a byte of memory."""
     return max(1, 8 // element_bits(element))
-
-
-def tensor_maker(view: ir.Value) -> ir.OpView:
-    """The make_tensor_view under a view, seen through assumptions."""
-    maker = view.owner.operands[0].owner
-    while maker.operation.name == "cuda_tile.assume":
-        maker = maker.operands[0].owner
-    return maker
 
 
 def contiguous_dimension(type: ir.Type) -> int | None:
@@ -67,14 +59,10 @@ def access_vector(op: ir.OpView) -> tuple[int, int]:
 
 def _tensor_factors(tensor: ir.OpView, type: ir.Type, dimension: int) -> list[int]:
     """Elements that divide the base, the extent along `dimension` and every other stride that is walked."""
-    extents, strides = list(tensor.dynamicShape), list(tensor.dynamicStrides)
-    factors = [max(1, 8 * divisibility(tensor.base) // element_bits(type.element))]
-    for d, extent in enumerate(type.tensor_view.shape):
-        known = divisibility(extents.pop(0)) if extent is None else extent
-        if d == dimension:
-            factors.append(known)
-    for d, stride in enumerate(type.tensor_view.strides):
-        known = divisibility(strides.pop(0)) if stride is None else stride
-        if d != dimension and type.tensor_view.shape[d] != 1:
-            factors.append(known)
-    return factors
+    base = max(1, 8 * divisibility(tensor.base) // element_bits(type.element))
+    walked = [
+        divisor_of(stride)
+        for k, stride in enumerate(tensor_strides(tensor))
+        if k != dimension and type.tensor_view.shape[k] != 1
+    ]
+    return [base, divisor_of(tensor_extents(tensor)[dimension]), *walked]

@@ -9,13 +9,15 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
 from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
+from tilec.lowering.tile.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
+from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_strides
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_fields
-from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, greatest_start, of_one_width, tile_start
+from tilec.lowering.tile_to_gpu.index import greatest_start, of_one_width, tile_start
 from tilec.lowering.tile_to_gpu.packing import in_bytes
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.values import TileView
@@ -96,13 +98,10 @@ def declare_im2col_map(map: TensorMap, view: TileView, conversion: Conversion) -
 
 
 def _launch_values(source: ir.OpView, declarations: Declarations) -> tuple[list[ir.Value], list[ir.Value]]:
-    type = source.operation.results[0].type
-    found = []
-    for known, dynamic in ((type.shape, source.dynamicShape), (type.strides, source.dynamicStrides)):
-        given = list(dynamic)
-        found.append([declarations.integer(given.pop(0) if value is None else value) for value in known])
+    extents = [declarations.integer(extent) for extent in tensor_extents(source)]
+    strides = [declarations.integer(stride) for stride in tensor_strides(source)]
     with declarations.point():
-        return of_one_width(found[0]), of_one_width(found[1])
+        return of_one_width(extents), of_one_width(strides)
 
 
 def _divided(value: ir.Value, parts: int) -> ir.Value:

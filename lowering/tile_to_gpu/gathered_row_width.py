@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.divisibility import divisibility
-from tilec.lowering.tile.im2col_tensor import divisor_of, tensor_of
+from tilec.lowering.tile.divisibility import divisibility, divisor_of
+from tilec.lowering.tile.im2col_tensor import tensor_of
 from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, element_bits
 
 

@@ -10,7 +10,8 @@ from tilec.dialect.tile_gpu.tensor_map import SPANS, SWIZZLES_ALONG_W
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.target import Target
-from tilec.lowering.tile_to_gpu.alignment import element_bits, tensor_maker
+from tilec.lowering.tile.tensor_extent import tensor_maker
+from tilec.lowering.tile_to_gpu.alignment import element_bits
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, address_reason, moved_element, swizzle_for
 from tilec.lowering.tma import contract
 from tilec.lowering.tma import tensor_map as fields

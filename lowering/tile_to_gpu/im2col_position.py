@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
+from tilec.lowering.tile.bounds import MAXIMUM_NARROW
+from tilec.lowering.tile.tensor_extent import tensor_extents
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations
-from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, tile_start
+from tilec.lowering.tile_to_gpu.index import tile_start
 from tilec.lowering.tile_to_gpu.pixel_number import PixelNumber, divide
 from tilec.lowering.tile_to_gpu.scalar import Scalar, added, ceildiv, divided, multiplied, remainder, scalar_value
 from tilec.lowering.tile_to_gpu.sparse_indices import point_after
@@ -75,14 +77,13 @@ def _point(value: ir.Value, declarations: Declarations) -> ir.InsertionPoint:
 
 def _extents(view: TileView, declarations: Declarations) -> list[Scalar]:
     """The number of images and the output extents, as numbers if they are known and else as i64."""
-    type, source = view.type, view.tensor.source
-    dynamic = list(source.dynamicShape)
+    type = view.type
     with declarations.point():
-        given = [
-            scalar_value(declarations.integer(dynamic.pop(0)), 64) if known is None else known
-            for known in type.tensor_view.shape
+        images, *spatial, _ = [
+            extent if isinstance(extent, int) else scalar_value(declarations.integer(extent), 64)
+            for extent in tensor_extents(view.tensor.source)
         ]
-        return [given[0], *(_output_extent(extent, type, k) for k, extent in enumerate(given[1:-1]))]
+        return [images, *(_output_extent(extent, type, k) for k, extent in enumerate(spatial))]
 
 
 def _output_extent(extent: Scalar, type: Im2colViewType, k: int) -> Scalar:

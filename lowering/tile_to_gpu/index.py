@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.bounds import greatest
+from tilec.lowering.tile.bounds import MAXIMUM_NARROW, greatest
 from tilec.lowering.tile_to_gpu import emitter
-
-# The range of a signed i32.
-MAXIMUM_NARROW = 2**31 - 1
 
 
 def is_narrow(value: ir.Value | int) -> bool:
     """Whether an extent or stride of Tile IR is known to be at most MAXIMUM_NARROW, read as unsigned."""
-    return 0 <= (value if isinstance(value, int) else greatest(value)) <= MAXIMUM_NARROW
+    return 0 <= greatest(value) <= MAXIMUM_NARROW
 
 
 def index_of(value: ir.Value, made: ir.Value) -> ir.Value:

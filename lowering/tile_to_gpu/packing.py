@@ -16,9 +16,9 @@ from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import byte_shape, divided, joined
 from tilec.lowering.tile.constants import splat
-from tilec.lowering.tile.tensor_extent import tile_steps
+from tilec.lowering.tile.tensor_extent import tensor_maker, tile_steps
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.alignment import access_vector, per_byte, tensor_maker
+from tilec.lowering.tile_to_gpu.alignment import access_vector, per_byte
 
 _PADDINGS = {"neg_zero": -0.0, "nan": math.nan, "pos_inf": math.inf, "neg_inf": -math.inf}
 _ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko")

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.tile.divisibility import divisibility
-from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, element_bits, tensor_maker
-from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, is_narrow
+from tilec.lowering.tile.bounds import MAXIMUM_NARROW
+from tilec.lowering.tile.divisibility import divisibility, divisor_of
+from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tensor_strides
+from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, element_bits
+from tilec.lowering.tile_to_gpu.index import is_narrow
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK
 
@@ -103,15 +105,11 @@ def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int)
     base = tensor.base
     if divisibility(base) % ALIGNMENT_BYTES:
         return f"the base address is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
-    extents = list(tensor.dynamicShape)
-    for k, known in enumerate(type.tensor_view.shape):
-        extent = extents.pop(0) if known is None else known
+    for k, extent in enumerate(tensor_extents(tensor)):
         if not is_narrow(extent):
             return f"extent {k} is not known to be less than 2**31{_bound_to_assume(extent)}"
-    dynamic = list(tensor.dynamicStrides)
-    for k, stride in enumerate(type.tensor_view.strides):
-        factor = divisibility(dynamic.pop(0)) if stride is None else stride
-        if k != contiguous and type.tensor_view.shape[k] != 1 and factor * bits // 8 % ALIGNMENT_BYTES:
+    for k, stride in enumerate(tensor_strides(tensor)):
+        if k != contiguous and type.tensor_view.shape[k] != 1 and divisor_of(stride) * bits // 8 % ALIGNMENT_BYTES:
             return f"stride {k} is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
     if any(not at_launch(value) for value in tensor.operation.operands):
         return "base, extents or strides are computed in the kernel"
