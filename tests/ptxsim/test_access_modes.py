@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from im2col_copies import MODES, PixelMap, load_body, numbered, store_body
 from swizzle_images import swizzled
+from tensor_copies import multicast_load, prefetch
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -185,25 +186,30 @@ def test_form_that_ptxas_refuses(line, target, message):
     assert caught.value.line == HEAD.count("\n") + 1
 
 
+@pytest.fixture
+def run_prefetch(simulate):
+    """Runs a prefetch, which is legal if the message is empty."""
+
+    def run(text: str, encoded: bytes, tensor: np.ndarray, message: str) -> None:
+        if not message:
+            simulate(text, encoded, tensor)
+            return
+        with pytest.raises(ptxsim.Trap, match=message) as trap:
+            simulate(text, encoded, tensor)
+        assert trap.value.kind == "illegal"
+
+    return run
+
+
 GATHERS = [((8, 3, -1, 2**31 - 1, 0), ""), ((4, 3, 0, 1, 2), "the column of gather4 at a multiple of 16 bytes, got 8")]
 
 
 @pytest.mark.parametrize(("coordinates", "message"), GATHERS)
-def test_prefetch_of_four_rows(simulate, encode_tensor_map, aligned, coordinates, message):
+def test_prefetch_of_four_rows(run_prefetch, encode_tensor_map, aligned, coordinates, message):
     """PTX ISA 9.7.9.27.1.4 and 5.5.3.4: a prefetch of .tile::gather4 has the operands of a load."""
     tensor = aligned(numbered(4, 64))
     encoded = encode_tensor_map(tensor.ctypes.data, "u16", (64, 4), (128,), (64, 1))
-    body = f"""
-    mov.b64 %rd20, p0;
-    cvta.param.u64 %rd20, %rd20;
-    cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [%rd20, {_operand([*map(str, coordinates)])}];
-    """
-    if not message:
-        simulate(body, encoded, map_targets=[tensor])
-        return
-    with pytest.raises(ptxsim.Trap, match=message) as trap:
-        simulate(body, encoded, map_targets=[tensor])
-    assert trap.value.kind == "illegal"
+    run_prefetch(prefetch(coordinates, "tile::gather4"), encoded, tensor, message)
 
 
 # The map, the coordinates, the information, and what a prefetch reports; empty if it is legal.
@@ -218,70 +224,19 @@ PREFETCHES = [
 
 
 @pytest.mark.parametrize(("kind", "coordinates", "information", "message"), PREFETCHES)
-def test_prefetch_checks_its_operands(simulate, encode_tensor_map, aligned, kind, coordinates, information, message):
+def test_prefetch_checks_its_operands(
+    run_prefetch, encode_tensor_map, aligned, kind, coordinates, information, message
+):
     """PTX ISA 9.7.9.27.1.4: a prefetch has the map and the operands of a load, and moves nothing to shared memory."""
     tensor = aligned(numbered(2, 9, 64))
     encoded = PixelMap(kind, **ROW).encode(encode_tensor_map, tensor)
-    vectors = ["{" + ", ".join(map(str, values)) + "}" for values in (coordinates, information)]
-    body = f"""
-    mov.b64 %rd20, p0;
-    cvta.param.u64 %rd20, %rd20;
-    cp.async.bulk.prefetch.tensor.3d.L2.global.{MODES[kind]} [%rd20, {vectors[0]}], {vectors[1]};
-    """
-    if not message:
-        simulate(body, encoded, map_targets=[tensor])
-        return
-    with pytest.raises(ptxsim.Trap, match=message) as trap:
-        simulate(body, encoded, map_targets=[tensor])
-    assert trap.value.kind == "illegal"
+    run_prefetch(prefetch(coordinates, MODES[kind], information), encoded, tensor, message)
 
 
-# Two CTAs; the CTA of rank 0 loads into both. Each copies its image to p1. %r6 is 1 in the CTA of rank 0: of a pair,
-# the CTA whose rank has the parity of the mbarrier of the instruction counts the bytes.
-CLUSTER = """
-.shared .align 1024 .b8 tile[{size}];
-.shared .align 8 .b64 full;
-mov.b64 %rd20, p0;
-cvta.param.u64 %rd20, %rd20;
-ld.param.u64 %rd0, [p1];
-mov.u32 %r0, %tid.x;
-mov.u32 %r5, %cluster_ctarank;
-setp.eq.u32 %p0, %r0, 0;
-setp.eq.and.u32 %p2, %r5, 0, %p0;
-sub.u32 %r6, 1, %r5;
-setp.eq.and.u32 %p3, {waiting}, 1, %p0;
-mov.u32 %r1, tile;
-mov.u32 %r2, full;
-@%p0 mbarrier.init.shared::cta.b64 [%r2], 1;
-@%p0 fence.mbarrier_init.release.cluster;
-@%p3 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], {expected};
-barrier.cluster.arrive.aligned;
-barrier.cluster.wait.aligned;
-mov.b16 %h0, 3;
-mov.b16 %h1, 2;
-@%p2 cp.async.bulk.tensor.{dimensions}d.shared::cluster.global.{mode}.mbarrier::complete_tx::bytes\
-.multicast::cluster{group} [%r1], [%rd20, {coordinates}], [%r2]{information}, %h0;
-setp.eq.u32 %p4, {waiting}, 1;
-poll:
-@%p4 mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;
-@!%p4 setp.eq.u32 %p1, 0, 0;
-@!%p1 bra poll;
-barrier.cluster.arrive.aligned;
-barrier.cluster.wait.aligned;
-shl.b32 %r3, %r0, 4;
-add.u32 %r4, %r1, %r3;
-mad.lo.u32 %r6, %r5, {size}, %r3;
-cvt.u64.u32 %rd1, %r6;
-add.u64 %rd2, %rd0, %rd1;
-ld.shared.v4.b32 {{%r10, %r11, %r12, %r13}}, [%r4];
-st.global.v4.b32 [%rd2], {{%r10, %r11, %r12, %r13}};
-barrier.cluster.arrive.aligned;
-barrier.cluster.wait.aligned;
-"""
 COPIES = {
-    "im2col": ({"lower": [0], "upper": [-1], "pixels": 6}, (0, 0, 1), ", {0}"),
-    "im2col_w": ({"lower": [0], "upper": [-1], "pixels": 4}, (0, 0, 1), ", {%h1, 0}"),
-    "gather4": (None, (0, 4, 5, 6, 8), ""),
+    "im2col": ({"lower": [0], "upper": [-1], "pixels": 6}, (0, 0, 1), (0,)),
+    "im2col_w": ({"lower": [0], "upper": [-1], "pixels": 4}, (0, 0, 1), ("%h1", 0)),
+    "gather4": (None, (0, 4, 5, 6, 8), ()),
 }
 # Row n * 4 + w is pixel w of image n: the first three of images 1 and 2, or the rows of the gather.
 ROWS = {"im2col": [4, 5, 6, 8, 9, 10], "im2col_w": [4, 5, 6, 8, 9, 10], "gather4": [4, 5, 6, 8]}
@@ -299,12 +254,8 @@ def test_multicast_to_two_ctas(simulate, encode_tensor_map, aligned, kind, group
     else:
         encoded = PixelMap(kind, channels=64, swizzle="128B", **fields).encode(encode_tensor_map, tensor)
     images, size = aligned(np.zeros((2, len(rows), 64), np.uint16)), 128 * len(rows)
-    pair = group.endswith("2")
-    body = CLUSTER.format(
-        size=size, expected=2 * size if pair else size, dimensions=2 if fields is None else 3,
-        mode=MODES.get(kind, "tile::gather4"), coordinates=_operand([*map(str, coordinates)]), information=information,
-        group=group, waiting="%r6" if pair else "1",
-    )  # fmt: skip
-    simulate(body, encoded, images, block=8 * len(rows), cluster=2, map_targets=[tensor], seed=seed)
+    mode = MODES.get(kind, "tile::gather4")
+    text = multicast_load(coordinates, size, size, mode=mode, information=information, group=group)
+    simulate("mov.b16 %h1, 2;" + text, encoded, images, block=8 * len(rows), cluster=2, map_targets=[tensor], seed=seed)
     for image in images:
         np.testing.assert_array_equal(swizzled(image, "128B").reshape(-1, 64), tensor.reshape(20, 64)[rows])

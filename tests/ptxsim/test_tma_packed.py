@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 from swizzle_images import swizzled
-from tensor_copies import UNIT_BYTES, load, prefetch, store
+from tensor_copies import UNIT_BYTES, load, multicast_load, prefetch, store
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -135,47 +135,12 @@ def test_gather4_of_packed_types(simulate, map_of, tensor, aligned, element):
     np.testing.assert_array_equal(image, expected)
 
 
-MULTICAST = """
-.shared .align 1024 .b8 buffer[512];
-.shared .align 8 .b64 full;
-mov.b64 %rd20, p0;
-cvta.param.u64 %rd20, %rd20;
-ld.param.u64 %rd0, [p1];
-mov.u32 %r0, %tid.x;
-mov.u32 %r5, %cluster_ctarank;
-setp.eq.u32 %p0, %r0, 0;
-setp.eq.and.u32 %p2, %r5, 0, %p0;
-mov.u32 %r1, buffer;
-mov.u32 %r2, full;
-@%p0 mbarrier.init.shared::cta.b64 [%r2], 1;
-@%p0 fence.mbarrier_init.release.cluster;
-@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 256;
-barrier.cluster.arrive.aligned;
-barrier.cluster.wait.aligned;
-mov.b16 %h0, 3;
-@%p2 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \
-    [%r1], [%rd20, {0, 4}], [%r2], %h0;
-poll:
-mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;
-@!%p1 bra poll;
-shl.b32 %r3, %r0, 4;
-add.u32 %r4, %r1, %r3;
-shl.b32 %r6, %r5, 9;
-add.u32 %r6, %r6, %r3;
-cvt.u64.u32 %rd1, %r6;
-add.u64 %rd2, %rd0, %rd1;
-ld.shared.v2.b32 {%r10, %r11}, [%r4];
-st.global.v2.b32 [%rd2], {%r10, %r11};
-barrier.cluster.arrive.aligned;
-barrier.cluster.wait.aligned;
-"""
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_multicast_of_a_padded_type(simulate, map_of, tensor, aligned, seed):
     """Each destination has the padding, and its mbarrier counts the bytes of global memory."""
     given, images = tensor("b4x16_p64"), aligned(np.zeros((2, 32, UNIT_BYTES), np.uint8))
-    simulate(MULTICAST, map_of(given, "b4x16_p64"), images, cluster=2, map_targets=[given], seed=seed)
+    text = multicast_load((0, 4), 256, 512, bytes_of_unit=8)
+    simulate(text, map_of(given, "b4x16_p64"), images, cluster=2, map_targets=[given], seed=seed)
     for image in images:
         np.testing.assert_array_equal(image, padded(np.ascontiguousarray(given[4:, :64]), "b4x16_p64"))
 

@@ -103,16 +103,27 @@ def test_swizzle_base_offset(simulate, map_of, distinct_halves, aligned, swizzle
     np.testing.assert_array_equal(image.reshape(LINES, 8, 2), image_by_table(distinct_halves, swizzle, base_offset))
 
 
-def test_swizzle_64b_of_the_example_of_an_image(simulate, encode_tensor_map, aligned):
-    """5.5.7, Figures 28 to 30: NHWC 1x10x10x64, 2 bytes per channel, 32 channels: two pixels per line."""
-    pixels = np.arange(100, dtype=np.uint16)[:, None] * 8 + np.arange(8, dtype=np.uint16)
-    tensor = aligned(np.repeat(pixels, 8, axis=1).reshape(1, 10, 10, 64))
-    image = aligned(np.zeros((100, 4, 8), np.uint16))
-    map_bytes = encode_tensor_map(
-        tensor.ctypes.data, "u16", (64, 10, 10, 1), (128, 1280, 12800), (32, 10, 10, 1), swizzle="64B"
-    )
-    simulate(load((32, 0, 0, 0), 6400), map_bytes, image, block=400, map_targets=[tensor])
-    # Units are numbered pixel * 8 + unit. Channels 32 and up begin at unit 4.
+@pytest.fixture
+def load_example(simulate, encode_tensor_map, aligned):
+    """The units of 5.5.7's NHWC image 1x10x10x64 with 2 bytes per channel, by their numbers: pixel * 8 + unit."""
+
+    def run(first_channel: int, channels: int, swizzle: str) -> np.ndarray:
+        pixels = np.arange(100, dtype=np.uint16)[:, None] * 8 + np.arange(8, dtype=np.uint16)
+        tensor = aligned(np.repeat(pixels, 8, axis=1).reshape(1, 10, 10, 64))
+        image = aligned(np.zeros((100, channels // 8, 8), np.uint16))
+        map_bytes = encode_tensor_map(
+            tensor.ctypes.data, "u16", (64, 10, 10, 1), (128, 1280, 12800), (channels, 10, 10, 1), swizzle=swizzle
+        )
+        text = load((first_channel, 0, 0, 0), image.nbytes)
+        simulate(text, map_bytes, image, block=image.nbytes // UNIT, map_targets=[tensor])
+        return image
+
+    return run
+
+
+def test_swizzle_64b_of_the_example_of_an_image(load_example):
+    """5.5.7, Figures 28 to 30: 32 channels, two pixels per line. Channels 32 and up begin at unit 4."""
+    image = load_example(32, 32, "64B")
     assert image[:8, :, 0].tolist() == [
         [4, 5, 6, 7], [12, 13, 14, 15],
         [21, 20, 23, 22], [29, 28, 31, 30],
@@ -122,15 +133,9 @@ def test_swizzle_64b_of_the_example_of_an_image(simulate, encode_tensor_map, ali
     np.testing.assert_array_equal(image[8:16] - image[:8], np.full((8, 4, 8), 64))
 
 
-def test_swizzle_128b_of_the_example_of_an_image(simulate, encode_tensor_map, aligned):
-    """5.5.7, Figures 32 to 34: NHWC 1x10x10x64, 2 bytes per channel, 64 channels: one pixel per line."""
-    pixels = np.arange(100, dtype=np.uint16)[:, None] * 8 + np.arange(8, dtype=np.uint16)
-    tensor = aligned(np.repeat(pixels, 8, axis=1).reshape(1, 10, 10, 64))
-    image = aligned(np.zeros((100, 8, 8), np.uint16))
-    map_bytes = encode_tensor_map(
-        tensor.ctypes.data, "u16", (64, 10, 10, 1), (128, 1280, 12800), (64, 10, 10, 1), swizzle="128B"
-    )
-    simulate(load((0, 0, 0, 0), 12800), map_bytes, image, block=800, map_targets=[tensor])
+def test_swizzle_128b_of_the_example_of_an_image(load_example):
+    """5.5.7, Figures 32 to 34: 64 channels, one pixel per line."""
+    image = load_example(0, 64, "128B")
     for pixel, line in enumerate(image[:, :, 0].tolist()):
         assert line == [8 * pixel + int(cell) for cell in TABLES["128B"][pixel % 8]]
 

@@ -219,28 +219,31 @@ def test_negative_coordinates_of_stores_are_refused(simulate, encode_tensor_map,
     simulate(store((0, 0), 128, operation=operation), map_bytes, image, block=8, map_targets=[matrix])
 
 
-@pytest.mark.parametrize("offset", [0, 16, 64, 128])
-def test_alignment_of_shared_memory(simulate, map_of, aligned, offset):
-    """CUDA C++ Programming Guide: 128 bytes, in loads and in stores."""
-    array, image = aligned(np.arange(COUNT, dtype=np.uint32)), aligned(np.zeros(COUNT, np.uint32))
-    for text in (load((0,), 256, offset=offset), store((0,), 256, offset=offset)):
-        arguments = (text, map_of(array, "u32"), image)
-        if offset % 128 == 0:
-            simulate(*arguments, block=16, map_targets=[array])
-            continue
-        with pytest.raises(ptxsim.Trap, match="needs a shared address aligned to 128 bytes") as trap:
-            simulate(*arguments, block=16, map_targets=[array])
+@pytest.fixture
+def require_alignment(simulate, map_of, aligned):
+    """Runs a copy at an offset, which is misaligned unless it is a multiple of the alignment."""
+
+    def run(text: str, offset: int, alignment: int, address: str) -> None:
+        array, image = aligned(np.arange(COUNT, dtype=np.uint32)), aligned(np.zeros(COUNT, np.uint32))
+        options = {"block": 16, "map_targets": [array]}
+        if offset % alignment == 0:
+            simulate(text, map_of(array, "u32"), image, **options)
+            return
+        with pytest.raises(ptxsim.Trap, match=f"needs {address} aligned to {alignment} bytes") as trap:
+            simulate(text, map_of(array, "u32"), image, **options)
         assert trap.value.kind == "misaligned"
+
+    return run
+
+
+@pytest.mark.parametrize("offset", [0, 16, 64, 128])
+def test_alignment_of_shared_memory(require_alignment, offset):
+    """CUDA C++ Programming Guide: 128 bytes, in loads and in stores."""
+    for text in (load((0,), 256, offset=offset), store((0,), 256, offset=offset)):
+        require_alignment(text, offset, 128, "a shared address")
 
 
 @pytest.mark.parametrize("offset", [0, 4, 8])
-def test_alignment_of_the_mbarrier(simulate, map_of, aligned, offset):
+def test_alignment_of_the_mbarrier(require_alignment, offset):
     """PTX ISA 9.7.13.15.1: an mbarrier object has 8 bytes, and their alignment."""
-    array, image = aligned(np.arange(COUNT, dtype=np.uint32)), aligned(np.zeros(COUNT, np.uint32))
-    arguments = (load((0,), 256, barrier_offset=offset), map_of(array, "u32"), image)
-    if offset % 8 == 0:
-        simulate(*arguments, block=16, map_targets=[array])
-        return
-    with pytest.raises(ptxsim.Trap, match="aligned to 8 bytes") as trap:
-        simulate(*arguments, block=16, map_targets=[array])
-    assert trap.value.kind == "misaligned"
+    require_alignment(load((0,), 256, barrier_offset=offset), offset, 8, "an address")
