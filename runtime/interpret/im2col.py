@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilec.runtime.interpret import access
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.integer import scalar
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Im2colViewType, Step, TileType
-from tilec.runtime.interpret.view import TensorView, extent_results
+from tilec.runtime.interpret.view import TensorView, check_number, extent_results
 
 Tile = np.ndarray
 
@@ -79,20 +80,20 @@ def _get_output_shape(op: Step, machine: Machine, src: Im2colView) -> tuple[Tile
     return extent_results(op, machine, src.output_shape())
 
 
-def _check(machine: Machine, view: Im2colView, index: list[int], offset: list[int]) -> None:
+def _check(
+    machine: Machine, view: Im2colView, index: tuple[Tile, ...], offset: tuple[Tile, ...], element: TileElement
+) -> None:
     """Faults for an index outside the index space or an offset outside the window."""
     for axis, (count, number) in enumerate(zip(view.index_space(), index, strict=True)):
-        if number >= count:
-            machine.undefined(f"index {axis} of the view must be at least 0 and below {count}, got {number}")
+        check_number(machine, f"index {axis}", number, element, count)
     for axis, (taps, number) in enumerate(zip(view.type.window, offset, strict=True)):
-        if number >= taps:
-            machine.undefined(f"offset {axis} of the view must be at least 0 and below {taps}, got {number}")
+        check_number(machine, f"offset {axis}", number, element, taps)
 
 
 def _pixels(view: Im2colView, pixel_tile: int) -> tuple[list[Tile], Tile]:
     """The image and the output position of each pixel of a tile, and which pixels exist."""
-    count, extents, rows = view.type.tile.shape[0], view.pixels_of_row(), []
-    row = 0
+    count, extents = view.type.tile.shape[0], view.pixels_of_row()
+    rows, row = [], 0
     if view.type.by_row:
         rows = view.output_shape()[:-1]
         row, pixel_tile = divmod(pixel_tile, max(1, -(-math.prod(extents) // count)))
@@ -119,9 +120,9 @@ def _locate(
 ) -> tuple[Tile, Tile]:
     """The address of each element of a tile, and a mask of those inside the tensor."""
     tensor, element = view.tensor, kind.element
-    numbers = [[scalar(value, element, "unsigned") for value in values] for values in (index, offset)]
     if machine.check:
-        _check(machine, view, *numbers)
+        _check(machine, view, index, offset, element)
+    numbers = [[scalar(value, element, "unsigned") for value in values] for values in (index, offset)]
     # A tile beyond the last one has no elements, however large its number is.
     pixel_tile, channel_tile = (min(pair) for pair in zip(numbers[0], view.index_space(), strict=True))
     positions, inside = _image_positions(view, pixel_tile, numbers[1])

@@ -11,7 +11,7 @@ from tilec.runtime.interpret.integer import scalar
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import PackedViewType, Step, TileType
-from tilec.runtime.interpret.view import TensorView, extent_results
+from tilec.runtime.interpret.view import TensorView, check_number, extent_results
 
 Tile = np.ndarray
 
@@ -44,11 +44,10 @@ def _get_index_space_shape(op: Step, machine: Machine, src: PackedView) -> tuple
 
 def _numbers(machine: Machine, view: PackedView, index: tuple[Tile, ...], kind: TileType) -> list[int]:
     """The index as integers; faults for one outside of the index space."""
-    numbers = [scalar(value, kind.element, "unsigned") for value in index]
-    for axis, (count, number) in enumerate(zip(view.index_space(), numbers, strict=True)):
-        if machine.check and number >= count:
-            machine.undefined(f"index {axis} of the view must be at least 0 and below {count}, got {number}")
-    return numbers
+    for axis, (count, number) in enumerate(zip(view.index_space(), index, strict=True)):
+        if machine.check:
+            check_number(machine, f"index {axis}", number, kind.element, count)
+    return [scalar(number, kind.element, "unsigned") for number in index]
 
 
 def _inside(extents: list[int], starts: list[int], shape: tuple[int, ...]) -> Tile:

@@ -106,11 +106,15 @@ def _check_index(machine: Machine, view: TileView, index: tuple[Tile, ...], type
     for axis, count in enumerate(view.index_space()):
         if axis == view.type.sparse_dim:
             continue
-        number = scalar(index[axis], types[axis].element, "unsigned")
-        if number >= count:
-            shown = scalar(index[axis], types[axis].element)
-            note = f"; {POISON}" if access.may_be_poison(index[axis], types[axis].element).any() else ""
-            machine.undefined(f"index {axis} of the view must be at least 0 and below {count}, got {shown}{note}")
+        check_number(machine, f"index {axis}", index[axis], types[axis].element, count)
+
+
+def check_number(machine: Machine, operand: str, number: Tile, element: TileElement, count: int) -> None:
+    """Faults for an operand of an access, such as "index 0", that is not one of `count` numbers from 0."""
+    if scalar(number, element, "unsigned") >= count:
+        shown = scalar(number, element)
+        note = f"; {POISON}" if access.may_be_poison(number, element).any() else ""
+        machine.undefined(f"{operand} of the view must be at least 0 and below {count}, got {shown}{note}")
 
 
 def locate(

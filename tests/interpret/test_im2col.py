@@ -118,6 +118,13 @@ def test_offset_outside_of_the_window(execute):
         run_load(execute, images, (0, 0), [3], (4, 4), **view)
 
 
+def test_negative_index_is_shown_as_it_was_given(execute):
+    images = np.ones((1, 5, 4), np.float32)
+    view = {"window": [3], "dilation": [1], "stride": [1], "lower": [1], "upper": [1]}
+    with pytest.raises(SimulationError, match="index 0 of the view must be at least 0 and below 2, got -1"):
+        run_load(execute, images, (-1, 0), [0], (4, 4), **view)
+
+
 def test_window_larger_than_the_padded_input(execute):
     """The output is empty: there is no tile to load."""
     images = np.ones((1, 2, 4), np.float32)

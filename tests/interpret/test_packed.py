@@ -70,6 +70,11 @@ def test_index_outside_of_the_view(execute, bits: int, tiles: int, operation: st
         access(execute, bits, 8, np.zeros(6, np.uint8), np.zeros(8, np.int8), tiles, operation)
 
 
+def test_negative_index_is_shown_as_it_was_given(execute) -> None:
+    with pytest.raises(SimulationError, match="index 0 of the view must be at least 0 and below 1, got -1"):
+        access(execute, 6, 8, np.zeros(6, np.uint8), np.zeros(8, np.int8), -1, "load")
+
+
 @pytest.mark.parametrize("index", [1, 1 << 20, -1])
 def test_unchecked_tile_outside_of_the_view(execute, index: int) -> None:
     """Tiles beyond the last one are zero and store nothing; the index is unsigned."""
