@@ -24,8 +24,9 @@ _TOKEN = re.compile(
 )
 _CONSTANTS = {"True": True, "False": False, "None": None}
 
+_BYTE_BITS = 8
+
 T = TypeVar("T")
-BYTE_BITS = 8
 
 
 def arguments_of_text(text: str) -> tuple[Argument, ...]:
@@ -119,9 +120,9 @@ class _Reader:
         start, name = self.start, self._expect("identifier", "an element type")
         dtype = by_element(name) or by_name(name)
         if dtype is None:
-            names = ", ".join(dtype.element for dtype in ALL if dtype.bitwidth >= BYTE_BITS)
+            names = ", ".join(dtype.element for dtype in ALL if dtype.bitwidth >= _BYTE_BITS)
             self._fail(f"unknown element type '{name}', expected one of: {names}", start)
-        if dtype.bitwidth < BYTE_BITS:
+        if dtype.bitwidth < _BYTE_BITS:
             bytes_instead = "pass their bytes as u8 and use ct.unpack_from_bytes"
             self._fail(f"elements of {dtype.element} share bytes and cannot be arguments: {bytes_instead}", start)
         return dtype
