@@ -223,13 +223,13 @@ def test_negative_coordinates_of_stores_are_refused(simulate, encode_tensor_map,
 def require_alignment(simulate, map_of, aligned):
     """Runs a copy at an offset, which is misaligned unless it is a multiple of the alignment."""
 
-    def run(text: str, offset: int, alignment: int, address: str) -> None:
+    def run(text: str, offset: int, alignment: int, message: str) -> None:
         array, image = aligned(np.arange(COUNT, dtype=np.uint32)), aligned(np.zeros(COUNT, np.uint32))
         options = {"block": 16, "map_targets": [array]}
         if offset % alignment == 0:
             simulate(text, map_of(array, "u32"), image, **options)
             return
-        with pytest.raises(ptxsim.Trap, match=f"needs {address} aligned to {alignment} bytes") as trap:
+        with pytest.raises(ptxsim.Trap, match=message) as trap:
             simulate(text, map_of(array, "u32"), image, **options)
         assert trap.value.kind == "misaligned"
 
@@ -240,10 +240,11 @@ def require_alignment(simulate, map_of, aligned):
 def test_alignment_of_shared_memory(require_alignment, offset):
     """CUDA C++ Programming Guide: 128 bytes, in loads and in stores."""
     for text in (load((0,), 256, offset=offset), store((0,), 256, offset=offset)):
-        require_alignment(text, offset, 128, "a shared address")
+        require_alignment(text, offset, 128, "needs a shared address aligned to 128 bytes")
 
 
 @pytest.mark.parametrize("offset", [0, 4, 8])
 def test_alignment_of_the_mbarrier(require_alignment, offset):
     """PTX ISA 9.7.13.15.1: an mbarrier object has 8 bytes, and their alignment."""
-    require_alignment(load((0,), 256, barrier_offset=offset), offset, 8, "an address")
+    text = load((0,), 256, barrier_offset=offset)
+    require_alignment(text, offset, 8, "needs an address aligned to 8 bytes")
