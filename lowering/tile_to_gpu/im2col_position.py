@@ -17,7 +17,18 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations
 from tilec.lowering.tile_to_gpu.index import tile_start
 from tilec.lowering.tile_to_gpu.pixel_number import PixelNumber, divide
-from tilec.lowering.tile_to_gpu.scalar import Scalar, added, ceildiv, divided, multiplied, remainder, scalar_value
+from tilec.lowering.tile_to_gpu.scalar import (
+    Scalar,
+    added,
+    at_least,
+    at_most_of_width,
+    ceildiv,
+    divided,
+    multiplied,
+    product,
+    remainder,
+    scalar_value,
+)
 from tilec.lowering.tile_to_gpu.sparse_indices import point_after
 from tilec.lowering.tile_to_gpu.values import TileView
 
@@ -89,17 +100,11 @@ def _extents(view: TileView, declarations: Declarations) -> list[Scalar]:
 def _output_extent(extent: Scalar, type: Im2colViewType, k: int) -> Scalar:
     covered = (type.window[k] - 1) * type.dilation[k] + 1
     more = type.lower[k] + type.upper[k] - covered + type.stride[k]
-    steps = _at_least(added(extent, more), 0)
+    steps = at_least(added(extent, more), 0)
     # The extents of a map are below 2^31, and its paddings below 2^16 but along H and D in the modes of rows.
     if isinstance(steps, int) or type.stride[k] == 1 or more > MAXIMUM_NARROW:
         return divided(steps, type.stride[k])
     return scalar_value(divided(scalar_value(steps, 32), type.stride[k]), 64)
-
-
-def _at_least(value: Scalar, least: int) -> Scalar:
-    if isinstance(value, int):
-        return max(value, least)
-    return emitter.binary("arith.maxsi", value, emitter.constant(value.type, least))
 
 
 def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -> list[ir.Value]:
@@ -107,12 +112,12 @@ def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -
     pixels, width = type.tile_shape[0], index.type.width
     # An output without pixels has no tile; the divisors must not be zero all the same. Large paddings, which only the
     # modes of rows permit, may give more rows than an index can number.
-    images, *shape = extents[0], *(_limited(_at_least(extent, 1), width) for extent in extents[1:])
+    images, *shape = extents[0], *(at_most_of_width(at_least(extent, 1), width) for extent in extents[1:])
     tile: Scalar = index
     rows: list[Scalar] = []
     if type.mode in BY_ROW:
         *outer, last = shape
-        tiles = _tiles_of_row(images, _at_least(extents[-1], 1), pixels, width)
+        tiles = _tiles_of_row(images, at_least(extents[-1], 1), pixels, width)
         rows, tile, shape = _row_position(divided(tile, tiles), outer), remainder(tile, tiles), [last]
     number, *position = _pixel_position(_first_number(tile, [images, *shape], pixels), shape)
     steps = zip([*rows, *position], type.stride, type.lower, strict=True)
@@ -128,31 +133,14 @@ def _image(inside: ir.Value, number: ir.Value, images: Scalar) -> ir.Value:
 def _tiles(extents: Sequence[Scalar], type: Im2colViewType, width: int) -> ir.Value:
     """The number of tiles of pixels, limited to the numbers of the width, which an index has."""
     rows, pixels = (extents[1:-1], [extents[0], extents[-1]]) if type.mode in BY_ROW else ([], extents)
-    count = multiplied(_product(rows), ceildiv(_product(pixels), type.tile_shape[0]))
-    found = _limited(count, width)
+    count = multiplied(product(rows), ceildiv(product(pixels), type.tile_shape[0]))
+    found = at_most_of_width(count, width)
     return emitter.unsigned(emitter.integer_type(width), found) if isinstance(found, int) else found
-
-
-def _product(extents: Sequence[Scalar]) -> Scalar:
-    found: Scalar = 1
-    for extent in extents:
-        found = multiplied(found, extent)
-    return found
-
-
-def _limited(count: Scalar, width: int) -> Scalar:
-    """A number of 64 bits, at most the greatest one of a width."""
-    limit = (1 << width) - 1
-    if isinstance(count, int):
-        return min(count, limit)
-    if width == 64:
-        return count
-    return emitter.cast_integer(emitter.binary("arith.minui", count, emitter.unsigned(count.type, limit)), width)
 
 
 def _tiles_of_row(images: Scalar, last: Scalar, pixels: int, width: int) -> Scalar:
     """The number of tiles of one row, limited to the numbers of the width, which an index has."""
-    return _limited(_at_least(ceildiv(multiplied(images, last), pixels), 1), width)
+    return at_most_of_width(at_least(ceildiv(multiplied(images, last), pixels), 1), width)
 
 
 def _row_position(row: Scalar, extents: Sequence[Scalar]) -> list[Scalar]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.scalar import Scalar, divided, multiplied, remainder, scalar_value
+from tilec.lowering.tile_to_gpu.scalar import Scalar, added, divided, multiplied, remainder, scalar_value
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,7 @@ class PixelNumber:
 
     def value(self) -> ir.Value:
         """The number as an i32; its higher bits are lost."""
-        high = multiplied(self.high, 1 << self.bits)
-        if self.low == 0:
-            return scalar_value(high, 32)
-        return emitter.binary("arith.addi", scalar_value(high, 32), scalar_value(self.low, 32))
+        return scalar_value(_joined(self.high, self.low, self.bits), 32)
 
 
 def divide(number: PixelNumber, extent: Scalar) -> tuple[PixelNumber, Scalar]:
@@ -37,6 +34,7 @@ def divide(number: PixelNumber, extent: Scalar) -> tuple[PixelNumber, Scalar]:
     if number.bits == 0:
         return PixelNumber(high), rest
     if isinstance(extent, int) and extent << number.bits <= 1 << 32:
+        # The digits fit in 32 bits.
         digits = _joined(rest, number.low, number.bits)
         low, rest = divided(digits, extent), remainder(digits, extent)
     else:
@@ -44,10 +42,9 @@ def divide(number: PixelNumber, extent: Scalar) -> tuple[PixelNumber, Scalar]:
     return PixelNumber(high, low, number.bits), rest
 
 
-def _joined(rest: Scalar, low: Scalar, bits: int) -> Scalar:
-    """rest * 2^bits + low, which fits in 32 bits."""
-    shifted = multiplied(rest, 1 << bits)
-    return shifted if low == 0 else emitter.binary("arith.addi", scalar_value(shifted, 32), scalar_value(low, 32))
+def _joined(high: Scalar, low: Scalar, bits: int) -> Scalar:
+    """high * 2^bits + low."""
+    return added(multiplied(high, 1 << bits), low)
 
 
 def _long_division(rest: Scalar, low: Scalar, bits: int, extent: Scalar) -> tuple[ir.Value, ir.Value]:

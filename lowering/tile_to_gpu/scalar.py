@@ -5,6 +5,8 @@ Other results have the width of the widest operand.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
@@ -30,9 +32,9 @@ def _binary(name: str, left: Scalar, right: Scalar) -> ir.Value:
     return emitter.binary(name, scalar_value(left, width), scalar_value(right, width))
 
 
-def added(left: Scalar, right: int) -> Scalar:
+def added(left: Scalar, right: Scalar) -> Scalar:
     """left + right."""
-    if isinstance(left, int):
+    if isinstance(left, int) and isinstance(right, int):
         return left + right
     return left if right == 0 else _binary("arith.addi", left, right)
 
@@ -44,6 +46,11 @@ def multiplied(left: Scalar, right: Scalar) -> Scalar:
     if 1 in (left, right):
         return right if left == 1 else left
     return _binary("arith.muli", left, right)
+
+
+def product(factors: Sequence[Scalar]) -> Scalar:
+    """The product of all factors; 1 of none."""
+    return reduce(multiplied, factors, 1)
 
 
 def divided(left: Scalar, right: Scalar) -> Scalar:
@@ -65,3 +72,20 @@ def remainder(left: Scalar, right: Scalar) -> Scalar:
     if isinstance(left, int) and isinstance(right, int):
         return left % right
     return 0 if right == 1 else _binary("arith.remui", left, right)
+
+
+def at_least(value: Scalar, least: int) -> Scalar:
+    """The maximum of signed numbers."""
+    if isinstance(value, int):
+        return max(value, least)
+    return emitter.binary("arith.maxsi", value, emitter.constant(value.type, least))
+
+
+def at_most_of_width(value: Scalar, width: int) -> Scalar:
+    """A known number or an i64, at most the greatest unsigned number of a width, as an integer of this width."""
+    limit = (1 << width) - 1
+    if isinstance(value, int):
+        return min(value, limit)
+    if width == 64:
+        return value
+    return emitter.cast_integer(emitter.binary("arith.minui", value, emitter.unsigned(value.type, limit)), width)
