@@ -21,9 +21,7 @@ from tilec.remarks import Remark
 _LOAD, _STORE = "tilex.load_im2col_tko", "tilex.store_im2col_tko"
 
 
-def expand_without_tma(
-    entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target
-) -> list[Remark]:
+def expand_without_tma(entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target) -> list[Remark]:
     """Expands each access that TMA does not do, all of them if there is no `order`; a remark for each.
 
     Raises UnsupportedError for a load through a view with a mode, which demands TMA.
@@ -43,15 +41,12 @@ def _is_expanded(op: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, tar
 
 
 def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> Remark:
-    location = source_location(op.operation.location)
-    if op.operation.name == _STORE:
-        reason = _store_reason(op, target, use_tma)
-        message = f"the store through the im2col view is a scatter of rows: {reason}"
-        return Remark("tma", _with_width(message, op.view), location)
-    reason, mode = _reason(op, plan, target, use_tma), op.view.type.mode
-    if mode is not None:
+    is_load, mode, location = op.operation.name == _LOAD, op.view.type.mode, source_location(op.operation.location)
+    reason = _reason(op, plan, target, use_tma)
+    if is_load and mode is not None:
         raise UnsupportedError(f"mode={mode} cannot be followed: {reason}; {_advice(mode)}", location)
-    message = f"the load through the im2col view is a gather of rows: {reason}"
+    access, rows = ("load", "gather") if is_load else ("store", "scatter")
+    message = f"the {access} through the im2col view is a {rows} of rows: {reason}"
     return Remark("tma", _with_width(message, op.view), location)
 
 
@@ -66,22 +61,23 @@ def _advice(mode: str) -> str:
     return "leave mode out to gather the rows without im2col"
 
 
-def _reason(load: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> str:
+def _reason(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> str:
+    """Why TMA does not do an access."""
     if not use_tma:
         return "TMA is switched off"
-    if not allows_tma(load, target):
+    if not allows_tma(op, target):
         return "hint allow_tma=False"
+    return _load_reason(op, plan, target) if op.operation.name == _LOAD else _store_reason(op, target)
+
+
+def _load_reason(load: ir.OpView, plan: MatrixPlan, target: Target) -> str:
     map = im2col_map_for(load, target, rounds_to_tf32=False)
     if isinstance(map, str):
         return map
     return _operand_refusal(load, plan) or "only operands of matrix multiplies are loaded by TMA"
 
 
-def _store_reason(store: ir.OpView, target: Target, use_tma: bool) -> str:
-    if not use_tma:
-        return "TMA is switched off"
-    if not allows_tma(store, target):
-        return "hint allow_tma=False"
+def _store_reason(store: ir.OpView, target: Target) -> str:
     map = im2col_store_map(store.view, target)
     return map if isinstance(map, str) else "the tile is too large to stage, or follows stores that do not use TMA"
 
