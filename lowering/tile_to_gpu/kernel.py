@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.cuda_tile.types import PointerType
@@ -75,7 +76,7 @@ def convert(
 
 
 def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: list[Remark]) -> None:
-    options, use_tma = entry_options(entry, target, given), given.tma
+    options = entry_options(entry, target, given)
     expand_packed_views(entry)
     refuse_partial_bytes(operations_below(entry))
     warps, plan, order = _expanded_plan(entry, target, given, options, remarks)
@@ -83,34 +84,43 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     remarks += hint_remarks(entry, plan, warps, target, options)
     vectors = pointer_vectors(entry, operations_below(entry))
     layouts = assign_layouts(entry, plan, warps, vectors)
-    block = entry.operation.regions[0].blocks[0]
-    types = [element_type(argument.type.element) for argument in block.arguments]
+    with named_location(entry):
+        body = _empty_kernel(entry, target, warps, carried_hints(entry, plan, warps, target, options))
+        arguments = dict(zip(entry.operation.regions[0].blocks[0].arguments, body.arguments, strict=True))
+        with ir.InsertionPoint(body):
+            # Declarations are inserted before this unused constant.
+            declarations = Declarations(arguments, emitter.i32(0).owner.operation)
+            conversion = Conversion(target, warps, plan, layouts, order, given.tma, vectors, declarations)
+            _convert_body(entry, arguments, conversion)
+
+
+def _empty_kernel(entry: ir.OpView, target: Target, warps: int, hints: Mapping[str, int]) -> ir.Block:
+    """The body of a tile_gpu.kernel for an entry: a block with its parameters, without operations."""
+    types = [element_type(argument.type.element) for argument in entry.operation.regions[0].blocks[0].arguments]
     attributes = {
         "sym_name": entry.operation.attributes["sym_name"],
         "target": target.name,
         "function_type": ir.FunctionType.get(types, []),
         "warps": warps,
     }
-    with named_location(entry):
-        kernel = emitter.gpu("kernel", **attributes)
-        for name in entry.operation.attributes:
-            if name.startswith("tilec."):
-                kernel.attributes[name] = entry.operation.attributes[name]
-        for name, value in carried_hints(entry, plan, warps, target, options).items():
-            kernel.attributes[name] = ir.IntegerAttr.get(emitter.integer_type(32), value)
-        body = kernel.regions[0].blocks.append(*types)
-        arguments = dict(zip(block.arguments, body.arguments, strict=True))
-        with ir.InsertionPoint(body):
-            # Declarations are inserted before this unused constant.
-            declarations = Declarations(arguments, emitter.i32(0).owner.operation)
-            conversion = Conversion(target, warps, plan, layouts, order, use_tma, vectors, declarations)
-            for argument, made in arguments.items():
-                type = argument.type.element
-                conversion.set(argument, pointers_to(made, type) if isinstance(type, PointerType) else made)
-            convert_block(list(block.operations), [], lambda end: [], conversion)
-            if conversion.staged:
-                emitter.gpu("store_wait")
-            emitter.gpu("return")
+    kernel = emitter.gpu("kernel", **attributes)
+    for name in entry.operation.attributes:
+        if name.startswith("tilec."):
+            kernel.attributes[name] = entry.operation.attributes[name]
+    for name, value in hints.items():
+        kernel.attributes[name] = ir.IntegerAttr.get(emitter.integer_type(32), value)
+    return kernel.regions[0].blocks.append(*types)
+
+
+def _convert_body(entry: ir.OpView, arguments: Mapping[ir.Value, ir.Value], conversion: Conversion) -> None:
+    """Converts the operations of an entry at the insertion point; `arguments` are those of the entry and the kernel."""
+    for argument, made in arguments.items():
+        type = argument.type.element
+        conversion.set(argument, pointers_to(made, type) if isinstance(type, PointerType) else made)
+    convert_block(list(entry.operation.regions[0].blocks[0].operations), [], lambda end: [], conversion)
+    if conversion.staged:
+        emitter.gpu("store_wait")
+    emitter.gpu("return")
 
 
 def _expanded_plan(
