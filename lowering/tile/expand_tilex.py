@@ -67,7 +67,7 @@ def _view_of(op: ir.OpView) -> ir.Value:
 
 
 class _View:
-    """An im2col view with what stands beside its definition and, for each tile, beside that of its number."""
+    """The values computed for an im2col view: once after its definition, and for each tile after that of its index."""
 
     def __init__(self, view: ir.Value) -> None:
         self._maker = view.owner.operation

@@ -11,7 +11,7 @@ from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, element_bits
 
 
 def narrow_access(view: ir.Value) -> str | None:
-    """What makes accesses narrower than the alignment of the rows and the tile allow, or None.
+    """The reason why accesses are narrower than the alignment of the rows and the tile allows, or None.
 
     The last access of a row must not exceed the channels, so their number limits the width of all.
     """

@@ -126,7 +126,7 @@ def test_negative_index_is_shown_as_it_was_given(execute):
 
 
 def test_window_larger_than_the_padded_input(execute):
-    """The output is empty: there is no tile to load."""
+    """The output is empty, so every tile index is out of bounds."""
     images = np.ones((1, 2, 4), np.float32)
     view = {"window": [5], "dilation": [1], "stride": [1], "lower": [1], "upper": [1]}
     with pytest.raises(SimulationError, match="index 0 of the view must be at least 0 and below 0, got 0"):

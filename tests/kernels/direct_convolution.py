@@ -70,7 +70,7 @@ def _inside(coordinates: Sequence[np.ndarray], extents: Sequence[int]) -> list[n
 
 
 def _read(x: np.ndarray, coordinates: Sequence[np.ndarray], outside: float) -> np.ndarray:
-    """x [N, spatial.., C] at the product of the coordinates, and `outside` where there is no element."""
+    """The elements [N, P.., C] of x [N, spatial.., C] at every combination of the coordinates; `outside` outside x."""
     inside = _inside(coordinates, x.shape[1:-1])
     result = np.full((len(x), *map(len, coordinates), x.shape[-1]), outside, x.dtype)
     images, channels = np.arange(len(x)), np.arange(x.shape[-1])
@@ -81,7 +81,7 @@ def _read(x: np.ndarray, coordinates: Sequence[np.ndarray], outside: float) -> n
 
 
 def _add(x: np.ndarray, coordinates: Sequence[np.ndarray], values: np.ndarray) -> None:
-    """Adds values [N, P.., C] to x at the product of the coordinates, which are distinct, and drops those outside."""
+    """Adds values [N, P.., C] to x at every combination of distinct coordinates; drops those outside x."""
     inside = _inside(coordinates, x.shape[1:-1])
     images, channels = np.arange(len(x)), np.arange(x.shape[-1])
     kept = np.ix_(images, *inside, channels)
