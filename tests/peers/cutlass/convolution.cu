@@ -102,11 +102,7 @@ template <Operator operation, class Layout, class OutputLayout = Layout, class C
 };
 
 #define CONVOLUTION(name, ...)                                                                                         \
-  extern "C" __global__ void __launch_bounds__(Traits<__VA_ARGS__>::Kernel::MaxThreadsPerBlock, 1)                     \
-      name(const __grid_constant__ Traits<__VA_ARGS__>::Kernel::Params parameters) {                                   \
-    extern __shared__ char shared[];                                                                                   \
-    Traits<__VA_ARGS__>::Kernel{}(parameters, shared);                                                                 \
-  }                                                                                                                    \
+  ENTRY(name, Traits<__VA_ARGS__>::Kernel)                                                                             \
   extern "C" bool launch_##name(Launch *launch, const Convolution *given, const Element *a, const Element *b,          \
                                 const float *c, float *d) {                                                            \
     return Traits<__VA_ARGS__>::launch(*given, a, b, c, d, *launch);                                                   \

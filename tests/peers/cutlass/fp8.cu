@@ -20,11 +20,7 @@ using Mainloop =
                                                  cutlass::gemm::KernelTmaWarpSpecializedCooperative>::CollectiveOp;
 using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop, Epilogue>;
 
-extern "C" __global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, 1)
-    gemm(const __grid_constant__ Kernel::Params parameters) {
-  extern __shared__ char shared[];
-  Kernel{}(parameters, shared);
-}
+ENTRY(gemm, Kernel)
 
 extern "C" bool launch_gemm(Launch *launch, int m, int n, int k, const Element *a, const Element *b, const float *c,
                             float *d) {

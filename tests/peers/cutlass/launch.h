@@ -62,7 +62,8 @@ extern "C" CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataTyp
                                 element_strides, interleave, swizzle, fill));
 }
 
-/// Returns whether the kernel implements the problem. Two multiprocessors, so that blocks compute several tiles.
+/// Returns false if the kernel does not implement the problem. The grid is that of a GPU with two multiprocessors, so
+/// that blocks compute several tiles.
 template <class Kernel> bool make_launch(typename Kernel::Arguments arguments, Launch &launch) {
   arguments.hw_info.sm_count = 2;
   arguments.hw_info.max_active_clusters = 2;
@@ -85,3 +86,11 @@ template <class Kernel> bool make_launch(typename Kernel::Arguments arguments, L
 template <class Stride> Stride packed(Stride stride, int rows, int columns) {
   return cutlass::make_cute_packed_stride(stride, {rows, columns, 1});
 }
+
+/// Defines the entry `name` of a kernel, whose type may contain commas.
+#define ENTRY(name, ...)                                                                                               \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::MaxThreadsPerBlock, 1)                                     \
+      name(const __grid_constant__ __VA_ARGS__::Params parameters) {                                                   \
+    extern __shared__ char shared[];                                                                                   \
+    __VA_ARGS__{}(parameters, shared);                                                                                 \
+  }
