@@ -52,9 +52,9 @@ def encode_tiled(target, data_type, rank, base, extents, strides, box, element_s
         box=tuple(box[:rank]),
         element_strides=tuple(element_strides[:rank]),
         base=base,
-        **named(data_type, interleave, swizzle, fill),
+        **enumerator_names(data_type, interleave, swizzle, fill),
     )
-    return store(target, tensor_map)
+    return store_map(target, tensor_map)
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int, *FIRST, CORNER, CORNER, ctypes.c_uint32, ctypes.c_uint32, COUNTS, *LAST)
@@ -74,13 +74,13 @@ def encode_im2col(
         pixels_per_column=pixels,
         element_strides=tuple(element_strides[:rank]),
         base=base,
-        **named(data_type, interleave, swizzle, fill),
+        **enumerator_names(data_type, interleave, swizzle, fill),
     )
-    return store(target, tensor_map)
+    return store_map(target, tensor_map)
 
 
-def named(data_type: int, interleave: int, swizzle: int, fill: int) -> dict[str, str]:
-    """The names of the driver's enumerators."""
+def enumerator_names(data_type: int, interleave: int, swizzle: int, fill: int) -> dict[str, str]:
+    """The fields of TensorMap for these enumerators of the driver."""
     return {
         "element": next(name for name, row in ELEMENTS.items() if row.host_enumerator == data_type),
         "interleave": next(name for name, code in INTERLEAVES.items() if code == interleave),
@@ -93,7 +93,8 @@ def named(data_type: int, interleave: int, swizzle: int, fill: int) -> dict[str,
 encoded: list[TensorMap] = []
 
 
-def store(target: int, tensor_map: TensorMap) -> int:
+def store_map(target: int, tensor_map: TensorMap) -> int:
+    """Writes the map to the address `target`; returns the number of violated rules."""
     # CUTLASS gives the stride 0 to the batch, whose extent is 1.
     encoded.append(with_usable_strides(tensor_map))
     ctypes.memmove(target, encode_for_simulator(encoded[-1]), SIZE_BYTES)
@@ -120,8 +121,8 @@ class Kernels:
             cwd=folder,
         )
         self.ptx = (folder / f"{name}.ptx").read_text()
-        self.library = ctypes.CDLL(str(library))
-        self.library.set_encoders(encode_tiled, encode_im2col)
+        self._host_code = ctypes.CDLL(str(library))
+        self._host_code.set_encoders(encode_tiled, encode_im2col)
 
     def run(
         self, entry: str, problem: Sequence[object], arrays: list[np.ndarray], settings: Settings
@@ -132,10 +133,10 @@ class Kernels:
         """
         encoded.clear()
         launch = Launch()
-        make = self.library[f"launch_{entry}"]
-        make.restype = ctypes.c_bool
+        make_launch = self._host_code[f"launch_{entry}"]
+        make_launch.restype = ctypes.c_bool
         pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-        assert make(ctypes.byref(launch), *problem, *pointers)
+        assert make_launch(ctypes.byref(launch), *problem, *pointers)
         shape = Shape(tuple(launch.grid), tuple(launch.block), tuple(launch.cluster), launch.shared_bytes)
         parameters = bytes(launch)[Launch.parameters.offset :][: launch.parameter_bytes]
         ranges = [(array.ctypes.data, array.nbytes, array is arrays[-1]) for array in arrays]
