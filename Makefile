@@ -30,6 +30,8 @@ golden: build/venv-test/.installed
 test-peers: build/venv-peers/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) -m peers
 
+# PyPI lacks the CPU build of PyTorch. PyTorch's own index has it:
+# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make test-torch
 test-torch: build/venv-peers/.torch $(CHECK)/.copied
 	cd $(CHECK) && ../venv-peers/bin/python -m pytest -m torch tests/peers/test_torch.py
 
