@@ -121,11 +121,12 @@ def test_transposed_convolution_with_unequal_padding(dimensions: int, peer: Any)
         given = case(dimensions, seed)
         random = np.random.default_rng((dimensions, seed))
         x = integers(random, (2, *given.x.shape[1:-1], len(given.f)))
-        further = [int(random.integers(stride)) for stride in given.stride]
+        output_padding = [int(random.integers(stride)) for stride in given.stride]
         whole = peer.transposed(x, given.f, stride=given.stride, groups=given.groups, dilation=given.dilation)
-        ends = [(lower, upper - more) for (lower, upper), more in zip(given.padding, further, strict=True)]
+        pairs = zip(given.padding, output_padding, strict=True)
+        ends = [(lower, upper - added) for (lower, upper), added in pairs]
         if leaves_elements(whole.shape[1:-1], [(-lower, -upper) for lower, upper in ends]):
-            y = conv_transposed(x, given.f, *given.geometry, given.groups, further)
+            y = conv_transposed(x, given.f, *given.geometry, given.groups, output_padding)
             assert np.array_equal(y, peer.cut(whole, ends))
 
 
