@@ -11,7 +11,7 @@ ALIGNMENT = 128
 
 
 def aligned(array: np.ndarray) -> np.ndarray:
-    """A copy at an address that TMA accepts."""
+    """A copy at a multiple of ALIGNMENT bytes."""
     storage = np.zeros(array.nbytes + ALIGNMENT, np.uint8)
     start = -storage.ctypes.data % ALIGNMENT
     copy = storage[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -20,4 +20,5 @@ def aligned(array: np.ndarray) -> np.ndarray:
 
 
 def integers(random: np.random.Generator, limit: int, shape: Sequence[int], dtype: type) -> np.ndarray:
+    """Random integers from -limit to limit."""
     return aligned(random.integers(-limit, limit + 1, shape).astype(dtype))

@@ -13,7 +13,7 @@ def shared_layout(swizzle_bytes: int, element_bits: int) -> gl.NVMMASharedLayout
 
 @gluon.jit
 def load_pixels(image, tile, coordinates, offsets, LAYOUT: gl.constexpr):
-    """tile[a, b] = channel b of pixel a of the walk; coordinates are N, spatial.., C."""
+    """tile[a, b] = channel b of the a-th pixel that TMA loads; coordinates are N, spatial.., C."""
     shared = gl.allocate_shared_memory(image.dtype, image.block_shape, image.layout)
     barrier = mbarrier.allocate_mbarrier()
     mbarrier.init(barrier, count=1)

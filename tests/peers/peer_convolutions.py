@@ -1,4 +1,4 @@
-"""Convolutions with another geometry along each dimension, as cases of the peers."""
+"""Convolutions whose geometry differs along each dimension, as inputs for the kernels of peers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from direct_convolution import output_extents
 
 @dataclass(frozen=True)
 class Convolution:
-    """Entries per spatial dimension, outermost first; padding is (lower, upper)."""
+    """The tuples have an entry per spatial dimension, outermost first; padding is (lower, upper)."""
 
     extents: tuple[int, ...]
     window: tuple[int, ...]

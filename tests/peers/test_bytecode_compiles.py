@@ -39,7 +39,7 @@ def test_kernels_of_nvidias_front_end(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "signature"), CASES)
 def test_kernels_of_tilecs_front_end(name: str, signature: str, tmp_path: Path) -> None:
-    """NVIDIA's format has no tilex: its accesses are gathers and scatters of rows here."""
+    """expand-tilex runs first: NVIDIA's format lacks the operations of tilex."""
     module = KERNELS[name].to_tile(parse(signature))
     with module.ir.context:
         expand_tilex(module.ir)

@@ -1,4 +1,4 @@
-"""What the host code of Triton passes to the driver, of which a stand-in has one function."""
+"""The arguments that the host code of Triton passes to the driver, recorded by a stand-in for libcuda."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# The other functions of the driver are not found, and not called. The calling process may have the library of the
-# driver loaded.
+# Symbols are bound lazily, because the stand-in defines none of the functions that are not called. It runs in a process
+# of its own, because the calling process may have loaded the real libcuda.
 PROGRAM = """
 import json, os, sys
 sys.setdlopenflags(os.RTLD_LAZY)
@@ -24,10 +24,10 @@ cuda_utils.fill_tma_descriptor_im2col(*json.loads(sys.argv[2]))
 
 
 def encoded_im2col(arguments: Sequence[object], folder: Path) -> dict[str, Any]:
-    """The arguments of cuTensorMapEncodeIm2col for these of fill_tma_descriptor_im2col.
+    """The arguments of cuTensorMapEncodeIm2col for these of Triton's fill_tma_descriptor_im2col.
 
-    Those are address, swizzle, element size in bytes, CUtensorMapDataType, block (pixels, channels), extents, strides,
-    fill, lower and upper corner, and element strides, each list outermost dimension first.
+    The latter are address, swizzle, element size in bytes, CUtensorMapDataType, block (pixels, channels), extents,
+    strides, fill, lower and upper corner, and element strides, each list outermost dimension first.
     """
     spec = find_spec("triton")
     assert spec is not None and spec.submodule_search_locations is not None

@@ -1,4 +1,4 @@
-// Stands in for the library of the driver: prints the arguments of cuTensorMapEncodeIm2col as JSON.
+// A stand-in for libcuda, the library of the driver: prints the arguments of cuTensorMapEncodeIm2col as JSON.
 
 #include <stdio.h>
 
