@@ -122,7 +122,7 @@ from tilec.version import VERSION as __version__
 TileError = TilecError
 
 if TYPE_CHECKING:
-    from tilec import tensor_map
+    from tilec import compat, tensor_map
     from tilec.driver.backends import load_artifact, preload, run
     from tilec.driver.compiled import Compiled
     from tilec.driver.kernel_launch import launch
@@ -143,7 +143,7 @@ _LAZY = {
 }
 
 # Modules of the public interface, imported on first use.
-_MODULES = ("tensor_map",)
+_MODULES = ("compat", "tensor_map")
 
 
 def __getattr__(name: str) -> Any:

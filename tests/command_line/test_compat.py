@@ -1,0 +1,115 @@
+"""`python -m tilec.compat` runs programs that import `cuda.tile` with tilec, in a process per program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys
+import cuda.tile
+import cuda.tile as ct
+import numpy as np
+from cuda.tile import bid, kernel
+
+@kernel
+def double(x, y):
+    cuda.tile.store(y, bid(0), 2 * ct.load(x, bid(0), 8))
+
+x, y = np.arange(16, dtype=np.float32), np.zeros(16, np.float32)
+ct.launch(None, (2,), double, (x, y))
+assert np.array_equal(y, 2 * x)
+print(ct.__name__, __name__, *sys.argv)
+"""
+
+
+def run(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs Python in `folder`; the kernels run in the interpreter."""
+    environment = {**os.environ, "TILEC_BACKEND": "interpret"}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+
+
+@pytest.mark.parametrize("form", ["file", "module", "code"])
+def test_program_runs_unchanged(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "double.py"
+    path.write_text(PROGRAM)
+    selection = {"file": [path], "module": ["-m", "double"], "code": ["-c", PROGRAM]}[form]
+    process = run("-m", "tilec.compat", *selection, "one", "two", folder=tmp_path)
+    name = "-c" if form == "code" else path
+    assert (process.stdout, process.stderr) == (f"tilec __main__ {name} one two\n", "")
+
+
+def test_program_next_to_its_modules(tmp_path: Path) -> None:
+    """The folder of a program is the first folder of its imports, and its exit status is that of the command."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "kernels.py").write_text("import cuda.tile as ct\nsizes = ct.cdiv(10, 4)\n")
+    (tmp_path / "inner" / "program.py").write_text("import kernels\nraise SystemExit(kernels.sizes)\n")
+    assert run("-m", "tilec.compat", "inner/program.py", folder=tmp_path).returncode == 3
+
+
+INSTALLED = """
+from tilec import compat
+compat.install()
+compat.install()
+import cuda.tile
+import cuda.tile as ct, tilec
+from importlib import reload
+assert ct is tilec is cuda.tile and tilec.__spec__.name == "tilec" and reload(tilec) is ct
+
+def message(statement):
+    try:
+        exec(statement)
+    except ImportError as error:
+        return f"{type(error).__name__}: {error}"
+
+for module in ("_stub", "_ir.hir", "stub", "errors"):
+    print(message(f"import cuda.tile.{module}"))
+print(message("from cuda.tile import nothing"))
+import cuda.bindings
+print(cuda.bindings.__name__)
+"""
+
+
+def test_modules_of_installed_imports(tmp_path: Path) -> None:
+    process = run("-c", INSTALLED, folder=tmp_path)
+    public = "the public modules are cuda.tile, cuda.tile.compilation, cuda.tile.jax, cuda.tile.tune"
+    private = "is a private module of cuTile Python, which tilec does not have"
+    assert process.stderr == ""
+    *lines, missing_name, bindings = process.stdout.splitlines()
+    assert lines == [
+        f"ModuleNotFoundError: 'cuda.tile._stub' {private}",
+        f"ModuleNotFoundError: 'cuda.tile._ir' {private}",
+        f"ModuleNotFoundError: no module named 'cuda.tile.stub': {public}",
+        f"ModuleNotFoundError: no module named 'cuda.tile.errors': {public}",
+    ]
+    assert missing_name.startswith("ImportError: cannot import name 'nothing' from 'tilec'")
+    assert bindings == "cuda.bindings"
+
+
+def test_without_any_package_below_cuda(tmp_path: Path) -> None:
+    program = "import sys\nfor finder in sys.meta_path[:-1]: finder.find_spec = lambda name, *_: None\nimport cuda\n"
+    hide = f"{program}print(list(cuda.__path__))"
+    installed = "from tilec import compat\ncompat.install()\n"
+    process = run("-c", f"{installed}{hide}", folder=tmp_path)
+    assert (process.stdout, process.stderr) == ("[]\n", "")
+
+
+def test_install_after_the_first_import_of_cutile(tmp_path: Path) -> None:
+    program = "import sys, tilec\nsys.modules['cuda.tile'] = tilec\ntilec.compat.install()"
+    process = run("-c", program, folder=tmp_path)
+    assert "'cuda.tile' is already imported: call tilec.compat.install() before the first import" in process.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"), [(["-x"], "'-x'"), ([], "no argument"), (["nothing.py"], "'nothing.py'")]
+)
+def test_invalid_command_line(capsys: pytest.CaptureFixture[str], arguments: list[str], found: str) -> None:
+    from tilec import compat
+
+    assert compat.main(arguments) == 2
+    assert capsys.readouterr().err == f"error: expected a Python file, '-m MODULE' or '-c CODE', got {found}\n"
