@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from cuda.bindings import nvjitlink
 
-from tilec.errors import CompileError, Note
+from tilec.errors import CompileError, Note, TileCompilerExecutionError
+from tilec.process.time_limit import run_in_time
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,16 @@ DEFAULT_OPT_LEVEL = 3
 def assemble(ptx: str, target: str, name: str = "kernel.ptx", opt_level: int = DEFAULT_OPT_LEVEL) -> Cubin:
     """The cubin of PTX text for `target`, with line information.
 
-    Raises CompileError with the messages of ptxas and the lines of `name` they refer to.
+    Raises TileCompilerExecutionError with the messages of ptxas and the lines of `name` they refer to, and
+    TileCompilerTimeoutError if the time of the compile is over.
     """
+    flags = _flags(target, opt_level)
+    return run_in_time(lambda: _assemble(ptx, target, name, flags), " ".join(flags), assembler_version())
+
+
+def _assemble(ptx: str, target: str, name: str, flags: list[str]) -> Cubin:
     encoded = ptx.encode()
-    handle = _create(target, opt_level)
+    handle = _create(target, flags)
     try:
         nvjitlink.add_data(handle, nvjitlink.InputType.PTX, encoded, len(encoded), name)
         nvjitlink.complete(handle)
@@ -45,7 +52,7 @@ def assemble(ptx: str, target: str, name: str = "kernel.ptx", opt_level: int = D
         return _with_usage(bytes(content), _log(handle, nvjitlink.get_info_log_size, nvjitlink.get_info_log))
     except nvjitlink.nvJitLinkError as error:
         log = _log(handle, nvjitlink.get_error_log_size, nvjitlink.get_error_log)
-        raise _ptxas_error(log or str(error), ptx, name) from None
+        raise _ptxas_error(log or str(error), ptx, name, flags) from None
     finally:
         nvjitlink.destroy(handle)
 
@@ -56,10 +63,13 @@ def assembler_version() -> str:
     return f"nvJitLink {major}.{minor}"
 
 
-def _create(target: str, opt_level: int) -> int:
-    options = [f"-arch={target}", "-lineinfo", f"-O{opt_level}", "-verbose"]
+def _flags(target: str, opt_level: int) -> list[str]:
+    return [f"-arch={target}", "-lineinfo", f"-O{opt_level}", "-verbose"]
+
+
+def _create(target: str, flags: list[str]) -> int:
     try:
-        return nvjitlink.create(len(options), options)
+        return nvjitlink.create(len(flags), flags)
     except nvjitlink.nvJitLinkError as error:
         raise CompileError(f"nvJitLink does not support target '{target}': {error}") from None
 
@@ -86,10 +96,12 @@ def _with_usage(content: bytes, log: str) -> Cubin:
 _ERROR = re.compile(r"^(?:ptxas .*?line (?P<line>\d+); *)?(?:error|fatal) *: *(?P<text>.*)$", re.MULTILINE)
 
 
-def _ptxas_error(log: str, ptx: str, name: str) -> CompileError:
+def _ptxas_error(log: str, ptx: str, name: str, flags: list[str]) -> TileCompilerExecutionError:
     errors = [(match["line"], match["text"]) for match in _ERROR.finditer(log)]
-    if not errors:
-        return CompileError(f"ptxas refuses {name}: {log}")
     lines = ptx.splitlines()
-    notes = [Note(f"{name}:{line}: {text}: {lines[int(line) - 1].strip()}") for line, text in errors if line]
-    return CompileError(f"ptxas refuses {name}: {errors[0][1]}", notes=notes)
+    return TileCompilerExecutionError(
+        f"ptxas refuses {name}: {errors[0][1] if errors else log}",
+        notes=[Note(f"{name}:{line}: {text}: {lines[int(line) - 1].strip()}") for line, text in errors if line],
+        compiler_flags=" ".join(flags),
+        compiler_version=assembler_version(),
+    )

@@ -12,6 +12,7 @@ from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
+from tilec.process.time_limit import check_time
 from tilec.remarks import Remark
 
 CLEAN_UP = "builtin.module(canonicalize,cse,loop-invariant-code-motion,canonicalize)"
@@ -46,6 +47,7 @@ def run(
     with module.context, ir.Location.unknown():
         clean_up(module)
         for name, (_, switch) in PASSES.items():
+            check_time()
             if switch is None or getattr(options, switch):
                 run_pass(module, name, target=target, options=options, remarks=remarks)
         clean_up(module)

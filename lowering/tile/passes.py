@@ -22,6 +22,7 @@ from tilec.lowering.tile.split_loops import split_loops
 from tilec.lowering.tile.split_tiles import split_tiles
 from tilec.lowering.tile.unbatch_multiplies import unbatch_multiplies
 from tilec.process.recursion_limit import deep_recursion
+from tilec.process.time_limit import check_time
 
 
 @dataclass(frozen=True)
@@ -94,5 +95,6 @@ def run(module: ir.Module, names: tuple[str, ...] = DEFAULT, *, evaluate: Evalua
     """
     with module.context:
         for name in names:
+            check_time()
             PASSES[name].run(module, evaluate)
     return module

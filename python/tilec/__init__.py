@@ -17,6 +17,8 @@ from tilec.errors import (
     CompileError,
     StaticException,
     TilecError,
+    TileCompilerExecutionError,
+    TileCompilerTimeoutError,
     TileRecursionError,
     TileStaticAssertionError,
     TileStaticEvalError,
@@ -116,6 +118,7 @@ from tilec.language.shape import (
     zeros,
 )
 from tilec.language.view import Array, Tile, TiledView
+from tilec.process.time_limit import compiler_timeout
 from tilec.version import VERSION as __version__
 
 # The name of the base class of errors in cuTile Python.

@@ -117,6 +117,14 @@ class InputError(TilecError):
     """A file, an array or a signature is invalid."""
 
 
+class ArgumentTypeError(InputError, TypeError):
+    """An argument of a launch or of a host function has the wrong type, or the number of arguments is wrong."""
+
+
+class ArgumentValueError(InputError, ValueError):
+    """An argument of a launch or of a host function has an invalid value."""
+
+
 class CompileError(TilecError):
     """The kernel violates a rule of the language or of the target.
 
@@ -125,6 +133,18 @@ class CompileError(TilecError):
         ... except ct.CompileError as error: print(error.message)
         'ct.zeros' can be called inside a kernel only
     """
+
+
+class KernelUseError(CompileError, TypeError):
+    """A kernel is called on the host, or its decorator has an unknown option or does not decorate a function."""
+
+
+class HintError(CompileError, ValueError):
+    """A hint of a kernel is out of range."""
+
+
+class HostCallError(CompileError, RuntimeError):
+    """A function that only kernels can call is called on the host."""
 
 
 class TileSyntaxError(CompileError):
@@ -239,4 +259,40 @@ class InternalError(TilecError):
     Example:
         >>> issubclass(ct.TileInternalError, ct.CompileError)
         False
+    """
+
+
+@dataclass
+class ToolError(InternalError):
+    """A tool that compiles the output of tilec failed.
+
+    Args:
+        message: the reason.
+        compiler_flags: the options of the tool; empty if it has none.
+        compiler_version: the name and version of the tool; None if it is unknown.
+    """
+
+    compiler_flags: str = ""
+    compiler_version: str | None = None
+
+
+class TileCompilerExecutionError(ToolError, CompileError):
+    """ptxas rejected the PTX of a kernel, for example because the kernel needs too many resources.
+
+    Example:
+        >>> issubclass(ct.TileCompilerExecutionError, ct.TileInternalError)
+        True
+    """
+
+
+class TileCompilerTimeoutError(ToolError):
+    """A compile took longer than its time limit, see `ct.compiler_timeout`.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): pass
+        >>> with ct.compiler_timeout(1e-9):
+        ...     try: ct.launch(None, 1, example, (), backend="interpret")
+        ...     except ct.TileCompilerTimeoutError as error: print(error.message)
+        the compile did not finish in 1e-09 s, it was at stage 'tile': ...
     """

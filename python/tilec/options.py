@@ -41,6 +41,23 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def compiler_timeout_s() -> float | None:
+    """The time limit of compiles in seconds: `TILEC_COMPILER_TIMEOUT`, or None for no limit.
+
+    Raises UsageError if it is not a positive number.
+    """
+    text = os.environ.get("TILEC_COMPILER_TIMEOUT")
+    if not text:
+        return None
+    try:
+        limit_s = float(text)
+    except ValueError:
+        limit_s = 0.0
+    if not limit_s > 0:
+        raise UsageError(f"TILEC_COMPILER_TIMEOUT: expected a positive number of seconds, got '{text}'")
+    return limit_s
+
+
 def full_traceback() -> bool:
     """Whether tracebacks keep the frames of this package: True only if `TILEC_TRACEBACK` is `full`."""
     return os.environ.get("TILEC_TRACEBACK") == "full"

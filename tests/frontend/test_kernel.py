@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilec as ct
@@ -114,8 +115,6 @@ def test_launch_rejects_functions_bare_arguments_and_unknown_backends() -> None:
 
 
 def test_kernel_is_compiled_once_per_signature(interpret: Callable[..., None]) -> None:
-    import numpy as np
-
     fresh = scale.replace_hints()
     interpret(fresh, 1, np.ones(16, np.float32), 2.0, 16)
     (first,) = fresh.compiled.values()
@@ -137,3 +136,68 @@ def test_invalid_target_name_is_rejected(name: str) -> None:
 def test_invalid_static_dimensions_are_rejected(name: str, dimensions: object) -> None:
     with pytest.raises(TypeError, match=f"{name}"):
         ct.ArrayAnnotation(**{name: dimensions})  # type: ignore[arg-type]
+
+
+def test_class_of_kernels_is_their_decorator() -> None:
+    hinted = ct.kernel(occupancy=2)(scale.function)
+    assert all(isinstance(found, ct.kernel) for found in (scale, hinted, ct.kernel()(test_kernel)))
+    assert (hinted.hints.occupancy, hinted.replace_hints(num_ctas=2).hints.occupancy) == (2, 2)
+    assert hinted.replace_hints(num_ctas=2).compiled is not hinted.compiled
+
+
+def test_kernel() -> None:
+    """A plain function, decorated above."""
+
+
+class Scaled:
+    """Kernels are attributes of classes and of instances; they are not bound."""
+
+    @ct.kernel
+    def filled(x, value):
+        ct.store(x, 0, ct.full(4, value, ct.float32))
+
+    @staticmethod
+    @ct.kernel(opt_level=2)
+    def hinted(x, value):
+        ct.store(x, 0, ct.full(4, value, ct.float32))
+
+
+@pytest.mark.parametrize("chosen", [Scaled.filled, Scaled().filled, Scaled.hinted, Scaled().hinted])
+def test_kernel_in_a_class_is_launched_from_the_class_and_its_instances(chosen: ct.kernel) -> None:
+    x = np.zeros(4, np.float32)
+    ct.launch(None, 1, chosen, (x, 2.5), backend="interpret")
+    assert x.tolist() == [2.5] * 4
+
+
+def test_closures_have_their_own_variables_and_annotations() -> None:
+    def adding(amount: int, Size: object) -> ct.kernel:
+        @ct.kernel
+        def add(x, n: Size):  # type: ignore[valid-type]
+            ct.store(x, 0, ct.full(n, amount, ct.int32))
+
+        return add
+
+    x = np.zeros(4, np.int32)
+    first, second = adding(1, ct.Constant[int]), adding(2, ct.Constant)
+    for kernel, expected in ((first, 1), (second, 2), (first, 1)):
+        ct.launch(None, 1, kernel, (x, 4), backend="interpret")
+        assert x.tolist() == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: scale(1, 2, 3), TypeError),
+        (lambda: ct.kernel(int), TypeError),
+        (lambda: ct.kernel(warps=4), TypeError),
+        (lambda: ct.kernel(num_ctas=3), ValueError),
+        (lambda: scale.replace_hints(occupancy=33), ValueError),
+        (lambda: ct.function(lambda: None)(), RuntimeError),
+        (lambda: ct.zeros(4, ct.int32), RuntimeError),
+        (lambda: ct.int32(4), RuntimeError),
+    ],
+)
+def test_misuse_on_the_host_has_the_class_of_cutile(call: Callable[[], object], kind: type[Exception]) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    assert isinstance(caught.value, CompileError)

@@ -14,11 +14,11 @@ import pytest
 
 # A module may import modules of its own row and of earlier rows. The longest matching prefix determines the row.
 ORDER = (
-    # Errors, options and remarks of all stages, and the recursion limit, which passes and the interpreter raise.
+    # Errors, options and remarks of all stages, the recursion limit, and the time limit, which passes check.
     (
         *("tilec.errors", "tilec.options", "tilec.compile_options", "tilec.remarks", "tilec.version"),
         "tilec.element_types",
-        "tilec.process.recursion_limit",
+        *("tilec.process.recursion_limit", "tilec.process.time_limit"),
     ),
     ("tilec.dialect",),
     # Tables and analyses that several stages use: layouts, costs, targets, matrix units, TMA rules, device functions.

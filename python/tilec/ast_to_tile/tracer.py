@@ -21,6 +21,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.rule_table import RuleTable
 from tilec.errors import CompileError, TileTypeError
 from tilec.language.datatypes import bool_
+from tilec.process.time_limit import check_time
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ class Tracer:
         """Traces statements in order, up to the first that leaves the sequence."""
         for position, node in enumerate(statements):
             rest = statements[position + 1 :]
+            check_time()
             flow = self._visit(node, functools.partial(self._statement(node), self, node, rest))
             if flow is not None:
                 return flow

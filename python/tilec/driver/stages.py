@@ -17,6 +17,7 @@ from tilec.driver.internal_failure import internal_error
 from tilec.errors import TilecError, UsageError
 from tilec.lowering.target import target_named
 from tilec.process.recursion_limit import deep_recursion
+from tilec.process.time_limit import enter_stage, limited_compile
 from tilec.remarks import Remark
 from tilec.text_input.source import Source, open_source
 
@@ -151,6 +152,7 @@ def compile(
         UsageError: the call is invalid: an unknown stage, target or hint, or a kernel without a signature.
         CompileError, InputError, VerificationError: the source is invalid, with its line.
         UnsupportedError: the source cannot be lowered for the target, with its line.
+        TileCompilerTimeoutError: the compile took longer than `ct.compiler_timeout` allows.
         InternalError: a stage failed; the message gives a command that reproduces the failure.
 
     Example:
@@ -172,7 +174,8 @@ def compile(
     bound = source.target or target or settings.target
     job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(hints or {})), [])
     _check_target(job.target, source, target)
-    results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
+    with limited_compile():
+        results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
     return Compiled(job.target, entry, results, source, tuple(job.remarks))
 
 
@@ -208,6 +211,7 @@ def _step(stage: Stage, value: Any, job: Job, source: Source, before: list[Stage
         for module in stage.modules:
             import_module(module)
         start = time.perf_counter()
+        enter_stage(stage.name)
         made = stage.make(value, job)
     except TilecError:
         raise

@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 
 from tilec.element_types import element_type
-from tilec.errors import CompileError, TileTypeError, TileValueError
+from tilec.errors import HostCallError, TileTypeError, TileValueError
 
 
 class Category(IntEnum):
@@ -32,7 +32,7 @@ class DType:
         signed: whether an integer type is signed.
 
     Raises:
-        CompileError: a type is called on the host.
+        RuntimeError: a type is called on the host (also a CompileError).
 
     Example:
         >>> ct.uint8.bitwidth, ct.uint8.range, ct.uint8.is_integral
@@ -59,7 +59,7 @@ class DType:
         return by_element, (self.element,)
 
     def __call__(self, value: object, /) -> object:
-        raise CompileError(f"'{self.name}(...)' can be called inside a kernel only: on the host use numpy")
+        raise HostCallError(f"'{self.name}(...)' can be called inside a kernel only: on the host use numpy")
 
     @property
     def is_float(self) -> bool:

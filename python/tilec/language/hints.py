@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilec.errors import CompileError
+from tilec.errors import HintError, KernelUseError
 
 # sm_<major><minor>, as in sm_100: hints do not distinguish sm_100 and sm_100a.
 _TARGET_NAME = re.compile(r"sm_[0-9]+")
@@ -55,10 +55,10 @@ class Hints:
     num_worker_warps: Hint = None
 
     def replace(self, **changes: Hint) -> Hints:
-        """A copy with some hints replaced; raises CompileError for an unknown name or a value out of range."""
+        """A copy with some hints replaced; raises KernelUseError for an unknown name, HintError for a bad value."""
         for name, value in changes.items():
             if name not in _LIMITS:
-                raise CompileError(f"unknown hint '{name}', expected one of: {', '.join(_LIMITS)}")
+                raise KernelUseError(f"unknown hint '{name}', expected one of: {', '.join(_LIMITS)}")
             for single in [value.default, *value.values.values()] if isinstance(value, ByTarget) else [value]:
                 _check(name, single)
         return dataclasses.replace(self, **changes)
@@ -99,4 +99,4 @@ def _check(name: str, value: int | None) -> None:
     power = " that is a power of two" if name in _POWERS_OF_TWO else ""
     not_a_power = bool(power) and isinstance(value, int) and value & (value - 1) != 0
     if type(value) is not int or not least <= value <= greatest or not_a_power:
-        raise CompileError(f"hint '{name}': expected an integer from {least} to {greatest}{power}, got {value!r}")
+        raise HintError(f"hint '{name}': expected an integer from {least} to {greatest}{power}, got {value!r}")

@@ -9,14 +9,14 @@ import sys
 import typing
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec, TypeVar, overload
+from types import FrameType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from tilec.ast_to_tile.source import read
 from tilec.diagnostics.user_traceback import public
-from tilec.errors import CompileError, InputError, SourceLocation
+from tilec.errors import HostCallError, InputError, KernelUseError, SourceLocation
 from tilec.language.annotations import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation
-from tilec.language.hints import NO_HINTS, Hint, Hints
+from tilec.language.hints import NO_HINTS, Hint
 
 if TYPE_CHECKING:
     from tilec.driver.compiled import Compiled
@@ -28,37 +28,104 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Kernel:
-    """A function that every block of a grid executes. `ct.launch` runs it; calling it raises CompileError.
+class kernel:
+    """A function that every block of a grid executes, and the decorator of such functions, with or without hints.
 
-    `parameters` are the names of its parameters in order, `constants` those annotated with `ct.Constant`.
+    `ct.launch` runs a kernel; calling it raises an error. `parameters` are the names of its parameters in order,
+    `constants` those annotated with `ct.Constant`. A kernel may be a function of a module, of a class (the parameters
+    of its instances are explicit) or of another function, whose variables it reads when it is compiled.
 
     Args:
-        function: the Python function.
-        hints: hints to the compiler.
+        function: the Python function; without it, the call returns the decorator.
+        num_ctas: blocks per cluster, a power of two from 1 to 16; the compiler chooses if it is None.
+        occupancy: resident blocks per SM, 1 to 32; the compiler chooses if it is None.
+        opt_level: the optimization level of ptxas, 0 to 3; 3 if it is None.
+        num_worker_warps: warps that compute, a power of two from 1 to 32; the compiler chooses if it is None.
+
+    Each hint is a value for all targets or a ct.ByTarget.
+
+    Raises:
+        ValueError: a hint is out of range (also a CompileError).
+        TypeError: a hint is unknown, or the decorated object is not a Python function (also a CompileError).
 
     Example:
-        >>> @ct.kernel
-        ... def example(x, n: ct.Constant[int]): ct.store(x, 0, ct.arange(n, dtype=ct.int32))
-        >>> example, example.parameters, sorted(example.constants)
-        (<tilec kernel 'example'>, ('x', 'n'), ['n'])
+        >>> @ct.kernel(occupancy=2)
+        ... def example(x, n: ct.Constant[int]): ct.store(x, ct.bid(0), ct.full(n, 1.5, ct.float32))
+        >>> example, example.parameters, sorted(example.constants), isinstance(example, ct.kernel)
+        (<tilec kernel 'example'>, ('x', 'n'), ['n'], True)
+        >>> x = np.zeros(3, np.float32)
+        >>> ct.launch(None, 1, example, (x, 2), backend="interpret")
+        >>> x
+        array([1.5, 1.5, 0. ], dtype=float32)
     """
 
-    def __init__(self, function: FunctionType, hints: Hints = NO_HINTS) -> None:
-        functools.update_wrapper(self, function)
-        self.function = function
-        self.hints = hints
-        self.name = _symbol(function.__name__)
-        self.parameters = _parameters(function)
-        metadata = {name: _metadata(function, hint) for name, hint in _annotations(function).items()}
+    @overload
+    def __new__(
+        cls,
+        function: Callable[..., object],
+        /,
+        *,
+        num_ctas: Hint = None,
+        occupancy: Hint = None,
+        opt_level: Hint = None,
+        num_worker_warps: Hint = None,
+    ) -> kernel: ...
+
+    @overload
+    def __new__(  # type: ignore[misc]
+        cls,
+        function: None = None,
+        /,
+        *,
+        num_ctas: Hint = None,
+        occupancy: Hint = None,
+        opt_level: Hint = None,
+        num_worker_warps: Hint = None,
+    ) -> Callable[[Callable[..., object]], kernel]: ...
+
+    @public
+    def __new__(cls, function: object = None, /, **options: Any) -> Any:
+        if function is not None:
+            return super().__new__(cls)
+        # Hints are checked where they are written, before the function is known.
+        NO_HINTS.replace(**options)
+        return lambda decorated: cls(_python_function(decorated), **options)
+
+    @public
+    def __init__(
+        self,
+        function: Callable[..., object] | None = None,
+        /,
+        *,
+        num_ctas: Hint = None,
+        occupancy: Hint = None,
+        opt_level: Hint = None,
+        num_worker_warps: Hint = None,
+        **unknown: object,
+    ) -> None:
+        decorated = _python_function(function)
+        functools.update_wrapper(self, decorated)
+        self.function = decorated
+        self.hints = NO_HINTS.replace(
+            num_ctas=num_ctas,
+            occupancy=occupancy,
+            opt_level=opt_level,
+            num_worker_warps=num_worker_warps,
+            **cast(dict[str, Hint], unknown),
+        )
+        self.name = _symbol(decorated.__name__)
+        self.parameters = _parameters(decorated)
+        names = {**_variables_of_caller(), **decorated.__globals__, **inspect.getclosurevars(decorated).nonlocals}
+        metadata = {name: _metadata(hint, names) for name, hint in _annotations(decorated).items()}
         self.constants = frozenset(_of_type(metadata, ConstantAnnotation))
         self.array_annotations = _of_type(metadata, ArrayAnnotation)
         self.scalar_types = {name: found.dtype for name, found in _of_type(metadata, ScalarAnnotation).items()}
         # The cache of the variants compiled by ct.launch and tilec.run.
         self.compiled: dict[Hashable, Compiled] = {}
 
-    def __call__(self, *_arguments: object, **_keywords: object) -> None:
-        raise CompileError(
+    # Type checkers that ignore the result of __new__ read a decorator with hints as a call of a kernel.
+    def __call__(self, *_arguments: object, **_keywords: object) -> Any:
+        raise KernelUseError(
             f"kernel '{self.name}' cannot be called: run it with ct.launch(stream, grid, kernel, args)"
         )
 
@@ -77,7 +144,7 @@ class Kernel:
         return source.source_location(source.node)
 
     @public
-    def replace_hints(self, **hints: Hint) -> Kernel:
+    def replace_hints(self, **hints: Hint) -> kernel:
         """The same kernel with other hints.
 
         Args:
@@ -87,7 +154,8 @@ class Kernel:
             A new kernel.
 
         Raises:
-            CompileError: a hint is unknown or out of range.
+            ValueError: a hint is out of range (also a CompileError).
+            TypeError: a hint is unknown (also a CompileError).
 
         Example:
             >>> @ct.kernel(occupancy=2)
@@ -95,7 +163,7 @@ class Kernel:
             >>> example.replace_hints(occupancy=4).hints.occupancy
             4
         """
-        return Kernel(self.function, self.hints.replace(**hints))
+        return kernel(self.function, **vars(self.hints.replace(**hints)))
 
     @public
     def to_tile(self, signature: Signature, *, target: str | None = None) -> Module:
@@ -126,43 +194,8 @@ class Kernel:
         return Module(kernel_to_tile(self, signature.bind(self)))
 
 
-@overload
-def kernel(function: Callable[..., object], /, **hints: Hint) -> Kernel: ...
-
-
-@overload
-def kernel(function: None = None, /, **hints: Hint) -> Callable[[Callable[..., object]], Kernel]: ...
-
-
-@public
-def kernel(
-    function: Callable[..., object] | None = None, /, **hints: Hint
-) -> Kernel | Callable[[Callable[..., object]], Kernel]:
-    """Decorates a Python function as a kernel, with or without hints.
-
-    Args:
-        function: the Python function.
-        hints: num_ctas (1 to 16), occupancy (1 to 32), opt_level (0 to 3), num_worker_warps (1 to 32): an integer, a
-            ct.ByTarget, or None if the compiler chooses.
-
-    Returns:
-        The kernel, or the decorator if no function is passed.
-
-    Raises:
-        CompileError: a hint is unknown or out of range, or the decorated object is not a Python function.
-
-    Example:
-        >>> @ct.kernel(occupancy=2)
-        ... def example(x): ct.store(x, ct.bid(0), 1.5)
-        >>> x = np.zeros(3, np.float32)
-        >>> ct.launch(None, 2, example, (x,), backend="interpret")
-        >>> x
-        array([1.5, 1.5, 0. ], dtype=float32)
-    """
-    checked = NO_HINTS.replace(**hints)
-    if function is None:
-        return lambda decorated: Kernel(_python_function(decorated), checked)
-    return Kernel(_python_function(function), checked)
+# The name of the class in annotations.
+Kernel = kernel
 
 
 @overload
@@ -190,7 +223,7 @@ def function(
         The decorated function, or the decorator if no function is passed.
 
     Raises:
-        CompileError: a function without `host=True` is called on the host.
+        RuntimeError: a function without `host=True` is called on the host (also a CompileError).
 
     Example:
         >>> @ct.function(host=True)
@@ -226,7 +259,7 @@ def find(path: str | Path, name: str | None = None) -> Kernel:
 
 def _python_function(function: object) -> FunctionType:
     if not isinstance(function, FunctionType):
-        raise CompileError(f"ct.kernel expects a Python function, got {type(function).__name__}")
+        raise KernelUseError(f"ct.kernel expects a Python function, got {type(function).__name__}")
     return function
 
 
@@ -242,7 +275,7 @@ def _parameters(function: FunctionType) -> tuple[str, ...]:
     code = function.__code__
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise CompileError(
+            raise KernelUseError(
                 f"kernel '{function.__name__}' cannot take a variable number of arguments ('{parameter}')",
                 SourceLocation(code.co_filename, code.co_firstlineno),
             )
@@ -253,10 +286,17 @@ def _annotations(function: FunctionType) -> dict[str, object]:
     return {name: hint for name, hint in function.__annotations__.items() if name != "return"}
 
 
-def _metadata(function: FunctionType, hint: object) -> Iterable[object]:
-    """The metadata of `Annotated[...]`; annotations may be strings (PEP 563)."""
+def _variables_of_caller() -> dict[str, object]:
+    """The variables of the function that contains the decorator, which annotations may name."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "tilec":
+        frame = frame.f_back
+    return dict(frame.f_locals) if frame is not None else {}
+
+
+def _metadata(hint: object, names: dict[str, object]) -> Iterable[object]:
+    """The metadata of `Annotated[...]`; an annotation may be a string (PEP 563), which is evaluated with `names`."""
     if isinstance(hint, str):
-        names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
         try:
             hint = eval(hint, names)
         except Exception:
@@ -274,7 +314,7 @@ def _kernel_callable(function: Callable[..., object], host: bool) -> Callable[..
 
     @functools.wraps(function)
     def on_host(*_arguments: object, **_keywords: object) -> NoReturn:
-        raise CompileError(
+        raise HostCallError(
             f"'{function.__name__}' can be called inside a kernel only: decorate it with @ct.function(host=True)"
         )
 

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
 from tilec.diagnostics.user_traceback import public
-from tilec.errors import CompileError
+from tilec.errors import HostCallError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,7 +28,7 @@ def kernel_function(
 ) -> Callable[..., Any]:
     """Decorates a function whose operations the compiler builds; kernel calls are bound to its `signature` attribute.
 
-    A call on the host calls `on_host`, or raises CompileError if there is none.
+    A call on the host calls `on_host`, or raises HostCallError if there is none.
     """
     if function is None:
         return lambda decorated: _callable_on_host(decorated, on_host)
@@ -42,15 +42,15 @@ def _callable_on_host(function: Callable[..., Any], on_host: Callable[..., Any] 
     def call_on_host(*arguments: Any, **keywords: Any) -> Any:
         if on_host is not None:
             return on_host(*arguments, **keywords)
-        raise CompileError(f"'ct.{function.__qualname__}' can be called inside a kernel only")
+        raise HostCallError(f"'ct.{function.__qualname__}' can be called inside a kernel only")
 
     call_on_host.signature = inspect.signature(function)  # type: ignore[attr-defined]
     return call_on_host
 
 
 def in_kernels_only(name: str) -> NoReturn:
-    """The body of a property that the compiler reads: raises CompileError on the host."""
-    raise CompileError(f"'{name}' can be read inside a kernel only")
+    """The body of a property that the compiler reads: raises HostCallError on the host."""
+    raise HostCallError(f"'{name}' can be read inside a kernel only")
 
 
 def is_kernel_function(function: object) -> bool:
