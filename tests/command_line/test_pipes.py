@@ -104,3 +104,25 @@ def test_cubin_is_written_to_standard_output_but_not_to_a_terminal(
     assert main(command) == 2
     assert b"cannot write a cubin to a terminal" in capfdbinary.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_compile_reads_python_from_a_pipe(tilec: Any, piped: Any) -> None:
+    from_file = tilec("compile", f"{KERNELS}:add", "--sig", SIGNATURE, "--emit", "tile")
+    from_pipe = piped(KERNELS.read_text(), "compile", "-", "--entry", "add", "--sig", SIGNATURE, "--emit", "tile")
+    assert (from_pipe.status, from_pipe.err) == (0, "")
+    assert from_pipe.out == from_file.out
+
+
+def test_mistake_in_python_from_a_pipe_shows_its_line(piped: Any) -> None:
+    program = "import tilec as ct\n@ct.kernel\ndef kernel(x):\n    ct.store(x, 0, unknown)\n"
+    outcome = piped(program, "compile", "-", "--sig", "x: i32[?]")
+    assert outcome.status == 1
+    assert outcome.err.splitlines()[0] == "<stdin>:4:20: error: unknown name 'unknown'"
+    assert outcome.err.splitlines()[1] == "        ct.store(x, 0, unknown)"
+
+
+def test_python_with_several_kernels_needs_a_name(piped: Any) -> None:
+    outcome = piped(KERNELS.read_text(), "compile", "-", "--sig", SIGNATURE)
+    assert outcome.status == 1
+    assert "expected one kernel in <stdin>" in outcome.err
+    assert "select one with --entry NAME" in outcome.err

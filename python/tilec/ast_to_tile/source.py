@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
 from dataclasses import dataclass
 from types import FunctionType
 
+from tilec.ast_to_tile.source_text import text_of
 from tilec.errors import SourceLocation, TileSyntaxError
 
 Definition = ast.FunctionDef | ast.Lambda
@@ -44,16 +44,21 @@ def body_of(node: Definition) -> list[ast.stmt]:
 
 @functools.lru_cache(maxsize=256)
 def read(function: FunctionType) -> Source:
-    """The source of a function; raises CompileError if it is not available, as in an interactive session."""
+    """The source of a function; raises CompileError if Python has not kept its text, as for exec."""
     # The code object identifies the source, because functools.wraps copies the other attributes of a function.
     code = function.__code__
     # File names such as <string> do not identify a file.
     is_placeholder = code.co_filename.startswith("<")
     location = None if is_placeholder else SourceLocation(code.co_filename, code.co_firstlineno)
-    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    text = text_of(function)
     found = [node for node in _definitions(text).get(code.co_firstlineno, ()) if _name(node) == code.co_name]
     if not found:
-        raise TileSyntaxError(f"the source of '{function.__name__}' cannot be read: define it in a file", location)
+        why = "Python keeps no text of exec and of standard input" if is_placeholder else "its file has changed"
+        raise TileSyntaxError(
+            f"the source of '{function.__name__}' cannot be read, because {why}: "
+            + ("define it in a file, in a notebook, or with 'python -c'" if is_placeholder else "import it again"),
+            location,
+        )
     if len(found) > 1:
         raise TileSyntaxError(
             f"several functions '{function.__name__}' are defined on this line: define each on its own line", location

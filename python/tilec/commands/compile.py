@@ -26,8 +26,10 @@ _HINTS = "; ".join(
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("source", metavar="SRC", help="file.py:kernel, the file of any stage, or - for standard input")
-    parser.add_argument("--entry", metavar="NAME", help="the entry to compile if the module has several")
+    parser.add_argument(
+        "source", metavar="SRC", help="file.py:kernel, the file of any stage, or - for standard input (Python too)"
+    )
+    parser.add_argument("--entry", metavar="NAME", help="the entry or the kernel to compile if there are several")
     parser.add_argument("--target", metavar="ARCH", help="sm_100a or sm_90a (default: TILEC_TARGET, else sm_100a)")
     parser.add_argument(
         "--emit", choices=EMITS, default="ptx", help="the stage to write, or all stages (default: ptx)"

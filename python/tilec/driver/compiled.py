@@ -143,6 +143,13 @@ class Compiled:
             raise UsageError(f"{self.source.name} has no launch metadata: {correction}")
         return Artifact(self.metadata, self.ptx, self.cubin)
 
+    def _repr_html_(self) -> str:
+        """The stages as tabs, for Jupyter; each line shows the source line that it comes from."""
+        # Imported here because only notebooks need it.
+        from tilec.driver.stage_html import compiled_html
+
+        return compiled_html(self)
+
     @public
     def save(self, path: str | Path, locations: bool = False) -> Path:
         """Writes the file of every stage, and the files of the artifact.

@@ -139,7 +139,7 @@ def compile(
     Args:
         kernel_or_module: a kernel, a Module, the text of any stage, bytecode, or a path: `file.py:kernel`, the file of
             any stage, or `-` for standard input.
-        entry: the entry to compile if the module has several.
+        entry: the entry to compile if the module has several, or the kernel if the Python text has several.
         target: "sm_100a" or "sm_90a" (default: `TILEC_TARGET`, else "sm_100a").
         signature: the signature that a kernel is compiled for, as text (docs/signature.md) or tilec.Signature.
         hints: options of tilec.compile_options by name; they take precedence over the hints of the kernel.
@@ -167,7 +167,7 @@ def compile(
         >>> ".target sm_90a" in compiled.ptx
         True
     """
-    source = open_source(kernel_or_module)
+    source = open_source(kernel_or_module, entry)
     settings = options.from_environment()
     if stop is not None and stop not in STAGE_NAMES:
         raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")

@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar, cast, overload
@@ -245,15 +245,20 @@ def find(path: str | Path, name: str | None = None) -> Kernel:
 
     Raises InputError if the file cannot be read or imported, or has no such kernel.
     """
-    module = _run(Path(path))
-    kernels = {attribute: value for attribute, value in vars(module).items() if isinstance(value, Kernel)}
+    return selected(vars(_run(Path(path))), str(path), name)
+
+
+def selected(namespace: Mapping[str, object], path: str, name: str | None) -> Kernel:
+    """The kernel `name` of the names that a Python text defines, or its only kernel; raises InputError without it."""
+    kernels = {attribute: value for attribute, value in namespace.items() if isinstance(value, Kernel)}
     if name is not None and name in kernels:
         return kernels[name]
     known = ", ".join(f"'{found}'" for found in kernels) or "none"
     if name is not None:
         raise InputError(f"{path} has no kernel '{name}', its kernels are: {known}")
     if len(kernels) != 1:
-        raise InputError(f"expected one kernel in {path}, its kernels are: {known}: select one with {path}:NAME")
+        remedy = f"select one with --entry NAME or {path}:NAME"
+        raise InputError(f"expected one kernel in {path}, its kernels are: {known}: {remedy}")
     return next(iter(kernels.values()))
 
 
@@ -334,16 +339,19 @@ def _run(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except SyntaxError as problem:
-        location = SourceLocation(problem.filename or str(path), problem.lineno or 1, problem.offset or 0)
-        raise InputError(f"invalid Python syntax: {problem.msg}", location) from problem
     except Exception as problem:
-        raise InputError(
-            f"{path} cannot be imported: {type(problem).__name__}: {problem}", _raised_at(problem)
-        ) from problem
+        raise import_error(str(path), problem) from problem
     finally:
         sys.path.pop(0)
     return module
+
+
+def import_error(path: str, problem: Exception) -> InputError:
+    """The error for a Python text that cannot be executed."""
+    if isinstance(problem, SyntaxError):
+        location = SourceLocation(problem.filename or path, problem.lineno or 1, problem.offset or 0)
+        return InputError(f"invalid Python syntax: {problem.msg}", location)
+    return InputError(f"{path} cannot be imported: {type(problem).__name__}: {problem}", _raised_at(problem))
 
 
 def _raised_at(problem: Exception) -> SourceLocation | None:

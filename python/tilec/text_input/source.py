@@ -15,6 +15,8 @@ from tilec.text_input.decoding import decoded
 
 # The path that denotes standard input.
 STANDARD_INPUT = "-"
+# The name of standard input in messages.
+_STDIN = "<stdin>"
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,10 @@ class Source:
     metadata: Metadata | None = None
 
 
-def open_source(given: Any) -> Source:
+def open_source(given: Any, entry: str | None = None) -> Source:
     """Opens a kernel, a Module, text, bytes, a path, `file.py:kernel`, `-` (standard input), or a source.
 
+    Standard input is text of any stage, bytecode, or a Python program. `entry` names the kernel of a Python text.
     Raises InputError for a file that cannot be read or a text that is invalid, UsageError for any other object.
     """
     if isinstance(given, Source):
@@ -54,19 +57,29 @@ def open_source(given: Any) -> Source:
     if isinstance(given, bytes) or (isinstance(given, str) and "\n" in given):
         return _from_text(given, "the text", None)
     if isinstance(given, str | Path):
-        return _from_path(str(given))
+        return _from_path(str(given), entry)
     raise UsageError(f"expected a kernel, a Module, text or a path, got {type(given).__name__}")
 
 
-def _from_path(path: str) -> Source:
+def _from_path(path: str, entry: str | None) -> Source:
     if path == STANDARD_INPUT:
-        return _from_text(_text_or_bytecode(sys.stdin.buffer.read(), "<stdin>"), "<stdin>", None)
+        return _from_standard_input(entry)
     file, colon, name = path.rpartition(":")
     if path.endswith(".py") or (colon and file.endswith(".py")):
         from tilec.language.kernel import find
 
-        return Source(find(file or path, name) if colon else find(path), None, path, path=Path(file or path))
+        return Source(find(file or path, name) if colon else find(path, entry), None, path, path=Path(file or path))
     return _from_text(_read(Path(path)), path, Path(path))
+
+
+def _from_standard_input(entry: str | None) -> Source:
+    """The stage, or the kernel of a Python program, on standard input."""
+    from tilec.language.kernel_text import find_in_text, is_python
+
+    text = _text_or_bytecode(sys.stdin.buffer.read(), _STDIN)
+    if isinstance(text, str) and is_python(text):
+        return Source(find_in_text(text, _STDIN, entry), None, _STDIN)
+    return _from_text(text, _STDIN, None)
 
 
 def _read(path: Path) -> str | bytes:

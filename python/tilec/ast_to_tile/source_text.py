@@ -1,0 +1,83 @@
+"""The text in which a function is defined, also for programs that are not in a file."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+
+# The file names that Python gives to the code of `python -c` and of exec, and to a program on standard input.
+_STRING, _STANDARD_INPUT = "<string>", "<stdin>"
+
+
+def text_of(function: FunctionType) -> str:
+    """The text of the file, notebook cell or program that defines a function; empty if Python has not kept it."""
+    code = function.__code__
+    if code.co_filename in (_STRING, _STANDARD_INPUT):
+        return _program_text(function)
+    return "".join(linecache.getlines(code.co_filename, function.__globals__))
+
+
+def remember(file: str, text: str) -> None:
+    """Lets linecache show the lines of a text that is not in a file."""
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+
+
+def _program_text(function: FunctionType) -> str:
+    """The text of `python -c` or of standard input, if it defines the function.
+
+    These names also stand for the code of every exec, so that the text counts only if it compiles to the same code.
+    """
+    code = function.__code__
+    for text in _candidates(function):
+        if _defines(text, code):
+            remember(code.co_filename, text)
+            return text
+    return ""
+
+
+def _candidates(function: FunctionType) -> Iterator[str]:
+    file = function.__code__.co_filename
+    yield "".join(linecache.getlines(file, function.__globals__))
+    yield _interactive_text(function)
+    if file == _STRING and sys.argv[:1] == ["-c"]:
+        # The program stands before its arguments, which sys.argv repeats.
+        yield sys.orig_argv[-len(sys.argv)]
+    if file == _STANDARD_INPUT:
+        yield _redirected_input()
+
+
+def _interactive_text(function: FunctionType) -> str:
+    """The text that Python 3.13 and later keep for interactive code."""
+    try:
+        return "".join(inspect.findsource(function)[0])
+    except (OSError, TypeError, IndexError):
+        return ""
+
+
+def _redirected_input() -> str:
+    """Standard input if it is a file, from its start; the text of a pipe is gone once it was read."""
+    try:
+        status = os.fstat(0)
+        if stat.S_ISREG(status.st_mode):
+            return os.pread(0, status.st_size, 0).decode()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return ""
+
+
+def _defines(text: str, wanted: CodeType) -> bool:
+    try:
+        program = compile(text, wanted.co_filename, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return _contains(program, wanted)
+
+
+def _contains(code: CodeType, wanted: CodeType) -> bool:
+    nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return wanted in nested or any(_contains(each, wanted) for each in nested)

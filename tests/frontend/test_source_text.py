@@ -1,0 +1,72 @@
+"""Kernels of programs that are not in a file: `python -c`, standard input, and exec."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tilec as ct
+from tilec.ast_to_tile.source_text import text_of
+
+KERNEL = "import tilec as ct\n@ct.kernel\ndef kernel(x):\n    ct.store(x, 0, ct.full(4, {value}, ct.int32))\n"
+CALL = (
+    "import numpy\nx = numpy.zeros(4, numpy.int32)\n"
+    'ct.launch(None, 1, kernel, (x,), backend="interpret")\nprint(x.tolist())\n'
+)
+PROGRAM = KERNEL.format(value=3) + CALL
+MISTAKE = KERNEL.format(value="unknown") + CALL
+
+
+def python(*arguments: str, **settings: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **settings)  # type: ignore[call-overload]
+
+
+def test_a_program_of_c_is_read() -> None:
+    assert python("-c", PROGRAM).stdout == "[3, 3, 3, 3]\n"
+
+
+def test_a_mistake_in_a_program_of_c_shows_its_line() -> None:
+    last = python("-c", MISTAKE).stderr.splitlines()[-3:]
+    assert last[0].endswith("<string>:4:31: error: unknown name 'unknown'")
+    assert last[1:] == ["        ct.store(x, 0, ct.full(4, unknown, ct.int32))", " " * 34 + "^^^^^^^"]
+
+
+def test_redirected_standard_input_is_read(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    with (tmp_path / "program.py").open() as file:
+        assert python("-", stdin=file).stdout == "[3, 3, 3, 3]\n"
+
+
+def test_a_pipe_is_refused_with_the_remedy() -> None:
+    error = python("-", input=PROGRAM).stderr.splitlines()[-1]
+    assert error.endswith("define it in a file, in a notebook, or with 'python -c'")
+
+
+def test_exec_in_a_program_of_c_does_not_take_the_text_of_the_program() -> None:
+    """Both texts define `kernel` in the same line; only the outer one is known."""
+    inner = KERNEL.format(value=5) + CALL
+    result = python("-c", KERNEL.format(value=3) + f"exec({inner!r})")
+    assert result.stdout == ""
+    assert "the source of 'kernel' cannot be read" in result.stderr
+
+
+def test_text_that_python_keeps_of_interactive_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.13 returns it from inspect.findsource, earlier versions raise OSError."""
+    text = "def function():\n    return 1\n"
+    scope: dict[str, object] = {}
+    exec(compile(text, "<stdin>", "exec", dont_inherit=True), scope)
+    function = scope["function"]
+    monkeypatch.setattr(inspect, "findsource", lambda _: (text.splitlines(keepends=True), 0))
+    assert text_of(function) == text  # type: ignore[arg-type]
+
+
+def test_compile_of_exec_names_the_reason() -> None:
+    scope: dict[str, object] = {}
+    exec(KERNEL.format(value=1), scope)
+    with pytest.raises(ct.TileSyntaxError, match="because Python keeps no text of exec"):
+        ct.compile(scope["kernel"], signature="x: i32[?]", stop="tile")
