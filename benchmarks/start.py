@@ -4,7 +4,8 @@
 
 The kernel is the GEMM of examples/matmul.py with tiles of 128 x 128 x 64 in f16. Each run is a new process; the runs of
 all rows alternate, so that a change of the machine's load affects all rows alike. The processor time includes that of
-the processes which the run starts, such as tileiras. Prints the median of each row in milliseconds and the ratios.
+the processes which the run starts, such as tileiras. The modules are compiled to Python's bytecode before the first
+counted run. Prints the median of each row in milliseconds and the ratios.
 
 "launch" uses a driver without a GPU (tests/runtime/recording_driver.cpp), so the time of a real driver is not included.
 """
@@ -169,7 +170,8 @@ def sample(row: Row, folder: Path) -> Sample:
     if not script.exists():
         script.write_text(row.program)
     start = time.perf_counter()
-    environment = {**os.environ, **row.environment}
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "pycache"), **row.environment}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     process = subprocess.Popen([sys.executable, script], env=environment, cwd=folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-import ml_dtypes
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 PREDICATE, INTEGER, FLOAT = "predicate", "integer", "float"
 
@@ -65,7 +68,7 @@ class ElementType:
         kind: `PREDICATE`, `INTEGER` or `FLOAT`.
         value_bits: Bits of a value: 19 for tf32, 1 for i1.
         storage_bits: Bits in memory: 32 for tf32, 8 for i1.
-        dtypes: The numpy types of arrays with such elements, the default first; integers of Tile IR are signless.
+        dtype_names: The module and the name of each type of `dtypes`.
         register: The builtin type of the PTX register that holds one element. Elements of 8 and 4 bits occupy the low
             bits of a 16-bit register.
         ptx: The type suffix of PTX instructions (PTX ISA 5.2), or None.
@@ -78,12 +81,20 @@ class ElementType:
     kind: str
     value_bits: int
     storage_bits: int
-    dtypes: tuple[np.dtype, ...]
+    dtype_names: tuple[str, ...]
     register: str
     ptx: str | None
     tensor_map: str | None = None
     mma_kind: str | None = None
     float_format: FloatFormat | None = None
+
+    @cached_property
+    def dtypes(self) -> tuple[np.dtype, ...]:
+        """The numpy types of arrays with such elements, the default first; integers of Tile IR are signless.
+
+        Loads numpy, or ml_dtypes for a type that numpy lacks.
+        """
+        return tuple(_dtype(*name.split(".")) for name in self.dtype_names)
 
     @property
     def storage_bytes(self) -> int:
@@ -101,36 +112,42 @@ class ElementType:
         return max(1, 8 // self.storage_bits)
 
 
-def _dtypes(*types: type) -> tuple[np.dtype, ...]:
-    return tuple(np.dtype(type) for type in types)
+def _dtype(module: str, name: str) -> np.dtype:
+    # numpy is loaded here because `import tilec` does not need it.
+    return importlib.import_module("numpy").dtype(getattr(importlib.import_module(module), name))
 
 
-_E8M0, _E4M3, _E5M2 = ml_dtypes.float8_e8m0fnu, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
+def _numpy(*names: str) -> tuple[str, ...]:
+    return tuple(f"numpy.{name}" for name in names)
+
+
+_BF16 = ("ml_dtypes.bfloat16",)
+_E8M0, _E4M3, _E5M2 = ("ml_dtypes.float8_e8m0fnu",), ("ml_dtypes.float8_e4m3fn",), ("ml_dtypes.float8_e5m2",)
 
 _ROWS = (
-    ElementType("i1", PREDICATE, 1, 8, _dtypes(np.bool_), "i1", "pred", "UINT8"),
-    ElementType("i4", INTEGER, 4, 4, _dtypes(np.uint8, np.int8), "i16", "s16"),
-    ElementType("i8", INTEGER, 8, 8, _dtypes(np.int8, np.uint8), "i16", "s16", "UINT8", "i8"),
-    ElementType("i16", INTEGER, 16, 16, _dtypes(np.int16, np.uint16), "i16", "s16", "UINT16"),
-    ElementType("i32", INTEGER, 32, 32, _dtypes(np.int32, np.uint32), "i32", "s32", "INT32"),
-    ElementType("i64", INTEGER, 64, 64, _dtypes(np.int64, np.uint64), "i64", "s64", "INT64"),
-    ElementType("f16", FLOAT, 16, 16, _dtypes(np.float16), "i16", "f16", "FLOAT16", "f16", _ieee(11, 15)),
-    ElementType("bf16", FLOAT, 16, 16, _dtypes(ml_dtypes.bfloat16), "i16", "bf16", "BFLOAT16", "f16", _ieee(8, 127)),
-    ElementType("f32", FLOAT, 32, 32, _dtypes(np.float32), "f32", "f32", "FLOAT32", None, _ieee(24, 127)),
-    ElementType("tf32", FLOAT, 19, 32, _dtypes(np.float32), "f32", "tf32", "TFLOAT32", "tf32", _ieee(11, 127)),
-    ElementType("f64", FLOAT, 64, 64, _dtypes(np.float64), "f64", "f64", "FLOAT64", None, _ieee(53, 1023)),
-    ElementType("f8E4M3FN", FLOAT, 8, 8, _dtypes(_E4M3), "i16", "e4m3", "UINT8", "f8f6f4", _finite(4, (-6, 8), 448.0)),
-    ElementType("f8E5M2", FLOAT, 8, 8, _dtypes(_E5M2), "i16", "e5m2", "UINT8", "f8f6f4", _ieee(3, 15, saturates=True)),
+    ElementType("i1", PREDICATE, 1, 8, _numpy("bool_"), "i1", "pred", "UINT8"),
+    ElementType("i4", INTEGER, 4, 4, _numpy("uint8", "int8"), "i16", "s16"),
+    ElementType("i8", INTEGER, 8, 8, _numpy("int8", "uint8"), "i16", "s16", "UINT8", "i8"),
+    ElementType("i16", INTEGER, 16, 16, _numpy("int16", "uint16"), "i16", "s16", "UINT16"),
+    ElementType("i32", INTEGER, 32, 32, _numpy("int32", "uint32"), "i32", "s32", "INT32"),
+    ElementType("i64", INTEGER, 64, 64, _numpy("int64", "uint64"), "i64", "s64", "INT64"),
+    ElementType("f16", FLOAT, 16, 16, _numpy("float16"), "i16", "f16", "FLOAT16", "f16", _ieee(11, 15)),
+    ElementType("bf16", FLOAT, 16, 16, _BF16, "i16", "bf16", "BFLOAT16", "f16", _ieee(8, 127)),
+    ElementType("f32", FLOAT, 32, 32, _numpy("float32"), "f32", "f32", "FLOAT32", None, _ieee(24, 127)),
+    ElementType("tf32", FLOAT, 19, 32, _numpy("float32"), "f32", "tf32", "TFLOAT32", "tf32", _ieee(11, 127)),
+    ElementType("f64", FLOAT, 64, 64, _numpy("float64"), "f64", "f64", "FLOAT64", None, _ieee(53, 1023)),
+    ElementType("f8E4M3FN", FLOAT, 8, 8, _E4M3, "i16", "e4m3", "UINT8", "f8f6f4", _finite(4, (-6, 8), 448.0)),
+    ElementType("f8E5M2", FLOAT, 8, 8, _E5M2, "i16", "e5m2", "UINT8", "f8f6f4", _ieee(3, 15, saturates=True)),
     ElementType(
-        "f8E8M0FNU", FLOAT, 8, 8, _dtypes(_E8M0), "i16", "ue8m0", "UINT8", None,
+        "f8E8M0FNU", FLOAT, 8, 8, _E8M0, "i16", "ue8m0", "UINT8", None,
         _finite(1, (-127, 127), 2.0**127, has_zero=False, has_sign=False),
     ),
     ElementType(
-        "f4E2M1FN", FLOAT, 4, 4, _dtypes(np.uint8), "i16", "e2m1", None, "f8f6f4",
+        "f4E2M1FN", FLOAT, 4, 4, _numpy("uint8"), "i16", "e2m1", None, "f8f6f4",
         _finite(2, (0, 2), 6.0, has_nan=False),
     ),
     ElementType(
-        "fnv8E5M3FNU", FLOAT, 8, 8, _dtypes(np.uint8), "i16", None, None, None,
+        "fnv8E5M3FNU", FLOAT, 8, 8, _numpy("uint8"), "i16", None, None, None,
         _finite(4, (-14, 16), 114688.0, has_sign=False),
     ),
 )  # fmt: skip

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tilec.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DEFAULT_TARGET = "sm_100a"
 
@@ -26,6 +29,9 @@ def from_environment() -> Options:
 
     Raises UsageError for a seed that is not a non-negative integer.
     """
+    # Imported here because importing tilec must be fast.
+    from pathlib import Path
+
     dump = os.environ.get("TILEC_DUMP")
     return Options(
         target=os.environ.get("TILEC_TARGET", DEFAULT_TARGET),
@@ -65,5 +71,7 @@ def full_traceback() -> bool:
 
 def cache_folder() -> Path:
     """The cache folder: `TILEC_CACHE` if set, else the folder `tilec` in the user's cache."""
+    from pathlib import Path
+
     folder = os.environ.get("TILEC_CACHE")
     return Path(folder) if folder else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilec"

@@ -46,7 +46,7 @@ def _sections(function: object) -> dict[str, str]:
 
 @pytest.mark.parametrize(("name", "function"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
 def test_public_function_has_types_and_every_section(name: str, function: Callable[..., object]) -> None:
-    signature = getattr(function, "signature", None) or inspect.signature(function)
+    signature = inspect.signature(function)
     parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in ("self", "cls")]
     # The first parameter of a tile method is the tile.
     untyped = [parameter.name for parameter in parameters if parameter.annotation is parameter.empty]

@@ -55,7 +55,7 @@ METHODS = [
 
 @pytest.mark.parametrize(("name", "function"), FUNCTIONS + METHODS)
 def test_every_function_of_the_language_has_a_builder_with_its_parameters(name: str, function: object) -> None:
-    signature = getattr(function, "signature", None) or inspect.signature(function)  # type: ignore[arg-type]
+    signature = inspect.signature(function)  # type: ignore[arg-type]
     builder = inspect.signature(HANDLERS[function])
     # Raises TypeError if the builder does not take the parameters of the language function.
     builder.bind(emitter=None, **dict.fromkeys(signature.parameters))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +37,7 @@ def _of_operator(name: str) -> Apply:
 
 def _of_function(function: Any, *further: Any) -> Apply:
     def apply(emitter: Emitter, *operands: Any) -> Any:
-        signature = function.signature.bind(*operands, *further)
+        signature = inspect.signature(function).bind(*operands, *further)
         signature.apply_defaults()
         return HANDLERS[function](emitter=emitter, **signature.arguments)
 

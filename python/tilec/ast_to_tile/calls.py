@@ -113,7 +113,9 @@ def _fold_math_call(
 
 @functools.cache
 def _signature(function: Callable[..., object]) -> inspect.Signature:
-    return getattr(function, "signature", None) or inspect.signature(function, follow_wrapped=False)
+    if hasattr(function, "signature"):
+        return function.signature()
+    return inspect.signature(function, follow_wrapped=False)
 
 
 def _bind_arguments(

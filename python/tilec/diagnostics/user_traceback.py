@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import sysconfig
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from tilec import options
@@ -15,7 +14,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 # Folders of code that is not user code: this package and the standard library.
-_INTERNAL_FOLDERS = (str(Path(options.__file__).parent), sysconfig.get_path("stdlib"))
+_INTERNAL_FOLDERS = (os.path.dirname(options.__file__), os.path.dirname(os.__file__))
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from dataclasses import dataclass
 from enum import IntEnum
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from tilec.element_types import element_type
 from tilec.errors import HostCallError, TileTypeError, TileValueError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Category(IntEnum):
@@ -113,15 +117,6 @@ FLOATS = (float16, bfloat16, float32, float64)
 ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float4_e2m1fn)
 
 _BY_ELEMENT = {dtype.element: dtype for dtype in ALL}
-# numpy has no tf32 type and no arrays of 4-bit elements.
-_BY_NUMPY = {
-    **{np.dtype(dtype.name): dtype for dtype in UNSIGNED},
-    **{
-        element_type(dtype.element).dtypes[0]: dtype
-        for dtype in ALL
-        if dtype not in (*UNSIGNED, tfloat32, float4_e2m1fn)
-    },
-}
 _BY_NAME = {dtype.name: dtype for dtype in ALL} | {"bool": bool_}
 
 
@@ -137,12 +132,24 @@ def by_name(name: str) -> DType | None:
 
 def from_numpy(dtype: np.dtype) -> DType | None:
     """The element type for a type of numpy or ml_dtypes; None if tiles do not support it."""
-    return _BY_NUMPY.get(dtype)
+    return _by_numpy().get(dtype)
+
+
+@functools.cache
+def _by_numpy() -> dict[np.dtype, DType]:
+    # numpy has no tf32 type and no arrays of 4-bit elements.
+    signed = [dtype for dtype in ALL if dtype not in (*UNSIGNED, tfloat32, float4_e2m1fn)]
+    default = {element_type(dtype.element).dtypes[0]: dtype for dtype in signed}
+    # The default type of an integer of Tile IR is the signed one.
+    unsigned = {element_type(f"i{dtype.bitwidth}").dtypes[1]: dtype for dtype in UNSIGNED}
+    return {**unsigned, **default}
 
 
 def foreign_dtype(value: object) -> DType | None:
     """The element type for a type object such as `np.float32` or `torch.float32`; None for any other object."""
-    if isinstance(value, np.dtype) or isinstance(value, type) and issubclass(value, np.generic):
+    # An object of numpy exists only where numpy is loaded.
+    np = sys.modules.get("numpy")
+    if np is not None and (isinstance(value, np.dtype) or isinstance(value, type) and issubclass(value, np.generic)):
         try:
             return from_numpy(np.dtype(value))
         except TypeError:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import inspect
 import sys
 import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar, cast, overload
 
@@ -19,6 +17,8 @@ from tilec.language.annotations import ArrayAnnotation, ConstantAnnotation, Scal
 from tilec.language.hints import NO_HINTS, Hint
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tilec.driver.compiled import Compiled
     from tilec.signature import Signature
     from tilec.text_input.module import Module
@@ -245,6 +245,9 @@ def find(path: str | Path, name: str | None = None) -> Kernel:
 
     Raises InputError if the file cannot be read or imported, or has no such kernel.
     """
+    # Imported here because importing tilec must be fast.
+    from pathlib import Path
+
     return selected(vars(_run(Path(path))), str(path), name)
 
 
@@ -328,6 +331,8 @@ def _kernel_callable(function: Callable[..., object], host: bool) -> Callable[..
 
 
 def _run(path: Path) -> ModuleType:
+    import importlib.util
+
     if not path.is_file():
         raise InputError(f"cannot read {path}: no such file")
     name = f"tilec_source_{path.stem}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 from tilec.errors import HostCallError
@@ -87,7 +87,7 @@ def num_tiles(array: Array, /, axis: int, shape: Shape, order: AxisOrder = "C") 
 
 def _load_on_host(*arguments: object, **keywords: object) -> Artifact:
     # On the host `load` reads an artifact, and its only argument is a path.
-    if len(arguments) != 1 or keywords or not isinstance(arguments[0], str | Path):
+    if len(arguments) != 1 or keywords or not isinstance(arguments[0], str | os.PathLike):
         raise HostCallError("'ct.load' of an array can be called inside a kernel only: on the host it takes a path")
     from tilec.runtime.artifact import load
 
