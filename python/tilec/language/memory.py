@@ -91,7 +91,7 @@ def _load_on_host(*arguments: object, **keywords: object) -> Artifact:
         raise HostCallError("'ct.load' of an array can be called inside a kernel only: on the host it takes a path")
     from tilec.runtime.artifact import load
 
-    return load(arguments[0])
+    return load(os.fspath(arguments[0]))
 
 
 @kernel_function(on_host=_load_on_host)
