@@ -80,6 +80,7 @@ from tilec.language.datatypes import (
     uint64,
 )
 from tilec.language.debug import print, printf
+from tilec.language.grid_dependency import grid_dependency_control_launch_dependents, grid_dependency_control_wait
 from tilec.language.hints import ByTarget
 from tilec.language.im2col import Im2colView, im2col_output_shape, im2col_view
 from tilec.language.kernel import Kernel, function, kernel
@@ -100,6 +101,7 @@ from tilec.language.memory import (
 from tilec.language.mma import matmul, mma, mma_scaled
 from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
 from tilec.language.packed import PackedView, packed_view
+from tilec.language.raw_memory import RawArrayMemory
 from tilec.language.reduce import argmax, argmin, max, min, prod, reduce, sum
 from tilec.language.scan import cumprod, cumsum, scan
 from tilec.language.shape import (

@@ -24,11 +24,13 @@ from tilec.language import (
     control,
     convert,
     debug,
+    grid_dependency,
     im2col,
     math,
     memory,
     mma,
     packed,
+    raw_memory,
     reduce,
     scan,
     shape,
@@ -37,8 +39,8 @@ from tilec.language import (
 from tilec.language.kernel_function import methods, properties
 
 OP_GROUPS = (
-    *(arith, atomic, bitwise, comparison, control, convert, debug, im2col, math, memory, mma, packed, reduce),
-    *(scan, shape),
+    *(arith, atomic, bitwise, comparison, control, convert, debug, grid_dependency, im2col, math, memory),
+    *(mma, packed, reduce, scan, shape),
 )
 FUNCTIONS = [
     (f"{module.__name__.rpartition('.')[2]}.{name}", value)
@@ -46,11 +48,8 @@ FUNCTIONS = [
     for name, value in vars(module).items()
     if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
 ]
-METHODS = [
-    (f"{kind.__name__}.{name}", value)
-    for kind in (view.Array, view.Tile, view.TiledView, im2col.Im2colView, packed.PackedView)
-    for name, value in methods(kind).items()
-]
+CLASSES = (view.Array, view.Tile, view.TiledView, im2col.Im2colView, packed.PackedView, raw_memory.RawArrayMemory)
+METHODS = [(f"{kind.__name__}.{name}", value) for kind in CLASSES for name, value in methods(kind).items()]
 
 
 @pytest.mark.parametrize(("name", "function"), FUNCTIONS + METHODS)
@@ -114,11 +113,11 @@ def members(x, seen: ct.Constant[str]):
     images, view = ct.im2col_view(x, 1, tile=(4, 4)), x.tiled_view((1, 4, 4))
     small, tile = ct.packed_view(x, bits=4, tile=(1, 4, 4)), view.load((0, 0, 0))
     value = x if seen == "Array" else images if seen == "Im2colView" else view if seen == "TiledView" else tile
-    value = small if seen == "PackedView" else value
+    value = small if seen == "PackedView" else x.get_raw_memory() if seen == "RawArrayMemory" else value
     value.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("kind", [view.Array, view.TiledView, view.Tile, im2col.Im2colView, packed.PackedView])
+@pytest.mark.parametrize("kind", CLASSES)
 def test_classes_for_editors_have_the_attributes_of_kernel_values(kind: type) -> None:
     with pytest.raises(ct.TileTypeError) as caught:
         ct.launch(None, 1, members, (np.zeros((1, 4, 4), np.uint8), kind.__name__), backend="interpret")

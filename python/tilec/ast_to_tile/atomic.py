@@ -10,16 +10,30 @@ from tilec.ast_to_tile.accesses import access_attributes, view_indices
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.memory import to_index_shape
-from tilec.ast_to_tile.pointers import addresses
+from tilec.ast_to_tile.pointers import addresses, offset_addresses
 from tilec.ast_to_tile.registry import implements, implements_each
-from tilec.ast_to_tile.values import Array, KernelValue, Tile, TiledView, describe, is_number
+from tilec.ast_to_tile.values import (
+    Array,
+    KernelValue,
+    RawArrayMemory,
+    Shape,
+    Tile,
+    TiledView,
+    describe,
+    is_number,
+)
 from tilec.ast_to_tile.view import tile_view
 from tilec.dialect.cuda_tile.types import TokenType
+from tilec.dialect.mlir import ir
 from tilec.language import atomic as language
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
 from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
+from tilec.language.raw_memory import RawArrayMemory as RawLanguage
 from tilec.language.view import TiledView as ViewLanguage
+
+# The pointers to the elements to update, their shape, and the mask of the updated elements (None: all).
+Elements = tuple[ir.Value, Shape, Tile | None]
 
 ORDERS = (MemoryOrder.RELAXED, MemoryOrder.ACQUIRE, MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
 
@@ -64,6 +78,17 @@ _VIEW_UPDATES: dict[Callable[..., object], Update] = {
     ViewLanguage.atomic_store_xor: _UPDATES[language.atomic_xor],
 }
 
+# The updates of single elements by offset.
+_RAW_UPDATES: dict[Callable[..., object], Update] = {
+    RawLanguage.atomic_xchg_offset: _UPDATES[language.atomic_xchg],
+    RawLanguage.atomic_add_offset: _UPDATES[language.atomic_add],
+    RawLanguage.atomic_max_offset: _UPDATES[language.atomic_max],
+    RawLanguage.atomic_min_offset: _UPDATES[language.atomic_min],
+    RawLanguage.atomic_and_offset: _UPDATES[language.atomic_and],
+    RawLanguage.atomic_or_offset: _UPDATES[language.atomic_or],
+    RawLanguage.atomic_xor_offset: _UPDATES[language.atomic_xor],
+}
+
 
 def _target(array: KernelValue, elements: tuple[DType, ...]) -> Array:
     target = arguments.array(array)
@@ -95,7 +120,39 @@ def _update(
     **options: KernelValue,
 ) -> Tile:
     target = _target(array, kind.elements)
-    pointers, shape, mask = addresses(emitter, target, indices, None, check_bounds)
+    elements = addresses(emitter, target, indices, None, check_bounds)
+    return _read_modify_write(kind, emitter, target, elements, update, options)
+
+
+implements_each(_UPDATES, _update)
+
+
+def _raw_update(
+    kind: Update,
+    self: RawArrayMemory,
+    emitter: Emitter,
+    offset: KernelValue,
+    update: KernelValue,
+    mask: KernelValue,
+    **options: KernelValue,
+) -> Tile:
+    _check_elements("self", self.array, kind.elements)
+    elements = offset_addresses(emitter, self.array, offset, mask)
+    return _read_modify_write(kind, emitter, self.array, elements, update, options)
+
+
+implements_each(_RAW_UPDATES, _raw_update)
+
+
+def _read_modify_write(
+    kind: Update,
+    emitter: Emitter,
+    target: Array,
+    elements: Elements,
+    update: KernelValue,
+    options: dict[str, KernelValue],
+) -> Tile:
+    pointers, shape, mask = elements
     if kind.same_type:
         _check_same_type(update, target)
     value = to_index_shape(emitter, update, "update", target.dtype, shape)
@@ -104,9 +161,6 @@ def _update(
     attributes = access_attributes(options, ORDERS) | {"mode": kind.mode(target.dtype)}
     made = emitter.build("atomic_rmw_tko", operands, results, attributes)
     return Tile(made.results[0], target.dtype, shape)
-
-
-implements_each(_UPDATES, _update)
 
 
 def _view_update(kind: Update, self: TiledView, emitter: Emitter, index: KernelValue, update: KernelValue) -> None:
@@ -139,7 +193,34 @@ def _compare_and_swap(
     **options: KernelValue,
 ) -> Tile:
     target = _target(array, _EXCHANGEABLE)
-    pointers, shape, mask = addresses(emitter, target, indices, None, check_bounds)
+    elements = addresses(emitter, target, indices, None, check_bounds)
+    return _compare_and_exchange(emitter, target, elements, expected, desired, options)
+
+
+@implements(RawLanguage.atomic_cas_offset)
+def _raw_compare_and_swap(
+    self: RawArrayMemory,
+    emitter: Emitter,
+    offset: KernelValue,
+    expected: KernelValue,
+    desired: KernelValue,
+    mask: KernelValue,
+    **options: KernelValue,
+) -> Tile:
+    _check_elements("self", self.array, _EXCHANGEABLE)
+    elements = offset_addresses(emitter, self.array, offset, mask)
+    return _compare_and_exchange(emitter, self.array, elements, expected, desired, options)
+
+
+def _compare_and_exchange(
+    emitter: Emitter,
+    target: Array,
+    elements: Elements,
+    expected: KernelValue,
+    desired: KernelValue,
+    options: dict[str, KernelValue],
+) -> Tile:
+    pointers, shape, mask = elements
     old = to_index_shape(emitter, expected, "expected", target.dtype, shape)
     new = to_index_shape(emitter, desired, "desired", target.dtype, shape)
     operands = [pointers, old.value, new.value, mask and mask.value, None]

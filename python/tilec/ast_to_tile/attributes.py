@@ -12,6 +12,7 @@ from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.im2col import im2col_attribute
 from tilec.ast_to_tile.packed import packed_attribute
+from tilec.ast_to_tile.raw_memory import raw_memory_attribute
 from tilec.ast_to_tile.shape import index_with_new_axes
 from tilec.ast_to_tile.values import (
     Array,
@@ -21,6 +22,7 @@ from tilec.ast_to_tile.values import (
     Operand,
     PackedView,
     Range,
+    RawArrayMemory,
     Tile,
     TiledView,
     TypedConstant,
@@ -43,6 +45,8 @@ def attribute(emitter: Emitter, value: KernelValue, name: str) -> KernelValue:
         return im2col_attribute(emitter, value, name)
     if isinstance(value, PackedView):
         return packed_attribute(value, name)
+    if isinstance(value, RawArrayMemory):
+        return raw_memory_attribute(value, name)
     if isinstance(value, Tile | TypedConstant) or is_number(value):
         return _tile_attribute(value, name)
     if isinstance(value, Range | Method | tuple):

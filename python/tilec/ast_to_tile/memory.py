@@ -96,7 +96,7 @@ def _load(
     result_shape = arguments.shape(shape, rank=rank)
     items = arguments.index(index, rank)
     if rank == 0:
-        return _load_pointer(emitter, source, source.pointer, (), None, None, options)
+        return load_pointer(emitter, source, source.pointer, (), None, None, options)
     extents = result_shape or (1,) * rank
     padding = arguments.keyword(padding_mode, PaddingMode, "padding_mode")
     view = tile_view(emitter, source, extents, arguments.order(order, rank), padding, extents)
@@ -161,7 +161,7 @@ def _store(
     value = to_store(emitter, tile, target.dtype)
     items = arguments.index(index, rank)
     if rank == 0:
-        return _store_pointer(emitter, target.pointer, value, None, options)
+        return store_pointer(emitter, target.pointer, value, None, options)
     if value.shape and len(value.shape) != rank:
         raise BadArgument("tile", f"expected a tile of {rank} dimensions like array '{target.name}', got {value}")
     extents = value.shape or (1,) * rank
@@ -219,7 +219,7 @@ def _gather(
     padding = None
     if chosen is not None:
         padding = to_index_shape(emitter, padding_value, "padding_value", source.dtype, shape)
-    return _load_pointer(emitter, source, pointers, shape, chosen, padding, options)
+    return load_pointer(emitter, source, pointers, shape, chosen, padding, options)
 
 
 @implements(language.scatter)
@@ -234,7 +234,7 @@ def _scatter(
 ) -> None:
     target = arguments.array(array)
     pointers, shape, chosen = addresses(emitter, target, indices, mask, check_bounds)
-    _store_pointer(emitter, pointers, to_index_shape(emitter, value, "value", target.dtype, shape), chosen, options)
+    store_pointer(emitter, pointers, to_index_shape(emitter, value, "value", target.dtype, shape), chosen, options)
 
 
 def to_index_shape(emitter: Emitter, value: KernelValue, parameter: str, dtype: DType, shape: Shape) -> Tile:
@@ -244,7 +244,7 @@ def to_index_shape(emitter: Emitter, value: KernelValue, parameter: str, dtype: 
     return arguments.at(parameter, operand, emitter, checked, dtype, shape)
 
 
-def _load_pointer(
+def load_pointer(
     emitter: Emitter,
     array: Array,
     pointers: ir.Value,
@@ -253,15 +253,17 @@ def _load_pointer(
     padding: Tile | None,
     options: dict[str, KernelValue],
 ) -> Tile:
+    """Loads the elements of an array at pointers."""
     operands = [pointers, mask and mask.value, padding and padding.value, None]
     results = [tile_type(array.dtype, shape), TokenType.get()]
     loaded = emitter.build("load_ptr_tko", operands, results, access_attributes(options, LOAD_ORDERS))
     return Tile(loaded.results[0], array.dtype, shape)
 
 
-def _store_pointer(
+def store_pointer(
     emitter: Emitter, pointers: ir.Value, value: Tile, mask: Tile | None, options: dict[str, KernelValue]
 ) -> None:
+    """Stores the elements of a tile at pointers."""
     operands = [pointers, value.value, mask and mask.value, None]
     emitter.build("store_ptr_tko", operands, [TokenType.get()], access_attributes(options, STORE_ORDERS))
 

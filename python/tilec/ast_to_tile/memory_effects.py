@@ -40,8 +40,15 @@ _LOADS = frozenset(
     ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
 )
 
+# Operation between grids -> whether accesses of any array that follow it are ordered after it. PTX ISA 9.7.13.13: the
+# dependent grid sees the writes of this one when this one is complete, so that letting it start orders no access.
+_GRID_CONTROLS = {"cuda_tile.gdc_wait_tko": True, "cuda_tile.gdc_launch_dependents_tko": False}
+
 # The resource of print operations: prints keep program order among themselves only.
 PRINTED: int = -1
+
+# The resource of the operations between grids.
+GRIDS: int = -2
 
 # The index of an entry argument. The language requires that the arrays passed to a kernel do not overlap.
 Root = int
@@ -71,6 +78,8 @@ def access(operation: ir.OpView) -> Access | None:
     name = operation.operation.name
     if name == "cuda_tile.print_tko":
         return Access(PRINTED, True, False, False)
+    if name in _GRID_CONTROLS:
+        return Access(GRIDS, True, _GRID_CONTROLS[name], False)
     if name not in _MEMORY_OPERAND:
         return None
     ordering = operation.memory_ordering_semantics

@@ -28,6 +28,18 @@ def addresses(
     return _pointers(emitter, array, offset, shape), shape, chosen
 
 
+def offset_addresses(
+    emitter: Emitter, array: Array, offset: KernelValue, mask: KernelValue
+) -> tuple[ir.Value, Shape, Tile | None]:
+    """Pointers to the elements at offsets in elements from the first, their shape, and the mask (None: all)."""
+    elements = emitter.as_tile(arguments.tile_like(offset, "offset"))
+    if not elements.dtype.is_integral:
+        raise BadArgument("offset", f"expected integers, got {describe(elements)}")
+    shape = elements.shape
+    chosen = _mask(emitter, mask, shape)
+    return _pointers(emitter, array, to_dtype(emitter, elements, datatypes.int64), shape), shape, chosen
+
+
 def _integer_tiles(emitter: Emitter, array: Array, indices: KernelValue) -> list[Tile]:
     items = indices if isinstance(indices, tuple) else (indices,)
     if len(items) != len(array.shape):

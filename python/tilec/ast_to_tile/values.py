@@ -123,8 +123,15 @@ class PackedView:
     bits: int
 
 
+@dataclass(frozen=True)
+class RawArrayMemory:
+    """The result of `Array.get_raw_memory`."""
+
+    array: Array
+
+
 # Views are equal if they are of the same array and have equal parameters.
-View = TiledView | Im2colView | PackedView
+View = TiledView | Im2colView | PackedView | RawArrayMemory
 
 # The operands of arithmetic: tiles and scalar constants.
 Constant = TypedConstant | bool | int | float
@@ -217,6 +224,8 @@ def describe(value: KernelValue) -> str:
         return f"an im2col view of array '{value.array.name}'"
     if isinstance(value, PackedView):
         return f"a packed view of array '{value.array.name}'"
+    if isinstance(value, RawArrayMemory):
+        return f"the raw memory of array '{value.array.name}'"
     if isinstance(value, Text):
         return "an f-string with tiles"
     if isinstance(value, tuple):

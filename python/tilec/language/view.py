@@ -12,6 +12,7 @@ from tilec.language.modes import PaddingMode
 
 if TYPE_CHECKING:
     from tilec.language.operands import Index, IntegerScalar, Operand, Shape
+    from tilec.language.raw_memory import RawArrayMemory
 
 
 class Array:
@@ -94,6 +95,23 @@ class Array:
             ... def example(x): print(x.tiled_view(4, traversal_steps=2).load(1))
             >>> ct.launch(None, 1, example, (np.arange(8, dtype=np.int32),), backend="interpret")
             [2, 3, 4, 5]
+        """
+
+    @kernel_function
+    def get_raw_memory(self) -> RawArrayMemory:
+        """The memory of the array, accessed by offsets in elements from its first element.
+
+        Returns:
+            An object whose loads, stores and atomic updates apply neither extents nor strides.
+
+        Raises:
+            TileTypeError: an argument is given.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): print(x.get_raw_memory().load_offset(ct.arange(2, dtype=ct.int32) + 3))
+            >>> ct.launch(None, 1, example, (np.arange(6, dtype=np.int32).reshape(2, 3),), backend="interpret")
+            [3, 4]
         """
 
 
@@ -384,6 +402,7 @@ class Tile:
     # Functions whose first parameter is a tile are also methods.
     astype = convert.astype
     extract = shapes.extract
+    insert = shapes.insert
     reshape = shapes.reshape
     permute = shapes.permute
     transpose = shapes.transpose
