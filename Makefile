@@ -9,13 +9,14 @@ CHECK := build/check
 extras_test := [test]
 extras_peers := [test,peers]
 extras_fuzz := [test,fuzz]
+extras_docs := [docs]
 FUZZ_INPUTS ?= 200000
 FUZZ_PROGRAMS ?= 3000
 FUZZ_KERNELS ?= 500
 MUTANTS ?= 60
 SEED ?= 1
 
-.PHONY: demo test test-peers test-torch golden soak fuzz mutants lint format clean
+.PHONY: demo test test-peers test-torch golden soak fuzz mutants docs lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
@@ -47,6 +48,10 @@ fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 
 mutants: build/venv-test/.installed $(CHECK)/.copied
 	build/venv-test/bin/python $(CHECK)/tests/mutants/compiler.py --count $(MUTANTS) --seed $(SEED)
+
+# Warnings are errors. The site is build/docs/index.html.
+docs: build/venv-docs/.installed
+	build/venv-docs/bin/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
 
 lint: build/venv-lint/.installed build/typecheck/.linked
 	build/venv-lint/bin/ruff check .

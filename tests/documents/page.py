@@ -6,6 +6,7 @@ The info string of a fenced block determines its kind:
     python k.py, mlir k.mlir   a file that later blocks read
     sh                         commands for bash; `sh exit=1` if their status is 1
     text                       the output of the previous block on stdout and stderr
+    {NAME}                     a directive of MyST, which is not run
 
 A comment `<!-- not run: REASON -->` on the line before a block excludes it.
 """
@@ -61,7 +62,8 @@ def blocks(page: Path) -> list[Block]:
             language, _, argument = lines[start - 1].removeprefix("```").partition(" ")
             marker = NOT_RUN.fullmatch(lines[start - 2]) if start > 1 else None
             text = "".join(f"{inner}\n" for inner in lines[start : number - 1])
-            found.append(Block(start, language, argument, text, marker[1] if marker else ""))
+            if not language.startswith("{"):
+                found.append(Block(start, language, argument, text, marker[1] if marker else ""))
             start = None
         elif start is None and line.startswith("    ") and not lines[number - 2].strip():
             raise PageError(f"{page.name}:{number}: expected a fenced block with a language, found an indented one")

@@ -1,4 +1,4 @@
-"""The programs and commands of README.md, CONTRIBUTING.md and docs/*.md run and print what the pages show."""
+"""The programs and commands of README.md, CONTRIBUTING.md and the pages of docs run and print what the pages show."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ import pytest
 from page import Block, PageError, Runner, blocks
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Pages with a separate test.
 TESTED_SEPARATELY = ("README.md", "passes.md")
 # Kinds of blocks that test_passes_page.py runs.
 PASS_EXAMPLES = ("before", "after", "unchanged")
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
 def runnable(page: Path) -> list[Block]:
@@ -44,9 +48,7 @@ def run(page: Path, folder: Path) -> Runner:
     return runner
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name not in TESTED_SEPARATELY], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in TESTED_SEPARATELY], ids=_name)
 def test_each_block_runs_as_shown(tmp_path: Path, page: Path) -> None:
     run(page, tmp_path)
 
@@ -66,13 +68,14 @@ def test_readme_shows_every_command() -> None:
     assert used >= {"compile", "simulate", "interpret", "opt", "dialect", "info"}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "DECISIONS.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "DECISIONS.md", ROOT / "CHANGELOG.md"], ids=_name)
 def test_each_link_names_a_file(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+    text = re.sub(r"`[^`\n]+`", "", page.read_text())
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_each_target_of_make_exists(page: Path) -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert targets >= set(re.findall(r"(?:^|`)make ([\w-]+)", page.read_text(), re.MULTILINE))

@@ -316,7 +316,7 @@ def abs(x: Operand, /) -> Tile:
         x: the operand, of integers or floats.
 
     Returns:
-        |x| in the element type and shape of x.
+        The absolute value of x, in the element type and shape of x.
 
     Raises:
         TileTypeError: x is a bool tile, or not a tile or a number.
