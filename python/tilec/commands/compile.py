@@ -1,5 +1,11 @@
 """`tilec compile`: compiles a kernel, or the file of any stage, up to the stage that --emit selects.
 
+With --folder it compiles many kernels, signatures and targets to one folder with an index, which tilec.load reads:
+
+tilec compile kernels/ --folder out --jobs 4              each kernel of a directory, for its @ct.signatures
+tilec compile k.py:add --sig '...' --sig '...' --target sm_90a --target sm_100a --folder out
+tilec compile --manifest kernels.toml --folder out        a list of sources and signatures
+
 The launch metadata of PTX are written to a .launch.json beside the file, or to a comment at the end of standard output.
 """
 
@@ -10,6 +16,7 @@ import sys
 from pathlib import Path
 
 from tilec import compile_options
+from tilec.commands import compile_folder
 from tilec.driver.compiled import Compiled, StageResult, total_seconds
 from tilec.driver.stages import STAGE_NAMES
 from tilec.driver.stages import compile as compile_entry
@@ -27,15 +34,29 @@ _HINTS = "; ".join(
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
-        "source", metavar="SRC", help="file.py:kernel, the file of any stage, or - for standard input (Python too)"
+        "source",
+        metavar="SRC",
+        nargs="*",
+        help="file.py:kernel, the file of any stage, or - for standard input (Python too); with --folder also directories",
     )
     parser.add_argument("--entry", metavar="NAME", help="the entry or the kernel to compile if there are several")
-    parser.add_argument("--target", metavar="ARCH", help="sm_100a or sm_90a (default: TILEC_TARGET, else sm_100a)")
+    parser.add_argument(
+        "--target",
+        metavar="ARCH",
+        action="append",
+        default=[],
+        help="sm_100a or sm_90a (default: TILEC_TARGET, else sm_100a); with --folder it can be repeated",
+    )
     parser.add_argument(
         "--emit", choices=EMITS, default="ptx", help="the stage to write, or all stages (default: ptx)"
     )
     parser.add_argument(
-        "--sig", metavar="TEXT", help="signature, e.g. 'A: f16[?,?], B: f16[?,?] strides (1,?), TM=128'"
+        "--sig",
+        "--signature",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="signature, e.g. 'A: f16[?,?], B: f16[?,?] strides (1,?), TM=128'; with --folder it can be repeated",
     )
     parser.add_argument("--hint", metavar="NAME=VALUE", action="append", default=[], help=_HINTS)
     parser.add_argument("--locations", action="store_true", help="print the source location of each operation")
@@ -51,10 +72,17 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="output file, or - for standard output (default); with --emit all a folder or the stem of the files "
         "(default: the name of the entry)",
     )
+    compile_folder.define(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compiles, then writes the selected stages; a compile that fails writes nothing."""
+    """Compiles, then writes the selected stages or the folder; a compile that fails writes nothing."""
+    if arguments.folder is not None:
+        if arguments.output is not None:
+            raise UsageError("-o is the output of one kernel: set either -o or --folder")
+        compile_folder.run(arguments)
+        return
+    source = compile_folder.check_single(arguments.source, arguments)
     emit = arguments.emit
     to_file = arguments.output not in (None, "-")
     if to_file:
@@ -64,10 +92,10 @@ def run(arguments: argparse.Namespace) -> None:
     elif emit == "cubin" and sys.stdout.isatty():
         raise UsageError("cannot write a cubin to a terminal: set -o to a file, or redirect the output")
     compiled = compile_entry(
-        arguments.source,
+        source,
         entry=arguments.entry,
-        target=arguments.target,
-        signature=arguments.sig,
+        target=arguments.target[0] if arguments.target else None,
+        signature=arguments.sig[0] if arguments.sig else None,
         hints=compile_options.hints_from_text(arguments.hint),
         stop="cubin" if emit == "all" else emit,
     )

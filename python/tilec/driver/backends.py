@@ -16,6 +16,7 @@ from tilec.runtime.artifact import Artifact
 from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.grid import grid_of
+from tilec.runtime.kernel_folder import LoadedKernel
 
 # Backend -> the settings that `run` accepts for it.
 BACKENDS = {
@@ -72,8 +73,8 @@ def run(
     """Runs a kernel with the arguments `args` on every block of `grid`; the kernel modifies arrays in place.
 
     Args:
-        compiled_or_module: a kernel (compiled for `args`), a Compiled, an artifact, a Module, or the text or path of a
-            stage.
+        compiled_or_module: a kernel (compiled for `args`), a Compiled, an artifact, a kernel of a folder that
+            `tilec.load` read (the variant for `args`), a Module, or the text or path of a stage.
         grid: one to three numbers of blocks.
         args: the arguments in the order of the parameters, with or without the constants. A pointer argument is an
             array or an address in host memory.
@@ -122,6 +123,8 @@ def run(
     if chosen == "interpret":
         _interpret(compiled_or_module, grid, args, entry, settings)
         return None
+    if isinstance(compiled_or_module, LoadedKernel):
+        compiled_or_module = _variant(compiled_or_module, chosen, args, target)
     artifact = _artifact(compiled_or_module, entry, target, "ptx" if chosen == "simulate" else "cubin")
     if chosen == "launch":
         from tilec.runtime.launch import launch
@@ -146,6 +149,16 @@ def default_backend(args: Sequence[Any]) -> str:
     return "launch" if any(is_array(arg) and view(arg, "").on_device for arg in args) else "simulate"
 
 
+def _variant(kernel: LoadedKernel, backend: str, args: Sequence[Any], target: str | None) -> Artifact:
+    """The variant for the arguments; a simulation runs another target if the default one was not compiled."""
+    from tilec.driver.specialized import default_target
+
+    wanted = target or default_target(backend, args)
+    if target is None and backend == "simulate" and wanted not in kernel.targets:
+        wanted = kernel.targets[0]
+    return kernel.artifact_for(args, wanted)
+
+
 def _artifact(given: Any, entry: str | None, target: str | None, stop: str) -> Artifact:
     if isinstance(given, Artifact):
         return given
@@ -156,7 +169,7 @@ def _artifact(given: Any, entry: str | None, target: str | None, stop: str) -> A
 def _interpret(
     given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry: str | None, settings: dict[str, Any]
 ) -> None:
-    if isinstance(given, Artifact):
+    if isinstance(given, Artifact | LoadedKernel):
         raise UsageError("an artifact contains no Tile IR to interpret: simulate it, or interpret the module")
     from tilec.driver.entries import arguments_of, chosen
     from tilec.runtime.interpret.run import run as interpret

@@ -10,13 +10,14 @@ from tilec.driver.backends import chosen_backend, run
 from tilec.driver.specialized import specialized
 from tilec.errors import InputError, UsageError
 from tilec.language.kernel import Kernel
+from tilec.runtime.kernel_folder import LoadedKernel
 
 
 @public
 def launch(
     stream: Any,
     grid: Sequence[int] | int,
-    kernel: Kernel,
+    kernel: Kernel | LoadedKernel,
     args: Sequence[Any],
     *,
     backend: str | None = None,
@@ -30,7 +31,8 @@ def launch(
             `__cuda_stream__`. None selects the current stream of the arrays' library, or the default stream if the
             library has none.
         grid: one to three numbers of blocks.
-        kernel: a function decorated with `@ct.kernel`. It is compiled once for each signature of its arguments.
+        kernel: a function decorated with `@ct.kernel`, which is compiled once for each signature of its arguments, or
+            a kernel of a folder that `tilec.load` read.
         args: the arguments in the order of the parameters: arrays, numbers, values of constants.
         backend: "interpret", "simulate" or "launch"; the default is `TILEC_BACKEND`, else "launch" if an array is in
             device memory, else "simulate" (for `TILEC_TARGET`).
@@ -58,10 +60,14 @@ def launch(
         >>> x
         array([0., 2., 4., 6.], dtype=float32)
     """
-    if not isinstance(kernel, Kernel):
+    if not isinstance(kernel, Kernel | LoadedKernel):
         raise UsageError(f"ct.launch expects a function decorated with @ct.kernel, got {type(kernel).__name__}")
     if not isinstance(args, tuple | list):
         raise InputError(f"ct.launch expects the arguments of the kernel as a tuple, got {type(args).__name__}")
     chosen = chosen_backend(backend, args)
+    if isinstance(kernel, LoadedKernel):
+        if hints:
+            raise UsageError(f"kernel '{kernel.name}' is already compiled, so hints have no effect: remove them")
+        return run(kernel, grid, args, backend=chosen, stream=stream, **settings)
     compiled = specialized(kernel, chosen, args, hints=hints)
     return run(compiled, grid, args, backend=chosen, stream=stream, **settings)

@@ -30,7 +30,7 @@ def specialized(
     The default of `target` is the target of the device that holds the arrays, else `TILEC_TARGET`.
     """
     signature = Signature.from_arguments(kernel, args)
-    chosen = target or _target(backend, args)
+    chosen = target or default_target(backend, args)
     stop = LAST_STAGE[backend]
     key = str(signature), chosen, stop, CompileOptions.of(hints or {})
     if key not in kernel.compiled:
@@ -38,7 +38,7 @@ def specialized(
     return kernel.compiled[key]
 
 
-def _target(backend: str, args: Sequence[Any]) -> str:
+def default_target(backend: str, args: Sequence[Any]) -> str:
     """The target of the device that holds the arrays, else `TILEC_TARGET`."""
     on_device = [array for array in args if is_array(array) and view(array, "").on_device]
     if backend != "launch" or not on_device:

@@ -253,7 +253,7 @@ def find(path: str | Path, name: str | None = None) -> Kernel:
 
 def selected(namespace: Mapping[str, object], path: str, name: str | None) -> Kernel:
     """The kernel `name` of the names that a Python text defines, or its only kernel; raises InputError without it."""
-    kernels = {attribute: value for attribute, value in namespace.items() if isinstance(value, Kernel)}
+    kernels = _kernels(namespace)
     if name is not None and name in kernels:
         return kernels[name]
     known = ", ".join(f"'{found}'" for found in kernels) or "none"
@@ -263,6 +263,22 @@ def selected(namespace: Mapping[str, object], path: str, name: str | None) -> Ke
         remedy = f"select one with --entry NAME or {path}:NAME"
         raise InputError(f"expected one kernel in {path}, its kernels are: {known}: {remedy}")
     return next(iter(kernels.values()))
+
+
+def kernels_of(path: str | Path) -> dict[str, Kernel]:
+    """The kernels that a Python file defines, by name, without those that it imports.
+
+    Raises InputError if the file cannot be read or imported.
+    """
+    # Imported here because importing tilec must be fast.
+    from pathlib import Path
+
+    module = _run(Path(path))
+    return {name: kernel for name, kernel in _kernels(vars(module)).items() if kernel.function.__module__ == module.__name__}
+
+
+def _kernels(namespace: Mapping[str, object]) -> dict[str, Kernel]:
+    return {name: value for name, value in namespace.items() if isinstance(value, Kernel)}
 
 
 def _python_function(function: object) -> FunctionType:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tilec.language.packed import PackedView
     from tilec.language.view import Array, Tile
     from tilec.runtime.artifact import Artifact
+    from tilec.runtime.kernel_folder import KernelFolder
 
 
 @kernel_function
@@ -85,11 +86,11 @@ def num_tiles(array: Array, /, axis: int, shape: Shape, order: AxisOrder = "C") 
     """
 
 
-def _load_on_host(*arguments: object, **keywords: object) -> Artifact:
-    # On the host `load` reads an artifact, and its only argument is a path.
+def _load_on_host(*arguments: object, **keywords: object) -> Artifact | KernelFolder:
+    # On the host `load` reads compiled kernels, and its only argument is a path.
     if len(arguments) != 1 or keywords or not isinstance(arguments[0], str | os.PathLike):
         raise HostCallError("'ct.load' of an array can be called inside a kernel only: on the host it takes a path")
-    from tilec.runtime.artifact import load
+    from tilec.runtime.kernel_folder import load
 
     return load(os.fspath(arguments[0]))
 
@@ -112,7 +113,8 @@ def load(
 ) -> Tile:
     """tile[x, y] = array[index[0] * shape[0] + x, index[1] * shape[1] + y].
 
-    On the host, `tilec.load(path)` reads a compiled kernel, as `tilec.load_artifact(path)` does.
+    On the host, `tilec.load(path)` reads a compiled kernel, as `tilec.load_artifact(path)` does, or the kernels of a
+    folder that `tilec compile --folder` wrote, by name.
 
     Args:
         array: the array, or a view by `ct.im2col_view` or `ct.packed_view`, of which this is the method `load`.
