@@ -64,7 +64,8 @@ def assembler_version() -> str:
 
 
 def _flags(target: str, opt_level: int) -> list[str]:
-    return [f"-arch={target}", "-lineinfo", f"-O{opt_level}", "-verbose"]
+    # nvJitLink itself accepts -O0 and -O3 only.
+    return [f"-arch={target}", "-lineinfo", f"-Xptxas=-O{opt_level}", "-verbose"]
 
 
 def _create(target: str, flags: list[str]) -> int:

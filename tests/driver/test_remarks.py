@@ -222,6 +222,12 @@ def test_opt_level_is_passed_to_the_assembler():
     assert hinted == from_options != default
 
 
+@pytest.mark.parametrize("level", range(4))
+def test_assembler_accepts_each_opt_level(level: int):
+    compiled = ct.compile(ct.kernel(matmul), signature=MATMUL.format(128, 64, 64), hints={"opt_level": level})
+    assert compiled.cubin.startswith(b"\x7fELF")
+
+
 def test_options_override_hints_of_the_kernel():
     kernel = ct.kernel(num_worker_warps=8)(matmul)
     compiled = ct.compile(kernel, signature=MATMUL.format(128, 64, 64), hints={"warps": 4, "stages": 3}, stop="gpu")
