@@ -1,4 +1,4 @@
-"""A folder of compiled kernels: each kernel selects the variant that fits the arguments of a run, without the compiler."""
+"""A folder of compiled kernels; each selects the variant that fits the arguments of a run, without the compiler."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ MANIFESTS = {
     "kernel = 3": "'kernel' needs a list, got 3",
     "kernel = []": "'kernel' needs at least one kernel, got []",
     "[[kernel]]": "'kernel[0]' needs a field 'source', got {}",
-    "[[kernel]]\nsource = 'k.py'\nsignature = 'x: f32'": "'kernel[0]' needs no field 'signature' (known fields: entry, ",
+    "[[kernel]]\nsource = 'k.py'\nsignature = 'x: f32'": "'kernel[0]' needs no field 'signature' (known fields: ",
     "[[kernel]]\nsource = 'k.py'\nsignatures = []": "'kernel[0].signatures' needs at least one text, got []",
     "[[kernel]]\nsource = 'k.py'\nsignatures = [1]": "'kernel[0].signatures[0]' needs a string, got 1",
     "[[kernel]]\nsource = 'k.py'\nhints = { warps = 99 }": "hint 'warps': expected an integer from 1 to 32, got 99",

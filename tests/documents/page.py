@@ -3,7 +3,8 @@
 The info string of a fenced block determines its kind:
 
     python                     a program; all programs of a page share one namespace
-    python k.py, mlir k.mlir   a file that later blocks read
+    python k.py, mlir k.mlir, toml k.toml
+                               a file that later blocks read
     sh                         commands for bash; `sh exit=1` if their status is 1
     text                       the output of the previous block on stdout and stderr
     {NAME}                     a directive of MyST, which is not run
@@ -99,7 +100,7 @@ class Runner:
                 raise PageError(f"line {block.line}: expected\n{expected}\nfound\n{found}")
         elif block.language == "sh":
             self._shell(block)
-        elif block.language in ("python", "mlir") and block.argument:
+        elif block.language in ("python", "mlir", "toml") and block.argument:
             (self.folder / block.argument).write_text(block.text)
         elif block.language == "python":
             self._python(block)

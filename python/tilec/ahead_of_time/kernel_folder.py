@@ -111,7 +111,7 @@ def _save(folder: Path, request: Request, name: str, compiled: Artifact) -> Vari
 
 
 def _replace(folder: Path, temporary: Path) -> None:
-    """Renames `temporary` to `folder`; a folder that exists is moved aside first, because only an empty one is replaced."""
+    """Renames `temporary` to `folder`, after an existing folder is moved aside: rename replaces empty folders only."""
     aside = temporary.with_name(f"{temporary.name}.old")
     if folder.exists():
         folder.rename(aside)

@@ -1,12 +1,12 @@
 """Manifests, in TOML or JSON: a list of sources, each with signatures, targets and compile options.
 
-    targets = ["sm_100a", "sm_90a"]             # for kernels that name none
+targets = ["sm_100a", "sm_90a"]             # for kernels that name none
 
-    [[kernel]]
-    source = "matmul.py:matmul"                 # relative to the manifest; also a directory or the file of a stage
-    signatures = ["A: f16[?,?], TM=128", "A: f16[?,?], TM=64"]
-    hints = { stages = 3 }
-    name = "gemm"                               # the name in the folder
+[[kernel]]
+source = "matmul.py:matmul"                 # relative to the manifest; also a directory or the file of a stage
+signatures = ["A: f16[?,?], TM=128", "A: f16[?,?], TM=64"]
+hints = { stages = 3 }
+name = "gemm"                               # the name in the folder
 """
 
 from __future__ import annotations

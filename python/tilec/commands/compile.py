@@ -47,9 +47,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="sm_100a or sm_90a (default: TILEC_TARGET, else sm_100a); with --folder it can be repeated",
     )
-    parser.add_argument(
-        "--emit", choices=EMITS, default="ptx", help="the stage to write, or all stages (default: ptx)"
-    )
+    parser.add_argument("--emit", choices=EMITS, default="ptx", help="the stage to write, or all stages (default: ptx)")
     parser.add_argument(
         "--sig",
         "--signature",

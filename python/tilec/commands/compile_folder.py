@@ -90,6 +90,8 @@ def _report(request: Request, name: str, outcome: Outcome, remarks: bool) -> Non
 
 def check_single(sources: Sequence[str], arguments: argparse.Namespace) -> str:
     """The source of a compile without --folder; raises UsageError for options that need --folder."""
+    if not sources:
+        raise UsageError("the following arguments are required: SRC")
     if len(sources) != 1:
         raise UsageError(f"expected one source, got {len(sources)}: set --folder to compile several")
     if Path(sources[0]).is_dir():

@@ -1,4 +1,4 @@
-"""A process that calls functions for `WorkerProcesses`: it reads pickled calls from a pipe and writes pickled outcomes."""
+"""The process that calls functions for `WorkerProcesses`: pickled calls come through a pipe, as do their outcomes."""
 
 from __future__ import annotations
 
