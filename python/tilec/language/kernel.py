@@ -274,7 +274,8 @@ def kernels_of(path: str | Path) -> dict[str, Kernel]:
     from pathlib import Path
 
     module = _run(Path(path))
-    return {name: kernel for name, kernel in _kernels(vars(module)).items() if kernel.function.__module__ == module.__name__}
+    found = _kernels(vars(module)).items()
+    return {name: kernel for name, kernel in found if kernel.function.__module__ == module.__name__}
 
 
 def _kernels(namespace: Mapping[str, object]) -> dict[str, Kernel]:
