@@ -80,8 +80,8 @@ from tilec.language.datatypes import (
     uint64,
 )
 from tilec.language.debug import print, printf
-from tilec.language.grid_dependency import grid_dependency_control_launch_dependents, grid_dependency_control_wait
 from tilec.language.declared_signatures import signatures
+from tilec.language.grid_dependency import grid_dependency_control_launch_dependents, grid_dependency_control_wait
 from tilec.language.hints import ByTarget
 from tilec.language.im2col import Im2colView, im2col_output_shape, im2col_view
 from tilec.language.kernel import Kernel, function, kernel
