@@ -37,7 +37,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         "source",
         metavar="SRC",
         nargs="*",
-        help="file.py:kernel, the file of any stage, or - for standard input (Python too); with --folder also directories",
+        help="file.py:kernel, the file of any stage, or - for standard input (Python too); with --folder also folders",
     )
     parser.add_argument("--entry", metavar="NAME", help="the entry or the kernel to compile if there are several")
     parser.add_argument(
