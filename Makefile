@@ -16,7 +16,7 @@ FUZZ_KERNELS ?= 500
 MUTANTS ?= 60
 SEED ?= 1
 
-.PHONY: demo test test-peers test-torch golden soak fuzz mutants docs lint format clean
+.PHONY: demo test test-peers test-torch golden soak fuzz mutants docs wheel lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
@@ -48,6 +48,14 @@ fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 
 mutants: build/venv-test/.installed $(CHECK)/.copied
 	build/venv-test/bin/python $(CHECK)/tests/mutants/compiler.py --count $(MUTANTS) --seed $(SEED)
+
+# The wheel for other machines, in build/dist: the manylinux tag that its symbols allow, and the stable ABI from 3.12 on.
+wheel: $(WHEEL)
+	$(PYTHON) -m venv --clear build/venv-audit
+	build/venv-audit/bin/pip --quiet install --requirement .ci/wheel-requirements.txt
+	rm -rf build/dist
+	PATH="$(CURDIR)/build/venv-audit/bin:$$PATH" auditwheel repair --wheel-dir build/dist build/wheel/*.whl
+	find build/dist -name '*-abi3-*.whl' -exec build/venv-audit/bin/abi3audit --strict --summary {} +
 
 # Warnings are errors. The site is build/docs/index.html.
 docs: build/venv-docs/.installed
