@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from tilec.dialect import definitions
 from tilec.errors import UsageError
 
 # The upstream distribution wins; torch-mlir ships the same bindings as wheels on PyPI.
@@ -59,9 +60,7 @@ def register(context: ir.Context) -> ir.Context:
     with context:
         for dialect in _dialects():
             if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
-                dialect.load()
-                # The definition that `load` stores would keep this context alive until the next load.
-                dialect._mlir_module = None
+                definitions.load(dialect, ir)
     return context
 
 

@@ -9,7 +9,6 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.ptx.builder import function as declare
 from tilec.errors import UnsupportedError
-from tilec.lowering.math import nvrtc
 from tilec.lowering.math.cache import cached
 from tilec.lowering.math.device_code import device_function
 from tilec.lowering.math.inline import Step, inline_steps
@@ -92,6 +91,9 @@ def _built(name: str, element: str) -> MathFunction:
 
 def _compiled(symbol: str, source: str, parameters: tuple[str, ...]) -> MathFunction:
     """A function of CUDA C++ whose result has the type of its first parameter."""
+    # Imported here because NVRTC loads the bindings of the CUDA driver, which other kernels need only to launch.
+    from tilec.lowering.math import nvrtc
+
     ptx = cached([nvrtc.version(), *nvrtc.OPTIONS, source], lambda: nvrtc.compile_to_ptx(source))
     text = device_function(ptx, symbol)
     values = ", ".join(f"${index + 1}" for index in range(len(parameters)))

@@ -17,7 +17,7 @@ ORDER = (
     # Errors, options and remarks of all stages, the recursion limit, and the time limit, which passes check.
     (
         *("tilec.errors", "tilec.options", "tilec.compile_options", "tilec.remarks", "tilec.version"),
-        "tilec.element_types",
+        *("tilec.element_types", "tilec.cache_files", "tilec.installation"),
         *("tilec.process.recursion_limit", "tilec.process.time_limit"),
     ),
     ("tilec.dialect",),

@@ -1,0 +1,43 @@
+"""Files of the cache folder: written atomically, and checked when they are read."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_DIGEST_BYTES = hashlib.sha256().digest_size
+# Files that are being written have this suffix; the other files are complete.
+TEMPORARY_SUFFIX = ".tmp"
+
+
+def read(path: Path) -> bytes | None:
+    """The content that `write` stored; None if the file is missing, truncated or damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    body = content[_DIGEST_BYTES:]
+    return body if hashlib.sha256(body).digest() == content[:_DIGEST_BYTES] else None
+
+
+def write(path: Path, content: bytes) -> None:
+    """Stores the content with its digest; raises OSError if the folder cannot be written.
+
+    Other processes see the whole file or none, because the file is renamed when it is complete.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(suffix=TEMPORARY_SUFFIX, dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(content).digest() + content)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

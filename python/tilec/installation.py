@@ -1,0 +1,63 @@
+"""Identifies the installed compiler: its files, Python, and the versions of the packages that determine its results."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Iterator
+
+from tilec import version
+
+# The distributions whose version determines what the compiler emits, as prefixes of `.dist-info` folders.
+DISTRIBUTIONS = (
+    *("numpy-", "ml_dtypes-", "torch_mlir-", "mlir-", "mlir_python_bindings-"),
+    *("cuda_bindings-", "cuda_pathfinder-", "nvidia_nvjitlink-", "nvidia_cuda_nvrtc-"),
+)
+# The packages whose folders contain these distributions.
+_PACKAGES = ("numpy", "torch_mlir", "mlir", "cuda", "nvidia")
+_SUFFIXES = (".py", ".so", ".pyd")
+
+
+@functools.cache
+def fingerprint() -> str:
+    """The hash of the identity of this installation; two installations that compile differently have different ones.
+
+    The files of tilec are identified by path, size and time of modification, so that a changed source file counts
+    without a new version.
+    """
+    parts = [version.VERSION, sys.version, platform.machine(), *_files(), *sorted(_distributions())]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _files() -> Iterator[str]:
+    folders = [os.path.dirname(version.__file__)]
+    while folders:
+        folder = folders.pop()
+        for item in sorted(os.scandir(folder), key=lambda item: item.name):
+            if item.name.endswith(_SUFFIXES):
+                status = item.stat()
+                yield f"{item.path}:{status.st_size}:{status.st_mtime_ns}"
+            elif item.name != "__pycache__" and item.is_dir():
+                folders.append(item.path)
+
+
+def _distributions() -> set[str]:
+    """The names of the `.dist-info` folders, which contain the versions; reading the metadata takes much longer."""
+    found = set()
+    for name in _PACKAGES:
+        spec = importlib.util.find_spec(name)
+        for location in (spec.submodule_search_locations or ()) if spec is not None else ():
+            found.update(_listed(os.path.dirname(location)))
+    return found
+
+
+@functools.cache
+def _listed(folder: str) -> tuple[str, ...]:
+    try:
+        return tuple(name for name in os.listdir(folder) if name.startswith(DISTRIBUTIONS))
+    except OSError:
+        return ()
