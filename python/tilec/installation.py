@@ -47,7 +47,7 @@ def _files() -> Iterator[str]:
 
 def _distributions() -> set[str]:
     """The names of the `.dist-info` folders, which contain the versions; reading the metadata takes much longer."""
-    found = set()
+    found: set[str] = set()
     for name in _PACKAGES:
         spec = importlib.util.find_spec(name)
         for location in (spec.submodule_search_locations or ()) if spec is not None else ():
