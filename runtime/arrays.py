@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilec.errors import InputError
+from tilec.errors import ArgumentTypeError, InputError
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def view(array: Any, name: str) -> ArrayView:
     if hasattr(array, "__cuda_array_interface__"):
         return _from_cuda_array_interface(array, name)
     found = type(array).__name__
-    raise InputError(f"argument '{name}' needs an array (numpy, DLPack or __cuda_array_interface__), got {found}")
+    expected = "an array (numpy, DLPack or __cuda_array_interface__)"
+    raise ArgumentTypeError(f"argument '{name}' needs {expected}, got {found}")
 
 
 def _from_numpy(array: np.ndarray, name: str) -> ArrayView:

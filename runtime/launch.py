@@ -19,6 +19,7 @@ from tilec.runtime.device_memory import on_device
 from tilec.runtime.devices import Device, checked, device_for, ordinal_of, primary_context
 from tilec.runtime.driver_tensor_map import HOST_ALIGNMENT_BYTES, encode_by_driver
 from tilec.runtime.grid import Dimensions, grid_of
+from tilec.runtime.list_tables import tables_on_device
 from tilec.runtime.metadata import Metadata
 from tilec.runtime.padding_memory import PADDING_BYTES
 from tilec.runtime.parameters import block, offsets, pack
@@ -45,14 +46,17 @@ def launch(artifact: Artifact, grid: Sequence[int] | int, given: Sequence[object
     handle = current_stream(_device_arrays(binding), device.ordinal) if stream is None else stream_handle(stream)
     with primary_context(device.ordinal):
         function = _loaded(artifact, device)
-        with on_device(binding.arrays.values(), handle) as addresses:
+        with (
+            on_device(binding.named_arrays().values(), handle) as addresses,
+            tables_on_device(binding, addresses, handle) as tables,
+        ):
             padding = partial(_padding_address, int(function), device.ordinal, handle)
             encode = partial(encode_by_driver, capability=device.capability)
             _launch(
                 function,
                 metadata,
                 shape,
-                pack(metadata, _with_device_addresses(binding, addresses), encode, padding),
+                pack(metadata, _with_device_addresses(binding, addresses, tables), encode, padding),
                 handle,
             )
 
@@ -68,7 +72,7 @@ def preload(artifact: Artifact, ordinal: int | None = None) -> None:
 
 
 def _device_arrays(binding: Binding) -> list[object]:
-    owners = [array.owner for array in binding.arrays.values() if array.on_device]
+    owners = [array.owner for array in binding.named_arrays().values() if array.on_device]
     # The owner of a DLPack view is the pair of the array and its capsule.
     return [owner[0] if isinstance(owner, tuple) else owner for owner in owners]
 
@@ -76,8 +80,8 @@ def _device_arrays(binding: Binding) -> list[object]:
 def _ordinal_of(binding: Binding) -> int | None:
     """The ordinal of the device of the arrays, None if all are host arrays."""
     ordinals = {
-        binding.names[index]: ordinal_of(array.address)
-        for index, array in binding.arrays.items()
+        name: ordinal_of(array.address)
+        for name, array in binding.named_arrays().items()
         if array.on_device and array.address
     }
     if len(set(ordinals.values())) > 1:
@@ -145,11 +149,13 @@ def _blocks(cluster: Dimensions) -> int:
     return cluster[0] * cluster[1] * cluster[2]
 
 
-def _with_device_addresses(binding: Binding, addresses: dict[int, int]) -> Binding:
-    """The binding with the host addresses replaced by those of the device copies."""
+def _with_device_addresses(binding: Binding, addresses: dict[int, int], tables: dict[int, int]) -> Binding:
+    """The binding with the host addresses replaced by those of the device copies, and of the tables of lists."""
     values = list(binding.values)
     for index, array in binding.arrays.items():
-        if not array.on_device:
+        if index in tables:
+            values[index] = tables[index]
+        elif not array.on_device:
             values[index] = addresses[array.address]
     return replace(binding, values=values)
 

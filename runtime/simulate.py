@@ -68,9 +68,9 @@ def simulate(
         raise InputError(f"{artifact.path or artifact.metadata.entry} has no PTX, which the simulator requires")
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
-    for index, array in binding.arrays.items():
+    for name, array in binding.named_arrays().items():
         if array.on_device:
-            raise InputError(f"argument '{binding.names[index]}' is a device array; the simulator needs host arrays")
+            raise InputError(f"argument '{name}' is a device array; the simulator needs host arrays")
     shape = Shape(grid_of(grid, metadata.cluster), metadata.block, metadata.cluster, metadata.shared_bytes)
     settings = replace(
         settings,

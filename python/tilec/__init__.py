@@ -28,7 +28,14 @@ from tilec.errors import (
 )
 from tilec.errors import InternalError as TileInternalError
 from tilec.errors import UnsupportedError as TileUnsupportedFeatureError
-from tilec.language.annotations import ArrayAnnotation, Constant, ConstantAnnotation, ScalarInt64
+from tilec.language.annotations import (
+    ArrayAnnotation,
+    Constant,
+    ConstantAnnotation,
+    IndexedWithInt64,
+    ListAnnotation,
+    ScalarInt64,
+)
 from tilec.language.arith import (
     abs,
     add,

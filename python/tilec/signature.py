@@ -10,6 +10,11 @@ The text form (`--sig`) is a list of arguments separated by commas, in any order
     B: f16[?,?] align 2                base and strides are only known to be multiples of 2 bytes
     x: f32                             a scalar
     TM=128, flag=True, dtype=f16       compile-time constants (ct.Constant)
+    pair: (f16[?,?], i32, =8)          a tuple of an array, a scalar and a constant
+    shape=(64, 128)                    a tuple of constants
+    xs: list f16[?,?]                  a list of arrays, which the kernel indexes at run time
+    w: Layer{scale: f32, n=8}          a dataclass or a NamedTuple, by the names of its fields
+    A: f16[?,?] index i64              extents and strides of 64 bits (ct.IndexedWithInt64)
 
 An extent or stride is an integer, `?` (any) or `?%n` (any multiple of n). Without `strides` the last stride is 1 and
 the others are `?`. `align n` (16 if absent) asserts that the base address and every stride written `?` are multiples
@@ -20,19 +25,25 @@ of n bytes; each run checks the assertion. Element types are `i1`, `u8`..`u64`, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tilec.errors import InputError, Note
 from tilec.language.datatypes import DType, by_element
+from tilec.language.parameter_annotations import ParameterAnnotation, field_annotations
 from tilec.runtime.arguments import (
     Argument,
     ConstantArgument,
     ConstantValue,
     ElementConstant,
+    MemberConstant,
+    RecordArgument,
+    TupleArgument,
+    classes_in,
     from_text,
     to_text,
 )
+from tilec.specialization.argument_values import Constant
 from tilec.specialization.call_signature import arguments_of_call
 from tilec.specialization.signature_text import arguments_of_text
 
@@ -67,6 +78,11 @@ class Signature:
     def names(self) -> tuple[str, ...]:
         """The names of the parameters."""
         return tuple(argument.name for argument in self.arguments)
+
+    @property
+    def classes(self) -> tuple[object, ...]:
+        """The classes of records and the members of enumerations, which the text names but does not identify."""
+        return tuple(classes_in(self.arguments))
 
     def to_json(self) -> str:
         """The signature as JSON, in the form of the attribute `tilec.signature` and of the artifact.
@@ -152,7 +168,7 @@ class Signature:
             if name not in kernel.parameters:
                 known = ", ".join(f"'{name}'" for name in kernel.parameters) or "none"
                 raise _mismatch(kernel, f"the kernel has no parameter '{name}', its parameters are: {known}")
-        return Signature(tuple(_checked(kernel, name, given.get(name)) for name in kernel.parameters))
+        return Signature(tuple(_given(kernel, name, given.get(name)) for name in kernel.parameters))
 
 
 def parse(text: str) -> Signature:
@@ -168,24 +184,63 @@ def dtype_named(element: str) -> DType:
     return dtype
 
 
-def python_value(constant: ConstantValue) -> bool | int | float | str | None | DType:
-    """The Python value of a constant in a kernel."""
+def python_value(constant: ConstantValue) -> Constant:
+    """The Python value of a constant in a kernel; raises InputError for a member of an enumeration read from text."""
+    if isinstance(constant, MemberConstant):
+        if constant.member is None:
+            raise InputError(f"the member '{constant.name}' of an enumeration cannot be compiled from text")
+        return constant.member
     return dtype_named(constant.element) if isinstance(constant, ElementConstant) else constant
 
 
-def _checked(kernel: Kernel, name: str, argument: Argument | None) -> Argument:
-    constant = name in kernel.constants
+def _given(kernel: Kernel, name: str, argument: Argument | None) -> Argument:
     if argument is None:
-        example = f"{name}=128" if constant else f"'{name}: f16[?,?]' or '{name}: i32'"
+        example = f"{name}=128" if name in kernel.constants else f"'{name}: f16[?,?]' or '{name}: i32'"
         raise _mismatch(kernel, f"the signature lacks parameter '{name}': add {example}")
-    if constant and not isinstance(argument, ConstantArgument):
+    _check(kernel, argument, kernel.annotations[name])
+    return argument
+
+
+def _check(kernel: Kernel, argument: Argument, annotation: ParameterAnnotation) -> None:
+    """Compares an argument, and the items of a tuple or a record, with the annotation of the parameter."""
+    name = argument.name
+    if isinstance(argument, TupleArgument | RecordArgument):
+        for item, found in zip(argument.items, _item_annotations(kernel, argument, annotation), strict=True):
+            _check(kernel, item, found)
+    elif annotation.constant and not isinstance(argument, ConstantArgument):
         expected = f"is a ct.Constant and needs a value, as in {name}=128"
         raise _mismatch(kernel, f"parameter '{name}' {expected}, got '{argument}'")
-    if not constant and isinstance(argument, ConstantArgument):
-        annotation = f"ct.Constant[{type(argument.value).__name__}]"
-        correction = f"give its type, as in '{name}: i32', or annotate it as {annotation}"
+    elif not annotation.constant and isinstance(argument, ConstantArgument) and not _is_always_constant(argument.value):
+        written = f"ct.Constant[{type(argument.value).__name__}]"
+        correction = f"give its type, as in '{name}: i32', or annotate it as {written}"
         raise _mismatch(kernel, f"parameter '{name}' is not a ct.Constant: {correction}")
-    return argument
+
+
+def _is_always_constant(value: ConstantValue) -> bool:
+    """Whether kernels have no run-time values of this type."""
+    return value is None or isinstance(value, str | ElementConstant | MemberConstant)
+
+
+def _item_annotations(
+    kernel: Kernel, argument: TupleArgument | RecordArgument, annotation: ParameterAnnotation
+) -> list[ParameterAnnotation]:
+    if isinstance(argument, TupleArgument):
+        count = len(argument.items)
+        if annotation.items is not None and len(annotation.items) != count:
+            annotated = f"is annotated as a tuple of {len(annotation.items)}"
+            raise _mismatch(kernel, f"parameter '{argument.name}' {annotated}, the signature has one of {count}")
+        return [annotation.item(index) for index in range(count)]
+    fields = field_annotations(argument.kind) if argument.kind is not None else {}
+    found = [fields.get(name, ParameterAnnotation()) for name in argument.field_names()]
+    # The fields of a record that was read from text may be annotated in its class, which is not known.
+    return [
+        replace(field, constant=field.constant or annotation.constant or argument.kind is None and _constant(item))
+        for field, item in zip(found, argument.items, strict=True)
+    ]
+
+
+def _constant(argument: Argument) -> bool:
+    return isinstance(argument, ConstantArgument)
 
 
 def _mismatch(kernel: Kernel, message: str) -> InputError:

@@ -145,7 +145,7 @@ def test_constants_are_part_of_the_signature() -> None:
     ("kernel", "values", "problem"),
     [
         (one, (), r"kernel 'one' takes 1 arguments \(x\), got 0"),
-        (one, ("text",), "argument 'x': expected an array or a number, got str"),
+        (one, (b"text",), "argument 'x': expected an array or a number, got bytes"),
         (one, (2**64,), "argument 'x' is out of range of int64"),
         (one, (np.zeros(3, np.complex64),), "argument 'x': arrays of complex64 cannot be passed to a kernel"),
         (one, (np.zeros(8)[::-1],), "argument 'x': a stride of -1 is outside of 0 to"),

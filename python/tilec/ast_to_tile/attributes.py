@@ -7,6 +7,7 @@ import operator
 from types import ModuleType
 
 from tilec.ast_to_tile.arguments import known
+from tilec.ast_to_tile.array_values import list_item
 from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
@@ -16,6 +17,7 @@ from tilec.ast_to_tile.raw_memory import raw_memory_attribute
 from tilec.ast_to_tile.shape import index_with_new_axes
 from tilec.ast_to_tile.values import (
     Array,
+    ArrayList,
     Im2colView,
     KernelValue,
     Method,
@@ -49,7 +51,9 @@ def attribute(emitter: Emitter, value: KernelValue, name: str) -> KernelValue:
         return raw_memory_attribute(value, name)
     if isinstance(value, Tile | TypedConstant) or is_number(value):
         return _tile_attribute(value, name)
-    if isinstance(value, Range | Method | tuple):
+    if isinstance(value, tuple) and name in getattr(value, "_fields", ()):
+        return plain(getattr(value, name))
+    if isinstance(value, Range | Method | tuple | ArrayList):
         raise TileTypeError(f"{describe(value)} has no attribute '{name}'")
     try:
         return plain(getattr(value, name))
@@ -75,6 +79,8 @@ def element(emitter: Emitter, value: KernelValue, key: KernelValue) -> KernelVal
     """The element of a tuple, or a tile with new axes."""
     if isinstance(value, Tile):
         return index_with_new_axes(emitter, value, key)
+    if isinstance(value, ArrayList):
+        return list_item(emitter, value, key)
     if isinstance(value, Array):
         raise TileTypeError(
             f"{value} has no elements to index: load a tile with ct.load, single elements with ct.gather"

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from tilec.ast_to_tile.arguments import is_integer_scalar, known
 from tilec.ast_to_tile.arith import binary
 from tilec.ast_to_tile.convert import to_dtype
-from tilec.ast_to_tile.values import KernelValue, Number, Operand, Range, Tile, describe, is_tile_like, shape_of
+from tilec.ast_to_tile.values import (
+    ArrayList,
+    KernelValue,
+    Number,
+    Operand,
+    Range,
+    Tile,
+    describe,
+    is_tile_like,
+    shape_of,
+)
 from tilec.errors import TileTypeError, TileValueError
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
@@ -48,7 +58,9 @@ def _extreme(name: str) -> Callable[..., Operand]:
     return build
 
 
-def _length(tracer: Tracer, *values: KernelValue) -> int:
+def _length(tracer: Tracer, *values: KernelValue) -> int | Tile:
+    if len(values) == 1 and isinstance(values[0], ArrayList):
+        return values[0].length
     if len(values) != 1 or not isinstance(values[0], tuple | list | dict | str):
         raise TileTypeError(f"'len' takes a tuple, got {', '.join(map(describe, values)) or 'nothing'}")
     return len(values[0])

@@ -10,7 +10,7 @@ from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, KernelValue, Text, Tile, View, describe, function_name
+from tilec.ast_to_tile.values import Array, ArrayList, KernelValue, Text, Tile, View, describe, function_name
 from tilec.errors import (
     CompileError,
     StaticException,
@@ -23,6 +23,7 @@ from tilec.errors import (
 )
 from tilec.language import control as language
 from tilec.language import datatypes
+from tilec.runtime.structured_values import fields_of
 
 # Functions whose arguments are Python code that runs at compile time.
 STATIC = (language.static_assert, language.static_eval, language.static_iter)
@@ -32,7 +33,11 @@ def is_static(value: KernelValue) -> bool:
     """Whether the value is a compile-time constant."""
     if isinstance(value, tuple):
         return all(map(is_static, value))
-    return not isinstance(value, Tile | Array | View)
+    if isinstance(value, Tile | Array | ArrayList | View):
+        return False
+    if type(value).__module__.partition(".")[0] == "tilec":
+        return True
+    return all(map(is_static, (fields_of(value) or {}).values()))
 
 
 @implements(language.static_assert)

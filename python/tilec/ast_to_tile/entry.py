@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile import (  # noqa: F401  (each module registers the functions of its op group)
@@ -26,21 +27,28 @@ from tilec.ast_to_tile import (  # noqa: F401  (each module registers the functi
     statements,
     view,
 )
+from tilec.ast_to_tile.array_values import ArrayList, array_value
 from tilec.ast_to_tile.calls import call, closure
-from tilec.ast_to_tile.emitter import Emitter, element_type, tile_type
+from tilec.ast_to_tile.emitter import Emitter, pointer_type, tile_type
 from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.source import read
 from tilec.ast_to_tile.token_order import order_memory
 from tilec.ast_to_tile.tracer import Returned, Tracer
 from tilec.ast_to_tile.values import KernelValue, Tile
 from tilec.ast_to_tile.verify import verify
-from tilec.ast_to_tile.view import make_array
 from tilec.dialect.build import build
-from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr
-from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import context, ir
 from tilec.language import datatypes
-from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
+from tilec.runtime.arguments import (
+    Argument,
+    ArrayArgument,
+    ConstantArgument,
+    ListArgument,
+    RecordArgument,
+    ScalarArgument,
+    TupleArgument,
+    leaves,
+)
 from tilec.signature import Signature, dtype_named, python_value
 
 if TYPE_CHECKING:
@@ -69,7 +77,7 @@ def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
 
 
 def _make_entry(tracer: Tracer, kernel: Kernel, signature: Signature) -> ir.Operation:
-    flat = [parameter for argument in signature for parameter in _parameters(argument)]
+    flat = [parameter for argument in leaves(signature.arguments) for parameter in _parameters(argument)]
     types = [type for _, type in flat]
     attributes: dict[str, KernelValue] = {
         "sym_name": kernel.name,
@@ -95,10 +103,13 @@ def _parameters(argument: Argument) -> list[tuple[str, ir.Type]]:
     """The entry arguments of one kernel argument: for an array its pointer, extents and strides."""
     if isinstance(argument, ScalarArgument):
         return [(argument.name, tile_type(dtype_named(argument.element)))]
+    if isinstance(argument, ListArgument):
+        pointer, length = argument.value_names()
+        return [(pointer, pointer_type(datatypes.int64)), (length, tile_type(datatypes.int32))]
     if not isinstance(argument, ArrayArgument):
         return []
-    pointer = TileType.get((), PointerType.get(element_type(dtype_named(argument.element))))
-    index = tile_type(datatypes.int32)
+    pointer = pointer_type(dtype_named(argument.element))
+    index = tile_type(dtype_named(argument.index))
     extents = [(f"{argument.name}.shape[{axis}]", index) for axis in range(argument.rank)]
     strides = [(f"{argument.name}.strides[{axis}]", index) for axis in range(argument.rank)]
     return [(argument.name, pointer), *extents, *strides]
@@ -120,32 +131,24 @@ def _value(emitter: Emitter, argument: Argument, values: Iterator[ir.Value]) -> 
         return Tile(next(values), dtype_named(argument.element), ())
     if isinstance(argument, ConstantArgument):
         return python_value(argument.value)
+    if isinstance(argument, ListArgument):
+        return ArrayList(argument.name, argument.element, next(values), Tile(next(values), datatypes.int32, ()))
+    if isinstance(argument, TupleArgument):
+        return tuple(_value(emitter, item, values) for item in argument.items)
+    if isinstance(argument, RecordArgument):
+        return _record(argument, [_value(emitter, item, values) for item in argument.items])
     if not isinstance(argument, ArrayArgument):
         raise AssertionError(f"a Python signature has no {type(argument).__name__}")
-    pointer = _assume(emitter, next(values), DivByAttr.get(argument.alignment) if argument.alignment > 1 else None)
-    extents = _extents(emitter, argument.shape, argument.shape_divisors, values)
-    strides = _extents(emitter, argument.strides, argument.stride_divisors, values)
-    return make_array(emitter, argument.name, dtype_named(argument.element), pointer, extents, strides)
+    return array_value(emitter, argument, values)
 
 
-def _extents(
-    emitter: Emitter, known: tuple[int | None, ...], divisors: tuple[int, ...], values: Iterator[ir.Value]
-) -> tuple[Tile | int, ...]:
-    extents: list[Tile | int] = []
-    for static, divisor in zip(known, divisors, strict=True):
-        parameter = next(values)
-        if static is not None:
-            extents.append(static)
-            continue
-        bounded = _assume(emitter, parameter, BoundedAttr.get(0, None))
-        # div_by takes powers of two only: the largest power of two that divides the divisor is used.
-        power = divisor & -divisor
-        multiple = _assume(emitter, bounded, DivByAttr.get(power) if power > 1 else None)
-        extents.append(Tile(multiple, datatypes.int32, ()))
-    return tuple(extents)
-
-
-def _assume(emitter: Emitter, value: ir.Value, predicate: ir.Attribute | None) -> ir.Value:
-    if predicate is None:
-        return value
-    return emitter.build("assume", [value], [value.type], {"predicate": predicate}).results[0]
+def _record(argument: RecordArgument, values: list[KernelValue]) -> KernelValue:
+    """An instance of the class with kernel values as fields; its own constructor, which takes others, does not run."""
+    if argument.kind is None:
+        return SimpleNamespace(**dict(zip(argument.field_names(), values, strict=True)))
+    if issubclass(argument.kind, tuple):
+        return tuple.__new__(argument.kind, values)
+    record: object = object.__new__(argument.kind)
+    for name, value in zip(argument.field_names(), values, strict=True):
+        object.__setattr__(record, name, value)
+    return record

@@ -11,6 +11,9 @@ from tilec.dialect.mlir import ir
 _FORWARDS_MEMORY = frozenset(
     (
         "cuda_tile.assume",
+        # The arrays of a list: their addresses are loaded from its table.
+        "cuda_tile.int_to_ptr",
+        "cuda_tile.load_ptr_tko",
         "cuda_tile.offset",
         "cuda_tile.reshape",
         "cuda_tile.broadcast",

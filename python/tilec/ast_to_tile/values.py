@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,8 @@ from tilec.language.convolution_window import ConvolutionWindow
 from tilec.language.datatypes import DType, foreign_dtype
 from tilec.language.kernel_function import is_kernel_function
 from tilec.language.modes import PaddingMode
+from tilec.runtime.arguments import ArrayArgument
+from tilec.runtime.structured_values import fields_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -130,6 +133,19 @@ class RawArrayMemory:
     array: Array
 
 
+@dataclass(frozen=True, eq=False)
+class ArrayList:
+    """A list of arrays; the words of array i are at `table` + i * (1 + 2 * rank): address, extents, strides."""
+
+    name: str
+    element: ArrayArgument
+    table: ir.Value
+    length: Tile
+
+    def __str__(self) -> str:
+        return f"list '{self.name}' of arrays"
+
+
 # Views are equal if they are of the same array and have equal parameters.
 View = TiledView | Im2colView | PackedView | RawArrayMemory
 
@@ -214,7 +230,7 @@ def describe_tile(dtype: DType, shape: Shape) -> str:
 
 def describe(value: KernelValue) -> str:
     """The description of a value in error messages."""
-    if isinstance(value, Tile | Array):
+    if isinstance(value, Tile | Array | ArrayList):
         return str(value)
     if isinstance(value, TypedConstant):
         return f"the {value.dtype} constant {value.value}"
@@ -238,6 +254,8 @@ def describe(value: KernelValue) -> str:
         return f"the function '{function_name(value)}'"
     if isinstance(value, DType):
         return f"the element type {value}"
+    if isinstance(value, SimpleNamespace) or fields_of(value) is not None:
+        return f"an instance of {type(value).__name__}"
     return f"the constant {value!r}" if is_number(value) or isinstance(value, str) else repr(value)
 
 

@@ -11,12 +11,13 @@ from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
-from tilec.runtime.arrays import is_array, view
+from tilec.runtime.arrays import view
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.grid import grid_of
 from tilec.runtime.kernel_folder import LoadedKernel
+from tilec.runtime.structured_values import arrays_in
 
 # Backend -> the settings that `run` accepts for it.
 BACKENDS = {
@@ -146,7 +147,7 @@ def chosen_backend(backend: str | None, args: Sequence[Any]) -> str:
 
 def default_backend(args: Sequence[Any]) -> str:
     """`launch` if an array is in device memory, else `simulate`."""
-    return "launch" if any(is_array(arg) and view(arg, "").on_device for arg in args) else "simulate"
+    return "launch" if any(view(array, "").on_device for array in arrays_in(args)) else "simulate"
 
 
 def _variant(kernel: LoadedKernel, backend: str, args: Sequence[Any], target: str | None) -> Artifact:

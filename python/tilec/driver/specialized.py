@@ -10,7 +10,8 @@ from tilec.compile_options import CompileOptions
 from tilec.driver.compiled import Compiled
 from tilec.driver.stages import compile as compile_kernel
 from tilec.language.kernel import Kernel
-from tilec.runtime.arrays import is_array, view
+from tilec.runtime.arrays import view
+from tilec.runtime.structured_values import arrays_in
 from tilec.signature import Signature
 
 # Backend -> the last stage that it needs.
@@ -32,7 +33,7 @@ def specialized(
     signature = Signature.from_arguments(kernel, args)
     chosen = target or default_target(backend, args)
     stop = LAST_STAGE[backend]
-    key = str(signature), chosen, stop, CompileOptions.of(hints or {})
+    key = str(signature), signature.classes, chosen, stop, CompileOptions.of(hints or {})
     if key not in kernel.compiled:
         kernel.compiled[key] = compile_kernel(kernel, target=chosen, signature=signature, hints=hints, stop=stop)
     return kernel.compiled[key]
@@ -40,7 +41,7 @@ def specialized(
 
 def default_target(backend: str, args: Sequence[Any]) -> str:
     """The target of the device that holds the arrays, else `TILEC_TARGET`."""
-    on_device = [array for array in args if is_array(array) and view(array, "").on_device]
+    on_device = [array for array in arrays_in(args) if view(array, "").on_device]
     if backend != "launch" or not on_device:
         return options.from_environment().target
     from tilec.runtime.devices import devices, ordinal_of

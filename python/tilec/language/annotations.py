@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from tilec.language.datatypes import DType, int32, int64
 
@@ -32,12 +32,13 @@ class ArrayAnnotation:
     """Selects extents and strides that become compile-time constants, by dimension; -1 is the last dimension.
 
     Args:
-        index_dtype: the type of extents and strides, int32.
+        index_dtype: the type of extents and strides, int32 or int64; int64 for arrays with extents or strides of 2^31
+            or more.
         static_shape_dims: the dimensions whose extents are constants.
         static_stride_dims: the dimensions whose strides are constants.
 
     Raises:
-        ValueError: `index_dtype` is not int32.
+        ValueError: `index_dtype` is neither int32 nor int64.
         TypeError: dimensions are not a tuple of integers.
 
     Example:
@@ -54,8 +55,8 @@ class ArrayAnnotation:
     static_stride_dims: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.index_dtype is not int32:
-            raise ValueError(f"expected an index_dtype of int32, got {self.index_dtype}")
+        if self.index_dtype not in (int32, int64):
+            raise ValueError(f"expected an index_dtype of int32 or int64, got {self.index_dtype}")
         for name in ("static_shape_dims", "static_stride_dims"):
             _check_dimensions(name, getattr(self, name))
 
@@ -79,5 +80,36 @@ class ScalarAnnotation:
             raise ValueError(f"expected a dtype of int32 or int64, got {self.dtype}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListAnnotation:
+    """Annotates the arrays of a list.
+
+    Args:
+        element: an ArrayAnnotation, or an annotated type that contains one, such as ct.IndexedWithInt64.
+
+    Raises:
+        TypeError: `element` does not contain exactly one ArrayAnnotation.
+
+    Example:
+        >>> from typing import Annotated
+        >>> @ct.kernel
+        ... def example(xs: Annotated[list, ct.ListAnnotation(element=ct.ArrayAnnotation(static_shape_dims=(0,)))]):
+        ...     print(ct.load(xs[1], 0, xs[0].shape[0]))
+        >>> ct.launch(None, 1, example, ([np.zeros(2, np.int32), np.ones(2, np.int32)],), backend="interpret")
+        [1, 1]
+    """
+
+    element: Any
+
+    def __post_init__(self) -> None:
+        found = [self.element]
+        if get_origin(self.element) is Annotated:
+            found = [item for item in get_args(self.element)[1:] if isinstance(item, ArrayAnnotation)]
+        if len(found) != 1 or not isinstance(found[0], ArrayAnnotation):
+            raise TypeError(f"expected an element with one ArrayAnnotation, got {self.element!r}")
+        object.__setattr__(self, "element", found[0])
+
+
 Constant = Annotated[T, ConstantAnnotation()]
 ScalarInt64 = Annotated[T, ScalarAnnotation(dtype=int64)]
+IndexedWithInt64 = Annotated[T, ArrayAnnotation(index_dtype=int64)]

@@ -5,16 +5,23 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+<<<<<<< HEAD
 import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from types import FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar, cast, overload
+=======
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast, overload
+>>>>>>> f8805b9 (frontend: tuples, lists of arrays, dataclasses, NamedTuples and enumerations as arguments of kernels)
 
 from tilec.ast_to_tile.source import read
 from tilec.diagnostics.user_traceback import public
 from tilec.errors import HostCallError, InputError, KernelUseError, SourceLocation
-from tilec.language.annotations import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation
 from tilec.language.hints import NO_HINTS, Hint
+from tilec.language.parameter_annotations import parameter_annotations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,11 +122,8 @@ class kernel:
         )
         self.name = _symbol(decorated.__name__)
         self.parameters = _parameters(decorated)
-        names = {**_variables_of_caller(), **decorated.__globals__, **inspect.getclosurevars(decorated).nonlocals}
-        metadata = {name: _metadata(hint, names) for name, hint in _annotations(decorated).items()}
-        self.constants = frozenset(_of_type(metadata, ConstantAnnotation))
-        self.array_annotations = _of_type(metadata, ArrayAnnotation)
-        self.scalar_types = {name: found.dtype for name, found in _of_type(metadata, ScalarAnnotation).items()}
+        self.annotations = parameter_annotations(decorated)
+        self.constants = frozenset(name for name, found in self.annotations.items() if found.constant)
         # The cache of the variants compiled by ct.launch and tilec.run.
         self.compiled: dict[Hashable, Compiled] = {}
 
@@ -305,32 +309,6 @@ def _parameters(function: FunctionType) -> tuple[str, ...]:
                 SourceLocation(code.co_filename, code.co_firstlineno),
             )
     return tuple(parameter.name for parameter in parameters)
-
-
-def _annotations(function: FunctionType) -> dict[str, object]:
-    return {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-
-
-def _variables_of_caller() -> dict[str, object]:
-    """The variables of the function that contains the decorator, which annotations may name."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "tilec":
-        frame = frame.f_back
-    return dict(frame.f_locals) if frame is not None else {}
-
-
-def _metadata(hint: object, names: dict[str, object]) -> Iterable[object]:
-    """The metadata of `Annotated[...]`; an annotation may be a string (PEP 563), which is evaluated with `names`."""
-    if isinstance(hint, str):
-        try:
-            hint = eval(hint, names)
-        except Exception:
-            return ()
-    return typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
-
-
-def _of_type(metadata: dict[str, Iterable[object]], kind: type[T]) -> dict[str, T]:
-    return {name: item for name, items in metadata.items() for item in items if isinstance(item, kind)}
 
 
 def _kernel_callable(function: Callable[..., object], host: bool) -> Callable[..., object]:

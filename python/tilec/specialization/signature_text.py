@@ -8,7 +8,15 @@ from typing import NoReturn, TypeVar
 
 from tilec.errors import InputError, Note
 from tilec.language.datatypes import ALL, DType, by_element, by_name
-from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
+from tilec.runtime.arguments import (
+    Argument,
+    ArrayArgument,
+    ConstantArgument,
+    ListArgument,
+    RecordArgument,
+    ScalarArgument,
+    TupleArgument,
+)
 from tilec.specialization.argument_values import DEFAULT_ALIGNMENT, constant_value, elements_per
 
 _TOKEN = re.compile(
@@ -17,7 +25,7 @@ _TOKEN = re.compile(
   | (?P<integer>-?\d+)
   | (?P<identifier>[A-Za-z_]\w*)
   | (?P<string>'[^']*'|"[^"]*")
-  | (?P<mark>[:=,?%()\[\]])
+  | (?P<mark>[:=,?%()\[\]{}])
   | (?P<end>$)
 )""",
     re.VERBOSE,
@@ -52,18 +60,65 @@ class _Reader:
 
     def _argument(self) -> Argument:
         name = self._expect("identifier", "the name of a parameter")
+        return self._named(name, name)
+
+    def _named(self, shown: str, name: str) -> Argument:
+        """The rest of an argument or a field after its name; `name` is its path."""
         if self._take("="):
-            return ConstantArgument(name, constant_value(self._constant()))
-        self._need(":", f"':' and a type, or '=' and a constant, after '{name}'")
+            return self._constant_argument(name)
+        self._need(":", f"':' and a type, or '=' and a constant, after '{shown}'")
+        return self._type(name)
+
+    def _constant_argument(self, name: str) -> Argument:
+        if self._take("("):
+            return TupleArgument(name, self._items(name, self._constant_argument, ")"))
+        return ConstantArgument(name, constant_value(self._constant()))
+
+    def _type(self, name: str) -> Argument:
+        if self._take("("):
+            return TupleArgument(name, self._items(name, self._item, ")"))
+        if self.kind == "identifier" and self.token == "list":
+            self._advance()
+            return ListArgument(name, self._array(f"{name}[?]", self._list_element()))
+        if self.kind == "identifier" and self.text[self.position : self.position + 1] == "{":
+            return self._record(name)
         element = self._element()
         if not self._take("["):
             return ScalarArgument(name, element.element)
         return self._array(name, element)
 
+    def _item(self, name: str) -> Argument:
+        return self._constant_argument(name) if self._take("=") else self._type(name)
+
+    def _items(self, name: str, read: Callable[[str], Argument], end: str) -> tuple[Argument, ...]:
+        """The items of a tuple; a comma may precede the closing parenthesis."""
+        items: list[Argument] = []
+        while not self._take(end):
+            items.append(read(f"{name}[{len(items)}]"))
+            if not self._take(","):
+                self._need(end, f"',' or '{end}'")
+                break
+        return tuple(items)
+
+    def _record(self, name: str) -> RecordArgument:
+        class_name = self._expect("identifier", "")
+        self._need("{", "'{'")
+
+        def field() -> Argument:
+            shown = self._expect("identifier", "the name of a field")
+            return self._named(shown, f"{name}.{shown}")
+
+        return RecordArgument(name, class_name, () if self._take("}") else tuple(self._list(field, "}")))
+
+    def _list_element(self) -> DType:
+        element = self._element()
+        self._need("[", "'[' and extents: lists contain arrays")
+        return element
+
     def _array(self, name: str, element: DType) -> ArrayArgument:
         extents = [] if self._take("]") else self._list(lambda: self._extent("an extent"), "]")
         strides: list[tuple[int | None, int | None]] | None = None
-        alignment = DEFAULT_ALIGNMENT
+        alignment, index = DEFAULT_ALIGNMENT, "i32"
         while self.kind == "identifier":
             start, clause = self.start, self._expect("identifier", "")
             if clause == "strides":
@@ -71,8 +126,10 @@ class _Reader:
                 strides = [] if self._take(")") else self._list(lambda: self._extent("a stride"), ")")
             elif clause == "align":
                 alignment = self._alignment()
+            elif clause == "index":
+                index = self._index()
             else:
-                self._fail(f"expected 'strides' or 'align', got '{clause}'", start)
+                self._fail(f"expected 'strides', 'align' or 'index', got '{clause}'", start)
         if strides is None:
             strides = [(None, None)] * (len(extents) - 1) + [(1, None)] * bool(extents)
         if len(strides) != len(extents):
@@ -86,7 +143,14 @@ class _Reader:
             alignment,
             tuple(_divisor(extent, 1) for extent in extents),
             tuple(_divisor(stride, elements_per(alignment, element)) for stride in strides),
+            index,
         )
+
+    def _index(self) -> str:
+        start, index = self.start, self._expect("identifier", "i32 or i64 after 'index'")
+        if index not in ("i32", "i64"):
+            self._fail(f"expected i32 or i64 after 'index', got '{index}'", start)
+        return index
 
     def _list(self, item: Callable[[], T], end: str) -> list[T]:
         items = [item()]

@@ -1,0 +1,156 @@
+"""The properties of arrays, and of lists of arrays, that a kernel is specialized for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import gcd
+
+from tilec.errors import ArgumentTypeError, ArgumentValueError
+from tilec.language.annotations import ArrayAnnotation, ListAnnotation
+from tilec.language.datatypes import DType, from_numpy
+from tilec.runtime.arguments import ArrayArgument, ListArgument
+from tilec.runtime.arrays import ArrayView, is_array, row_major, view
+from tilec.specialization.argument_values import DEFAULT_ALIGNMENT, elements_per
+
+_NO_ANNOTATION = ArrayAnnotation()
+
+
+def array_argument(name: str, array: ArrayView, annotation: ArrayAnnotation | None) -> ArrayArgument:
+    """The properties of one array; raises ArgumentTypeError or ArgumentValueError for one that kernels cannot take."""
+    annotation = annotation or _NO_ANNOTATION
+    element = _element(name, array)
+    per_alignment = elements_per(DEFAULT_ALIGNMENT, element)
+    found = _strides(array, per_alignment)
+    _check_range(name, array.shape, found, annotation.index_dtype)
+    rank = len(array.shape)
+    static_shape = _dimensions(name, annotation.static_shape_dims, rank)
+    static_strides = _dimensions(name, annotation.static_stride_dims, rank)
+    strides = tuple(
+        stride if (axis in static_strides if static_strides else stride == 1) else None
+        for axis, stride in enumerate(found)
+    )
+    shape = tuple(extent if axis in static_shape else None for axis, extent in enumerate(array.shape))
+    # A vector access is as a whole inside or outside of the extent, along which elements are adjacent. In a row-major
+    # matrix this extent is divisible if the stride is, so it needs no more kernels.
+    shape_divisors = tuple(
+        per_alignment if known is None and stride == 1 and extent % per_alignment == 0 else 1
+        for known, stride, extent in zip(shape, strides, array.shape, strict=True)
+    )
+    stride_divisors = tuple(
+        per_alignment if known is None and stride % per_alignment == 0 else 1
+        for known, stride in zip(strides, found, strict=True)
+    )
+    alignment = DEFAULT_ALIGNMENT if array.address % DEFAULT_ALIGNMENT == 0 else element.bitwidth // 8
+    return ArrayArgument(
+        name,
+        element.element,
+        shape,
+        strides,
+        alignment,
+        shape_divisors,
+        stride_divisors,
+        annotation.index_dtype.element,
+    )
+
+
+def list_argument(name: str, values: list[object], annotation: ListAnnotation | None) -> ListArgument:
+    """The properties that all arrays of a list have; their element types, ranks and annotated extents must be equal."""
+    if not values:
+        raise ArgumentTypeError(f"argument '{name}' is an empty list: expected at least one array")
+    element_annotation = annotation.element if annotation else None
+    found = []
+    for index, value in enumerate(values):
+        if not is_array(value):
+            raise ArgumentTypeError(
+                f"argument '{name}[{index}]': expected an array in a list, got {type(value).__name__}: pass "
+                "numbers as a tuple or a numpy array"
+            )
+        found.append(array_argument(f"{name}[{index}]", view(value, f"{name}[{index}]"), element_annotation))
+    common = found[0]
+    for other in found[1:]:
+        common = _common(common, other, element_annotation or _NO_ANNOTATION)
+    return ListArgument(name, replace(common, name=f"{name}[?]"))
+
+
+def _common(first: ArrayArgument, other: ArrayArgument, annotation: ArrayAnnotation) -> ArrayArgument:
+    for quantity, one, two in (("element types", first.element, other.element), ("ranks", first.rank, other.rank)):
+        if one != two:
+            raise ArgumentTypeError(
+                f"arrays of one list need equal {quantity}, '{first.name}' has {one}, '{other.name}' has {two}"
+            )
+    _check_static(first, other, "shape", first.shape, other.shape)
+    if annotation.static_stride_dims:
+        _check_static(first, other, "stride", first.strides, other.strides)
+    strides = tuple(one if one == two else None for one, two in zip(first.strides, other.strides, strict=True))
+    return replace(
+        first,
+        strides=strides,
+        alignment=min(first.alignment, other.alignment),
+        shape_divisors=_common_divisors(first.shape_divisors, other.shape_divisors),
+        stride_divisors=_common_divisors(_divisors(first), _divisors(other)),
+    )
+
+
+def _divisors(array: ArrayArgument) -> tuple[int, ...]:
+    """The divisors of the strides; a stride of 1, which another array of the list may lack, has the divisor 1."""
+    return tuple(1 if known is not None else n for known, n in zip(array.strides, array.stride_divisors, strict=True))
+
+
+def _common_divisors(first: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(gcd(one, two) for one, two in zip(first, other, strict=True))
+
+
+def _check_static(
+    first: ArrayArgument,
+    other: ArrayArgument,
+    quantity: str,
+    one: tuple[int | None, ...],
+    two: tuple[int | None, ...],
+) -> None:
+    for axis, (found, expected) in enumerate(zip(two, one, strict=True)):
+        if found != expected:
+            raise ArgumentValueError(
+                f"the arrays of a list vary in static {quantity} at axis {axis}: '{first.name}' has {expected}, "
+                f"'{other.name}' has {found}"
+            )
+
+
+def _element(name: str, array: ArrayView) -> DType:
+    element = from_numpy(array.dtype)
+    if element is None:
+        raise ArgumentTypeError(f"argument '{name}': arrays of {array.dtype} cannot be passed to a kernel")
+    return element
+
+
+def _check_range(name: str, shape: tuple[int, ...], strides: tuple[int, ...], index: DType) -> None:
+    greatest = index.range[1]
+    wider = ": annotate the parameter as ct.IndexedWithInt64" if index.bitwidth < 64 else ""
+    for quantity, values in (("extent", shape), ("stride", strides)):
+        for value in values:
+            if not 0 <= value <= greatest:
+                advice = wider if value > greatest else ""
+                raise ArgumentValueError(
+                    f"argument '{name}': a {quantity} of {value} is outside of 0 to {greatest}{advice}"
+                )
+
+
+def _strides(array: ArrayView, per_alignment: int) -> tuple[int, ...]:
+    """The strides; those of an array without elements, which numpy sets to 0, are of a row-major one with some.
+
+    So it has the kernel of other arrays, which may copy by TMA.
+    """
+    if 0 not in array.shape:
+        return array.strides
+    return row_major(tuple(extent or per_alignment for extent in array.shape))
+
+
+def _dimensions(name: str, dimensions: tuple[int, ...], rank: int) -> set[int]:
+    for dimension in dimensions:
+        if not -rank <= dimension < rank:
+            raise ArgumentValueError(
+                f"argument '{name}': its annotation names dimension {dimension} of an array of rank {rank}"
+            )
+    chosen = {dimension % rank for dimension in dimensions}
+    if len(chosen) != len(dimensions):
+        raise ArgumentValueError(f"argument '{name}': its annotation names a dimension twice in {dimensions}")
+    return chosen
