@@ -5,17 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-<<<<<<< HEAD
-import typing
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from types import FrameType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar, cast, overload
-=======
-from collections.abc import Callable, Hashable
-from pathlib import Path
+from collections.abc import Callable, Hashable, Mapping
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast, overload
->>>>>>> f8805b9 (frontend: tuples, lists of arrays, dataclasses, NamedTuples and enumerations as arguments of kernels)
 
 from tilec.ast_to_tile.source import read
 from tilec.diagnostics.user_traceback import public
