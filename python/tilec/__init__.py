@@ -72,6 +72,7 @@ from tilec.language.datatypes import (
     float4_e2m1fn,
     float8_e4m3fn,
     float8_e5m2,
+    float8_e5m3fnu,
     float8_e8m0fnu,
     float16,
     float32,
@@ -88,6 +89,7 @@ from tilec.language.datatypes import (
 )
 from tilec.language.debug import print, printf
 from tilec.language.declared_signatures import signatures
+from tilec.language.foreign_pointer import foreign_pointer_dtype
 from tilec.language.grid_dependency import grid_dependency_control_launch_dependents, grid_dependency_control_wait
 from tilec.language.hints import ByTarget
 from tilec.language.im2col import Im2colView, im2col_output_shape, im2col_view

@@ -180,3 +180,41 @@ def test_pack_and_unpack_bytes(interpret: Interpret) -> None:
     interpret(bytes_of, 1, x, packed, halves)
     np.testing.assert_array_equal(packed, x.ravel().view(np.uint8))
     np.testing.assert_array_equal(halves, x.ravel().view(np.uint16))
+
+
+@ct.kernel
+def types_called_without_an_argument(x, y):
+    ct.static_assert(ct.int16().dtype == ct.int16)
+    ct.store(x, 0, ct.full(2, ct.float32(), ct.float32) + np.float32())
+    ct.store(y, 0, ct.cat((ct.full(2, ct.bool_(), ct.bool_),), 0))
+
+
+def test_element_type_without_an_argument_is_zero(interpret: Interpret) -> None:
+    x, y = np.ones(2, np.float32), np.ones(2, np.bool_)
+    interpret(types_called_without_an_argument, 1, x, y)
+    assert x.tolist() == [0, 0] and y.tolist() == [False, False]
+
+
+@ct.kernel
+def constants_of_tuples(x, y):
+    ct.store(x, (0, 0), ct.astile(((1.0, 2.0), (4.0, 6.0)), dtype=ct.float4_e2m1fn).astype(ct.float32))
+    ct.store(y, (0, 0), ct.astile(((1, ct.uint16(300)), (2.75, -4)), dtype=ct.int8))
+
+
+def test_tuples_of_constants_are_one_constant(interpret: Interpret) -> None:
+    x, y = np.zeros((2, 2), np.float32), np.zeros((2, 2), np.int8)
+    interpret(constants_of_tuples, 1, x, y)
+    assert x.tolist() == [[1, 2], [4, 6]]
+    # 300 modulo 256 is 44; a fraction is dropped.
+    assert y.tolist() == [[1, 44], [2, -4]]
+
+
+@ct.kernel
+def inserted_by_method(x):
+    ct.store(x, 0, ct.zeros(4, ct.int32).insert(1, ct.ones(2, ct.int32)))
+
+
+def test_insert_is_a_method_of_tiles(interpret: Interpret) -> None:
+    x = np.full(4, 9, np.int32)
+    interpret(inserted_by_method, 1, x)
+    assert x.tolist() == [0, 0, 1, 1]

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tilec as ct
 from tilec.errors import CompileError
 from tilec.language import datatypes
 from tilec.language.datatypes import by_element, from_numpy, of_literal, promote, promote_literal
@@ -63,9 +64,25 @@ def test_numpy_types_are_those_of_the_same_name() -> None:
     assert from_numpy(np.dtype(ml_dtypes.bfloat16)) is datatypes.bfloat16
     assert from_numpy(np.dtype(np.complex64)) is None
     for dtype in datatypes.ALL:
-        if dtype not in (datatypes.tfloat32, datatypes.float4_e2m1fn):
+        if dtype not in (datatypes.tfloat32, datatypes.float8_e5m3fnu, datatypes.float4_e2m1fn):
             assert from_numpy(np.dtype(dtype.name.removesuffix("_"))) is dtype
 
 
 def test_pickle_preserves_the_identity_of_element_types() -> None:
     assert pickle.loads(pickle.dumps(datatypes.float16)) is datatypes.float16
+    pointer = ct.foreign_pointer_dtype(datatypes.float16)
+    assert pickle.loads(pickle.dumps(pointer)) is pointer
+
+
+def test_type_of_foreign_pointers_is_one_object_for_each_element_type() -> None:
+    pointer = ct.foreign_pointer_dtype(ct.float32)
+    assert pointer is ct.foreign_pointer_dtype(ct.float32) is not ct.foreign_pointer_dtype(ct.float64)
+    assert (pointer.name, pointer.bitwidth, pointer.is_float, pointer.is_integral) == (
+        "foreign_pointer[float32]", 64, False, False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("pointee", [ct.foreign_pointer_dtype(ct.float32), np.float32, "float32"])
+def test_pointee_of_a_foreign_pointer_is_an_element_type(pointee: object) -> None:
+    with pytest.raises(ct.TileTypeError, match="'ct.foreign_pointer_dtype' takes"):
+        ct.foreign_pointer_dtype(pointee)

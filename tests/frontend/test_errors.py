@@ -51,7 +51,10 @@ def endless(n):
         ("ct.extract(t, (5,), (4,))", "(5,)", "expected an index of 0 to 3 (16 / 4), got 5"),
         ("ct.sum(t, axis=1)", "1", "expected an axis of -1 to 0, got 1"),
         ("ct.bid(3)", "3", "expected 0, 1 or 2, got 3"),
+        ("ct.cat((), 0)", "()", "expected a tuple of one or two tiles, got a tuple of 0"),
         ("t[0]", None, "a tile subscript takes only ':', '...' and None"),
+        ("t[:]", None, "a tile subscript takes only ':', '...' and None"),
+        ("x.tiled_view((), traversal_steps=())", "()", "expected one step per dimension, 1 in all, got ()"),
         # Types
         ("t.astype(ct.float16) + ct.zeros((T,), ct.bfloat16)", None, "float16 and bfloat16 have no common type"),
         ("t.astype(ct.tfloat32) + 1", None, "tfloat32 has no arithmetic: convert with astype() first"),
@@ -107,6 +110,19 @@ def endless(n):
             "expected a scope with ACQUIRE, got NONE",
         ),
         ("ct.load(x, (0,), (T,), latency=11)", "11", "expected 1 (low) to 10 (high), got 11"),
+        (
+            "ct.astype(t, ct.float16, rounding_mode=ct.RoundingMode.RP)",
+            None,
+            "expected a rounding_mode of RN, RZ to convert float32 to float16, got RP",
+        ),
+        ("t.astype(ct.float8_e8m0fnu)", None, "a rounding_mode of RZ, RP to convert float32 to float8_e8m0fnu, got RN"),
+        ("ct.pack_to_bytes(t > 0)", "t > 0", "expected numbers, got a bool_ tile of shape (16,)"),
+        (
+            "ct.unpack_from_bytes(ct.zeros(16, ct.uint8), ct.bool_)",
+            "ct.bool_",
+            "expected a type of numbers, got bool_: compare the bytes with 0",
+        ),
+        ("ct.int32(1, 2)", None, "'int32(...)' takes one positional argument, or none for zero"),
         ("ct.bitcast(t, ct.int8)", "ct.int8", "expected an element type of 32 bits, got int8 of 8"),
         ("8 + T - 24 // (T - 16)", "24 // (T - 16)", "the constants 24 and 0: integer division or modulo by zero"),
         # Names, attributes, calls
@@ -115,7 +131,7 @@ def endless(n):
         (
             "x.size",
             "x.size",
-            "arrays have no attribute 'size', they have: dtype, shape, strides, ndim, slice, tiled_view",
+            "arrays have no attribute 'size', they have: dtype, shape, strides, ndim, foreign_pointer, slice",
         ),
         ("t.sum()", "t.sum", "tiles have no attribute 'sum', they have: dtype, shape, ndim, astype"),
         ("x[0]", "x[0]", "has no elements to index: load a tile with ct.load, single elements with ct.gather"),

@@ -83,7 +83,7 @@ def keyword_or_none(value: KernelValue, kind: type[E], parameter: str) -> E | No
 
 def dtype(value: KernelValue, parameter: str = "dtype") -> DType:
     """An element type."""
-    if isinstance(value, DType):
+    if isinstance(value, DType) and value.pointee is None:
         return value
     raise BadArgument(parameter, f"expected an element type such as ct.float32, got {describe(value)}")
 

@@ -11,6 +11,7 @@ from tilec.ast_to_tile.array_values import list_item
 from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.foreign_pointer import pointer_attribute
 from tilec.ast_to_tile.im2col import im2col_attribute
 from tilec.ast_to_tile.packed import packed_attribute
 from tilec.ast_to_tile.raw_memory import raw_memory_attribute
@@ -18,6 +19,7 @@ from tilec.ast_to_tile.shape import index_with_new_axes
 from tilec.ast_to_tile.values import (
     Array,
     ArrayList,
+    ForeignPointer,
     Im2colView,
     KernelValue,
     Method,
@@ -49,6 +51,8 @@ def attribute(emitter: Emitter, value: KernelValue, name: str) -> KernelValue:
         return packed_attribute(value, name)
     if isinstance(value, RawArrayMemory):
         return raw_memory_attribute(value, name)
+    if isinstance(value, ForeignPointer):
+        return pointer_attribute(value, name)
     if isinstance(value, Tile | TypedConstant) or is_number(value):
         return _tile_attribute(value, name)
     if isinstance(value, tuple) and name in getattr(value, "_fields", ()):

@@ -72,9 +72,9 @@ def call(
     if isinstance(function, LocalFunction):
         return _inline_local(tracer, function, arguments, keywords)
     if isinstance(function, DType):
-        if len(arguments) != 1 or keywords:
-            raise TileTypeError(f"'{function}(...)' takes one positional argument")
-        return construct(function, arguments[0], tracer.emitter)
+        if len(arguments) > 1 or keywords:
+            raise TileTypeError(f"'{function}(...)' takes one positional argument, or none for zero")
+        return construct(function, arguments[0] if arguments else 0, tracer.emitter)
     if refusal := getattr(function, "refusal_in_kernel", None):
         raise TileTypeError(refusal)
     if not callable(function):

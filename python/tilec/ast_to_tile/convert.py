@@ -7,7 +7,18 @@ import math
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Constant, KernelValue, Operand, Shape, Tile, TypedConstant, describe, is_number
+from tilec.ast_to_tile.values import (
+    Constant,
+    KernelValue,
+    Number,
+    Operand,
+    Shape,
+    Tile,
+    TypedConstant,
+    describe,
+    is_number,
+)
+from tilec.dialect.cuda_tile.conversions import rounding_modes
 from tilec.errors import CompileError, TileTypeError
 from tilec.language import convert as language
 from tilec.language import datatypes
@@ -31,10 +42,14 @@ def to_dtype(emitter: Emitter, value: Operand, dtype: DType, rounding: RoundingM
 
 def constant_tile(emitter: Emitter, value: Constant, dtype: DType, shape: Shape = ()) -> Tile:
     """A splat of a constant: a typed constant is converted as at run time, a Python number must be in range."""
+    return emitter.constant(constant_value(value, dtype), dtype, shape)
+
+
+def constant_value(value: Constant, dtype: DType) -> Number:
+    """A typed constant converted as at run time; of a Python number, the fraction is dropped for an integer type."""
     if isinstance(value, TypedConstant):
-        return emitter.constant(TypedConstant(value.value, dtype).value, dtype, shape)
-    truncated = int(value) if dtype.is_integral else value
-    return emitter.constant(truncated, dtype, shape)
+        return TypedConstant(value.value, dtype).value
+    return int(value) if dtype.is_integral else value
 
 
 def astype(emitter: Emitter, value: Operand, dtype: DType, rounding: RoundingMode | None = None) -> Operand:
@@ -53,13 +68,23 @@ def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode 
     if dtype.is_boolean:
         return _not_zero(emitter, tile)
     if source.is_float and dtype.is_float:
-        mode = (rounding or RoundingMode.RN).value
-        return emitter.tile("ftof", [tile], dtype, tile.shape, rounding_mode=mode)
+        mode = _rounding(source, dtype, rounding or RoundingMode.RN)
+        return emitter.tile("ftof", [tile], dtype, tile.shape, rounding_mode=mode.value)
     if source.is_float:
         return emitter.tile("ftoi", [tile], dtype, tile.shape, signedness=signedness(dtype))
     if dtype.is_float:
         return emitter.tile("itof", [tile], dtype, tile.shape, signedness=signedness(source))
     return _resize(emitter, tile, dtype)
+
+
+def _rounding(source: DType, dtype: DType, mode: RoundingMode) -> RoundingMode:
+    """The rounding mode of a conversion; raises TileTypeError if the conversion does not have it."""
+    supported = rounding_modes(source.element, dtype.element)
+    if mode.value not in supported:
+        names = ", ".join(member.name for member in RoundingMode if member.value in supported)
+        found = f"got {mode.name}{', the default' if mode is RoundingMode.RN else ''}"
+        raise TileTypeError(f"expected a rounding_mode of {names} to convert {source} to {dtype}, {found}")
+    return mode
 
 
 def _resize(emitter: Emitter, tile: Tile, dtype: DType) -> Tile:
@@ -142,7 +167,7 @@ def _bits(emitter: Emitter, tile: Tile, element: DType) -> Tile:
 
 def _flattened_bytes(tile: Tile, width: int) -> int:
     """The size of a tile in elements of `width` bits; raises CompileError if it is not a multiple of `width`."""
-    bits = math.prod(tile.shape) * (1 if tile.dtype.is_boolean else tile.dtype.bitwidth)
+    bits = math.prod(tile.shape) * tile.dtype.bitwidth
     if bits % width or bits % 8:
         raise TileTypeError(f"size of {describe(tile)} ({bits} bits) is not a multiple of {width} bits")
     return bits // width
@@ -151,9 +176,11 @@ def _flattened_bytes(tile: Tile, width: int) -> int:
 @implements(language.pack_to_bytes)
 def _pack_to_bytes(emitter: Emitter, x: KernelValue) -> Tile:
     tile = arguments.tile(x, "x")
+    if tile.dtype.is_boolean:
+        raise arguments.BadArgument("x", f"expected numbers, got {describe(tile)}: convert it with astype(ct.uint8)")
     count = _flattened_bytes(tile, 8)
     flat = emitter.tile("reshape", [tile], tile.dtype, (math.prod(tile.shape),)) if len(tile.shape) != 1 else tile
-    if flat.dtype.bitwidth == 8 and not flat.dtype.is_boolean:
+    if flat.dtype.bitwidth == 8:
         return flat if flat.dtype is datatypes.uint8 else _bits(emitter, flat, datatypes.uint8)
     return emitter.tile("pack", [flat], datatypes.uint8, (count,))
 
@@ -163,7 +190,9 @@ def _unpack_from_bytes(emitter: Emitter, x: KernelValue, dtype: KernelValue) -> 
     tile, element = arguments.tile(x, "x"), arguments.dtype(dtype)
     if tile.dtype is not datatypes.uint8 or len(tile.shape) != 1:
         raise arguments.BadArgument("x", f"expected a uint8 tile of one dimension, got {describe(tile)}")
-    count = _flattened_bytes(tile, 1 if element.is_boolean else element.bitwidth)
-    if element.bitwidth == 8 and not element.is_boolean:
+    if element.is_boolean:
+        raise arguments.BadArgument("dtype", f"expected a type of numbers, got {element}: compare the bytes with 0")
+    count = _flattened_bytes(tile, element.bitwidth)
+    if element.bitwidth == 8:
         return _bits(emitter, tile, element)
     return emitter.tile("unpack", [tile], element, (count,))

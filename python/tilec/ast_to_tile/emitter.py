@@ -28,6 +28,7 @@ _FLOATS = {
     datatypes.float8_e4m3fn: ir.Float8E4M3FNType,
     datatypes.float8_e5m2: ir.Float8E5M2Type,
     datatypes.float8_e8m0fnu: ir.Float8E8M0FNUType,
+    datatypes.float8_e5m3fnu: ir.Float8E5M3FNUType,
     datatypes.float4_e2m1fn: ir.Float4E2M1FNType,
 }
 
@@ -91,6 +92,13 @@ class Emitter:
         tensor = ir.RankedTensorType.get(shape, element_type(dtype))
         splat = ir.DenseElementsAttr.get_splat(tensor, element_attribute(value, dtype))
         made = self.build("constant", [], [type], {"value": splat})
+        return Tile(made.results[0], dtype, shape)
+
+    def elements(self, values: Sequence[bool | int | float], dtype: DType, shape: Shape) -> Tile:
+        """A constant tile of these elements in row-major order; raises CompileError if one is out of range."""
+        tensor = ir.RankedTensorType.get(shape, element_type(dtype))
+        dense = ir.DenseElementsAttr.get([element_attribute(value, dtype) for value in values], tensor)
+        made = self.build("constant", [], [tile_type(dtype, shape)], {"value": dense})
         return Tile(made.results[0], dtype, shape)
 
     def as_tile(self, value: KernelValue, dtype: DType | None = None) -> Tile:

@@ -112,6 +112,7 @@ SCALED = {
     (datatypes.float8_e4m3fn, datatypes.float8_e8m0fnu): (32,),
     (datatypes.float8_e5m2, datatypes.float8_e8m0fnu): (32,),
     (datatypes.float4_e2m1fn, datatypes.float8_e8m0fnu): (16, 32),
+    (datatypes.float4_e2m1fn, datatypes.float8_e5m3fnu): (16, 32),
     (datatypes.float4_e2m1fn, datatypes.float8_e4m3fn): (16,),
 }
 

@@ -10,6 +10,7 @@ from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary, compare, float_attributes, select
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import AttributeValue, Emitter, element_attribute, tile_type
+from tilec.ast_to_tile.reduction_body import check_reduction_body
 from tilec.ast_to_tile.registry import implements, implements_each
 from tilec.ast_to_tile.shape import broadcast, common_shape, iota, reshape
 from tilec.ast_to_tile.values import KernelValue, Number, Shape, Tile, describe, function_name, is_number
@@ -46,6 +47,7 @@ def combined_along(
     attributes = attributes | {"identities": ir.ArrayAttr.get(values)}
     made = emitter.build(operation, [[tile.value for tile in tiles]], [results], attributes)
     _fill_body(emitter, made, tiles, combine)
+    check_reduction_body(operation, made.regions[0].blocks[0])
     return [Tile(value, tile.dtype, shape) for value, tile in zip(made.results, tiles, strict=True)]
 
 

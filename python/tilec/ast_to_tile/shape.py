@@ -145,7 +145,11 @@ def _expand_dims(emitter: Emitter, x: KernelValue, axis: KernelValue) -> Tile:
 def index_with_new_axes(emitter: Emitter, tile: Tile, key: KernelValue) -> Tile:
     """`tile[:, None]`: a new axis of extent 1 for each None; other subscripts are not supported."""
     items = key if isinstance(key, tuple) else (key,)
-    if items.count(...) > 1 or any(item is not None and item is not ... and item != slice(None) for item in items):
+    if (
+        isinstance(key, slice)
+        or items.count(...) > 1
+        or any(item is not None and item is not ... and item != slice(None) for item in items)
+    ):
         raise TileTypeError("a tile subscript takes only ':', '...' and None: for parts of a tile use ct.extract")
     kept = sum(item == slice(None) for item in items)
     if kept > len(tile.shape):
@@ -162,10 +166,13 @@ def index_with_new_axes(emitter: Emitter, tile: Tile, key: KernelValue) -> Tile:
 
 @implements(language.cat)
 def _cat(emitter: Emitter, tiles: KernelValue, axis: KernelValue) -> Tile:
-    if not isinstance(tiles, tuple) or len(tiles) != 2:
-        raise BadArgument("tiles", f"expected a tuple of two tiles, got {describe(tiles)}")
-    first, second = (arguments.tile(item, "tiles") for item in tiles)
+    if not isinstance(tiles, tuple) or len(tiles) not in (1, 2):
+        raise BadArgument("tiles", f"expected a tuple of one or two tiles, got {describe(tiles)}")
+    first, *others = (arguments.tile(item, "tiles") for item in tiles)
     at = arguments.axis(axis, len(first.shape))
+    if not others:
+        return first
+    (second,) = others
     if (first.dtype, first.shape) != (second.dtype, second.shape):
         raise BadArgument("tiles", f"expected two tiles of one type and shape, got {first} and {second}")
     shape = tuple(extent * 2 if dimension == at else extent for dimension, extent in enumerate(first.shape))
@@ -206,35 +213,6 @@ def _part_indices(emitter: Emitter, whole: Shape, part: Shape, index: KernelValu
         if isinstance(number, int) and not 0 <= number < count:
             raise BadArgument("index", f"expected an index of 0 to {count - 1} ({size} / {extent}), got {number}")
     return [to_dtype(emitter, item, datatypes.int32) for item in items]
-
-
-@implements(language.astile)
-def _astile(emitter: Emitter, value: KernelValue, dtype: KernelValue) -> Tile:
-    return _nested(emitter, value, arguments.dtype(dtype))
-
-
-def _nested(emitter: Emitter, value: KernelValue, dtype: DType) -> Tile:
-    """A scalar, or the concatenation of the items of a tuple."""
-    if not isinstance(value, tuple):
-        scalar = to_dtype(emitter, arguments.tile_like(value, "value"), dtype)
-        if scalar.shape:
-            raise BadArgument("value", f"expected scalars, got {describe(value)}")
-        return scalar
-    if not value or len(value) & (len(value) - 1):
-        raise BadArgument("value", f"expected tuples whose length is a power of two, got a tuple of {len(value)}")
-    rows = [_nested(emitter, item, dtype) for item in value]
-    if any(row.shape != rows[0].shape for row in rows):
-        shapes = ", ".join(str(row.shape) for row in rows)
-        raise BadArgument("value", f"expected items of one shape, got {shapes}")
-    rows = [reshape(emitter, row, (1, *row.shape)) for row in rows]
-    while len(rows) > 1:
-        rows = [_joined(emitter, first, second) for first, second in zip(rows[::2], rows[1::2], strict=True)]
-    return rows[0]
-
-
-def _joined(emitter: Emitter, first: Tile, second: Tile) -> Tile:
-    shape = (first.shape[0] * 2, *first.shape[1:])
-    return emitter.tile("cat", [first, second], first.dtype, shape, dim=0)
 
 
 @implements(view_language.Tile.item)

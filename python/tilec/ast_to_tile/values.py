@@ -146,8 +146,17 @@ class ArrayList:
         return f"list '{self.name}' of arrays"
 
 
+@dataclass(frozen=True)
+class ForeignPointer:
+    """The result of `Array.foreign_pointer`: a pointer to elements of `pointee`; `name` is that of the array."""
+
+    value: ir.Value
+    pointee: DType
+    name: str
+
+
 # Views are equal if they are of the same array and have equal parameters.
-View = TiledView | Im2colView | PackedView | RawArrayMemory
+View = TiledView | Im2colView | PackedView | RawArrayMemory | ForeignPointer
 
 # The operands of arithmetic: tiles and scalar constants.
 Constant = TypedConstant | bool | int | float
@@ -242,6 +251,8 @@ def describe(value: KernelValue) -> str:
         return f"a packed view of array '{value.array.name}'"
     if isinstance(value, RawArrayMemory):
         return f"the raw memory of array '{value.array.name}'"
+    if isinstance(value, ForeignPointer):
+        return f"a foreign pointer to array '{value.name}'"
     if isinstance(value, Text):
         return "an f-string with tiles"
     if isinstance(value, tuple):

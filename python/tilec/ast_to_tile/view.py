@@ -9,7 +9,7 @@ from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, KernelValue, Shape, Tile, TiledView, describe
+from tilec.ast_to_tile.values import Array, ForeignPointer, KernelValue, Shape, Tile, TiledView, describe
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType, TensorViewType
 from tilec.dialect.mlir import ir
@@ -99,6 +99,8 @@ def array_attribute(array: Array, name: str) -> KernelValue:
         return len(array.shape)
     if name in ("dtype", "shape", "strides"):
         return getattr(array, name)
+    if name == "foreign_pointer":
+        return ForeignPointer(array.pointer, array.dtype, array.name)
     return bound_method(array, name, language.Array, "arrays")
 
 
@@ -120,6 +122,8 @@ def _tiled_view(
     steps = shape or (1,) * rank
     if traversal_steps is not None:
         steps = arguments.shape(traversal_steps, "traversal_steps", rank=rank, powers=False)
+        if len(steps) != rank:
+            raise BadArgument("traversal_steps", f"expected one step per dimension, {rank} in all, got {steps}")
     return TiledView(self, shape, steps, arguments.keyword(padding_mode, PaddingMode, "padding_mode"))
 
 
@@ -167,7 +171,11 @@ def _extent(emitter: Emitter, first: Tile | int, last: Tile | int) -> Tile | int
     if isinstance(first, int) and isinstance(last, int):
         return last - first
     difference = binary(emitter, "sub", *_common_width(emitter, last, first))
-    extent = to_dtype(emitter, binary(emitter, "max", difference, 0), datatypes.int32)
+    return not_negative(emitter, to_dtype(emitter, binary(emitter, "max", difference, 0), datatypes.int32))
+
+
+def not_negative(emitter: Emitter, extent: Tile) -> Tile:
+    """The scalar, assumed to be at least 0."""
     bounded = {"predicate": BoundedAttr.get(0, None)}
     return Tile(emitter.build("assume", [extent.value], [extent.value.type], bounded).results[0], extent.dtype, ())
 

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 
 class Category(IntEnum):
-    """The category of an element type: promotion selects the higher one; RESTRICTED types support no arithmetic."""
+    """The category of an element type: promotion selects the higher one.
 
+    RESTRICTED types support no arithmetic, and tiles have no elements of POINTER types.
+    """
+
+    POINTER = -1
     BOOLEAN = 0
     INTEGRAL = 1
     FLOAT = 2
@@ -52,6 +56,8 @@ class DType:
     bitwidth: int
     category: Category
     signed: bool = True
+    # The element type of the memory that a foreign pointer points to.
+    pointee: DType | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -60,7 +66,7 @@ class DType:
         return f"<DType '{self.name}'>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return by_element, (self.element,)
+        return (by_element, (self.element,)) if self.pointee is None else (pointer_to, (self.pointee,))
 
     def __call__(self, value: object, /) -> object:
         raise HostCallError(f"'{self.name}(...)' can be called inside a kernel only: on the host use numpy")
@@ -71,7 +77,7 @@ class DType:
 
     @property
     def is_arithmetic(self) -> bool:
-        return self.category != Category.RESTRICTED
+        return self.category not in (Category.RESTRICTED, Category.POINTER)
 
     @property
     def is_integral(self) -> bool:
@@ -109,15 +115,24 @@ tfloat32 = _from_table("tfloat32", "tf32", Category.RESTRICTED)
 float8_e4m3fn = _from_table("float8_e4m3fn", "f8E4M3FN", Category.RESTRICTED)
 float8_e5m2 = _from_table("float8_e5m2", "f8E5M2", Category.RESTRICTED)
 float8_e8m0fnu = _from_table("float8_e8m0fnu", "f8E8M0FNU", Category.RESTRICTED)
+float8_e5m3fnu = _from_table("float8_e5m3fnu", "fnv8E5M3FNU", Category.RESTRICTED)
 float4_e2m1fn = _from_table("float4_e2m1fn", "f4E2M1FN", Category.RESTRICTED)
 
 UNSIGNED = (uint8, uint16, uint32, uint64)
 SIGNED = (int8, int16, int32, int64)
 FLOATS = (float16, bfloat16, float32, float64)
-ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float4_e2m1fn)
+EIGHT_BIT_FLOATS = (float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float8_e5m3fnu)
+ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, *EIGHT_BIT_FLOATS, float4_e2m1fn)
 
 _BY_ELEMENT = {dtype.element: dtype for dtype in ALL}
 _BY_NAME = {dtype.name: dtype for dtype in ALL} | {"bool": bool_}
+
+
+@functools.cache
+def pointer_to(pointee: DType) -> DType:
+    """The type of foreign pointers to elements of a type; the same object for each call."""
+    name = f"foreign_pointer[{pointee.name}]"
+    return DType(name, f"ptr<{pointee.element}>", 64, Category.POINTER, False, pointee)
 
 
 def by_element(element: str) -> DType | None:
@@ -137,8 +152,8 @@ def from_numpy(dtype: np.dtype) -> DType | None:
 
 @functools.cache
 def _by_numpy() -> dict[np.dtype, DType]:
-    # numpy has no tf32 type and no arrays of 4-bit elements.
-    signed = [dtype for dtype in ALL if dtype not in (*UNSIGNED, tfloat32, float4_e2m1fn)]
+    # numpy has neither tf32 nor e5m3, and no arrays of 4-bit elements.
+    signed = [dtype for dtype in ALL if dtype not in (*UNSIGNED, tfloat32, float8_e5m3fnu, float4_e2m1fn)]
     default = {element_type(dtype.element).dtypes[0]: dtype for dtype in signed}
     # The default type of an integer of Tile IR is the signed one.
     unsigned = {element_type(f"i{dtype.bitwidth}").dtypes[1]: dtype for dtype in UNSIGNED}

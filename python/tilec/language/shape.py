@@ -218,18 +218,18 @@ def expand_dims(x: Operand, /, axis: int) -> Tile:
 
 
 @kernel_function
-def cat(tiles: tuple[Tile, Tile], /, axis: int) -> Tile:
+def cat(tiles: tuple[Tile, ...], /, axis: int) -> Tile:
     """Two tiles concatenated along `axis`.
 
     Args:
-        tiles: two tiles of one element type and shape.
+        tiles: two tiles of one element type and shape, or one tile, which is the result.
         axis: the axis; a negative axis counts from the end.
 
     Returns:
-        A tile whose extent along `axis` is twice that of each operand.
+        A tile whose extent along `axis` is twice that of each of two operands.
 
     Raises:
-        TileTypeError: there are not two tiles, their types or shapes differ, or `axis` is out of range.
+        TileTypeError: there are not one or two tiles, their types or shapes differ, or `axis` is out of range.
 
     Example:
         >>> @ct.kernel

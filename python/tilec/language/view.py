@@ -11,6 +11,7 @@ from tilec.language.kernel_function import in_kernels_only, kernel_function
 from tilec.language.modes import PaddingMode
 
 if TYPE_CHECKING:
+    from tilec.language.foreign_pointer import ForeignPointer
     from tilec.language.operands import Index, IntegerScalar, Operand, Shape
     from tilec.language.raw_memory import RawArrayMemory
 
@@ -95,6 +96,39 @@ class Array:
             ... def example(x): print(x.tiled_view(4, traversal_steps=2).load(1))
             >>> ct.launch(None, 1, example, (np.arange(8, dtype=np.int32),), backend="interpret")
             [2, 3, 4, 5]
+        """
+
+    @property
+    def foreign_pointer(self) -> ForeignPointer:
+        """The address of the first element, which `Array.from_foreign` makes an array of again."""
+        in_kernels_only("foreign_pointer")
+
+    @staticmethod
+    @kernel_function
+    def from_foreign(
+        pointer: ForeignPointer, shape: tuple[IntegerScalar, ...], strides: tuple[IntegerScalar, ...]
+    ) -> Array:
+        """An array of the elements at a foreign pointer, with other extents and strides.
+
+        Args:
+            pointer: the address of the first element, `Array.foreign_pointer` of an array.
+            shape: the extents in elements, constants of at least 0 or signed integer scalars.
+            strides: the distances in elements along each dimension, constants of at least 0 or signed integer scalars.
+
+        Returns:
+            An array that shares the memory at the pointer. Its extents and strides are of 64 bits if one of them is.
+
+        Raises:
+            TileTypeError: `pointer` is not a foreign pointer, `shape` and `strides` do not have the same length, or one
+                of their items is not a signed integer or is a negative constant.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x):
+            ...     transposed = ct.Array.from_foreign(x.foreign_pointer, (3, 2), (1, 3))
+            ...     print(ct.load(transposed, (0, 0), (2, 2)))
+            >>> ct.launch(None, 1, example, (np.arange(6, dtype=np.int32).reshape(2, 3),), backend="interpret")
+            [[0, 3], [1, 4]]
         """
 
     @kernel_function

@@ -1,0 +1,27 @@
+"""Refuses the operations that the function of a reduction or scan cannot contain."""
+
+from __future__ import annotations
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.errors import TileSyntaxError
+
+# Operation -> what it is, and what to do instead.
+_REFUSED = {
+    "cuda_tile.if": ("a branch", "select values with ct.where"),
+    "cuda_tile.for": ("a loop", "unroll it with ct.static_iter"),
+    "cuda_tile.loop": ("a loop", "unroll it with ct.static_iter"),
+    "cuda_tile.reduce": ("a reduction", "compute it before"),
+    "cuda_tile.scan": ("a scan", "compute it before"),
+    "cuda_tile.assert": ("an assertion", "check the operands before"),
+}
+
+
+def check_reduction_body(operation: str, block: ir.Block) -> None:
+    """Raises TileSyntaxError at the first operation that the body of a `reduce` or `scan` cannot contain."""
+    for inner in block.operations:
+        name = inner.operation.name
+        if name in _REFUSED or name.endswith("_tko"):
+            found, advice = _REFUSED.get(name, ("an access to memory, or a print", "only compute with the operands"))
+            message = f"the function of a {operation} cannot contain {found}: {advice}"
+            raise TileSyntaxError(message, source_location(inner.location))
