@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 
 namespace nb = nanobind;
 

@@ -1,6 +1,7 @@
 #include "machine.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ptxsim {
 

@@ -3,6 +3,7 @@
 #include "tensor/tensor_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ptxsim {
 

@@ -4,6 +4,7 @@
 #include "opcode.h"
 
 #include <initializer_list>
+#include <utility>
 
 namespace ptxsim {
 

@@ -8,6 +8,7 @@
 #include "opcodes/rounding_scope.h"
 #include "small_float.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

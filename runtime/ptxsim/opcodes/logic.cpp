@@ -3,6 +3,7 @@
 #include "lanewise.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace ptxsim {
 

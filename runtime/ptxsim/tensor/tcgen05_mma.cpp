@@ -3,6 +3,7 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ptxsim {
 namespace {

@@ -7,6 +7,7 @@
 #include "tensor/tensor_core.h"
 #include "tma/transfer.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 

@@ -2,6 +2,8 @@
 
 #include "tensor/operand_matrix.h"
 
+#include <utility>
+
 namespace ptxsim {
 
 namespace {

@@ -10,6 +10,7 @@
 #include "tensor/tensor_memory_shape.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ptxsim {
 namespace {

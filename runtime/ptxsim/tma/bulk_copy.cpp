@@ -7,6 +7,8 @@
 #include "tma/reduction.h"
 #include "tma/transfer.h"
 
+#include <algorithm>
+
 namespace ptxsim {
 namespace {
 
