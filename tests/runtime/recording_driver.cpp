@@ -1,9 +1,12 @@
-// A CUDA driver with one GPU in host memory, which test_launch.py builds. It prints its calls to standard output.
-// It runs one kernel, c[i] = a[i] + b[i] with arguments (a, b, c, n).
+// A CUDA driver with one GPU in host memory, which tests build. It prints its calls to standard output.
+// It runs one kernel, c[i] = a[i] + b[i] with arguments (a, b, c, n); RECORDED_POSITIONS is their positions in the
+// parameters, by default "0 1 2 3".
 // RECORDED_MAJOR is the major compute capability (default 9). RECORDED_CAPTURE simulates stream capture: calls that
 // CUDA forbids then fail unless the thread has the relaxed capture mode. Calls that need a context fail without one.
 // RECORDED_SYMBOLS prints the look-ups of functions that encode tensor maps, with the version. RECORDED_WITHOUT is the
 // name of a function that the driver does not have. RECORDED_ONLY records launches of any kernel and runs none.
+// RECORDED_PARAMETERS is the sizes in bytes of the parameters of any kernel, which are then printed in place of a run;
+// the first byte of an encoded map is its number.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +14,7 @@
 #include <dlfcn.h>
 
 namespace {
-constexpr int success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, capture_unsupported = 900;
+constexpr int success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, file_not_found = 301, capture_unsupported = 900;
 constexpr int relaxed = 2;
 constexpr size_t tensor_map_alignment = 128;
 constexpr int compute_capability_major = 75, compute_capability_minor = 76;
@@ -31,6 +34,32 @@ struct LaunchConfig {
 };
 
 thread_local int contexts = 0, capture_mode = 0;
+unsigned char encoded_maps = 0;
+
+void print_parameters(const char *sizes, void **parameters) {
+  int size, length;
+  for (int i = 0; sscanf(sizes, "%d%n", &size, &length) == 1; sizes += length, ++i) {
+    printf("parameter %d ", i);
+    for (int byte = 0; byte < size; ++byte)
+      printf("%02x", static_cast<unsigned char *>(parameters[i])[byte]);
+    printf("\n");
+  }
+}
+
+void add(void **parameters) {
+  const char *positions = getenv("RECORDED_POSITIONS");
+  int at[4] = {0, 1, 2, 3}, count;
+  if (positions)
+    sscanf(positions, "%d %d %d %d", &at[0], &at[1], &at[2], &at[3]);
+  float *arrays[3];
+  for (int i = 0; i < 3; ++i)
+    memcpy(&arrays[i], parameters[at[i]], sizeof arrays[i]);
+  memcpy(&count, parameters[at[3]], sizeof count);
+  for (int i = 0; i < count; ++i)
+    arrays[2][i] = arrays[0][i] + arrays[1][i];
+  printf("addresses modulo 256: %d %d %d\n", int(uint64_t(arrays[0]) % 256), int(uint64_t(arrays[1]) % 256),
+         int(uint64_t(arrays[2]) % 256));
+}
 bool forbidden_in_capture() { return getenv("RECORDED_CAPTURE") && capture_mode != relaxed; }
 } // namespace
 
@@ -48,6 +77,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
 int cuDevicePrimaryCtxRetain(void **context, int) { return *context = reinterpret_cast<void *>(0x1000), success; }
 int cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) { return *flags = 0, *active = 1, success; }
 int cuCtxGetCurrent(void **context) { return *context = reinterpret_cast<void *>(contexts ? 0x1000 : 0), success; }
+int cuDevicePrimaryCtxRelease_v2(int) { return success; }
+int cuGetErrorName(int, const char **name) { return *name = "an error", success; }
+int cuCtxGetDevice(int *device) { return *device = 0, contexts ? success : invalid_context; }
 int cuCtxPushCurrent_v2(void *) { return ++contexts, success; }
 int cuCtxPopCurrent_v2(void **) { return --contexts, success; }
 int cuThreadExchangeStreamCaptureMode(int *mode) {
@@ -87,6 +119,16 @@ int cuModuleLoadData(void **module, const void *image) {
   printf("load %.3s\n", static_cast<const char *>(image) + 1);
   return *module = reinterpret_cast<void *>(0x2000), success;
 }
+int cuModuleLoad(void **module, const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    return file_not_found;
+  char magic[4] = {};
+  size_t count = fread(magic, 1, sizeof magic, file);
+  fclose(file);
+  return count == sizeof magic ? cuModuleLoadData(module, magic) : invalid_value;
+}
+int cuModuleUnload(void *) { return printf("unload\n"), success; }
 int cuModuleGetFunction(void **function, void *, const char *name) {
   printf("function %s\n", name);
   return *function = reinterpret_cast<void *>(0x3000), strcmp(name, "missing") ? success : not_found;
@@ -102,22 +144,18 @@ int cuLaunchKernelEx(const LaunchConfig *config, void *, void **parameters, void
     printf("launch attribute %d = %u,%u,%u\n", attribute.id, attribute.value[0], attribute.value[1],
            attribute.value[2]);
   }
+  if (const char *sizes = getenv("RECORDED_PARAMETERS"))
+    return print_parameters(sizes, parameters), success;
   printf("parameters modulo 128: %d\n", int(reinterpret_cast<uint64_t>(parameters[0]) % tensor_map_alignment));
   if (getenv("RECORDED_ONLY"))
     return success;
-  float *arrays[3];
-  int count;
-  for (int i = 0; i < 3; ++i)
-    memcpy(&arrays[i], parameters[i], sizeof arrays[i]);
-  memcpy(&count, parameters[3], sizeof count);
-  for (int i = 0; i < count; ++i)
-    arrays[2][i] = arrays[0][i] + arrays[1][i];
-  printf("addresses modulo 256: %d %d %d\n", int(uint64_t(arrays[0]) % 256), int(uint64_t(arrays[1]) % 256),
-         int(uint64_t(arrays[2]) % 256));
+  add(parameters);
   return success;
 }
 static int encoded(void *map, void *address) {
   memset(map, 0x7e, 128);
+  if (getenv("RECORDED_PARAMETERS"))
+    *static_cast<unsigned char *>(map) = encoded_maps++;
   return address && reinterpret_cast<uint64_t>(map) % tensor_map_alignment == 0 ? success : invalid_value;
 }
 int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *extents,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 
 from tilec import compile_options, options
 from tilec.ahead_of_time.batch import compile_all
+from tilec.ahead_of_time.c_header import header_text
 from tilec.ahead_of_time.kernel_folder import check_destination, names_of, write_folder
 from tilec.ahead_of_time.manifest import requests_of_manifest
 from tilec.ahead_of_time.request import Outcome, Request
@@ -19,6 +21,8 @@ from tilec.errors import InputError, UsageError
 from tilec.lowering.target import target_named
 from tilec.process.progress import progress
 from tilec.process.worker_processes import WorkerProcesses
+from tilec.runtime import artifact as artifacts
+from tilec.runtime.kernel_index import Variant
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +36,11 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--manifest", metavar="FILE", help="with --folder: kernels and signatures in TOML or JSON (docs/artifact.md)"
     )
+    parser.add_argument(
+        "--header",
+        metavar="NAME",
+        help="with --folder: also write a C header with this name, whose functions load and launch the kernels",
+    )
     parser.add_argument("--jobs", metavar="N", type=int, default=1, help="with --folder: the number of processes")
 
 
@@ -39,6 +48,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Compiles all requests, reports each, and writes the folder if none failed."""
     if arguments.jobs < 1:
         raise UsageError(f"--jobs needs a positive integer, got {arguments.jobs}")
+    if arguments.header is not None and not re.fullmatch(r"\w[\w.-]*\.h", arguments.header):
+        raise UsageError(f"--header needs the name of a file that ends with .h, got '{arguments.header}'")
     folder = Path(arguments.folder)
     check_destination(folder)
     requests = _requests(arguments)
@@ -51,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
     if len(compiled) < len(outcomes):
         failed = len(outcomes) - len(compiled)
         raise InputError(f"{failed} of {len(outcomes)} compiles failed: {folder} is unchanged")
-    write_folder(folder, requests, compiled)
+    write_folder(folder, requests, compiled, _header_writer(arguments.header))
     print(f"{len(compiled)} variants  {folder}")
 
 
@@ -68,6 +79,14 @@ def _requests(arguments: argparse.Namespace) -> list[Request]:
     if not requests:
         raise UsageError("nothing to compile: name files, directories or a --manifest")
     return requests
+
+
+def _header_writer(name: str | None) -> Callable[[Path, Sequence[Variant]], None]:
+    def write(folder: Path, variants: Sequence[Variant]) -> None:
+        if name is not None:
+            artifacts.write(folder / name, header_text(folder, variants, name).encode())
+
+    return write
 
 
 @contextmanager
@@ -96,7 +115,12 @@ def check_single(sources: Sequence[str], arguments: argparse.Namespace) -> str:
         raise UsageError(f"expected one source, got {len(sources)}: set --folder to compile several")
     if Path(sources[0]).is_dir():
         raise UsageError(f"{sources[0]} is a directory: set --folder to compile its kernels")
-    for option, is_set in (("--manifest", arguments.manifest is not None), ("--jobs", arguments.jobs != 1)):
+    given = {
+        "--manifest": arguments.manifest is not None,
+        "--header": arguments.header is not None,
+        "--jobs": arguments.jobs != 1,
+    }
+    for option, is_set in given.items():
         if is_set:
             raise UsageError(f"{option} needs --folder")
     for option, values in (("--sig", arguments.sig), ("--target", arguments.target)):

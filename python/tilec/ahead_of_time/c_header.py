@@ -1,0 +1,272 @@
+"""A C header that launches the kernels of a folder through the CUDA driver API, without tilec and Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilec.ahead_of_time.c_support import MAX_RANK, support_text
+from tilec.ahead_of_time.c_tensor_map import tensor_map_lines
+from tilec.errors import UnsupportedError
+from tilec.runtime import artifact as artifacts
+from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, PointerArgument, ScalarArgument
+from tilec.runtime.kernel_index import Variant
+from tilec.runtime.metadata import Metadata, TensorMapParameter
+from tilec.version import VERSION
+
+# Element type of a scalar -> its C type. The 16-bit and 8-bit floats are passed as their bits.
+_SCALARS = {
+    "i1": "int8_t",
+    **{f"i{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)},
+    "f64": "double",
+    "f32": "float",
+    "tf32": "float",
+    "f16": "uint16_t",
+    "bf16": "uint16_t",
+    "f8E4M3FN": "uint8_t",
+    "f8E5M2": "uint8_t",
+    "f8E8M0FNU": "uint8_t",
+}
+# Names of the generated functions, and words of C and C++ that Python programs use as names.
+_RESERVED = frozenset(
+    "kernel stream grid folder values pointers status maps map parameters alignas alignof and asm auto bitand bitor "
+    "bool case catch char class const constexpr decltype default delete do double else enum explicit export extern "
+    "false float for friend goto if inline int long mutable namespace new noexcept not nullptr operator or private "
+    "protected public register restrict return short signed sizeof static struct switch template this throw true try "
+    "typedef typeid typename union unsigned using virtual void volatile wchar_t while xor".split()
+)
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """An argument of the C function: its name and type, and the index of its first entry argument."""
+
+    argument: ArrayArgument | PointerArgument | ScalarArgument
+    name: str
+    type: str
+    index: int
+
+
+def header_text(folder: Path, variants: Sequence[Variant], name: str) -> str:
+    """The header for the variants, whose files are in `folder`; `name` is that of its file.
+
+    Raises UnsupportedError for a kernel whose arguments have no C type.
+    """
+    guard = re.sub(r"\W", "_", name).upper()
+    names = dict.fromkeys(variant.name for variant in variants)
+    kernels = [_kernel(folder, [variant for variant in variants if variant.name == name]) for name in names]
+    return "\n".join(
+        [
+            f"/* The kernels of this folder, compiled by tilec {VERSION}, for C and C++.",
+            "",
+            "   NAME_load reads the cubin for the device of the current context, NAME_launch launches asynchronously,",
+            "   and tilec_unload frees what NAME_load allocated. Arrays are in device memory. If the arguments do not",
+            "   satisfy a requirement of the kernel, NAME_launch returns CUDA_ERROR_INVALID_VALUE, and NAME_mismatch",
+            "   the requirement as a text, else NULL. Link with libcuda. */",
+            f"#ifndef {guard}",
+            f"#define {guard}",
+            "",
+            *("#include <cuda.h>", "#include <stdint.h>", "#include <stdio.h>", "#include <string.h>"),
+            "",
+            *("#ifdef __cplusplus", 'extern "C" {', "#endif"),
+            support_text(),
+            *kernels,
+            *("#ifdef __cplusplus", "}", "#endif"),
+            f"#endif /* {guard} */",
+            "",
+        ]
+    )
+
+
+def _kernel(folder: Path, variants: Sequence[Variant]) -> str:
+    """The functions of one signature, for all its targets."""
+    name = variants[0].name
+    metadata = [artifacts.load_metadata(folder / variant.files["metadata"]) for variant in variants]
+    parameters = _parameters(name, metadata[0].arguments)
+    images = [_image(variant, each) for variant, each in zip(variants, metadata, strict=True)]
+    return "\n".join(
+        [
+            f"/* {name}: {_shown(metadata[0].arguments)} */",
+            f"static const tilec_image {name}_images[] = {{",
+            *images,
+            "};",
+            "",
+            *_bind_function(name, parameters),
+            *(line for each in metadata for line in _target_function(name, each)),
+            *_public_functions(name, parameters, metadata),
+        ]
+    )
+
+
+def _shown(arguments: Sequence[Argument]) -> str:
+    texts = [
+        f"{argument.name}: ptr<{argument.element}>" if isinstance(argument, PointerArgument) else str(argument)
+        for argument in arguments
+    ]
+    return ", ".join(texts).replace("*/", "* /")
+
+
+def _parameters(kernel: str, arguments: Sequence[Argument]) -> list[_Parameter]:
+    parameters: list[_Parameter] = []
+    index, used = 0, set(_RESERVED)
+    for argument in arguments:
+        if isinstance(argument, ConstantArgument):
+            continue
+        name = _identifier(argument.name, used)
+        used.add(name)
+        parameters.append(_Parameter(argument, name, _type(kernel, argument), index))
+        index += len(argument.value_names())
+    return parameters
+
+
+def _identifier(name: str, used: set[str]) -> str:
+    name = "".join(letter if letter.isascii() and (letter.isalnum() or letter == "_") else "_" for letter in name)
+    while name in used:
+        name += "_"
+    return name
+
+
+def _type(kernel: str, argument: Argument) -> str:
+    if isinstance(argument, ArrayArgument):
+        if argument.rank > MAX_RANK:
+            raise UnsupportedError(
+                f"a C header supports arrays of rank 0 to {MAX_RANK}, and '{argument.name}' of kernel '{kernel}' has "
+                f"rank {argument.rank}: reshape it, or launch it from Python"
+            )
+        return f"tilec_array_{argument.rank}d"
+    if isinstance(argument, PointerArgument):
+        return "CUdeviceptr"
+    if isinstance(argument, ScalarArgument) and argument.element in _SCALARS:
+        return _SCALARS[argument.element]
+    raise UnsupportedError(
+        f"a C header supports arrays, pointers and numbers, and '{argument.name}' of kernel '{kernel}' is neither: "
+        f"launch it from Python"
+    )
+
+
+def _image(variant: Variant, metadata: Metadata) -> str:
+    def triple(values: Sequence[int]) -> str:
+        return "{" + ", ".join(map(str, values)) + "}"
+
+    names = f'{_capability(metadata.target)}, "{variant.files["cubin"]}", "{metadata.entry}"'
+    shape = f"{triple(metadata.block)}, {triple(metadata.cluster)}, {metadata.shared_bytes}"
+    return f"    {{{names}, {shape}, {len(metadata.tensor_maps)}}},"
+
+
+def _capability(target: str) -> int:
+    """10 times the major compute capability plus the minor one."""
+    return int(target.removeprefix("sm_").rstrip("af"))
+
+
+def _declared(parameters: Sequence[_Parameter]) -> str:
+    return "".join(f", {parameter.type} {parameter.name}" for parameter in parameters)
+
+
+def _passed(parameters: Sequence[_Parameter]) -> str:
+    return "".join(f", {parameter.name}" for parameter in parameters)
+
+
+def _bind_function(name: str, parameters: Sequence[_Parameter]) -> list[str]:
+    """The function that writes the entry arguments, and returns the requirement that is not met."""
+    lines = [f"static inline const char *{name}_bind(int64_t *values{_declared(parameters)}) {{"]
+    for parameter in parameters:
+        argument = parameter.argument
+        if isinstance(argument, ArrayArgument):
+            lines += _bind_array(argument, parameter)
+        elif isinstance(argument, PointerArgument):
+            lines.append(f"  values[{parameter.index}] = (int64_t){parameter.name};")
+            lines.append(f"  if ({parameter.name} % {argument.alignment})")
+            lines.append(f'    return "{parameter.name}: an address that is a multiple of {argument.alignment} bytes";')
+        elif parameter.type in ("float", "double"):
+            lines.append(f"  (void){parameter.name};")
+            lines.append(f"  values[{parameter.index}] = 0;")
+        else:
+            value = f"{parameter.name} != 0" if argument.element == "i1" else f"(int64_t){parameter.name}"
+            lines.append(f"  values[{parameter.index}] = {value};")
+    return [*lines, "  (void)values;", "  return NULL;", "}", ""]
+
+
+def _bind_array(argument: ArrayArgument, parameter: _Parameter) -> list[str]:
+    def listed(values: Sequence[int | None]) -> str:
+        return "{" + ", ".join(str(-1 if value is None else value) for value in values or (0,)) + "}"
+
+    fields = [argument.shape, argument.strides, argument.shape_divisors, argument.stride_divisors]
+    contract = f"{parameter.name}_contract"
+    shape, strides = (f"{parameter.name}.{field}" if argument.rank else "NULL" for field in ("shape", "strides"))
+    return [
+        f"  static const tilec_contract {contract} = {{{argument.rank}, {argument.alignment}, "
+        f"{', '.join(map(listed, fields))}}};",
+        f"  if (!tilec_bind(&{contract}, {parameter.name}.data, {shape}, {strides}, values + {parameter.index}))",
+        f'    return "{argument}";',
+    ]
+
+
+def _target_function(name: str, metadata: Metadata) -> list[str]:
+    """The function that encodes the tensor maps of one target, and launches."""
+    maps = len(metadata.tensor_maps)
+    lines = [
+        f"static inline CUresult {name}_launch_{metadata.target}(const tilec_kernel *kernel, const tilec_image *image,",
+        "    CUstream stream, tilec_grid grid, const int64_t *values, void **pointers) {",
+        f"  void *parameters[{max(1, len(metadata.parameters))}];",
+    ]
+    if maps:
+        lines += [
+            f"  CUtensorMap storage[{maps + 1}], *const maps = tilec_aligned(storage);",
+            "  CUresult status;",
+            "  tilec_tensor_map map;",
+        ]
+    for index, recipe in enumerate(metadata.tensor_maps):
+        lines += tensor_map_lines(recipe, index)
+    lines += ["  (void)values;", "  (void)pointers;"]
+    value = 0
+    for position, parameter in enumerate(metadata.parameters):
+        if isinstance(parameter, TensorMapParameter):
+            lines.append(f"  parameters[{position}] = &maps[{parameter.index}];")
+        else:
+            lines.append(f"  parameters[{position}] = pointers[{value}];")
+            value += 1
+    return [*lines, "  return tilec_launch(kernel, image, stream, grid, parameters);", "}", ""]
+
+
+def _public_functions(name: str, parameters: Sequence[_Parameter], metadata: Sequence[Metadata]) -> list[str]:
+    count = max(1, len(metadata[0].values))
+    array = f"{name}_images"
+    lines = [
+        f"static inline CUresult {name}_load(tilec_kernel *kernel, const char *folder) {{",
+        f"  return tilec_load(kernel, {array}, {len(metadata)}, folder);",
+        "}",
+        "",
+        f"static inline const char *{name}_mismatch({_declared(parameters)[2:] or 'void'}) {{",
+        f"  int64_t values[{count}];",
+        f"  return {name}_bind(values{_passed(parameters)});",
+        "}",
+        "",
+        f"static inline CUresult {name}_launch(const tilec_kernel *kernel, CUstream stream, tilec_grid grid"
+        f"{_declared(parameters)}) {{",
+        f"  int64_t values[{count}];",
+        f"  void *pointers[{count}];",
+        "  int i;",
+        f"  if ({name}_bind(values{_passed(parameters)}))",
+        "    return CUDA_ERROR_INVALID_VALUE;",
+        "  /* A grid without blocks launches nothing, and encodes nothing. */",
+        "  if (!grid.x || !grid.y || !grid.z)",
+        "    return CUDA_SUCCESS;",
+        "  /* Hosts of CUDA are little endian: a narrow parameter is the start of its value. */",
+        f"  for (i = 0; i < {count}; ++i)",
+        "    pointers[i] = &values[i];",
+    ]
+    lines += [
+        f"  pointers[{parameter.index}] = &{parameter.name};"
+        for parameter in parameters
+        if parameter.type in ("float", "double")
+    ]
+    lines.append("  switch (kernel->capability) {")
+    for position, each in enumerate(metadata):
+        lines += [
+            f"  case {_capability(each.target)}:",
+            f"    return {name}_launch_{each.target}(kernel, &{array}[{position}], stream, grid, values, pointers);",
+        ]
+    return [*lines, "  default:", "    return CUDA_ERROR_NOT_INITIALIZED;", "  }", "}", ""]

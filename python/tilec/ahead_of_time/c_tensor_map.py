@@ -1,0 +1,81 @@
+"""C statements that fill in and encode a tensor map from its recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
+from tilec.lowering.tma.tensor_map import TensorMap, corner_rank
+from tilec.runtime.expression import Expression, Operation, Parameter
+from tilec.runtime.tensor_map import Recipe
+
+# The functions of the driver, as c_support.py names them.
+_KINDS = {
+    "cuTensorMapEncodeTiled": "TILEC_TILED",
+    "cuTensorMapEncodeIm2col": "TILEC_IM2COL",
+    "cuTensorMapEncodeIm2colWide": "TILEC_IM2COL_WIDE",
+}
+_SIGNS = {"add": "+", "sub": "-", "mul": "*"}
+_DIVISIONS = ("floordiv", "ceildiv")
+
+
+def tensor_map_lines(recipe: Recipe, index: int) -> list[str]:
+    """The statements that encode the map to `maps[index]` from the entry arguments in `values`."""
+    expressions = (recipe.base, *recipe.extents, *recipe.strides)
+    divisors = {c_text(divisor) for expression in expressions for divisor in _divisors(expression)}
+    return [
+        *(f"  if ({divisor} == 0)\n    return CUDA_ERROR_INVALID_VALUE;" for divisor in sorted(divisors)),
+        "  memset(&map, 0, sizeof map);",
+        *(f"  map.{field} = {value};" for field, value in _fields(recipe)),
+        f"  status = tilec_encode(&maps[{index}], &map, {index}, kernel, stream);",
+        "  if (status != CUDA_SUCCESS)",
+        "    return status;",
+    ]
+
+
+def _fields(recipe: Recipe) -> Iterator[tuple[str, object]]:
+    rank, element, kind = len(recipe.extents), ELEMENTS[recipe.element], KINDS[recipe.kind]
+    yield "kind", _KINDS[kind.function]
+    yield "type", element.host_enumerator
+    yield "interleave", INTERLEAVES[recipe.interleave]
+    yield "swizzle", SWIZZLES[recipe.swizzle].host_enumerator
+    yield "promotion", L2_PROMOTIONS[recipe.l2_promotion]
+    yield "fill", FILLS[recipe.fill]
+    yield "mode", kind.mode or 0
+    yield "corners", corner_rank(recipe.kind, rank)
+    yield "rank", rank
+    yield "channels", recipe.channels_per_pixel
+    yield "pixels", recipe.pixels_per_column
+    yield "granule_bytes", _granule_bytes(recipe)
+    yield "group", element.group
+    yield "base", c_text(recipe.base)
+    for field in ("box", "element_strides", "lower", "upper"):
+        yield from ((f"{field}[{axis}]", value) for axis, value in enumerate(getattr(recipe, field)))
+    for field in ("extents", "strides"):
+        yield from ((f"{field}[{axis}]", c_text(value)) for axis, value in enumerate(getattr(recipe, field)))
+
+
+def _granule_bytes(recipe: Recipe) -> int:
+    fields = {"extents": (1,), "strides": (), "box": (1,), "element_strides": (1,)}
+    return TensorMap(recipe.element, **fields, interleave=recipe.interleave).granule_bytes
+
+
+def c_text(expression: Expression) -> str:
+    """The expression in C, of type int64_t, over the array `values`."""
+    if isinstance(expression, Parameter):
+        return f"values[{expression.index}]"
+    if isinstance(expression, Operation):
+        left, right = c_text(expression.left), c_text(expression.right)
+        sign = _SIGNS.get(expression.name)
+        return f"({left} {sign} {right})" if sign else f"tilec_{expression.name}({left}, {right})"
+    return f"INT64_C({expression})"
+
+
+def _divisors(expression: Expression) -> Iterator[Expression]:
+    """The divisors that are not constants."""
+    if isinstance(expression, Operation):
+        if expression.name in _DIVISIONS and not isinstance(expression.right, int):
+            yield expression.right
+        yield from _divisors(expression.left)
+        yield from _divisors(expression.right)
