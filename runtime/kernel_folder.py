@@ -10,7 +10,7 @@ from pathlib import Path
 from tilec.errors import InputError, Note
 from tilec.runtime import artifact as artifacts
 from tilec.runtime import kernel_index
-from tilec.runtime.arguments import Argument, ArrayArgument
+from tilec.runtime.arguments import Argument, ArrayArgument, ListArgument, leaves
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import bind
 from tilec.runtime.kernel_index import INDEX_FILE, Variant
@@ -36,7 +36,10 @@ class LoadedVariant:
     @property
     def specialization(self) -> tuple[int, int, int]:
         """The number of known extents and strides, the sum of the divisors, and that of the alignments."""
-        arrays = [argument for argument in self.arguments if isinstance(argument, ArrayArgument)]
+        found = [
+            argument.element if isinstance(argument, ListArgument) else argument for argument in leaves(self.arguments)
+        ]
+        arrays = [argument for argument in found if isinstance(argument, ArrayArgument)]
         known = sum(value is not None for array in arrays for value in (*array.shape, *array.strides))
         divisors = sum(sum((*array.shape_divisors, *array.stride_divisors)) for array in arrays)
         return known, divisors, sum(array.alignment for array in arrays)

@@ -431,3 +431,23 @@ def test_name_of_a_header(tilec_compile, tmp_path: Path, name: str) -> None:
     outcome = tilec_compile(tmp_path / "k.py", "--folder", tmp_path / "out", "--header", name)
     assert outcome.status == 2
     assert f"--header needs the name of a file that ends with .h, got '{name}'" in outcome.err
+
+
+def test_items_of_tuples_are_arguments(tilec_compile, driver: Path, tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(
+        "import tilec as ct\n@ct.signatures('pair: (f32[?], i32), new: f32')\n@ct.kernel\ndef k(pair, new): pass\n"
+    )
+    assert tilec_compile(tmp_path / "k.py", "--folder", tmp_path / "out", "--header", "k.h").status == 0
+    header = (tmp_path / "out" / "k.h").read_text()
+    assert "k_mismatch(tilec_array_1d pair_0, int32_t pair_1, float new_)" in header
+
+
+def test_lists_of_arrays_are_refused(tilec_compile, tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(
+        "import tilec as ct\n@ct.signatures('arrays: list f32[?]')\n@ct.kernel\ndef k(arrays): pass\n"
+    )
+    outcome = tilec_compile(tmp_path / "k.py", "--folder", tmp_path / "out", "--header", "k.h")
+    assert outcome.status == 1
+    assert (
+        "supports arrays, pointers and numbers, and 'arrays' of kernel 'k' is a list: launch it from Py" in outcome.err
+    )

@@ -14,7 +14,8 @@
 #include <dlfcn.h>
 
 namespace {
-constexpr int success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, file_not_found = 301, capture_unsupported = 900;
+constexpr int success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, file_not_found = 301,
+              capture_unsupported = 900;
 constexpr int relaxed = 2;
 constexpr size_t tensor_map_alignment = 128;
 constexpr int compute_capability_major = 75, compute_capability_minor = 76;

@@ -11,7 +11,14 @@ from tilec.ahead_of_time.c_support import MAX_RANK, support_text
 from tilec.ahead_of_time.c_tensor_map import tensor_map_lines
 from tilec.errors import UnsupportedError
 from tilec.runtime import artifact as artifacts
-from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, PointerArgument, ScalarArgument
+from tilec.runtime.arguments import (
+    Argument,
+    ArrayArgument,
+    ConstantArgument,
+    PointerArgument,
+    ScalarArgument,
+    leaves,
+)
 from tilec.runtime.kernel_index import Variant
 from tilec.runtime.metadata import Metadata, TensorMapParameter
 from tilec.version import VERSION
@@ -112,9 +119,14 @@ def _shown(arguments: Sequence[Argument]) -> str:
 def _parameters(kernel: str, arguments: Sequence[Argument]) -> list[_Parameter]:
     parameters: list[_Parameter] = []
     index, used = 0, set(_RESERVED)
-    for argument in arguments:
+    for argument in leaves(arguments):
         if isinstance(argument, ConstantArgument):
             continue
+        if not isinstance(argument, ArrayArgument | PointerArgument | ScalarArgument):
+            raise UnsupportedError(
+                f"a C header supports arrays, pointers and numbers, and '{argument.name}' of kernel '{kernel}' is a "
+                f"list: launch it from Python"
+            )
         name = _identifier(argument.name, used)
         used.add(name)
         parameters.append(_Parameter(argument, name, _type(kernel, argument), index))
@@ -123,13 +135,14 @@ def _parameters(kernel: str, arguments: Sequence[Argument]) -> list[_Parameter]:
 
 
 def _identifier(name: str, used: set[str]) -> str:
-    name = "".join(letter if letter.isascii() and (letter.isalnum() or letter == "_") else "_" for letter in name)
+    """A name of C; an item of a tuple or a field of a record has the name `tuple_0` or `record_field`."""
+    name = re.sub(r"\W+", "_", name.replace("]", ""), flags=re.ASCII)
     while name in used:
         name += "_"
     return name
 
 
-def _type(kernel: str, argument: Argument) -> str:
+def _type(kernel: str, argument: ArrayArgument | PointerArgument | ScalarArgument) -> str:
     if isinstance(argument, ArrayArgument):
         if argument.rank > MAX_RANK:
             raise UnsupportedError(
@@ -139,12 +152,12 @@ def _type(kernel: str, argument: Argument) -> str:
         return f"tilec_array_{argument.rank}d"
     if isinstance(argument, PointerArgument):
         return "CUdeviceptr"
-    if isinstance(argument, ScalarArgument) and argument.element in _SCALARS:
-        return _SCALARS[argument.element]
-    raise UnsupportedError(
-        f"a C header supports arrays, pointers and numbers, and '{argument.name}' of kernel '{kernel}' is neither: "
-        f"launch it from Python"
-    )
+    if argument.element not in _SCALARS:
+        raise UnsupportedError(
+            f"a C header does not support the number '{argument.name}' of kernel '{kernel}', whose type is "
+            f"{argument.element}: launch it from Python"
+        )
+    return _SCALARS[argument.element]
 
 
 def _image(variant: Variant, metadata: Metadata) -> str:

@@ -57,8 +57,7 @@ def _fields(recipe: Recipe) -> Iterator[tuple[str, object]]:
 
 
 def _granule_bytes(recipe: Recipe) -> int:
-    fields = {"extents": (1,), "strides": (), "box": (1,), "element_strides": (1,)}
-    return TensorMap(recipe.element, **fields, interleave=recipe.interleave).granule_bytes
+    return TensorMap(recipe.element, (1,), (), (1,), (1,), interleave=recipe.interleave).granule_bytes
 
 
 def c_text(expression: Expression) -> str:
