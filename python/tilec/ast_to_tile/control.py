@@ -18,7 +18,6 @@ from tilec.errors import (
     TileStaticAssertionError,
     TileStaticEvalError,
     TileSyntaxError,
-    TileTypeError,
     TileValueError,
 )
 from tilec.language import control as language
@@ -75,7 +74,7 @@ def _static_eval(emitter: Emitter, expr: KernelValue) -> KernelValue:
 
 @implements(language.ensure_constant)
 def _ensure_constant(emitter: Emitter, value: KernelValue) -> KernelValue:
-    return _constant(value, "value", TileTypeError)
+    return _constant(value, "value", TileStaticAssertionError)
 
 
 def _constant(value: KernelValue, parameter: str, kind: type[CompileError]) -> KernelValue:

@@ -92,7 +92,7 @@ def ensure_constant(value: T, /) -> T:
         The value.
 
     Raises:
-        TileTypeError: the value is not a constant.
+        TileStaticAssertionError: the value is not a constant.
 
     Example:
         >>> @ct.kernel

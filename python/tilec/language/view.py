@@ -466,9 +466,19 @@ class Tile:
         """The elementwise result."""
         in_kernels_only("operators of tiles")
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = _binary
+    def __getitem__(self, index: object) -> Tile:
+        """The tile with dimensions of extent 1 inserted where the index is None; the other items are `:` or `...`."""
+        in_kernels_only("operators of tiles")
+
+    def __index__(self) -> int:
+        """A scalar as an index of another tile or as a bound of `range`."""
+        in_kernels_only("operators of tiles")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _binary
+    __divmod__ = __rdivmod__ = _binary
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _binary
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _binary
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _binary
     __lt__ = __le__ = __gt__ = __ge__ = _binary
+    __eq__ = __ne__ = _binary  # type: ignore[assignment]
     __neg__ = __pos__ = __invert__ = _unary
