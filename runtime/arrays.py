@@ -6,9 +6,9 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from tilec.element_types import dtype_named
 from tilec.errors import ArgumentTypeError, InputError
 
 
@@ -104,15 +104,15 @@ class _DLTensor(ctypes.Structure):
 _HOST_DEVICES = {1, 3}
 _CUDA_DEVICES = {2, 13}
 # DLDataTypeCode: kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLBool 6, and the float8 kinds of DLPack 1.1.
-_DLPACK_DTYPES: dict[tuple[int, int], np.dtype] = {
-    **{(0, bits): np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
-    **{(1, bits): np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
-    **{(2, bits): np.dtype(f"float{bits}") for bits in (16, 32, 64)},
-    (4, 16): np.dtype(ml_dtypes.bfloat16),
-    (6, 8): np.dtype(np.bool_),
-    (10, 8): np.dtype(ml_dtypes.float8_e4m3fn),
-    (12, 8): np.dtype(ml_dtypes.float8_e5m2),
-    (14, 8): np.dtype(ml_dtypes.float8_e8m0fnu),
+_DLPACK_DTYPES: dict[tuple[int, int], str] = {
+    **{(0, bits): f"numpy.int{bits}" for bits in (8, 16, 32, 64)},
+    **{(1, bits): f"numpy.uint{bits}" for bits in (8, 16, 32, 64)},
+    **{(2, bits): f"numpy.float{bits}" for bits in (16, 32, 64)},
+    (4, 16): "ml_dtypes.bfloat16",
+    (6, 8): "numpy.bool_",
+    (10, 8): "ml_dtypes.float8_e4m3fn",
+    (12, 8): "ml_dtypes.float8_e5m2",
+    (14, 8): "ml_dtypes.float8_e8m0fnu",
 }
 
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -130,10 +130,11 @@ def _from_dlpack(array: Any, name: str) -> ArrayView:
     except (BufferError, RuntimeError, TypeError) as error:
         raise InputError(f"argument '{name}' cannot be exported by DLPack: {error}") from None
     tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
-    dtype = _DLPACK_DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
-    if dtype is None:
+    dtype_name = _DLPACK_DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+    if dtype_name is None:
         found = f"DLPack code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
         raise InputError(f"argument '{name}' needs an element type of Tile IR, got {found}")
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
     strides = tuple(tensor.strides[axis] for axis in range(tensor.ndim)) if tensor.strides else row_major(shape)
-    return ArrayView((tensor.data or 0) + tensor.byte_offset, shape, strides, dtype, True, on_device, (array, capsule))
+    address, dtype = (tensor.data or 0) + tensor.byte_offset, dtype_named(dtype_name)
+    return ArrayView(address, shape, strides, dtype, True, on_device, (array, capsule))

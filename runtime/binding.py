@@ -224,7 +224,7 @@ def _effective_strides(argument: ArrayArgument, array: ArrayView) -> tuple[int, 
 
 def _check_element(argument: ArrayArgument | PointerArgument, array: ArrayView) -> None:
     pointer = isinstance(argument, PointerArgument)
-    if array.dtype not in (POINTEES[argument.element] if pointer else ELEMENTS[argument.element].dtypes[:1]):
+    if array.dtype not in (POINTEES[argument.element].dtypes if pointer else ELEMENTS[argument.element].dtypes[:1]):
         found = element_of(array.dtype) or array.dtype
         raise ArgumentTypeError(f"argument '{argument.name}' needs elements of {argument.element}, got {found}")
 

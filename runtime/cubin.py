@@ -4,29 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from cuda.bindings import nvjitlink
 
 from tilec.errors import CompileError, Note, TileCompilerExecutionError
 from tilec.process.time_limit import run_in_time
-
-
-@dataclass(frozen=True)
-class Cubin:
-    """A cubin and the log of ptxas; the counts cover the whole module, spills are in bytes per thread.
-
-    `warnings` contains the warnings of ptxas and its notes C75xx about serialised or dropped instructions.
-    """
-
-    content: bytes = field(repr=False)
-    log: str = field(repr=False)
-    registers: int
-    spill_bytes: int
-    warnings: tuple[str, ...]
-    # The name and version of the assembler.
-    assembler: str = ""
-
+from tilec.runtime.cubin_image import Cubin
 
 DEFAULT_OPT_LEVEL = 3
 

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-import ml_dtypes
-import numpy as np
+from tilec.element_types import ELEMENT_TYPES, FLOAT, dtype_named
 
-from tilec.element_types import ELEMENT_TYPES, FLOAT
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
 class ArrayElement:
-    """An element type and the numpy types of its arrays, the default one first.
+    """An element type and the names of the numpy types of its arrays, the default one first.
 
     Integers of Tile IR are signless, so a pointer to i8 accepts int8 and uint8; signatures have u8 for a Python uint8.
     """
 
     name: str
-    dtypes: tuple[np.dtype, ...]
+    dtype_names: tuple[str, ...]
+
+    @cached_property
+    def dtypes(self) -> tuple[np.dtype, ...]:
+        """The numpy types of the arrays."""
+        return tuple(map(dtype_named, self.dtype_names))
 
     @property
     def size_bytes(self) -> int:
@@ -33,38 +40,43 @@ _UNSIGNED = tuple(f"u{bits}" for bits in (8, 16, 32, 64))
 def _elements() -> list[ArrayElement]:
     """Integers, unsigned integers (which only signatures tell apart), floats."""
     rows = [row for row in ELEMENT_TYPES.values() if row.name not in _IN_BYTES]
-    unsigned = [ArrayElement(name, (np.dtype(f"uint{name[1:]}"),)) for name in _UNSIGNED]
+    unsigned = [ArrayElement(name, (f"numpy.uint{name[1:]}",)) for name in _UNSIGNED]
     integers, floats = (
-        [ArrayElement(row.name, row.dtypes) for row in rows if (row.kind == FLOAT) == b] for b in (0, 1)
+        [ArrayElement(row.name, row.dtype_names) for row in rows if (row.kind == FLOAT) == b] for b in (0, 1)
     )
     return [*integers, *unsigned, *floats]
 
 
 ELEMENTS: dict[str, ArrayElement] = {element.name: element for element in _elements()}
-POINTEES: dict[str, tuple[np.dtype, ...]] = {
-    **{name: element.dtypes for name, element in ELEMENTS.items()},
-    **{name: ELEMENT_TYPES[name].dtypes for name in _IN_BYTES},
+POINTEES: dict[str, ArrayElement] = {
+    **ELEMENTS,
+    **{name: ArrayElement(name, ELEMENT_TYPES[name].dtype_names) for name in _IN_BYTES},
 }
 
 # PTX ISA 5.2.1: the fundamental types of kernel parameters, with a host type of the same representation.
-PARAMETER_DTYPES: dict[str, np.dtype] = {
-    "u8": np.dtype(np.uint8),
-    "s8": np.dtype(np.int8),
-    "b8": np.dtype(np.uint8),
-    "u16": np.dtype(np.uint16),
-    "s16": np.dtype(np.int16),
-    "b16": np.dtype(np.uint16),
-    "u32": np.dtype(np.uint32),
-    "s32": np.dtype(np.int32),
-    "b32": np.dtype(np.uint32),
-    "u64": np.dtype(np.uint64),
-    "s64": np.dtype(np.int64),
-    "b64": np.dtype(np.uint64),
-    "f16": np.dtype(np.float16),
-    "bf16": np.dtype(ml_dtypes.bfloat16),
-    "f32": np.dtype(np.float32),
-    "f64": np.dtype(np.float64),
+PARAMETER_DTYPES: dict[str, str] = {
+    "u8": "numpy.uint8",
+    "s8": "numpy.int8",
+    "b8": "numpy.uint8",
+    "u16": "numpy.uint16",
+    "s16": "numpy.int16",
+    "b16": "numpy.uint16",
+    "u32": "numpy.uint32",
+    "s32": "numpy.int32",
+    "b32": "numpy.uint32",
+    "u64": "numpy.uint64",
+    "s64": "numpy.int64",
+    "b64": "numpy.uint64",
+    "f16": "numpy.float16",
+    "bf16": "ml_dtypes.bfloat16",
+    "f32": "numpy.float32",
+    "f64": "numpy.float64",
 }
+
+
+def parameter_dtype(name: str) -> np.dtype:
+    """The host type of a kernel parameter."""
+    return dtype_named(PARAMETER_DTYPES[name])
 
 
 def element_of(dtype: np.dtype) -> str | None:

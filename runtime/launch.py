@@ -14,7 +14,6 @@ from tilec.errors import InputError
 from tilec.runtime.aligned_buffer import AlignedBuffer
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import Binding, bind
-from tilec.runtime.cubin import assemble
 from tilec.runtime.device_memory import on_device
 from tilec.runtime.devices import Device, checked, device_for, ordinal_of, primary_context
 from tilec.runtime.driver_tensor_map import HOST_ALIGNMENT_BYTES, encode_by_driver
@@ -95,6 +94,9 @@ def _image(artifact: Artifact) -> bytes:
 
 @cache
 def _assembled(ptx: str, target: str) -> bytes:
+    # Imported here because most artifacts contain a cubin, and the assembler takes long to load.
+    from tilec.runtime.cubin import assemble
+
     return assemble(ptx, target).content
 
 

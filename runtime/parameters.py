@@ -8,7 +8,7 @@ import numpy as np
 
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.binding import Binding
-from tilec.runtime.elements import PARAMETER_DTYPES
+from tilec.runtime.elements import parameter_dtype
 from tilec.runtime.metadata import Metadata, TensorMapParameter
 from tilec.runtime.padding_memory import over_padding, padding_byte, reads_nothing
 from tilec.runtime.tensor_map import SIZE_BYTES, make
@@ -19,7 +19,7 @@ ALIGNMENT_BYTES = 64
 
 def pack_value(type_name: str, value: int | float) -> bytes:
     """The bytes of a value parameter of this PTX type; an integer is taken modulo its width."""
-    dtype = PARAMETER_DTYPES[type_name]
+    dtype = parameter_dtype(type_name)
     if dtype.kind in "iu":
         return (int(value) % 2 ** (8 * dtype.itemsize)).to_bytes(dtype.itemsize, "little")
     return np.array(value).astype(dtype).tobytes()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,9 @@ from filecheck.parser import Parser
 from tilec.commands.command_line import main
 from tilec.errors import LaunchError
 from tilec.runtime.devices import device_for
+
+# Tests that change the compiler must compile. The tests of the disk cache set a size of their own.
+os.environ["TILEC_CACHE_SIZE"] = "0"
 
 
 @pytest.hookimpl(tryfirst=True)

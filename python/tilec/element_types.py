@@ -94,7 +94,7 @@ class ElementType:
 
         Loads numpy, or ml_dtypes for a type that numpy lacks.
         """
-        return tuple(_dtype(*name.split(".")) for name in self.dtype_names)
+        return tuple(map(dtype_named, self.dtype_names))
 
     @property
     def storage_bytes(self) -> int:
@@ -112,9 +112,10 @@ class ElementType:
         return max(1, 8 // self.storage_bits)
 
 
-def _dtype(module: str, name: str) -> np.dtype:
-    # numpy is loaded here because `import tilec` does not need it.
-    return importlib.import_module("numpy").dtype(getattr(importlib.import_module(module), name))
+def dtype_named(name: str) -> np.dtype:
+    """The numpy type `numpy.NAME` or `ml_dtypes.NAME`; loads the package, which few programs need of ml_dtypes."""
+    module, _, kind = name.partition(".")
+    return importlib.import_module("numpy").dtype(getattr(importlib.import_module(module), kind))
 
 
 def _numpy(*names: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULT_TARGET = "sm_100a"
+DEFAULT_CACHE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,22 @@ def compiler_timeout_s() -> float | None:
 def full_traceback() -> bool:
     """Whether tracebacks keep the frames of this package: True only if `TILEC_TRACEBACK` is `full`."""
     return os.environ.get("TILEC_TRACEBACK") == "full"
+
+
+def cache_size_bytes() -> int:
+    """The maximum size of the compiled kernels in the cache folder: `TILEC_CACHE_SIZE` in bytes; 0 keeps none.
+
+    Raises UsageError if it is not a non-negative integer.
+    """
+    text = os.environ.get("TILEC_CACHE_SIZE", str(DEFAULT_CACHE_BYTES))
+    if not text.isdecimal():
+        raise UsageError(f"TILEC_CACHE_SIZE: expected a number of bytes, got '{text}'")
+    return int(text)
+
+
+def cuda_folders() -> tuple[str | None, ...]:
+    """The folders of a CUDA toolkit, where the libraries of CUDA are found if no package contains them."""
+    return os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")
 
 
 def cache_folder() -> Path:

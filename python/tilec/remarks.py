@@ -13,6 +13,7 @@ TOPICS = {
     "atomic": "an atomic reads memory although nothing uses its result",
     "roles": "a kernel is not split into roles",
     "hint": "a hint is not followed",
+    "cache": "a compiled kernel is not kept on disk",
     "registers": "registers spill, or ptxas serializes instructions",
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 from tilec import options
 from tilec.compile_options import CompileOptions
 from tilec.driver.compiled import Compiled
+from tilec.driver.disk_cache import Request, kept_or_compiled
 from tilec.driver.stages import compile as compile_kernel
 from tilec.language.kernel import Kernel
 from tilec.runtime.arrays import view
@@ -33,9 +34,13 @@ def specialized(
     signature = Signature.from_arguments(kernel, args)
     chosen = target or default_target(backend, args)
     stop = LAST_STAGE[backend]
-    key = str(signature), signature.classes, chosen, stop, CompileOptions.of(hints or {})
+    given = CompileOptions.of(hints or {})
+    key = str(signature), signature.classes, chosen, stop, given
     if key not in kernel.compiled:
-        kernel.compiled[key] = compile_kernel(kernel, target=chosen, signature=signature, hints=hints, stop=stop)
+        kernel.compiled[key] = kept_or_compiled(
+            Request(kernel, signature, chosen, given, stop),
+            lambda: compile_kernel(kernel, target=chosen, signature=signature, hints=hints, stop=stop),
+        )
     return kernel.compiled[key]
 
 

@@ -147,14 +147,20 @@ def by_name(name: str) -> DType | None:
 
 def from_numpy(dtype: np.dtype) -> DType | None:
     """The element type for a type of numpy or ml_dtypes; None if tiles do not support it."""
-    return _by_numpy().get(dtype)
+    # 1 marks the types that numpy itself defines (numpy.dtype.isbuiltin).
+    return _by_numpy(dtype.isbuiltin == 1).get(dtype)
 
 
 @functools.cache
-def _by_numpy() -> dict[np.dtype, DType]:
+def _by_numpy(only_numpy: bool) -> dict[np.dtype, DType]:
     # numpy has neither tf32 nor e5m3, and no arrays of 4-bit elements.
     signed = [dtype for dtype in ALL if dtype not in (*UNSIGNED, tfloat32, float8_e5m3fnu, float4_e2m1fn)]
-    default = {element_type(dtype.element).dtypes[0]: dtype for dtype in signed}
+    rows = {dtype: element_type(dtype.element) for dtype in signed}
+    default = {
+        row.dtypes[0]: dtype
+        for dtype, row in rows.items()
+        if not only_numpy or row.dtype_names[0].startswith("numpy.")
+    }
     # The default type of an integer of Tile IR is the signed one.
     unsigned = {element_type(f"i{dtype.bitwidth}").dtypes[1]: dtype for dtype in UNSIGNED}
     return {**unsigned, **default}

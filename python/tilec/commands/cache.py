@@ -1,0 +1,40 @@
+"""`tilec cache`: lists the kernels that are kept on disk, shows their size, or removes them."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+
+from tilec import options
+from tilec.driver import disk_cache
+from tilec.driver.disk_cache import Entry
+
+_MEBIBYTE = 1 << 20
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument("action", choices=("list", "size", "clear"), nargs="?", default="size", help="(default: size)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Prints one kernel per line, or a total."""
+    found = disk_cache.entries()
+    if arguments.action == "list":
+        for entry in reversed(found):
+            print(_line(entry))
+    elif arguments.action == "clear":
+        print(f"removed {disk_cache.evict(0)} kernels from {disk_cache.folder()}")
+    else:
+        total, limit = sum(entry.size_bytes for entry in found), options.cache_size_bytes()
+        size = f"{total / _MEBIBYTE:.1f} of at most {limit / _MEBIBYTE:.0f} MiB"
+        print(f"{len(found)} kernels, {size}, in {disk_cache.folder()}")
+
+
+def _line(entry: Entry) -> str:
+    used = datetime.datetime.fromtimestamp(entry.used_ns / 1e9).strftime("%Y-%m-%d %H:%M")
+    header = entry.header()
+    size = f"{used}  {entry.size_bytes:>9} bytes"
+    if header is None:
+        return f"{size}  incomplete: {entry.path.name}"
+    return f"{size}  {header['target']:<8}  {header['kernel']}({header['signature']})"
