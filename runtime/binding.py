@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-import ml_dtypes
 import numpy as np
 
 from tilec.errors import ArgumentTypeError, ArgumentValueError
@@ -171,6 +170,9 @@ def _constant(value: object) -> object:
 
 
 def _element_of_torch(name: str) -> str:
+    # Imported here because few programs need it.
+    import ml_dtypes
+
     scalar = getattr(ml_dtypes, name, None) or getattr(np, f"{name}_" if name == "bool" else name, None)
     return (element_of(np.dtype(scalar)) if scalar is not None else None) or name
 

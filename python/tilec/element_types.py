@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class ElementType:
     mma_kind: str | None = None
     float_format: FloatFormat | None = None
 
-    @cached_property
+    @functools.cached_property
     def dtypes(self) -> tuple[np.dtype, ...]:
         """The numpy types of arrays with such elements, the default first; integers of Tile IR are signless.
 
@@ -112,6 +112,7 @@ class ElementType:
         return max(1, 8 // self.storage_bits)
 
 
+@functools.cache
 def dtype_named(name: str) -> np.dtype:
     """The numpy type `numpy.NAME` or `ml_dtypes.NAME`; loads the package, which few programs need of ml_dtypes."""
     module, _, kind = name.partition(".")
