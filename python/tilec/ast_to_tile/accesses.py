@@ -9,7 +9,7 @@ from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.convert import implicit, to_dtype
 from tilec.ast_to_tile.emitter import AttributeValue, Emitter
-from tilec.ast_to_tile.values import KernelValue, Operand, Tile, TypedConstant
+from tilec.ast_to_tile.values import KernelValue, Operand, Tile, needs_64_bits
 from tilec.dialect.mlir import ir
 from tilec.errors import TileValueError
 from tilec.language import datatypes
@@ -27,8 +27,7 @@ def to_store(emitter: Emitter, tile: KernelValue, dtype: DType) -> Tile:
 
 def view_indices(emitter: Emitter, items: Sequence[Operand]) -> list[ir.Value]:
     """The indices of a view have one type: int32, or int64 if any index is wider than 32 bits."""
-    needs_64_bits = any(isinstance(item, Tile | TypedConstant) and item.dtype.bitwidth > 32 for item in items)
-    dtype = datatypes.int64 if needs_64_bits else datatypes.int32
+    dtype = datatypes.int64 if any(map(needs_64_bits, items)) else datatypes.int32
     return [to_dtype(emitter, item, dtype).value for item in items]
 
 
@@ -49,6 +48,8 @@ def access_attributes(options: dict[str, KernelValue], orders: tuple[MemoryOrder
     scope = arguments.keyword(options.get("memory_scope", MemoryScope.NONE), MemoryScope, "memory_scope")
     if order not in orders:
         raise BadArgument("memory_order", f"expected one of {', '.join(o.name for o in orders)}, got {order.name}")
+    if scope is MemoryScope.CLUSTER:
+        raise BadArgument("memory_scope", "expected one of NONE, BLOCK, DEVICE, SYS, got CLUSTER: DEVICE includes it")
     if (order is MemoryOrder.WEAK) != (scope is MemoryScope.NONE):
         needed = "no scope with WEAK" if order is MemoryOrder.WEAK else f"a scope with {order.name}"
         raise BadArgument("memory_scope", f"expected {needed}, got {scope.name}")

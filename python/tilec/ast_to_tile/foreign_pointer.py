@@ -8,7 +8,16 @@ from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, ForeignPointer, KernelValue, Operand, Tile, TypedConstant, describe
+from tilec.ast_to_tile.values import (
+    Array,
+    ForeignPointer,
+    KernelValue,
+    Operand,
+    Tile,
+    TypedConstant,
+    describe,
+    needs_64_bits,
+)
 from tilec.ast_to_tile.view import make_array, not_negative
 from tilec.language import datatypes
 from tilec.language import foreign_pointer as language
@@ -36,7 +45,7 @@ def _from_foreign(emitter: Emitter, pointer: KernelValue, shape: KernelValue, st
     extents, distances = _integers(shape, "shape"), _integers(strides, "strides")
     if len(extents) != len(distances):
         raise BadArgument("strides", f"expected one stride per extent, {len(extents)} in all, got {len(distances)}")
-    dtype = datatypes.int64 if any(map(_needs_64_bits, extents + distances)) else datatypes.int32
+    dtype = datatypes.int64 if any(map(needs_64_bits, extents + distances)) else datatypes.int32
     sizes, steps = (tuple(_size(emitter, item, dtype) for item in items) for items in (extents, distances))
     return make_array(emitter, pointer.name, pointer.pointee, pointer.value, sizes, steps)
 
@@ -53,12 +62,6 @@ def _integers(values: KernelValue, parameter: str) -> tuple[Operand, ...]:
         if isinstance(number, int) and number < 0:
             raise BadArgument(parameter, f"expected at least 0, got {number}")
     return items
-
-
-def _needs_64_bits(item: Operand) -> bool:
-    if isinstance(item, Tile):
-        return item.dtype.bitwidth > 32
-    return int(arguments.known(item)) > datatypes.int32.range[1]
 
 
 def _size(emitter: Emitter, item: Operand, dtype: DType) -> Tile | int:

@@ -8,7 +8,7 @@ from tilec.ast_to_tile.arith import binary, compare
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, pointer_type
 from tilec.ast_to_tile.shape import broadcast, common_shape
-from tilec.ast_to_tile.values import Array, KernelValue, Shape, Tile, TypedConstant, describe
+from tilec.ast_to_tile.values import Array, KernelValue, Shape, Tile, TypedConstant, describe, needs_64_bits
 from tilec.dialect.mlir import ir
 from tilec.language import datatypes
 
@@ -63,9 +63,10 @@ def _mask(emitter: Emitter, mask: KernelValue, shape: Shape) -> Tile | None:
 
 def _below(emitter: Emitter, index: Tile, extent: Tile | int) -> Tile:
     """0 <= index < extent as one unsigned comparison: a negative index is greater than any extent."""
-    unsigned = datatypes.uint64 if index.dtype.bitwidth > 32 else datatypes.uint32
-    extended = to_dtype(emitter, index, datatypes.int64 if index.dtype.bitwidth > 32 else datatypes.int32)
-    limit = broadcast(emitter, to_dtype(emitter, emitter.as_tile(extent, datatypes.int32), unsigned), index.shape)
+    wide = needs_64_bits(index) or needs_64_bits(extent)
+    signed, unsigned = (datatypes.int64, datatypes.uint64) if wide else (datatypes.int32, datatypes.uint32)
+    extended = to_dtype(emitter, index, signed)
+    limit = broadcast(emitter, to_dtype(emitter, emitter.as_tile(extent, signed), unsigned), index.shape)
     return compare(emitter, "lt", Tile(extended.value, unsigned, extended.shape), limit)
 
 

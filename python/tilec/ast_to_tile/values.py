@@ -19,6 +19,7 @@ from tilec.ast_to_tile.constant_value import stored
 from tilec.ast_to_tile.source import Definition
 from tilec.dialect.mlir import ir
 from tilec.errors import Note
+from tilec.language import datatypes
 from tilec.language.convolution_window import ConvolutionWindow
 from tilec.language.datatypes import DType, foreign_dtype
 from tilec.language.kernel_function import is_kernel_function
@@ -84,6 +85,12 @@ class Array:
     strides: tuple[Tile | int, ...]
     tensor_view: ir.Value
     views: dict[ViewKey, ir.Value] = field(default_factory=dict)
+
+    @property
+    def index_dtype(self) -> DType:
+        """The type of its extents and strides: int64 if one of them needs it, else int32."""
+        wide = any(needs_64_bits(item) for item in (*self.shape, *self.strides))
+        return datatypes.int64 if wide else datatypes.int32
 
     def __str__(self) -> str:
         return f"array '{self.name}' of {self.dtype}, rank {len(self.shape)}"
@@ -153,6 +160,13 @@ class ForeignPointer:
     value: ir.Value
     pointee: DType
     name: str
+
+
+def needs_64_bits(integer: Operand) -> bool:
+    """Whether the type of an integer scalar, or the value of a number, is wider than int32."""
+    if isinstance(integer, Tile | TypedConstant):
+        return integer.dtype.bitwidth > 32
+    return not -(2**31) <= integer < 2**31
 
 
 # Views are equal if they are of the same array and have equal parameters.

@@ -9,7 +9,7 @@ from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, ForeignPointer, KernelValue, Shape, Tile, TiledView, describe
+from tilec.ast_to_tile.values import Array, ForeignPointer, KernelValue, Shape, Tile, TiledView, describe, needs_64_bits
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType, TensorViewType
 from tilec.dialect.mlir import ir
@@ -32,8 +32,9 @@ def make_array(
     static = [
         [extent if isinstance(extent, int) and extent > 0 else None for extent in part] for part in (shape, strides)
     ]
+    index_dtype = datatypes.int64 if any(map(needs_64_bits, (*shape, *strides))) else datatypes.int32
     dynamic = [
-        [emitter.as_tile(value).value for value, known in zip(part, facts, strict=True) if known is None]
+        [emitter.as_tile(value, index_dtype).value for value, known in zip(part, facts, strict=True) if known is None]
         for part, facts in zip((shape, strides), static, strict=True)
     ]
     type = TensorViewType.get(static[0], element_type(dtype), static[1])
@@ -90,7 +91,8 @@ def _padding(array: Array, padding: PaddingMode) -> str | None:
 
 def tiles_along(emitter: Emitter, extent: KernelValue, step: int) -> KernelValue:
     """The number of tiles with stride `step` that cover an extent."""
-    return binary(emitter, "cdiv", extent, step)
+    count = binary(emitter, "cdiv", extent, step)
+    return to_dtype(emitter, count, datatypes.int32) if isinstance(count, Tile) else count
 
 
 def array_attribute(array: Array, name: str) -> KernelValue:
@@ -141,7 +143,7 @@ def _slice(self: Array, emitter: Emitter, axis: KernelValue, start: KernelValue,
     factors = [to_dtype(emitter, value, datatypes.int64) for value in (first, self.strides[at])]
     offset = emitter.as_tile(binary(emitter, "mul", *factors))
     moved = emitter.build("offset", [self.pointer, offset.value], [pointer_type(self.dtype)]).results[0]
-    shape = (*self.shape[:at], _extent(emitter, first, last), *self.shape[at + 1 :])
+    shape = (*self.shape[:at], _extent(emitter, first, last, self.index_dtype), *self.shape[at + 1 :])
     return make_array(emitter, self.name, self.dtype, moved, shape, self.strides)
 
 
@@ -166,12 +168,12 @@ def _check_order(first: Tile | int, last: Tile | int, extent: Tile | int) -> Non
             raise BadArgument(parameter, f"expected at most the extent of the array, {extent}, got {bound}")
 
 
-def _extent(emitter: Emitter, first: Tile | int, last: Tile | int) -> Tile | int:
+def _extent(emitter: Emitter, first: Tile | int, last: Tile | int, dtype: DType) -> Tile | int:
     """stop - start, static if both bounds are static; a slice whose stop is less than its start is empty."""
     if isinstance(first, int) and isinstance(last, int):
         return last - first
     difference = binary(emitter, "sub", *_common_width(emitter, last, first))
-    return not_negative(emitter, to_dtype(emitter, binary(emitter, "max", difference, 0), datatypes.int32))
+    return not_negative(emitter, to_dtype(emitter, binary(emitter, "max", difference, 0), dtype))
 
 
 def not_negative(emitter: Emitter, extent: Tile) -> Tile:
@@ -181,6 +183,6 @@ def not_negative(emitter: Emitter, extent: Tile) -> Tile:
 
 
 def _common_width(emitter: Emitter, *bounds: Tile | int) -> list[Tile]:
-    """The bounds as int32, or as int64 if either is int64; only their difference must fit into int32."""
-    needs_64_bits = any(isinstance(bound, Tile) and bound.dtype.bitwidth > 32 for bound in bounds)
-    return [to_dtype(emitter, bound, datatypes.int64 if needs_64_bits else datatypes.int32) for bound in bounds]
+    """The bounds as int32, or as int64 if either needs it; only their difference must fit the type of extents."""
+    dtype = datatypes.int64 if any(map(needs_64_bits, bounds)) else datatypes.int32
+    return [to_dtype(emitter, bound, dtype) for bound in bounds]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @kernel_function
-def astype(x: Operand, dtype: DType, /, *, rounding_mode: RoundingMode | None = None) -> Tile:
+def astype(x: Operand, /, dtype: DType, *, rounding_mode: RoundingMode | None = None) -> Tile:
     """The values of x in another element type.
 
     Args:

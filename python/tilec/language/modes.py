@@ -61,7 +61,9 @@ class MemoryOrder(Enum):
 
 
 class MemoryScope(Enum):
-    """The scope of a memory order: the threads of the block, of the GPU, or of the whole system.
+    """The scope of a memory order: the threads of the block, of the cluster, of the GPU, or of the whole system.
+
+    Accesses to arrays take all but CLUSTER, which is in the enumeration for programs that name it.
 
     Example:
         >>> @ct.kernel
@@ -73,5 +75,6 @@ class MemoryScope(Enum):
 
     NONE = "none"
     BLOCK = "tl_blk"
+    CLUSTER = "cluster"
     DEVICE = "device"
     SYS = "sys"
