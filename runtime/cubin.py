@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from cuda.bindings import nvjitlink
 
@@ -20,22 +20,28 @@ def assemble(ptx: str, target: str, name: str = "kernel.ptx", opt_level: int = D
     Raises TileCompilerExecutionError with the messages of ptxas and the lines of `name` they refer to, and
     TileCompilerTimeoutError if the time of the compile is over.
     """
+    return link({name: ptx}, target, opt_level)
+
+
+def link(texts: Mapping[str, str], target: str, opt_level: int = DEFAULT_OPT_LEVEL) -> Cubin:
+    """One cubin of several PTX texts by name, like `assemble`."""
     flags = _flags(target, opt_level)
-    return run_in_time(lambda: _assemble(ptx, target, name, flags), " ".join(flags), assembler_version())
+    return run_in_time(lambda: _linked(texts, target, flags), " ".join(flags), assembler_version())
 
 
-def _assemble(ptx: str, target: str, name: str, flags: list[str]) -> Cubin:
-    encoded = ptx.encode()
+def _linked(texts: Mapping[str, str], target: str, flags: list[str]) -> Cubin:
     handle = _create(target, flags)
     try:
-        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, encoded, len(encoded), name)
+        for name, ptx in texts.items():
+            encoded = ptx.encode()
+            nvjitlink.add_data(handle, nvjitlink.InputType.PTX, encoded, len(encoded), name)
         nvjitlink.complete(handle)
         content = bytearray(nvjitlink.get_linked_cubin_size(handle))
         nvjitlink.get_linked_cubin(handle, content)
         return _with_usage(bytes(content), _log(handle, nvjitlink.get_info_log_size, nvjitlink.get_info_log))
     except nvjitlink.nvJitLinkError as error:
         log = _log(handle, nvjitlink.get_error_log_size, nvjitlink.get_error_log)
-        raise _ptxas_error(log or str(error), ptx, name, flags) from None
+        raise _ptxas_error(log or str(error), texts, flags) from None
     finally:
         nvjitlink.destroy(handle)
 
@@ -80,12 +86,14 @@ def _with_usage(content: bytes, log: str) -> Cubin:
 _ERROR = re.compile(r"^(?:ptxas .*?line (?P<line>\d+); *)?(?:error|fatal) *: *(?P<text>.*)$", re.MULTILINE)
 
 
-def _ptxas_error(log: str, ptx: str, name: str, flags: list[str]) -> TileCompilerExecutionError:
+def _ptxas_error(log: str, texts: Mapping[str, str], flags: list[str]) -> TileCompilerExecutionError:
     errors = [(match["line"], match["text"]) for match in _ERROR.finditer(log)]
-    lines = ptx.splitlines()
+    # The log does not say which of several texts a line is in.
+    name, lines = ", ".join(texts), "".join(texts.values()).splitlines() if len(texts) == 1 else []
+    located = [(int(line), text) for line, text in errors if line and lines]
     return TileCompilerExecutionError(
         f"ptxas refuses {name}: {errors[0][1] if errors else log}",
-        notes=[Note(f"{name}:{line}: {text}: {lines[int(line) - 1].strip()}") for line, text in errors if line],
+        notes=[Note(f"{name}:{line}: {text}: {lines[line - 1].strip()}") for line, text in located],
         compiler_flags=" ".join(flags),
         compiler_version=assembler_version(),
     )

@@ -33,8 +33,10 @@ def _methods(name: str, kind: type) -> Iterator[tuple[str, object]]:
 
 
 CLASSES = [(name, value) for name, value in _public() if isinstance(value, type)]
+EXPORT = [(f"compilation.{name}", getattr(ct.compilation, name)) for name in ct.compilation.__all__]
+CLASSES += [(name, value) for name, value in EXPORT if isinstance(value, type)]
 DOCUMENTED_CLASSES = [(name, value) for name, value in CLASSES if not issubclass(value, TilecError | Enum)]
-FUNCTIONS = [(name, value) for name, value in _public() if inspect.isfunction(value)]
+FUNCTIONS = [(name, value) for name, value in [*_public(), *EXPORT] if inspect.isfunction(value)]
 FUNCTIONS += [method for name, kind in DOCUMENTED_CLASSES for method in _methods(name, kind)]
 FUNCTIONS += [(f"tensor_map.{name}", value) for name, value in vars(ct.tensor_map).items() if inspect.isfunction(value)]
 

@@ -1,0 +1,193 @@
+"""`export_kernel`: compiles a kernel for explicit signatures to a cubin, PTX, or Tile IR."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from tilec.diagnostics.user_traceback import public
+from tilec.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
+from tilec.kernel_export.constraint_arguments import arguments_of
+from tilec.kernel_export.kernel_signature import KernelSignature
+from tilec.language.kernel import Kernel
+from tilec.signature import Signature
+
+if TYPE_CHECKING:
+    from tilec.driver.compiled import Compiled
+    from tilec.text_input.module import Module
+
+# The first version of bytecode whose hints name their target, so that bytecode is for every GPU.
+_PORTABLE = "13.3"
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The kernel, its signatures with symbols, and the arguments of export_kernel."""
+
+    kernel: Kernel
+    signatures: tuple[KernelSignature, ...]
+    gpu_code: str | None
+    bytecode_version: str | None
+
+    @property
+    def target(self) -> str:
+        """The target: kernels use the instructions of the architecture, as in sm_100a."""
+        code = self.gpu_code or ""
+        return code if code.endswith("a") else f"{code}a"
+
+
+@public
+def export_kernel(
+    kernel: Kernel,
+    signatures: Sequence[KernelSignature],
+    output_file: IO[bytes] | str | bytes | os.PathLike[str],
+    *,
+    gpu_code: str | None = None,
+    output_format: Literal["cubin", "ptx", "tileir_bytecode", "tileir_text"],
+    bytecode_version: str | None = None,
+) -> None:
+    """Compiles a kernel for signatures to one file, whose entries have the symbols of the signatures.
+
+    The entries of a cubin and of PTX have the parameters of the calling convention only. They therefore use no tensor
+    maps. A launch needs the number of threads that `.reqntid` of the PTX states; beside a file of PTX or a cubin with a
+    path, `<path>.<symbol>.launch.json` states it with the dynamic shared memory (docs/artifact.md).
+
+    Args:
+        kernel: the kernel.
+        signatures: at least one signature.
+        output_file: a path, or a binary file.
+        gpu_code: the GPU, such as "sm_100"; None is possible for Tile IR only.
+        output_format: "cubin", "ptx", "tileir_bytecode" or "tileir_text"; "ptx" takes one signature.
+        bytecode_version: the version of the bytecode, such as "13.1"; None for the newest.
+
+    Returns:
+        None.
+
+    Raises:
+        TypeError: a constraint contradicts an annotation of the kernel.
+        ValueError: the format is unknown, a GPU is missing, or two signatures have the same symbol.
+        TileUnsupportedFeatureError: the target or the bytecode version lacks a feature.
+        CompileError: the kernel violates a rule, with its line.
+
+    Example:
+        >>> import io
+        >>> @ct.kernel
+        ... def fill(x, n: ct.Constant[int]): ct.store(x, 0, ct.ones(n, ct.int32))
+        >>> v1 = ct.compilation.CallingConvention.cutile_python_v1()
+        >>> values = np.zeros(8, np.int32), 8
+        >>> signature = ct.compilation.KernelSignature.from_kernel_args(fill, values, v1, symbol="f")
+        >>> ct.compilation.export_kernel(fill, [signature], file := io.BytesIO(), output_format="tileir_text")
+        >>> "entry @f(" in file.getvalue().decode()
+        True
+    """
+    if output_format not in _WRITERS:
+        raise ArgumentValueError(f"unknown output_format '{output_format}': expected one of {', '.join(_WRITERS)}")
+    if gpu_code is None and output_format in ("cubin", "ptx"):
+        raise ArgumentValueError(f"gpu_code is required for output_format '{output_format}', such as 'sm_100'")
+    request = _Request(kernel, _with_symbols(kernel, signatures), gpu_code, bytecode_version)
+    content, compiled = _WRITERS[output_format](request)
+    _write(output_file, content, compiled)
+
+
+def _with_symbols(kernel: Kernel, signatures: Sequence[KernelSignature]) -> tuple[KernelSignature, ...]:
+    if not isinstance(kernel, Kernel):
+        raise ArgumentTypeError(f"export_kernel expects a kernel, got {type(kernel).__name__}")
+    if not signatures:
+        raise ArgumentValueError("export_kernel needs at least one signature")
+    name = kernel.function.__name__
+    named = tuple(found if found.symbol is not None else found.with_mangled_symbol(name) for found in signatures)
+    symbols = [found.symbol for found in named]
+    for symbol in symbols:
+        if symbols.count(symbol) > 1:
+            raise ArgumentValueError(f"two signatures have the symbol '{symbol}'")
+    return named
+
+
+def _module(request: _Request) -> Module:
+    """The Tile IR module with an entry per signature."""
+    from tilec.ast_to_tile.entry import kernel_to_tile
+    from tilec.dialect.mlir import ir
+    from tilec.text_input.module import Module
+
+    modules = []
+    for signature in request.signatures:
+        named = request.kernel.replace_hints()
+        named.name = str(signature.symbol)
+        modules.append(kernel_to_tile(named, Signature(arguments_of(request.kernel, signature.parameters))))
+    for other in modules[1:]:
+        with modules[0].operation.location:
+            for operation in other.body.operations:
+                operation.operation.clone(ip=ir.InsertionPoint(modules[0].body))
+    return Module(modules[0])
+
+
+def _bytecode(request: _Request) -> tuple[bytes, list[Compiled]]:
+    version = request.bytecode_version
+    if request.gpu_code is None and version is not None and _number(version) < _number(_PORTABLE):
+        raise UnsupportedError(f"bytecode {version} is for one GPU: pass gpu_code, or version {_PORTABLE} or later")
+    return _module(request).to_bytecode(version), []
+
+
+def _number(version: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in version.split("."))
+    except ValueError:
+        raise ArgumentValueError(f"expected a bytecode_version such as '13.3', got '{version}'") from None
+
+
+def _text(request: _Request) -> tuple[bytes, list[Compiled]]:
+    return _module(request).to_text().encode(), []
+
+
+def _ptx(request: _Request) -> tuple[bytes, list[Compiled]]:
+    if len(request.signatures) > 1:
+        raise ArgumentValueError(f"output_format 'ptx' takes one signature, got {len(request.signatures)}")
+    compiled = _compiled(request)
+    return compiled[0].ptx.encode(), compiled
+
+
+def _cubin(request: _Request) -> tuple[bytes, list[Compiled]]:
+    from tilec.runtime.cubin import DEFAULT_OPT_LEVEL, link
+
+    compiled = _compiled(request)
+    level = request.kernel.hints.opt_level_for(request.target)
+    texts = {f"{found.entry}.ptx": found.ptx for found in compiled}
+    return link(texts, request.target, DEFAULT_OPT_LEVEL if level is None else level).content, compiled
+
+
+def _compiled(request: _Request) -> list[Compiled]:
+    """Each entry compiled to PTX, without tensor maps, for which calling conventions have no parameters."""
+    from tilec.driver.stages import compile as compile_entry
+
+    module = _module(request)
+    found = []
+    for entry in module.entries:
+        compiled = compile_entry(module, entry=entry, target=request.target, hints={"tma": False}, stop="ptx")
+        if compiled.metadata is not None and compiled.metadata.tensor_maps:
+            raise UnsupportedError(f"'{entry}' needs tensor maps, for which calling conventions have no parameters")
+        found.append(compiled)
+    return found
+
+
+_WRITERS: dict[str, Callable[[_Request], tuple[bytes, list[Any]]]] = {
+    "cubin": _cubin,
+    "ptx": _ptx,
+    "tileir_bytecode": _bytecode,
+    "tileir_text": _text,
+}
+
+
+def _write(output_file: IO[bytes] | str | bytes | os.PathLike[str], content: bytes, compiled: list[Compiled]) -> None:
+    if not isinstance(output_file, str | bytes | os.PathLike):
+        output_file.write(content)
+        return
+    from tilec.runtime.metadata import to_text
+
+    path = Path(os.fsdecode(output_file))
+    path.write_bytes(content)
+    for found in compiled:
+        if found.metadata is not None:
+            path.with_name(f"{path.name}.{found.entry}.launch.json").write_text(to_text(found.metadata))

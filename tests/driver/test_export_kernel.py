@@ -1,0 +1,239 @@
+"""Exported kernels: constraints, symbols, calling conventions and the files of `ct.compilation.export_kernel`."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilec as ct
+from tilec.compilation import (
+    ArrayConstraint,
+    CallingConvention,
+    ConstantConstraint,
+    KernelSignature,
+    ListConstraint,
+    ScalarConstraint,
+    TupleConstraint,
+    demangle_kernel_name,
+    export_kernel,
+    mangle_kernel_name,
+)
+
+V1, V2 = CallingConvention.cutile_python_v1(), CallingConvention.cutile_python_v2()
+
+
+def array(dtype: ct.DType = ct.float32, ndim: int = 1, **changes: Any) -> ArrayConstraint:
+    defaults: dict[str, Any] = {
+        "index_dtype": ct.int32,
+        "stride_lower_bound_incl": 0,
+        "alias_groups": (),
+        "may_alias_internally": False,
+    }
+    return ArrayConstraint(dtype, ndim, **{**defaults, **changes})
+
+
+@ct.kernel
+def scale(x, pair, n: ct.Constant[int], out):
+    ct.store(out, 0, ct.load(x, 0, n) * pair[0] + pair[1])
+
+
+SCALE = KernelSignature(
+    [
+        array(stride_constant=(1,)),
+        (ScalarConstraint(ct.float32), 2),
+        8,
+        array(stride_constant=(1,), shape_constant=(8,)),
+    ],
+    V2,
+)
+
+
+def exported(kernel: ct.kernel, signatures: list[KernelSignature], **options: Any) -> bytes:
+    file = io.BytesIO()
+    export_kernel(kernel, signatures, file, **options)
+    return file.getvalue()
+
+
+def test_constants_and_tuples_stand_for_their_constraints() -> None:
+    assert SCALE.parameters[1] == TupleConstraint([ScalarConstraint(ct.float32), ConstantConstraint(2)])
+    assert SCALE.parameters[2] == ConstantConstraint(8) != ConstantConstraint(8.0)
+    assert len({ConstantConstraint(value) for value in (1, 1.0, True, 0.0, -0.0, float("nan"), float("nan"))}) == 6
+
+
+def test_symbol_contains_the_constraints() -> None:
+    name = "scale_Kt2_A1f32_1t1_T2Sf32I2_I8_A1f32_1s8t1"
+    assert SCALE.with_mangled_symbol("scale").symbol == name
+    assert demangle_kernel_name(name) == ("scale", SCALE.with_symbol(name))
+
+
+def test_properties_of_dimensions_are_grouped_by_their_mask() -> None:
+    matrix = array(
+        ct.float16, 3, stride_divisible_by=(8, 8, 1), stride_constant=(None, None, 1), base_addr_divisible_by=16
+    )
+    assert mangle_kernel_name("k", KernelSignature([matrix], V1)) == "k_Kt1_A3f16_3v8l0_4t1_p16"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "problem"),
+    [
+        ("plain", "it has no '_K'"),
+        ("k_Kt3", "Unknown calling convention code 't3'"),
+        ("k_Kt1_Q", "expected the code of a parameter"),
+        ("k_Kt1_Sx3", "expected an element type"),
+        ("k_Kt1_A1f32_2l0", "expected a mask of 1 dimensions"),
+        ("k_Kt1_A1f32_1v1", "expected a divisor greater than 1"),
+        ("k_Kt1_A2f32_1v4_3v8", "'stride_divisible_by' of dimension 0 only once"),
+        ("k_Kt1_A1f32_1t1v4", "no assumption about dimension 0 beside its 'stride_constant'"),
+        ("k_Kt1_A1f32_g1", "increasing numbers of alias groups"),
+        ("k_Kt1_T1I3", "version >= 2 is required"),
+        ("k_Kt1_A1f32_1s8", "version >= 2 is required"),
+    ],
+)
+def test_invalid_symbol_is_a_value_error(symbol: str, problem: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        demangle_kernel_name(symbol)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "problem"),
+    [
+        (lambda: ScalarConstraint("f32"), TypeError, "expected an element type"),  # type: ignore[arg-type]
+        (lambda: array(ndim=-1), ValueError, "expected an ndim of at least 0"),
+        (lambda: array(ndim="1"), TypeError, "expected an integer as ndim"),  # type: ignore[arg-type]
+        (lambda: array(index_dtype=ct.int8), ValueError, "expected an index_dtype of int32, uint32 or int64"),
+        (lambda: array(stride_constant=(1, 2)), ValueError, "'stride_constant' has 2 values for 1 dimensions"),
+        (lambda: array(shape_constant=(-1,)), ValueError, "expected at least 0 as shape_constant[0]"),
+        (lambda: array(shape_constant=(True,)), TypeError, "expected None or an integer as shape_constant[0]"),
+        (lambda: array(stride_divisible_by=0 or (0,)), TypeError, "expected a positive integer"),
+        (lambda: array(stride_constant=(3,), stride_divisible_by=2), ValueError, "not a multiple of 2"),
+        (
+            lambda: array(stride_constant=(1,), stride_lower_bound_incl=2),
+            ValueError,
+            "stride_constant[0] is 1, below its lower bound 2",
+        ),
+        (lambda: array(base_addr_divisible_by=0), ValueError, "expected a positive base_addr_divisible_by"),
+        (lambda: array(alias_groups="ab"), TypeError, "expected a sequence of strings"),
+        (
+            lambda: ListConstraint(3, alias_groups=(), elements_may_alias=False),
+            TypeError,
+            "expected an ArrayConstraint",
+        ),  # type: ignore[arg-type]
+        (lambda: ConstantConstraint("x"), TypeError, "expected a bool, an int or a float"),  # type: ignore[arg-type]
+        (lambda: KernelSignature(["x"], V1), TypeError, "expected a constraint of ct.compilation"),  # type: ignore[list-item]
+        (lambda: KernelSignature([], "t1"), TypeError, "expected a CallingConvention"),  # type: ignore[arg-type]
+        (lambda: KernelSignature([(1,)], V1), ValueError, "Tuple parameters are not supported by calling convention"),
+        (lambda: KernelSignature([array(alias_groups=("a",))], V1), ValueError, "alias group 'a' has one member"),
+    ],
+)
+def test_invalid_constraint_has_the_class_of_cutile(make: Callable[[], object], kind: type, problem: str) -> None:
+    with pytest.raises(kind) as caught:
+        make()
+    assert isinstance(caught.value, ct.TileError) and problem in str(caught.value)
+
+
+def test_signature_of_a_call_has_its_divisors_and_constants() -> None:
+    x, out = np.zeros((16, 8), np.float32)[:, ::2], np.zeros(8, np.float32)
+    signature = KernelSignature.from_kernel_args(scale, (x, (2.0, 3), 8, np.broadcast_to(out[:1], (4, 8))), V2)
+    matrix, pair, constant, repeated = signature.parameters
+    assert isinstance(matrix, ArrayConstraint) and isinstance(repeated, ArrayConstraint)
+    assert (matrix.stride_divisible_by, matrix.stride_constant) == ((4, 1), (None, None))
+    assert pair == TupleConstraint([ScalarConstraint(ct.float32), ScalarConstraint(ct.int32)])
+    assert constant == ConstantConstraint(8)
+    assert (matrix.may_alias_internally, repeated.may_alias_internally) == (False, True)
+    assert signature.symbol is not None and signature.symbol.startswith("scale_Kt2_A2f32_")
+
+
+def test_export_of_text_and_bytecode_has_an_entry_per_signature() -> None:
+    other = KernelSignature([array(), (ScalarConstraint(ct.int32), 2), 16, array()], V2, "second")
+    text = exported(scale, [SCALE, other], output_format="tileir_text").decode()
+    assert "entry @scale_Kt2_A1f32_1t1_T2Sf32I2_I8_A1f32_1s8t1(" in text and "entry @second(" in text
+    bytecode = exported(scale, [SCALE, other], output_format="tileir_bytecode")
+    assert ct.Module.parse(bytecode).entries == ct.Module.parse(text.encode()).entries
+
+
+@pytest.mark.parametrize("gpu_code", ["sm_90", "sm_100a"])
+def test_exported_ptx_has_the_parameters_of_the_convention_and_computes(gpu_code: str, tmp_path: Path) -> None:
+    path = tmp_path / "scale.ptx"
+    export_kernel(scale, [SCALE.with_symbol("entry")], path, gpu_code=gpu_code, output_format="ptx")
+    metadata = json.loads((tmp_path / "scale.ptx.entry.launch.json").read_text())
+    kinds = [parameter["type"] for parameter in metadata["parameters"]]
+    assert kinds == ["u64", "u32", "u32", "f32", "u64", "u32", "u32"]
+    (tmp_path / "scale.launch.json").write_text((tmp_path / "scale.ptx.entry.launch.json").read_text())
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    ct.run(ct.load_artifact(tmp_path / "scale"), 1, [x, (0.5, 2), 8, out])
+    assert out.tolist() == (x * 0.5 + 2).tolist()
+
+
+def test_exported_cubin_contains_every_symbol() -> None:
+    content = exported(
+        scale, [SCALE.with_symbol("first"), SCALE.with_symbol("second")], gpu_code="sm_90", output_format="cubin"
+    )
+    assert content[:4] == b"\x7fELF" and b".text.first" in content and b".text.second" in content
+
+
+@ct.kernel
+def total(arrays, out, n: ct.Constant[int]):
+    found = ct.zeros(n, ct.float32)
+    for index in range(len(arrays)):
+        found += ct.load(arrays[index], 0, n)
+    ct.store(out, 0, found)
+
+
+def test_export_of_a_list_takes_its_table_and_length() -> None:
+    signature = KernelSignature([ListConstraint(array(), alias_groups=(), elements_may_alias=True), array(), 8], V1)
+    text = exported(total, [signature], output_format="tileir_text").decode()
+    assert "tile<ptr<i64>>" in text.partition("{\n")[2].partition("{")[0]
+
+
+@pytest.mark.parametrize(
+    ("signature", "options", "kind", "problem"),
+    [
+        (SCALE, {"output_format": "elf"}, ValueError, "unknown output_format 'elf'"),
+        (SCALE, {"output_format": "cubin"}, ValueError, "gpu_code is required"),
+        (
+            SCALE,
+            {"output_format": "tileir_bytecode", "bytecode_version": "13.1"},
+            ct.TileUnsupportedFeatureError,
+            "version 13.3 or later",
+        ),
+        (KernelSignature([array()], V1), {"output_format": "tileir_text"}, TypeError, "has 4 parameters"),
+        (
+            KernelSignature([array(), (2.0, 2), ScalarConstraint(ct.int32), array()], V2),
+            {"output_format": "tileir_text"},
+            TypeError,
+            "parameter 'n' is a ct.Constant: expected a ConstantConstraint, got ScalarConstraint",
+        ),
+        (
+            KernelSignature([array(stride_lower_bound_incl=None), (2.0, 2), 8, array()], V2),
+            {"output_format": "tileir_text"},
+            ct.TileUnsupportedFeatureError,
+            "parameter 'x': stride 0 may be negative",
+        ),
+        (
+            KernelSignature([array(alias_groups=("a",)), (2.0, 2), 8, array(alias_groups=("a",))], V2),
+            {"output_format": "tileir_text"},
+            ct.TileUnsupportedFeatureError,
+            "parameter 'x': arrays that overlap are not supported",
+        ),
+    ],
+)
+def test_invalid_export_has_the_class_of_cutile(
+    signature: KernelSignature, options: dict[str, Any], kind: type[Exception], problem: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        exported(scale, [signature], **options)
+    assert problem in str(caught.value)
+
+
+def test_equal_symbols_and_missing_signatures_are_value_errors() -> None:
+    with pytest.raises(ValueError, match="two signatures have the symbol 'one'"):
+        exported(scale, [SCALE.with_symbol("one"), SCALE.with_symbol("one")], output_format="tileir_text")
+    with pytest.raises(ValueError, match="needs at least one signature"):
+        exported(scale, [], output_format="tileir_text")
