@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +30,9 @@ def write(path: Path, content: bytes) -> None:
 
     Other processes see the whole file or none, because the file is renamed when it is complete.
     """
+    # Imported here because most processes only read.
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(suffix=TEMPORARY_SUFFIX, dir=path.parent)
     try:

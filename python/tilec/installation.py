@@ -6,7 +6,6 @@ import functools
 import hashlib
 import importlib.util
 import os
-import platform
 import sys
 from collections.abc import Iterator
 
@@ -27,20 +26,25 @@ def fingerprint() -> str:
     """The hash of the identity of this installation; two installations that compile differently have different ones.
 
     The files of tilec are identified by path, size and time of modification, so that a changed source file counts
-    without a new version.
+    without a new version. If a file has changed since this process imported tilec, the process may run the older
+    code, and its fingerprint is unique.
     """
-    parts = [version.VERSION, sys.version, platform.machine(), *_files(), *sorted(_distributions())]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    files = sorted(_files())
+    parts = [version.VERSION, sys.version, sys.platform, str(sys.flags.optimize), *sorted(_distributions())]
+    if max(modified_ns for _, _, modified_ns in files) > version.IMPORTED_NS:
+        parts += [str(os.getpid()), str(version.IMPORTED_NS)]
+    return hashlib.sha256(repr((parts, files)).encode()).hexdigest()
 
 
-def _files() -> Iterator[str]:
+def _files() -> Iterator[tuple[str, int, int]]:
+    """The path, size and time of modification of each file of the package."""
     folders = [os.path.dirname(version.__file__)]
     while folders:
         folder = folders.pop()
-        for item in sorted(os.scandir(folder), key=lambda item: item.name):
+        for item in os.scandir(folder):
             if item.name.endswith(_SUFFIXES):
                 status = item.stat()
-                yield f"{item.path}:{status.st_size}:{status.st_mtime_ns}"
+                yield item.path, status.st_size, status.st_mtime_ns
             elif item.name != "__pycache__" and item.is_dir():
                 folders.append(item.path)
 

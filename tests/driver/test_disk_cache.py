@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tilec as ct
-from tilec import cache_files
+from tilec import cache_files, installation, version
 from tilec.commands.command_line import main
 from tilec.compile_options import CompileOptions
 from tilec.driver import disk_cache
@@ -127,6 +127,15 @@ def test_other_toolkit_compiles(compiler: Compiler, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CUDA_HOME", "/another/toolkit")
     kept_or_compiled(request(), compiler)
     assert compiler.runs == 2
+
+
+def test_files_that_changed_after_the_import_are_of_no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The process may run the code from before the change.
+    known = installation.fingerprint.__wrapped__()
+    monkeypatch.setattr(version, "IMPORTED_NS", 1)
+    first = installation.fingerprint.__wrapped__()
+    monkeypatch.setattr(version, "IMPORTED_NS", 2)
+    assert len({known, first, installation.fingerprint.__wrapped__()}) == 3
 
 
 def test_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:

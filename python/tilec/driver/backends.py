@@ -9,7 +9,6 @@ from typing import Any
 from tilec import options
 from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled
-from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
 from tilec.runtime.arrays import view
 from tilec.runtime.artifact import Artifact
@@ -163,8 +162,15 @@ def _variant(kernel: LoadedKernel, backend: str, args: Sequence[Any], target: st
 def _artifact(given: Any, entry: str | None, target: str | None, stop: str) -> Artifact:
     if isinstance(given, Artifact):
         return given
-    compiled = given if isinstance(given, Compiled) else compile_entry(given, entry=entry, target=target, stop=stop)
+    compiled = given if isinstance(given, Compiled) else _compiled(given, entry=entry, target=target, stop=stop)
     return compiled.artifact
+
+
+def _compiled(given: Any, **settings: Any) -> Compiled:
+    # Imported here because artifacts run without the compiler.
+    from tilec.driver.stages import compile as compile_entry
+
+    return compile_entry(given, **settings)
 
 
 def _interpret(
@@ -175,7 +181,7 @@ def _interpret(
     from tilec.driver.entries import arguments_of, chosen
     from tilec.runtime.interpret.run import run as interpret
 
-    compiled = given if isinstance(given, Compiled) else compile_entry(given, stop="tile")
+    compiled = given if isinstance(given, Compiled) else _compiled(given, stop="tile")
     tile = compiled.stage("tile")
     if tile is None:
         raise UsageError(f"{compiled.source.name} is at a stage after Tile IR: only Tile IR can be interpreted")

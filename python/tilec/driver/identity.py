@@ -24,11 +24,10 @@ from tilec.errors import TilecError
 from tilec.language.kernel import Kernel
 
 # Packages whose functions depend on their arguments only, and whose version is part of the fingerprint of the
-# installation. Their objects are identified by name.
+# installation. Their objects are identified by name. tilec imports each, so that no file of the user has its name.
 VERSIONED = frozenset(
-    """tilec numpy ml_dtypes builtins math cmath operator _operator functools _functools itertools enum dataclasses
-    typing types abc _abc numbers fractions decimal _decimal string re statistics bisect heapq copy contextlib struct
-    inspect collections _collections""".split()
+    """tilec numpy ml_dtypes builtins math operator _operator functools _functools itertools enum dataclasses
+    typing types abc _abc re copy contextlib inspect reprlib collections _collections""".split()
 )
 # Modules and functions of numpy whose results do not follow from their arguments.
 _STATEFUL = frozenset({"random", "load", "fromfile", "memmap", "genfromtxt", "loadtxt"})

@@ -9,7 +9,6 @@ from tilec import options
 from tilec.compile_options import CompileOptions
 from tilec.driver.compiled import Compiled
 from tilec.driver.disk_cache import Request, kept_or_compiled
-from tilec.driver.stages import compile as compile_kernel
 from tilec.language.kernel import Kernel
 from tilec.runtime.arrays import view
 from tilec.runtime.structured_values import arrays_in
@@ -37,11 +36,18 @@ def specialized(
     given = CompileOptions.of(hints or {})
     key = str(signature), signature.classes, chosen, stop, given
     if key not in kernel.compiled:
-        kernel.compiled[key] = kept_or_compiled(
-            Request(kernel, signature, chosen, given, stop),
-            lambda: compile_kernel(kernel, target=chosen, signature=signature, hints=hints, stop=stop),
-        )
+        request = Request(kernel, signature, chosen, given, stop)
+        kernel.compiled[key] = kept_or_compiled(request, lambda: _compile(request, hints))
     return kernel.compiled[key]
+
+
+def _compile(request: Request, hints: Mapping[str, Any] | None) -> Compiled:
+    # Imported here because a kernel that is kept on disk needs no compiler.
+    from tilec.driver.stages import compile as compile_kernel
+
+    return compile_kernel(
+        request.kernel, target=request.target, signature=request.signature, hints=hints, stop=request.stop
+    )
 
 
 def default_target(backend: str, args: Sequence[Any]) -> str:
