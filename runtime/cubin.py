@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from cuda.bindings import nvjitlink
-
 from tilec.errors import CompileError, Note, TileCompilerExecutionError
+from tilec.process.cuda_bindings import cuda_binding
 from tilec.process.time_limit import run_in_time
 from tilec.runtime.cubin_image import Cubin
+
+nvjitlink = cuda_binding("nvjitlink")
 
 DEFAULT_OPT_LEVEL = 3
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuda.bindings import nvrtc
-
 from tilec.errors import InternalError
+from tilec.process.cuda_bindings import cuda_binding
+
+nvrtc = cuda_binding("nvrtc")
 
 # sm_90 instructions run on every supported target, so one compilation serves all. Relocatable device code keeps
 # uncalled functions. The rounding options are the defaults, written out.

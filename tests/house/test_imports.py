@@ -14,11 +14,12 @@ import pytest
 
 # A module may import modules of its own row and of earlier rows. The longest matching prefix determines the row.
 ORDER = (
-    # Errors, options and remarks of all stages, the recursion limit, and the time limit, which passes check.
+    # Errors, options and remarks of all stages, the recursion limit, the time limit, which passes check, and the door
+    # to NVIDIA's packages.
     (
         *("tilec.errors", "tilec.options", "tilec.compile_options", "tilec.remarks", "tilec.version"),
         *("tilec.element_types", "tilec.cache_files", "tilec.installation"),
-        *("tilec.process.recursion_limit", "tilec.process.time_limit"),
+        *("tilec.process.recursion_limit", "tilec.process.time_limit", "tilec.process.cuda_bindings"),
     ),
     ("tilec.dialect",),
     # Tables and analyses that several stages use: layouts, costs, targets, matrix units, TMA rules, device functions.
