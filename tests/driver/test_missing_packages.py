@@ -1,4 +1,4 @@
-"""Without NVIDIA's packages, which macOS lacks, kernels compile to PTX and simulate; the rest is refused with advice."""
+"""Without the packages of NVIDIA, which macOS lacks, kernels compile to PTX and simulate; the rest gives advice."""
 
 from __future__ import annotations
 
