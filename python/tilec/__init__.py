@@ -129,7 +129,7 @@ from tilec.language.shape import (
     transpose,
     zeros,
 )
-from tilec.language.view import Array, Tile, TiledView
+from tilec.language.view import Array, Scalar, Tile, TiledView
 from tilec.process.time_limit import compiler_timeout
 from tilec.version import VERSION as __version__
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tilec.language import convert
 from tilec.language import shape as shapes
@@ -482,3 +482,7 @@ class Tile:
     __lt__ = __le__ = __gt__ = __ge__ = _binary
     __eq__ = __ne__ = _binary  # type: ignore[assignment]
     __neg__ = __pos__ = __invert__ = _unary
+
+
+# A scalar of a kernel, for annotations of functions: a number, or a tile of shape ().
+Scalar: TypeAlias = bool | int | float | Tile
