@@ -1,0 +1,64 @@
+#include "driver.h"
+
+#include <dlfcn.h>
+
+namespace dispatch {
+
+namespace {
+
+constexpr int pointer_device_ordinal = 9; // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+
+using GetProcAddress = int (*)(const char *name, void **function, int version, uint64_t flags, void *status);
+
+template <class Function> bool find(GetProcAddress get, const char *name, int version, Function &function) {
+  void *address = nullptr;
+  if (get(name, &address, version, 0, nullptr) || !address)
+    return false;
+  function = reinterpret_cast<Function>(address);
+  return true;
+}
+
+// cudaTypedefs.h: the version of each function is the suffix of its PFN_ type.
+bool load(Driver &found) {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+  void *symbol = library ? dlsym(library, "cuGetProcAddress_v2") : nullptr;
+  if (!symbol)
+    return false;
+  auto get = reinterpret_cast<GetProcAddress>(symbol);
+  int (*initialize)(unsigned) = nullptr;
+  int (*count)(int *) = nullptr;
+  if (!find(get, "cuInit", 2000, initialize) || !find(get, "cuDeviceGetCount", 2000, count))
+    return false;
+  found.encode_tiled = nullptr, found.encode_im2col = nullptr, found.encode_wide = nullptr;
+  find(get, "cuTensorMapEncodeTiled", 12000, found.encode_tiled);
+  find(get, "cuTensorMapEncodeIm2col", 12000, found.encode_im2col);
+  find(get, "cuTensorMapEncodeIm2colWide", 12080, found.encode_wide);
+  return find(get, "cuLaunchKernelEx", 11060, found.launch) &&
+         find(get, "cuCtxGetCurrent", 4000, found.current_context) &&
+         find(get, "cuCtxPushCurrent", 4000, found.push_context) &&
+         find(get, "cuCtxPopCurrent", 4000, found.pop_context) &&
+         find(get, "cuPointerGetAttribute", 4000, found.pointer_attribute) && !initialize(0) &&
+         !count(&found.device_count) && found.device_count > 0;
+}
+
+} // namespace
+
+int Driver::ordinal_of(uint64_t address) const {
+  int ordinal = -1;
+  if (!pointer_attribute(&ordinal, pointer_device_ordinal, address))
+    return ordinal;
+  if (!context || push_context(context))
+    return -1;
+  void *popped;
+  const int status = pointer_attribute(&ordinal, pointer_device_ordinal, address);
+  pop_context(&popped);
+  return status ? -1 : ordinal;
+}
+
+const Driver *driver() {
+  static Driver found;
+  static const bool loaded = load(found);
+  return loaded ? &found : nullptr;
+}
+
+} // namespace dispatch

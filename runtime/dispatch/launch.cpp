@@ -1,0 +1,246 @@
+#include "launch.h"
+
+#include "kernel_dispatch.h"
+#include "plan_object.h"
+#include "reader.h"
+#include "stream_and_grid.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace dispatch {
+
+namespace {
+
+/// The arguments of one call of `launch`, as they came.
+struct Invocation {
+  PyObject *const *arguments;
+  Py_ssize_t count;
+  PyObject *names;
+
+  PyObject *stream() const { return arguments[0]; }
+  PyObject *grid() const { return arguments[1]; }
+  PyObject *kernel() const { return arguments[2]; }
+  PyObject *args() const { return arguments[3]; }
+};
+
+Outcome read_keywords(const Invocation &invocation, Request &request) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(invocation.names);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *name = PyTuple_GET_ITEM(invocation.names, i), *value = invocation.arguments[invocation.count + i];
+    if (!PyUnicode_CompareWithASCIIString(name, "programmatic_dependent_launch") && PyBool_Check(value))
+      request.overlaps_previous = value == Py_True;
+    else if (value != Py_None || (PyUnicode_CompareWithASCIIString(name, "backend") &&
+                                  PyUnicode_CompareWithASCIIString(name, "hints")))
+      return Outcome::Keyword;
+  }
+  return Outcome::Native;
+}
+
+/// `TILEC_BACKEND`: os.environ writes through to the environment of the process.
+bool launches_on_gpu() {
+  const char *backend = getenv("TILEC_BACKEND");
+  return !backend || !*backend || !strcmp(backend, "launch");
+}
+
+Outcome read_arguments(Call &call, const Dispatch &dispatch, PyObject *args) {
+  if (size_t(PyTuple_GET_SIZE(args)) != dispatch.parameters.size())
+    return Outcome::ArgumentCount;
+  for (size_t i = 0; i < dispatch.parameters.size(); ++i) {
+    const ParameterRule &rule = dispatch.parameters[i];
+    PyObject *value = PyTuple_GET_ITEM(args, Py_ssize_t(i));
+    if (rule.unknown)
+      return Outcome::NotPlanned;
+    const Outcome outcome = rule.constant ? read_constant(call, value) : read_argument(call, value, rule.known);
+    if (outcome != Outcome::Native)
+      return outcome;
+  }
+  if (!call.on_device)
+    return Outcome::NoDeviceArray;
+  if (call.ordinal < 0)
+    return Outcome::ArrayForm;
+  call.key[0] = uint64_t(call.ordinal);
+  return Outcome::Native;
+}
+
+bool read_dimensions(PyObject *given, int8_t *dimensions, uint8_t &count) {
+  if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) > Py_ssize_t(max_rank))
+    return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given); ++i) {
+    const long value = PyLong_AsLong(PyTuple_GET_ITEM(given, i));
+    if (value < -128 || value > 127 || PyErr_Occurred())
+      return false;
+    dimensions[count++] = int8_t(value);
+  }
+  return true;
+}
+
+ParameterRule rule_of(PyObject *described) {
+  ParameterRule rule;
+  int constant = 0;
+  PyObject *shape, *strides;
+  if (!PyTuple_Check(described) || !PyArg_ParseTuple(described, "pOO", &constant, &shape, &strides) ||
+      !read_dimensions(shape, rule.known.shape, rule.known.shape_count) ||
+      !read_dimensions(strides, rule.known.strides, rule.known.stride_count))
+    rule.unknown = true;
+  rule.constant = constant;
+  PyErr_Clear();
+  return rule;
+}
+
+Outcome describe(Dispatch &dispatch, PyObject *kernel) {
+  PyObject *rules = PyObject_CallOneArg(python_path().describe_kernel, kernel);
+  PyObject *items = rules ? PySequence_Tuple(rules) : nullptr;
+  Py_XDECREF(rules);
+  if (!items)
+    return clear_exception(Outcome::NotPlanned);
+  if (!dispatch.described) // by another thread
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); ++i)
+      dispatch.parameters.push_back(rule_of(PyTuple_GET_ITEM(items, i)));
+  dispatch.described = true;
+  Py_DECREF(items);
+  return Outcome::Native;
+}
+
+/// Strong references to the constants that the key has by their address.
+void hold_identities(Specialization &specialization, const Dispatch &dispatch, PyObject *args) {
+  for (size_t i = 0; i < dispatch.parameters.size(); ++i)
+    if (dispatch.parameters[i].constant)
+      specialization.identities.push_back(Py_NewRef(PyTuple_GET_ITEM(args, Py_ssize_t(i))));
+}
+
+/// Compiles and loads the specialization of `args` and adds it to the table; false with an exception.
+bool add_plan(Dispatch &dispatch, Call &call, PyObject *kernel, PyObject *args) {
+  PyObject *object = PyObject_CallFunctionObjArgs(python_path().plan, kernel, args, nullptr);
+  if (!object)
+    return false;
+  Plan *plan = plan_of(object);
+  if (!plan || !plan->accepts(call)) {
+    Py_DECREF(object);
+    return true;
+  }
+  auto added = std::make_unique<Specialization>();
+  added->key.assign(call.key, call.key + call.key_count);
+  added->hash = hash_of(call.key, call.key_count);
+  added->plan_object = object;
+  added->plan = plan;
+  hold_identities(*added, dispatch, args);
+  dispatch.table.add(std::move(added));
+  return true;
+}
+
+bool divides(const std::array<uint32_t, 3> &cluster, const uint32_t *grid) {
+  return grid[0] % cluster[0] == 0 && grid[1] % cluster[1] == 0 && grid[2] % cluster[2] == 0;
+}
+
+Outcome launch_plan(Plan &plan, Call &call, const Request &request) {
+  if (Outcome outcome = plan.prepare(call); outcome != Outcome::Native)
+    return outcome;
+  if (!divides(plan.cluster, request.grid))
+    return Outcome::Grid;
+  if (!request.grid[0] || !request.grid[1] || !request.grid[2])
+    return Outcome::Native;
+  return launch(plan, *driver(), call, request);
+}
+
+/// Everything before the driver call can be repeated on the Python path.
+Outcome try_native(const Invocation &invocation, Call &call, PyObject *&args, Dispatch *&dispatch) {
+  Request request;
+  if (invocation.count != 4)
+    return Outcome::Keyword;
+  if (invocation.names)
+    if (Outcome outcome = read_keywords(invocation, request); outcome != Outcome::Native)
+      return outcome;
+  dispatch = dispatch_of(invocation.kernel());
+  if (!dispatch)
+    return Outcome::NotAKernel;
+  if (!launches_on_gpu())
+    return Outcome::Backend;
+  if (!dispatch->described)
+    if (Outcome outcome = describe(*dispatch, invocation.kernel()); outcome != Outcome::Native)
+      return outcome;
+  args = invocation.args();
+  if (PyList_CheckExact(args)) { // Other threads may change a list.
+    args = PyList_AsTuple(args);
+    if (!args)
+      return clear_exception(Outcome::ArgumentType);
+    if (Outcome outcome = call.hold(args); outcome != Outcome::Native)
+      return outcome;
+  } else if (!PyTuple_CheckExact(args)) {
+    return Outcome::ArgumentType;
+  }
+  if (Outcome outcome = read_arguments(call, *dispatch, args); outcome != Outcome::Native)
+    return outcome;
+  if (!read_grid(invocation.grid(), request.grid))
+    return Outcome::Grid;
+  if (Outcome outcome = read_stream(call, invocation.stream(), request.stream); outcome != Outcome::Native)
+    return outcome;
+  Plan *plan = dispatch->table.find(call.key, call.key_count, hash_of(call.key, call.key_count));
+  if (!plan)
+    return Outcome::FirstLaunch;
+  return launch_plan(*plan, call, request);
+}
+
+} // namespace
+
+PythonPath &python_path() {
+  static PythonPath functions{};
+  return functions;
+}
+
+PyObject *launch_kernel(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+  const Invocation invocation{arguments, count, names};
+  Call call;
+  PyObject *args = nullptr;
+  Dispatch *dispatch = nullptr;
+  const Outcome outcome = try_native(invocation, call, args, dispatch);
+  if (outcome == Outcome::Raised)
+    return nullptr;
+  dispatch::count(outcome);
+  if (outcome == Outcome::Native)
+    Py_RETURN_NONE;
+  PyObject *result = PyObject_Vectorcall(python_path().launch, arguments, size_t(count), names);
+  if (!result || outcome != Outcome::FirstLaunch)
+    return result;
+  // The launch succeeded: what fails now leaves the specialization on the Python path, which counts show.
+  if (!add_plan(*dispatch, call, invocation.kernel(), args) && clear_exception(Outcome::Native) == Outcome::Raised)
+    Py_CLEAR(result);
+  return result;
+}
+
+const char prepare_documentation[] =
+    "prepare($self, args, /)\n--\n\n"
+    "Compiles this kernel for arguments in device memory and loads it, so that its first launch does neither.\n\n"
+    "Such a launch can be captured in a CUDA graph.\n\n"
+    "Args:\n"
+    "    args: arguments as of ct.launch; their values do not matter, but their types, alignments and constants do.\n\n"
+    "Returns:\n"
+    "    None.\n\n"
+    "Raises:\n"
+    "    CompileError: the kernel violates a rule, at its source line.\n"
+    "    InputError: the arguments do not match the parameters, or no array is in device memory.\n"
+    "    LaunchError: no GPU can run the kernel.\n";
+
+PyObject *prepare(PyObject *kernel, PyObject *given) {
+  Dispatch *dispatch = dispatch_of(kernel);
+  Call call;
+  PyObject *args = PySequence_Tuple(given);
+  if (!args || call.hold(args) != Outcome::Native)
+    return nullptr;
+  if (!dispatch->described && describe(*dispatch, kernel) == Outcome::Raised)
+    return nullptr;
+  const Outcome outcome = read_arguments(call, *dispatch, args);
+  if (outcome == Outcome::Raised)
+    return nullptr;
+  if (outcome != Outcome::Native) { // The Python path has the message, and prepares what it alone launches.
+    PyObject *plan = PyObject_CallFunctionObjArgs(python_path().plan, kernel, args, nullptr);
+    Py_XDECREF(plan);
+    if (!plan)
+      return nullptr;
+  } else if (!add_plan(*dispatch, call, kernel, args)) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+} // namespace dispatch

@@ -1,0 +1,45 @@
+#include "outcome.h"
+
+#include <map>
+#include <string>
+
+namespace dispatch {
+
+namespace {
+
+uint64_t totals[outcome_count];
+std::map<std::string, uint64_t> types;
+
+bool set(PyObject *dictionary, const char *name, uint64_t value) {
+  PyObject *number = PyLong_FromUnsignedLongLong(value);
+  const bool done = number && !PyDict_SetItemString(dictionary, name, number);
+  Py_XDECREF(number);
+  return done;
+}
+
+} // namespace
+
+void count(Outcome outcome) { ++totals[size_t(outcome)]; }
+
+void count_type(PyTypeObject *type) { ++types[std::string("argument of type ") + type->tp_name]; }
+
+PyObject *counts() {
+  PyObject *result = PyDict_New();
+  bool done = result;
+  for (int i = 0; done && i < outcome_count; ++i)
+    if (totals[i])
+      done = set(result, outcome_names[i], totals[i]);
+  for (auto found = types.begin(); done && found != types.end(); ++found)
+    done = set(result, found->first.c_str(), found->second);
+  if (!done)
+    Py_CLEAR(result);
+  return result;
+}
+
+void reset_counts() {
+  for (uint64_t &total : totals)
+    total = 0;
+  types.clear();
+}
+
+} // namespace dispatch

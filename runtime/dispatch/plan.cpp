@@ -1,0 +1,136 @@
+#include "plan.h"
+
+namespace dispatch {
+
+namespace {
+
+bool satisfies(int64_t value, int64_t fixed, int64_t divisor) {
+  return fixed >= 0 ? value == fixed : value % divisor == 0;
+}
+
+bool array_satisfies(const PlannedArgument &argument, const uint64_t *words) {
+  const size_t rank = argument.shape.size();
+  if (words[0] % argument.alignment)
+    return false;
+  bool empty = false;
+  for (size_t axis = 0; axis < rank; ++axis)
+    empty |= !words[1 + axis];
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const bool arbitrary = empty || words[1 + axis] <= 1;
+    if (!satisfies(int64_t(words[1 + axis]), argument.shape[axis], argument.shape_divisors[axis]))
+      return false;
+    if (!arbitrary &&
+        !satisfies(int64_t(words[1 + rank + axis]), argument.strides[axis], argument.stride_divisors[axis]))
+      return false;
+  }
+  return true;
+}
+
+bool same_type(const PlannedArgument &argument, const Given &given) {
+  if (given.kind == Given::Kind::Integer)
+    return !argument.array && argument.element != Element::I1 && !is_float(argument.element);
+  return argument.element == given.element && argument.array == (given.kind == Given::Kind::Array) &&
+         argument.shape.size() == given.rank;
+}
+
+/// Strides of axes of extent 1 and of empty arrays, which are arbitrary, become the compiled ones.
+void replace_strides(const PlannedArgument &argument, uint64_t *words) {
+  const size_t rank = argument.shape.size();
+  bool empty = false;
+  for (size_t axis = 0; axis < rank; ++axis)
+    empty |= !words[1 + axis];
+  for (size_t axis = 0; axis < rank; ++axis)
+    if (empty || words[1 + axis] <= 1)
+      words[1 + rank + axis] =
+          uint64_t(argument.strides[axis] >= 0 ? argument.strides[axis] : argument.stride_divisors[axis]);
+}
+
+bool in_range(Element element, uint64_t word) {
+  const unsigned bits = 8 * row_of(element).size_bytes;
+  const int64_t value = int64_t(word);
+  if (element == Element::I1)
+    return word <= 1;
+  if (element >= Element::U8 && element <= Element::U64)
+    return bits == 64 ? value >= 0 : word < uint64_t(1) << bits;
+  return bits == 64 || (value >= -(int64_t(1) << (bits - 1)) && value < int64_t(1) << (bits - 1));
+}
+
+} // namespace
+
+bool Plan::accepts(const Call &call) const {
+  if (call.word_count != word_count || call.ordinal != ordinal || call.given_count != arguments.size())
+    return false;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!same_type(arguments[i], call.given[i]) ||
+        (arguments[i].array && !array_satisfies(arguments[i], call.words + arguments[i].word)))
+      return false;
+  return true;
+}
+
+Outcome Plan::prepare(Call &call) const {
+  for (const PlannedArgument &argument : arguments) {
+    uint64_t *words = call.words + argument.word;
+    if (argument.array) {
+      if (call.replaced_strides)
+        replace_strides(argument, words);
+    } else if (!is_float(argument.element)) {
+      if (!in_range(argument.element, *words))
+        return Outcome::Range;
+    }
+  }
+  return Outcome::Native;
+}
+
+Outcome launch(const Plan &plan, const Driver &driver, const Request &request, void **parameters) {
+  LaunchConfig config;
+  LaunchAttribute attributes[2];
+  config.attributes = attributes;
+  config.attribute_count = 0;
+  for (int i = 0; i < 3; ++i)
+    config.grid[i] = request.grid[i], config.block[i] = plan.block[i];
+  config.shared_bytes = plan.shared_bytes;
+  config.stream = request.stream;
+  if (plan.cluster[0] * plan.cluster[1] * plan.cluster[2] > 1) {
+    LaunchAttribute &attribute = attributes[config.attribute_count++];
+    attribute = LaunchAttribute();
+    attribute.id = attribute_cluster_dimension;
+    for (int i = 0; i < 3; ++i)
+      attribute.value.cluster[i] = plan.cluster[i];
+  }
+  if (request.overlaps_previous) {
+    LaunchAttribute &attribute = attributes[config.attribute_count++];
+    attribute = LaunchAttribute();
+    attribute.id = attribute_programmatic_serialization;
+    attribute.value.flag = 1;
+  }
+  void *current = nullptr, *popped;
+  int status;
+  // The driver may wait for space in the queue, and may hold locks that callbacks into Python need.
+  PyThreadState *thread = PyEval_SaveThread();
+  const bool pushes = driver.current_context(&current) || current != plan.context;
+  status = pushes ? driver.push_context(plan.context) : 0;
+  if (!status) {
+    status = driver.launch(&config, plan.function, parameters, nullptr);
+    if (pushes)
+      driver.pop_context(&popped);
+  }
+  PyEval_RestoreThread(thread);
+  return status ? Outcome::Driver : Outcome::Native;
+}
+
+Outcome launch(Plan &plan, const Driver &driver, const Call &call, const Request &request) {
+  // Everything that the launch reads lies on the stack: other threads may change the plan's caches without the GIL.
+  alignas(EncodedMap) char storage[max_maps * sizeof(EncodedMap)];
+  auto *maps = reinterpret_cast<EncodedMap *>(storage);
+  for (size_t i = 0; i < plan.maps.size(); ++i)
+    if (Outcome outcome = plan.maps[i].find(call.words, driver, maps[i]); outcome != Outcome::Native)
+      return outcome;
+  void *parameters[max_parameters];
+  for (size_t i = 0; i < plan.parameters.size(); ++i) {
+    const int from = plan.parameters[i];
+    parameters[i] = from < 0 ? static_cast<void *>(maps + (-1 - from)) : const_cast<uint64_t *>(call.words + from);
+  }
+  return launch(plan, driver, request, parameters);
+}
+
+} // namespace dispatch

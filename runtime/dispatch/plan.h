@@ -1,0 +1,53 @@
+// A specialization that can be launched: function, context, block, and how parameters come from entry arguments.
+#pragma once
+
+#include "call.h"
+#include "driver.h"
+#include "map_recipe.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace dispatch {
+
+constexpr unsigned max_parameters = 512, max_maps = 32;
+
+/// An argument of the signature that has entry arguments; -1 is an extent or stride known at launch only.
+struct PlannedArgument {
+  bool array = false;
+  Element element = Element::I1;
+  uint64_t alignment = 1;
+  std::vector<int64_t> shape, strides, shape_divisors, stride_divisors;
+  unsigned word = 0; // the first entry argument
+};
+
+struct Plan {
+  void *function = nullptr, *context = nullptr;
+  int ordinal = 0;
+  std::array<uint32_t, 3> block{}, cluster{1, 1, 1};
+  uint32_t shared_bytes = 0;
+  std::vector<PlannedArgument> arguments;
+  std::vector<int> parameters; // an entry argument, or -1 - index of a map
+  std::vector<MapCache> maps;
+  unsigned word_count = 0;
+
+  /// Whether these entry arguments satisfy the signature, as tilec.runtime.binding checks.
+  bool accepts(const Call &call) const;
+  /// The effective strides, and scalars in the types of their parameters.
+  Outcome prepare(Call &call) const;
+};
+
+/// Where and how a plan is launched.
+struct Request {
+  uint32_t grid[3];
+  void *stream;
+  bool overlaps_previous = false; // programmatic dependent launch
+};
+
+/// Encodes the maps and calls the driver without the GIL.
+Outcome launch(Plan &plan, const Driver &driver, const Call &call, const Request &request);
+/// Calls the driver, without the GIL, with these parameters.
+Outcome launch(const Plan &plan, const Driver &driver, const Request &request, void **parameters);
+
+} // namespace dispatch
