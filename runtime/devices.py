@@ -75,7 +75,7 @@ def ordinal_of(address: int) -> int:
 @contextmanager
 def primary_context(ordinal: int) -> Iterator[None]:
     """Makes the primary context of the device, which other libraries use too, current inside the `with` block."""
-    checked(driver.cuCtxPushCurrent(_retained(ordinal)))
+    checked(driver.cuCtxPushCurrent(retained_context(ordinal)))
     try:
         yield
     finally:
@@ -83,7 +83,8 @@ def primary_context(ordinal: int) -> Iterator[None]:
 
 
 @cache
-def _retained(ordinal: int) -> driver.CUcontext:
+def retained_context(ordinal: int) -> driver.CUcontext:
+    """The primary context of the device, retained until the process ends."""
     return checked(driver.cuDevicePrimaryCtxRetain(checked(driver.cuDeviceGet(ordinal))))
 
 

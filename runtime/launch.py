@@ -28,12 +28,20 @@ from tilec.runtime.streams import current_stream, stream_handle
 PORTABLE_CLUSTER = 8
 
 
-def launch(artifact: Artifact, grid: Sequence[int] | int, given: Sequence[object], stream: object = None) -> None:
+def launch(
+    artifact: Artifact,
+    grid: Sequence[int] | int,
+    given: Sequence[object],
+    stream: object = None,
+    *,
+    programmatic_dependent_launch: bool = False,
+) -> None:
     """Launches in `stream` (a handle, or an object of torch, cupy or `__cuda_stream__`) on the arrays' device.
 
     The default `stream` is the current stream of the library of the arrays (torch, cupy), for other libraries the
     default stream. Device arrays are used in place and the call is asynchronous; host arrays are copied to the device
-    and, after the kernel, back. A grid without blocks launches nothing. Raises InputError for arguments that do not
+    and, after the kernel, back. A grid without blocks launches nothing. With `programmatic_dependent_launch` the kernel
+    may start before the previous kernel of the stream has ended. Raises InputError for arguments that do not
     match the signature, LaunchError if no GPU can run the kernel.
     """
     metadata = artifact.metadata
@@ -41,10 +49,10 @@ def launch(artifact: Artifact, grid: Sequence[int] | int, given: Sequence[object
     shape = grid_of(grid, metadata.cluster)
     if 0 in shape:
         return
-    device = device_for(metadata.target, _ordinal_of(binding))
+    device = device_for(metadata.target, ordinal_of_arrays(binding))
     handle = current_stream(_device_arrays(binding), device.ordinal) if stream is None else stream_handle(stream)
     with primary_context(device.ordinal):
-        function = _loaded(artifact, device)
+        function = loaded(artifact, device)
         with (
             on_device(binding.named_arrays().values(), handle) as addresses,
             tables_on_device(binding, addresses, handle) as tables,
@@ -57,6 +65,7 @@ def launch(artifact: Artifact, grid: Sequence[int] | int, given: Sequence[object
                 shape,
                 pack(metadata, _with_device_addresses(binding, addresses, tables), encode, padding),
                 handle,
+                programmatic_dependent_launch,
             )
 
 
@@ -67,7 +76,7 @@ def preload(artifact: Artifact, ordinal: int | None = None) -> None:
     """
     device = device_for(artifact.metadata.target, ordinal)
     with primary_context(device.ordinal):
-        _loaded(artifact, device)
+        loaded(artifact, device)
 
 
 def _device_arrays(binding: Binding) -> list[object]:
@@ -76,7 +85,7 @@ def _device_arrays(binding: Binding) -> list[object]:
     return [owner[0] if isinstance(owner, tuple) else owner for owner in owners]
 
 
-def _ordinal_of(binding: Binding) -> int | None:
+def ordinal_of_arrays(binding: Binding) -> int | None:
     """The ordinal of the device of the arrays, None if all are host arrays."""
     ordinals = {
         name: ordinal_of(array.address)
@@ -100,7 +109,8 @@ def _assembled(ptx: str, target: str) -> bytes:
     return assemble(ptx, target).content
 
 
-def _loaded(artifact: Artifact, device: Device) -> driver.CUfunction:
+def loaded(artifact: Artifact, device: Device) -> driver.CUfunction:
+    """The function of the artifact, loaded once per device; the primary context of the device must be current."""
     metadata = artifact.metadata
     return _function(_image(artifact), metadata.entry, metadata.shared_bytes, metadata.cluster, device.ordinal)
 
@@ -163,16 +173,21 @@ def _with_device_addresses(binding: Binding, addresses: dict[int, int], tables: 
 
 
 def _launch(
-    function: driver.CUfunction, metadata: Metadata, grid: Dimensions, contents: list[bytes], stream: int
+    function: driver.CUfunction,
+    metadata: Metadata,
+    grid: Dimensions,
+    contents: list[bytes],
+    stream: int,
+    overlaps_previous: bool,
 ) -> None:
     config = driver.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = grid
     config.blockDimX, config.blockDimY, config.blockDimZ = metadata.block
     config.sharedMemBytes = metadata.shared_bytes
     config.hStream = driver.CUstream(stream)
-    if _blocks(metadata.cluster) > 1:
-        config.attrs = [_cluster_attribute(metadata.cluster)]
-        config.numAttrs = 1
+    attributes = [_cluster_attribute(metadata.cluster)] if _blocks(metadata.cluster) > 1 else []
+    attributes += [_overlap_attribute()] * overlaps_previous
+    config.attrs, config.numAttrs = attributes, len(attributes)
     content = block(contents, HOST_ALIGNMENT_BYTES)
     buffer = AlignedBuffer(len(content), HOST_ALIGNMENT_BYTES)
     buffer.write(content)
@@ -185,4 +200,12 @@ def _cluster_attribute(cluster: Dimensions) -> driver.CUlaunchAttribute:
     attribute = driver.CUlaunchAttribute()
     attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
     attribute.value.clusterDim.x, attribute.value.clusterDim.y, attribute.value.clusterDim.z = cluster
+    return attribute
+
+
+def _overlap_attribute() -> driver.CUlaunchAttribute:
+    """CUDA driver API, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
+    attribute = driver.CUlaunchAttribute()
+    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    attribute.value.programmaticStreamSerializationAllowed = 1
     return attribute

@@ -35,9 +35,9 @@ def current_stream(arrays: Iterable[object], ordinal: int) -> int:
     """
     found: dict[str, int] = {}
     for array in arrays:
-        library = _library(array)
+        library = library_of(array)
         if library is not None and library not in found:
-            found[library] = int(_CURRENT_STREAM[library](sys.modules[library], ordinal))
+            found[library] = current_stream_of(library, ordinal)
     if len(set(found.values())) > 1:
         listed = ", ".join(f"{library}: {handle:#x}" for library, handle in found.items())
         raise InputError(
@@ -46,7 +46,12 @@ def current_stream(arrays: Iterable[object], ordinal: int) -> int:
     return next(iter(found.values()), 0)
 
 
-def _library(array: object) -> str | None:
+def current_stream_of(library: str, ordinal: int) -> int:
+    """The handle of the current stream of a library, which was imported, on a device."""
+    return int(_CURRENT_STREAM[library](sys.modules[library], ordinal))
+
+
+def library_of(array: object) -> str | None:
     """The library, of those with a current stream, that defines the class of the array or a base of it."""
     modules = (base.__module__.partition(".")[0] for base in type(array).__mro__)
     return next((module for module in modules if module in _CURRENT_STREAM and module in sys.modules), None)

@@ -140,7 +140,7 @@ if TYPE_CHECKING:
     from tilec import compat, compilation, tensor_map
     from tilec.driver.backends import load_artifact, preload, run
     from tilec.driver.compiled import Compiled
-    from tilec.driver.kernel_launch import launch
+    from tilec.driver.kernel_launch import launch, launch_counts
     from tilec.driver.stages import compile
     from tilec.signature import Signature
     from tilec.text_input.module import Module
@@ -148,6 +148,7 @@ if TYPE_CHECKING:
 # Name -> defining module. Imported on first use, so that importing tilec loads neither MLIR nor a backend.
 _LAZY = {
     "launch": "tilec.driver.kernel_launch",
+    "launch_counts": "tilec.driver.kernel_launch",
     "compile": "tilec.driver.stages",
     "run": "tilec.driver.backends",
     "preload": "tilec.driver.backends",

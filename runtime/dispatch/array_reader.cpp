@@ -76,8 +76,7 @@ int integers(PyObject *tuple, int64_t *values) {
 
 bool read_element(PyObject *typestr, Element &element) {
   Py_ssize_t size;
-  const char *text =
-      typestr && PyUnicode_CheckExact(typestr) ? PyUnicode_AsUTF8AndSize(typestr, &size) : nullptr;
+  const char *text = typestr && PyUnicode_CheckExact(typestr) ? PyUnicode_AsUTF8AndSize(typestr, &size) : nullptr;
   const int found = text ? element_of_typestr(text, size_t(size)) : -1;
   element = Element(found < 0 ? 0 : found);
   return found >= 0;

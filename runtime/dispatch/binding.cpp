@@ -112,10 +112,9 @@ void connect(nb::object launch, nb::object describe_kernel, nb::object plan, nb:
   set_describe(describe_type.ptr());
 }
 
-PyMethodDef functions[] = {
-    {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(launch_kernel)), METH_FASTCALL | METH_KEYWORDS,
-     launch_documentation},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(launch_kernel)),
+                            METH_FASTCALL | METH_KEYWORDS, launch_documentation},
+                           {nullptr, nullptr, 0, nullptr}};
 
 } // namespace
 

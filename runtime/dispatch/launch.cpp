@@ -30,8 +30,8 @@ Outcome read_keywords(const Invocation &invocation, Request &request) {
     PyObject *name = PyTuple_GET_ITEM(invocation.names, i), *value = invocation.arguments[invocation.count + i];
     if (!PyUnicode_CompareWithASCIIString(name, "programmatic_dependent_launch") && PyBool_Check(value))
       request.overlaps_previous = value == Py_True;
-    else if (value != Py_None || (PyUnicode_CompareWithASCIIString(name, "backend") &&
-                                  PyUnicode_CompareWithASCIIString(name, "hints")))
+    else if (value != Py_None ||
+             (PyUnicode_CompareWithASCIIString(name, "backend") && PyUnicode_CompareWithASCIIString(name, "hints")))
       return Outcome::Keyword;
   }
   return Outcome::Native;

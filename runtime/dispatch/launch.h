@@ -15,10 +15,10 @@ PyObject *prepare(PyObject *kernel, PyObject *args);
 
 /// The functions of the Python path. Each takes the objects of the caller.
 struct PythonPath {
-  PyObject *launch;           // the arguments of launch_kernel
-  PyObject *describe_kernel;  // kernel -> for each parameter, None or (constant, static extents, static strides)
-  PyObject *plan;             // (kernel, args) -> Plan or None, after compiling and loading
-  PyObject *current_stream;   // (library, ordinal) -> handle
+  PyObject *launch;          // the arguments of launch_kernel
+  PyObject *describe_kernel; // kernel -> for each parameter, None or (constant, static extents, static strides)
+  PyObject *plan;            // (kernel, args) -> Plan or None, after compiling and loading
+  PyObject *current_stream;  // (library, ordinal) -> handle
 };
 PythonPath &python_path();
 

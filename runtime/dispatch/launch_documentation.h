@@ -18,7 +18,8 @@ Args:
         `__cuda_stream__`. None selects the current stream of the arrays' library, or the default stream if the
         library has none.
     grid: one to three numbers of blocks.
-    kernel: a function decorated with `@ct.kernel`. It is compiled once for each signature of its arguments.
+    kernel: a function decorated with `@ct.kernel`, which is compiled once for each signature of its arguments, or a
+        kernel of a folder that `tilec.load` read.
     args: the arguments in the order of the parameters: arrays, numbers, values of constants.
     programmatic_dependent_launch: whether the kernel may start before the previous kernel of the stream has ended
         (CUDA programming guide, "Programmatic Dependent Launch"); only a launch on a GPU uses it.

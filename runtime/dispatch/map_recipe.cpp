@@ -117,9 +117,9 @@ Outcome MapRecipe::encode(const Values &values, const Driver &driver, EncodedMap
     status = driver.encode_tiled(&map, element, rank, address, values.extents, values.strides, box.data(),
                                  element_strides.data(), interleave, swizzle, promotion, fill);
   else if (function == Function::Im2col && driver.encode_im2col)
-    status = driver.encode_im2col(&map, element, rank, address, values.extents, values.strides, lower.data(),
-                                  upper.data(), channels, pixels, element_strides.data(), interleave, swizzle,
-                                  promotion, fill);
+    status =
+        driver.encode_im2col(&map, element, rank, address, values.extents, values.strides, lower.data(), upper.data(),
+                             channels, pixels, element_strides.data(), interleave, swizzle, promotion, fill);
   else if (function == Function::Wide && driver.encode_wide)
     status = driver.encode_wide(&map, element, rank, address, values.extents, values.strides, lower[0], upper[0],
                                 channels, pixels, element_strides.data(), interleave, mode, swizzle, promotion, fill);

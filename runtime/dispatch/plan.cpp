@@ -48,8 +48,6 @@ void replace_strides(const PlannedArgument &argument, uint64_t *words) {
 bool in_range(Element element, uint64_t word) {
   const unsigned bits = 8 * row_of(element).size_bytes;
   const int64_t value = int64_t(word);
-  if (element == Element::I1)
-    return word <= 1;
   if (element >= Element::U8 && element <= Element::U64)
     return bits == 64 ? value >= 0 : word < uint64_t(1) << bits;
   return bits == 64 || (value >= -(int64_t(1) << (bits - 1)) && value < int64_t(1) << (bits - 1));
@@ -68,15 +66,13 @@ bool Plan::accepts(const Call &call) const {
 }
 
 Outcome Plan::prepare(Call &call) const {
-  for (const PlannedArgument &argument : arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const PlannedArgument &argument = arguments[i];
     uint64_t *words = call.words + argument.word;
-    if (argument.array) {
-      if (call.replaced_strides)
-        replace_strides(argument, words);
-    } else if (!is_float(argument.element)) {
-      if (!in_range(argument.element, *words))
-        return Outcome::Range;
-    }
+    if (argument.array && call.replaced_strides)
+      replace_strides(argument, words);
+    if (call.given[i].kind == Given::Kind::Integer && !in_range(argument.element, *words))
+      return Outcome::Range;
   }
   return Outcome::Native;
 }

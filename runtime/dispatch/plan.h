@@ -34,7 +34,7 @@ struct Plan {
 
   /// Whether these entry arguments satisfy the signature, as tilec.runtime.binding checks.
   bool accepts(const Call &call) const;
-  /// The effective strides, and scalars in the types of their parameters.
+  /// Makes strides effective, and checks the ranges of integers.
   Outcome prepare(Call &call) const;
 };
 

@@ -19,7 +19,7 @@ struct FormName {
 };
 
 constexpr FormName form_names[] = {
-    {"unknown", Form::Unknown}, {"identity", Form::Identity}, {"scalar", Form::Scalar}, {"tensor", Form::Tensor},
+    {"unknown", Form::Unknown}, {"identity", Form::Identity}, {"scalar", Form::Scalar},       {"tensor", Form::Tensor},
     {"capsule", Form::Capsule}, {"torch", Form::Torch},       {"interface", Form::Interface},
 };
 constexpr const char *library_names[] = {"", "torch", "cupy"};
@@ -107,12 +107,12 @@ bool parse(PyObject *described, Reader &reader) {
 }
 
 Form form_of(PyTypeObject *type) {
-  return type == &PyLong_Type      ? Form::Integer
-         : type == &PyBool_Type    ? Form::Boolean
-         : type == &PyFloat_Type   ? Form::Real
+  return type == &PyLong_Type       ? Form::Integer
+         : type == &PyBool_Type     ? Form::Boolean
+         : type == &PyFloat_Type    ? Form::Real
          : type == Py_TYPE(Py_None) ? Form::Absent
-         : type == &PyUnicode_Type ? Form::Text
-                                   : Form::Unknown;
+         : type == &PyUnicode_Type  ? Form::Text
+                                    : Form::Unknown;
 }
 
 const Reader *add_reader(PyObject *value) {

@@ -12,7 +12,10 @@ EXPENSIVE = (
     *("numpy", "ml_dtypes", "torch_mlir", "mlir", "cuda", "torch", "cupy", "jax"),
     *("ctypes", "json", "hashlib", "tempfile", "subprocess", "pathlib", "argparse", "logging", "importlib.util"),
 )
-STAGES = ("tilec.dialect", "tilec.lowering", "tilec.runtime", "tilec.driver", "tilec.commands")
+STAGES = (
+    *("tilec.dialect", "tilec.lowering", "tilec.runtime.arrays", "tilec.runtime.launch", "tilec.driver"),
+    "tilec.commands",
+)
 
 
 def loaded_after(program: str) -> set[str]:

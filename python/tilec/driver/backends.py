@@ -32,7 +32,7 @@ BACKENDS = {
         "read_fences",
         "print",
     ),
-    "launch": (),
+    "launch": ("programmatic_dependent_launch",),
 }
 
 
@@ -132,7 +132,7 @@ def run(
         cuda_binding("driver")
         from tilec.runtime.launch import launch
 
-        launch(artifact, grid, args, stream)
+        launch(artifact, grid, args, stream, **settings)
         return None
     from tilec.runtime.simulate import Settings, simulate
 

@@ -14,6 +14,7 @@ from tilec.diagnostics.user_traceback import public
 from tilec.errors import HostCallError, InputError, KernelUseError, SourceLocation
 from tilec.language.hints import NO_HINTS, Hint
 from tilec.language.parameter_annotations import parameter_annotations
+from tilec.runtime.dispatch._dispatch import KernelDispatch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class kernel:
+class kernel(KernelDispatch):
     """A function that every block of a grid executes, and the decorator of such functions, with or without hints.
 
     `ct.launch` runs a kernel; calling it raises an error. `parameters` are the names of its parameters in order,

@@ -1,0 +1,246 @@
+// A CUDA driver without a GPU: calls succeed and do nothing. Built as libcuda.so.1, it measures what programs spend
+// before the driver, and its record_* functions let tests see what a launch passed to it.
+//
+// NULL_DRIVER_DEVICES is the number of GPUs (default 1), NULL_DRIVER_MAJOR their major compute capability (default 10).
+// The GPU of an address is its bits 40 to 43. An encoded tensor map is a function of all arguments of its encoding.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, capture_unsupported = 900 };
+enum { most_parameters = 128, map_bytes = 128 };
+
+// CUlaunchAttribute and CUlaunchConfig of cuda.h 12 and 13.
+typedef struct {
+  int id;
+  char padding[4];
+  int value[16];
+} LaunchAttribute;
+typedef struct {
+  unsigned grid[3], block[3], shared_bytes;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned attribute_count;
+} LaunchConfig;
+
+// The last launch of a thread.
+typedef struct {
+  unsigned grid[3], block[3], shared_bytes, attribute_count;
+  uint64_t stream, function, context;
+  LaunchAttribute attributes[4];
+  unsigned char parameters[most_parameters][map_bytes];
+  uint64_t launches;
+} Record;
+
+static _Thread_local Record record;
+static _Thread_local void *contexts[16];
+static _Thread_local int context_count, capture_mode;
+static int parameter_count, parameter_sizes[most_parameters], recording, capturing, launch_status;
+static _Atomic unsigned long long loads, encodings, pointer_queries;
+
+void record_parameters(int count, const int *sizes) {
+  recording = 1, parameter_count = count;
+  for (int i = 0; i < count; ++i)
+    parameter_sizes[i] = sizes[i];
+}
+const Record *record_last(void) { return &record; }
+uint64_t record_loads(void) { return loads; }
+uint64_t record_encodings(void) { return encodings; }
+uint64_t record_pointer_queries(void) { return pointer_queries; }
+void record_capture(int active) { capturing = active; }
+void record_launch_status(int status) { launch_status = status; }
+
+static int device_count(void) {
+  const char *given = getenv("NULL_DRIVER_DEVICES");
+  return given ? atoi(given) : 1;
+}
+static int forbidden(void) { return capturing && capture_mode != 2; } // CU_STREAM_CAPTURE_MODE_RELAXED
+
+static int nothing(void) { return success; }
+static int get_version(int *version) { return *version = 13050, success; }
+static int get_count(int *count) { return *count = device_count(), success; }
+static int get_device(int *device, int ordinal) { return *device = ordinal, success; }
+static int get_name(char *name, int size, int device) {
+  return snprintf(name, (size_t)size, "null driver %d", device), success;
+}
+static int get_attribute(int *value, int attribute, int device) {
+  (void)device;
+  const char *major = getenv("NULL_DRIVER_MAJOR");
+  switch (attribute) {
+  case 75: // COMPUTE_CAPABILITY_MAJOR
+    return *value = major ? atoi(major) : 10, success;
+  case 76: // COMPUTE_CAPABILITY_MINOR
+    return *value = 0, success;
+  case 5: // MAX_GRID_DIM_X
+    return *value = 0x7fffffff, success;
+  case 6: // MAX_GRID_DIM_Y
+  case 7:
+    return *value = 65535, success;
+  case 10: // WARP_SIZE
+    return *value = 32, success;
+  case 97: // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    return *value = 232448, success;
+  default:
+    return *value = 1024, success;
+  }
+}
+static void *context_of(int device) { return (void *)(uintptr_t)(0x1000 + 0x10 * device); }
+static int retain(void **context, int device) { return *context = context_of(device), success; }
+static int get_state(int device, unsigned *flags, int *active) {
+  return (void)device, *flags = 0, *active = 1, success;
+}
+static int get_current(void **context) {
+  return *context = context_count ? contexts[context_count - 1] : NULL, success;
+}
+static int set_current(void *context) {
+  context_count = context_count ? context_count : 1;
+  return contexts[context_count - 1] = context, success;
+}
+static int push(void *context) { return contexts[context_count++] = context, success; }
+static int pop(void **context) { return *context = context_count ? contexts[--context_count] : NULL, success; }
+static int get_context_device(int *device) {
+  return *device = context_count ? (int)(((uintptr_t)contexts[context_count - 1] - 0x1000) / 0x10) : 0, success;
+}
+static int get_id(void *context, unsigned long long *id) { return *id = (uintptr_t)context, success; }
+static int get_stream_context(void *stream, void **context) { return (void)stream, *context = context_of(0), success; }
+static int exchange_mode(int *mode) {
+  const int before = capture_mode;
+  return capture_mode = *mode, *mode = before, success;
+}
+static int query_pointer(void *value, int attribute, uint64_t address) {
+  (void)attribute;
+  ++pointer_queries;
+  if (!context_count)
+    return invalid_context;
+  return *(int *)value = (int)(address >> 40 & 15), success;
+}
+static int allocate(uint64_t *address, size_t size) {
+  if (forbidden())
+    return capture_unsupported;
+  return *address = (uint64_t)(uintptr_t)aligned_alloc(256, (size + 255) / 256 * 256), success;
+}
+static int release(uint64_t address) { return free((void *)(uintptr_t)address), success; }
+static int load_image(void **module, const void *image) {
+  (void)image;
+  if (forbidden())
+    return capture_unsupported;
+  ++loads;
+  return *module = (void *)0x2000, success;
+}
+static int load_library(void **library) { return load_image(library, NULL); }
+static int get_function(void **function, void *module, const char *name) {
+  return (void)module, (void)name, *function = (void *)(0x3000 + loads), success;
+}
+static int get_function_attribute(int *value) { return *value = 0, success; }
+static int error_text(int status, const char **text) { return (void)status, *text = "null driver", success; }
+
+static int launch(const LaunchConfig *config, void *function, void **parameters, void **extra) {
+  (void)extra;
+  if (!recording)
+    return launch_status;
+  for (int i = 0; i < 3; ++i)
+    record.grid[i] = config->grid[i], record.block[i] = config->block[i];
+  record.shared_bytes = config->shared_bytes, record.stream = (uintptr_t)config->stream;
+  record.function = (uintptr_t)function;
+  record.context = context_count ? (uintptr_t)contexts[context_count - 1] : 0;
+  record.attribute_count = config->attribute_count;
+  memcpy(record.attributes, config->attributes, config->attribute_count * sizeof *record.attributes);
+  for (int i = 0; i < parameter_count; ++i)
+    memcpy(record.parameters[i], parameters[i], (size_t)parameter_sizes[i]);
+  return ++record.launches, launch_status;
+}
+
+// FNV-1a over all arguments, spread over the bytes of the map.
+static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
+  for (size_t i = 0; i < size; ++i)
+    hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+  return hash;
+}
+static int spread(void *map, uint64_t hash) {
+  if ((uintptr_t)map % map_bytes)
+    return invalid_value;
+  ++encodings;
+  for (int i = 0; i < 16; ++i)
+    ((uint64_t *)map)[i] = hash = (hash ^ (uint64_t)i) * 0x9e3779b97f4a7c15;
+  return success;
+}
+static uint64_t mix_tensor(int type, unsigned rank, const void *address, const uint64_t *extents,
+                           const uint64_t *strides, const unsigned *steps) {
+  uint64_t hash = mix(0xcbf29ce484222325, &type, sizeof type);
+  hash = mix(mix(hash, &rank, sizeof rank), &address, sizeof address);
+  hash = mix(mix(hash, extents, rank * sizeof *extents), strides, (rank - 1) * sizeof *strides);
+  return mix(hash, steps, rank * sizeof *steps);
+}
+static int encode_tiled(void *map, int type, unsigned rank, void *address, const uint64_t *extents,
+                        const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave,
+                        int swizzle, int promotion, int fill) {
+  const int modes[] = {interleave, swizzle, promotion, fill};
+  uint64_t hash = mix_tensor(type, rank, address, extents, strides, steps);
+  return spread(map, mix(mix(hash, box, rank * sizeof *box), modes, sizeof modes));
+}
+static int encode_im2col(void *map, int type, unsigned rank, void *address, const uint64_t *extents,
+                         const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
+                         unsigned pixels, const unsigned *steps, int interleave, int swizzle, int promotion,
+                         int fill) {
+  const int modes[] = {(int)channels, (int)pixels, interleave, swizzle, promotion, fill};
+  uint64_t hash = mix_tensor(type, rank, address, extents, strides, steps);
+  hash = mix(mix(hash, lower, (rank - 2) * sizeof *lower), upper, (rank - 2) * sizeof *upper);
+  return spread(map, mix(hash, modes, sizeof modes));
+}
+static int encode_wide(void *map, int type, unsigned rank, void *address, const uint64_t *extents,
+                       const uint64_t *strides, int lower, int upper, unsigned channels, unsigned pixels,
+                       const unsigned *steps, int interleave, int mode, int swizzle, int promotion, int fill) {
+  const int modes[] = {lower, upper, (int)channels, (int)pixels, interleave, mode, swizzle, promotion, fill};
+  return spread(map, mix(mix_tensor(type, rank, address, extents, strides, steps), modes, sizeof modes));
+}
+
+int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *status);
+
+static const struct {
+  const char *name;
+  void *function;
+} functions[] = {
+    {"cuGetProcAddress", cuGetProcAddress_v2},
+    {"cuDriverGetVersion", get_version},
+    {"cuDeviceGetCount", get_count},
+    {"cuDeviceGet", get_device},
+    {"cuDeviceGetName", get_name},
+    {"cuDeviceGetAttribute", get_attribute},
+    {"cuDevicePrimaryCtxRetain", retain},
+    {"cuDevicePrimaryCtxGetState", get_state},
+    {"cuCtxGetCurrent", get_current},
+    {"cuCtxSetCurrent", set_current},
+    {"cuCtxPushCurrent", push},
+    {"cuCtxPopCurrent", pop},
+    {"cuCtxGetDevice", get_context_device},
+    {"cuCtxGetId", get_id},
+    {"cuStreamGetCtx", get_stream_context},
+    {"cuThreadExchangeStreamCaptureMode", exchange_mode},
+    {"cuPointerGetAttribute", query_pointer},
+    {"cuMemAlloc", allocate},
+    {"cuMemFree", release},
+    {"cuModuleLoadData", load_image},
+    {"cuLibraryLoadData", load_library},
+    {"cuModuleGetFunction", get_function},
+    {"cuLibraryGetKernel", get_function},
+    {"cuFuncGetAttribute", get_function_attribute},
+    {"cuGetErrorString", error_text},
+    {"cuGetErrorName", error_text},
+    {"cuLaunchKernelEx", launch},
+    {"cuTensorMapEncodeTiled", encode_tiled},
+    {"cuTensorMapEncodeIm2col", encode_im2col},
+    {"cuTensorMapEncodeIm2colWide", encode_wide},
+};
+
+int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *status) {
+  (void)version, (void)flags;
+  *function = (void *)nothing;
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i)
+    if (!strcmp(name, functions[i].name))
+      *function = functions[i].function;
+  if (status)
+    *status = 0;
+  return success;
+}
+int cuInit(unsigned flags) { return (void)flags, success; }

@@ -1,0 +1,156 @@
+"""What native launches need to know of a compiled kernel: its function, parameters and tensor maps on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+from tilec.errors import InputError, UsageError
+from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
+from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
+from tilec.runtime.artifact import Artifact
+from tilec.runtime.binding import Binding, bind
+from tilec.runtime.devices import Device, device_for, primary_context, retained_context
+from tilec.runtime.dispatch._dispatch import Launcher, Plan
+from tilec.runtime.driver_tensor_map import BLACKWELL_MAJOR, encode_by_driver
+from tilec.runtime.expression import Expression, Operation, Parameter
+from tilec.runtime.launch import launch, loaded, ordinal_of_arrays
+from tilec.runtime.metadata import Metadata, TensorMapParameter
+from tilec.runtime.padding_memory import reads_nothing
+from tilec.runtime.parameters import pack
+from tilec.runtime.tensor_map import Recipe, make
+
+# The number of a function of the driver in MapRecipe::Function.
+_FUNCTIONS = {"tiled": 0, "im2col": 1, "im2col_w": 2, "im2col_w128": 2}
+_UNKNOWN = -1
+
+
+def plan(artifact: Artifact, given: Sequence[object]) -> Plan | None:
+    """The plan of native launches like one with the arguments `given`; None if only the Python path launches them.
+
+    Loads the kernel on the device of the arrays. Raises InputError if the arguments do not match the signature or yield
+    a tensor map that TMA does not support, LaunchError if no GPU can run the kernel.
+    """
+    metadata = artifact.metadata
+    binding = bind(metadata.arguments, given)
+    device = device_for(metadata.target, ordinal_of_arrays(binding))
+    return _plan(artifact, device) if _rules_are_checked(metadata, binding) else None
+
+
+def launcher(artifact: Artifact, given: Sequence[object]) -> Launcher:
+    """A callable of (stream, grid) that launches with these arguments, which it keeps alive.
+
+    Raises UsageError if an argument is a host array or none is an array, InputError as `plan` and for an array without
+    elements that TMA would read.
+    """
+    metadata = artifact.metadata
+    binding = bind(metadata.arguments, given)
+    if not binding.arrays or not all(array.on_device for array in binding.arrays.values()):
+        raise UsageError("a launcher needs arrays in device memory: pass host arrays to ct.launch")
+    device = device_for(metadata.target, ordinal_of_arrays(binding))
+    contents = pack(metadata, binding, partial(encode_by_driver, capability=device.capability), _refuse_padding)
+    bound = _plan(artifact, device)
+    if bound is None:
+        raise UsageError(f"kernel '{metadata.entry}' has too many parameters for a launcher: use ct.launch")
+    return Launcher(bound, tuple(contents), lambda stream, grid: launch(artifact, grid, given, stream))
+
+
+def _refuse_padding(_index: int, _byte: int) -> NoReturn:
+    raise InputError("a launcher needs arrays with elements: pass empty arrays to ct.launch")
+
+
+def _rules_are_checked(metadata: Metadata, binding: Binding) -> bool:
+    """Checks every rule of the tensor maps: native launches repeat those that depend on the arguments.
+
+    False if a map reads nothing, of which no rule is checked.
+    """
+    integers = binding.integers()
+    maps = [
+        make(recipe, integers, binding.names, metadata.target, metadata.allow_unconfirmed)
+        for recipe in metadata.tensor_maps
+    ]
+    return not any(map(reads_nothing, maps))
+
+
+def _plan(artifact: Artifact, device: Device) -> Plan | None:
+    metadata = artifact.metadata
+    runtime = [argument for argument in metadata.arguments if not isinstance(argument, ConstantArgument)]
+    if not all(isinstance(argument, ArrayArgument | ScalarArgument) for argument in runtime):
+        return None
+    with primary_context(device.ordinal):
+        function = int(loaded(artifact, device))
+    try:
+        return Plan(
+            function=function,
+            context=int(retained_context(device.ordinal)),
+            ordinal=device.ordinal,
+            block=metadata.block,
+            cluster=metadata.cluster,
+            shared_bytes=metadata.shared_bytes,
+            arguments=[_argument(argument) for argument in runtime],
+            parameters=_parameters(metadata),
+            maps=[_map(recipe, metadata.allow_unconfirmed) for recipe in metadata.tensor_maps],
+            blackwell=device.capability[0] >= BLACKWELL_MAJOR,
+        )
+    except ValueError:
+        # More parameters, axes or map inputs than native launches have room for.
+        return None
+
+
+def _argument(argument: Argument) -> tuple[bool, str, int, list[int], list[int], list[int], list[int]]:
+    if isinstance(argument, ScalarArgument):
+        return False, argument.element, 1, [], [], [], []
+    assert isinstance(argument, ArrayArgument)
+    shape, strides = (
+        [_UNKNOWN if value is None else value for value in values] for values in (argument.shape, argument.strides)
+    )
+    divisors = list(argument.shape_divisors), list(argument.stride_divisors)
+    return True, argument.element, argument.alignment, shape, strides, *divisors
+
+
+def _parameters(metadata: Metadata) -> list[int]:
+    """For each parameter the index of its entry argument, or -1 - index of its tensor map."""
+    values = iter(range(len(metadata.values)))
+    return [
+        -1 - parameter.index if isinstance(parameter, TensorMapParameter) else next(values)
+        for parameter in metadata.parameters
+    ]
+
+
+def _map(recipe: Recipe, unconfirmed: bool) -> dict[str, Any]:
+    element = ELEMENTS[recipe.element]
+    swizzle = SWIZZLES[recipe.swizzle].host_enumerator
+    if swizzle is None:
+        raise ValueError(f"the driver has no swizzle {recipe.swizzle}")
+    return {
+        "function": _FUNCTIONS[recipe.kind],
+        "mode": KINDS[recipe.kind].mode or 0,
+        "element": element.host_enumerator,
+        "interleave": INTERLEAVES[recipe.interleave],
+        "swizzle": swizzle,
+        "promotion": L2_PROMOTIONS[recipe.l2_promotion],
+        "fill": FILLS[recipe.fill],
+        "granule_bytes": 32 if recipe.interleave == "32B" or element.padded else 16,
+        "group": element.group,
+        "unconfirmed": unconfirmed,
+        "base": _program(recipe.base),
+        "extents": [_program(extent) for extent in recipe.extents],
+        "strides": [_program(stride) for stride in recipe.strides],
+        "box": list(recipe.box),
+        "element_strides": list(recipe.element_strides),
+        "lower": list(recipe.lower),
+        "upper": list(recipe.upper),
+        "channels": recipe.channels_per_pixel,
+        "pixels": recipe.pixels_per_column,
+    }
+
+
+def _program(expressed: Expression) -> list[tuple[str, int]]:
+    """The expression as a postfix program."""
+    if isinstance(expressed, Parameter):
+        return [("parameter", expressed.index)]
+    if isinstance(expressed, Operation):
+        return [*_program(expressed.left), *_program(expressed.right), (expressed.name, 0)]
+    return [("constant", expressed)]

@@ -1,0 +1,213 @@
+"""Arrays, kernels without code, and what the null driver recorded, for programs of the tests of native launches."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import tilec as ct
+from tilec.driver import kernel_launch
+from tilec.runtime.arguments import ArrayArgument, ConstantArgument, ScalarArgument
+from tilec.runtime.artifact import Artifact
+from tilec.runtime.expression import Operation, Parameter
+from tilec.runtime.metadata import Metadata, TensorMapParameter, ValueParameter
+from tilec.runtime.parameters import PARAMETER_DTYPES
+from tilec.runtime.tensor_map import Recipe
+from tilec.signature import Signature
+
+driver = ctypes.CDLL("libcuda.so.1")
+# The bytes of elements by name.
+SIZES = {"i1": 1, "i8": 1, "u8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4, "i64": 8, "f64": 8}
+MAP_BYTES = 128
+MOST_PARAMETERS = 128
+
+
+class Interface:
+    """An array in device memory, by `__cuda_array_interface__` with strides in elements."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], typestr: str = "<f4", strides: Any = None) -> None:
+        size = int(typestr[2:])
+        in_bytes = None if strides is None else tuple(size * stride for stride in strides)
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "data": (address, False),
+            "shape": shape,
+            "typestr": typestr,
+            "strides": in_bytes,
+        }
+
+
+class Property:
+    """The same array, by a property that builds its dictionary."""
+
+    def __init__(self, *given: Any) -> None:
+        self.given = given
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return Interface(*self.given).__cuda_array_interface__
+
+
+class _Attribute(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int), ("padding", ctypes.c_int), ("value", ctypes.c_int * 16)]
+
+
+class _Record(ctypes.Structure):
+    """Record of null_driver.c."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared_bytes", ctypes.c_uint),
+        ("attribute_count", ctypes.c_uint),
+        ("stream", ctypes.c_uint64),
+        ("function", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),
+        ("attributes", _Attribute * 4),
+        ("parameters", ctypes.c_ubyte * MAP_BYTES * MOST_PARAMETERS),
+        ("launches", ctypes.c_uint64),
+    ]
+
+
+driver.record_last.restype = ctypes.POINTER(_Record)
+for name in ("record_loads", "record_encodings", "record_pointer_queries"):
+    getattr(driver, name).restype = ctypes.c_uint64
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What the driver was called with."""
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared_bytes: int
+    stream: int
+    context: int
+    attributes: tuple[tuple[int, tuple[int, ...]], ...]
+    parameters: tuple[bytes, ...]
+
+
+def launches() -> int:
+    """The launches of this thread that the driver recorded."""
+    return driver.record_last().contents.launches
+
+
+def last(sizes: list[int]) -> Launched:
+    """The last launch of this thread, of a kernel with parameters of these sizes."""
+    found = driver.record_last().contents
+    attributes = tuple((a.id, tuple(a.value[:3])) for a in found.attributes[: found.attribute_count])
+    parameters = tuple(bytes(found.parameters[index][:size]) for index, size in enumerate(sizes))
+    return Launched(
+        tuple(found.grid), tuple(found.block), found.shared_bytes, found.stream, found.context, attributes, parameters
+    )
+
+
+def record(sizes: list[int]) -> None:
+    """Makes the driver record launches of a kernel with parameters of these sizes."""
+    driver.record_parameters(len(sizes), (ctypes.c_int * len(sizes))(*sizes))
+
+
+def metadata_of(signature: Signature, target: str = "sm_100a", **fields: Any) -> Metadata:
+    """Metadata of a kernel that takes every entry argument, and a tensor map of each array that allows one."""
+    values: list[ValueParameter] = []
+    recipes: list[Recipe] = []
+    for argument in signature:
+        if isinstance(argument, ConstantArgument):
+            continue
+        if isinstance(argument, ArrayArgument):
+            if _has_map(argument):
+                recipes.append(_recipe(argument, len(values)))
+            names = argument.value_names()
+            values.extend(ValueParameter("u64" if name == argument.name else "s32", name) for name in names)
+        else:
+            values.append(ValueParameter(_parameter_type(argument), argument.name))
+    maps = [TensorMapParameter(index) for index in range(len(recipes))]
+    return Metadata("entry", target, signature.arguments, (*values, *maps), tuple(recipes), (128, 1, 1), **fields)
+
+
+def _parameter_type(argument: ScalarArgument) -> str:
+    element = argument.element
+    return {"i1": "u8"}.get(element, element.replace("i", "s") if element[0] == "i" else element)
+
+
+def _has_map(argument: ArrayArgument) -> bool:
+    """Whether the address and the strides are known to be multiples of 16 bytes."""
+    per = 16 // SIZES[argument.element]
+    *outer, last_stride = argument.strides or (None,)
+    divisible = all(divisor % per == 0 for divisor in argument.stride_divisors[:-1])
+    return argument.rank in (2, 3) and argument.alignment == 16 and last_stride == 1 and divisible and None in outer
+
+
+def _recipe(argument: ArrayArgument, first: int) -> Recipe:
+    size, rank = SIZES[argument.element], argument.rank
+    return Recipe(
+        base=Parameter(first),
+        element=argument.element,
+        extents=tuple(Parameter(first + 1 + axis) for axis in reversed(range(rank))),
+        strides=tuple(Operation("mul", Parameter(first + 1 + rank + axis), size) for axis in reversed(range(rank - 1))),
+        box=(16 // size, *(8 for _ in range(rank - 1))),
+        element_strides=(1,) * rank,
+    )
+
+
+def sizes_of(metadata: Metadata) -> list[int]:
+    """The sizes of the parameters in bytes."""
+    return [
+        MAP_BYTES if isinstance(parameter, TensorMapParameter) else PARAMETER_DTYPES[parameter.type].itemsize
+        for parameter in metadata.parameters
+    ]
+
+
+@dataclass(frozen=True)
+class WithoutCode:
+    """Stands for a compiled kernel."""
+
+    artifact: Artifact
+
+
+compiles: list[str] = []
+
+
+def replace_compiler(**fields: Any) -> None:
+    """Makes launches use artifacts with the metadata of `metadata_of`, which need no compiler."""
+    known: dict[str, WithoutCode] = {}
+
+    def specialized(kernel: Any, backend: str, args: Any, *, target: Any = None, hints: Any = None) -> Any:
+        signature = Signature.from_arguments(kernel, args)
+        if str(signature) not in known:
+            compiles.append(str(signature))
+            metadata = metadata_of(signature, **fields)
+            known[str(signature)] = WithoutCode(Artifact(metadata, cubin=b"\x7fELF" + str(signature).encode()))
+        return known[str(signature)]
+
+    def run(compiled: Any, grid: Any, args: Any, *, backend: str, stream: Any, **settings: Any) -> None:
+        from tilec.runtime.launch import launch
+
+        record(sizes_of(compiled.artifact.metadata))
+        launch(compiled.artifact, grid, args, stream, **settings)
+
+    kernel_launch.specialized = specialized
+    kernel_launch.run = run
+
+
+def by_python(stream: Any, grid: Any, kernel: Any, args: Any, **keywords: Any) -> Any:
+    """The launch on the Python path, or the error that it raises."""
+    return _outcome(kernel_launch._launch, stream, grid, kernel, args, keywords)
+
+
+def by_native(stream: Any, grid: Any, kernel: Any, args: Any, **keywords: Any) -> Any:
+    """The launch by ct.launch, or the error that it raises."""
+    return _outcome(ct.launch, stream, grid, kernel, args, keywords)
+
+
+def _outcome(function: Any, stream: Any, grid: Any, kernel: Any, args: Any, keywords: dict[str, Any]) -> Any:
+    before = launches()
+    try:
+        function(stream, grid, kernel, args, **keywords)
+    except Exception as error:
+        return type(error), str(error)
+    if launches() == before:
+        return "nothing launched"
+    metadata = kernel_launch.specialized(kernel, "launch", args).artifact.metadata
+    return last(sizes_of(metadata))
