@@ -59,11 +59,11 @@ PyObject *export_capsule(PyObject *value) {
 
 /// The integers of a tuple; -1 if it is not a tuple of at most max_rank integers.
 int integers(PyObject *tuple, int64_t *values) {
-  if (!tuple || !PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) > Py_ssize_t(max_rank))
+  if (!tuple || !PyTuple_CheckExact(tuple) || tuple_size(tuple) > Py_ssize_t(max_rank))
     return -1;
-  const int count = int(PyTuple_GET_SIZE(tuple));
+  const int count = int(tuple_size(tuple));
   for (int i = 0; i < count; ++i) {
-    PyObject *item = PyTuple_GET_ITEM(tuple, i);
+    PyObject *item = tuple_item(tuple, i);
     int overflow;
     if (!PyLong_CheckExact(item))
       return -1;
@@ -83,9 +83,9 @@ bool read_element(PyObject *typestr, Element &element) {
 }
 
 bool read_address(PyObject *data, uint64_t &address) {
-  if (!data || !PyTuple_CheckExact(data) || PyTuple_GET_SIZE(data) != 2)
+  if (!data || !PyTuple_CheckExact(data) || tuple_size(data) != 2)
     return false;
-  PyObject *item = PyTuple_GET_ITEM(data, 0);
+  PyObject *item = tuple_item(data, 0);
   address = item == Py_None ? 0 : PyLong_CheckExact(item) ? PyLong_AsUnsignedLongLong(item) : uint64_t(-1);
   return address != uint64_t(-1);
 }
@@ -93,7 +93,7 @@ bool read_address(PyObject *data, uint64_t &address) {
 /// The strides of the interface are in bytes; null are those of a row-major array.
 bool read_strides(PyObject *given, ArrayForm &array) {
   // The Python path takes an empty tuple as no strides.
-  if (!given || given == Py_None || (PyTuple_CheckExact(given) && !PyTuple_GET_SIZE(given))) {
+  if (!given || given == Py_None || (PyTuple_CheckExact(given) && !tuple_size(given))) {
     row_major(array.shape, array.rank, 0, array.strides);
     return true;
   }
@@ -139,7 +139,7 @@ PyObject *export_by_torch(PyObject *value) {
     function = module ? PyObject_GetAttrString(module, "_to_dlpack") : nullptr;
     Py_XDECREF(module);
   }
-  return function ? PyObject_CallOneArg(function, value) : nullptr;
+  return function ? call_with(function, value) : nullptr;
 }
 
 } // namespace

@@ -105,10 +105,10 @@ void create_plan(Plan *plan, uint64_t function, uint64_t context, int ordinal, s
 void connect(nb::object launch, nb::object describe_kernel, nb::object plan, nb::object current_stream,
              nb::object describe_type) {
   PythonPath &path = python_path();
-  Py_XSETREF(path.launch, launch.release().ptr());
-  Py_XSETREF(path.describe_kernel, describe_kernel.release().ptr());
-  Py_XSETREF(path.plan, plan.release().ptr());
-  Py_XSETREF(path.current_stream, current_stream.release().ptr());
+  replace(path.launch, launch.release().ptr());
+  replace(path.describe_kernel, describe_kernel.release().ptr());
+  replace(path.plan, plan.release().ptr());
+  replace(path.current_stream, current_stream.release().ptr());
   set_describe(describe_type.ptr());
 }
 

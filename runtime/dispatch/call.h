@@ -4,7 +4,7 @@
 #include "element.h"
 #include "outcome.h"
 
-#include <Python.h>
+#include "python_api.h"
 
 #include <cstdint>
 

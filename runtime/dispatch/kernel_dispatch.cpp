@@ -14,7 +14,7 @@ struct KernelObject {
 };
 
 PyObject *create(PyTypeObject *type, PyObject *, PyObject *) {
-  PyObject *self = type->tp_alloc(type, 0);
+  PyObject *self = allocate_object(type);
   if (self)
     reinterpret_cast<KernelObject *>(self)->dispatch = new Dispatch;
   return self;
@@ -23,10 +23,8 @@ PyObject *create(PyTypeObject *type, PyObject *, PyObject *) {
 int initialize(PyObject *, PyObject *, PyObject *) { return 0; }
 
 void destroy(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
   delete reinterpret_cast<KernelObject *>(self)->dispatch;
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 PyMethodDef methods[] = {

@@ -25,9 +25,9 @@ struct Invocation {
 };
 
 Outcome read_keywords(const Invocation &invocation, Request &request) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(invocation.names);
+  const Py_ssize_t count = tuple_size(invocation.names);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject *name = PyTuple_GET_ITEM(invocation.names, i), *value = invocation.arguments[invocation.count + i];
+    PyObject *name = tuple_item(invocation.names, i), *value = invocation.arguments[invocation.count + i];
     if (!PyUnicode_CompareWithASCIIString(name, "programmatic_dependent_launch") && PyBool_Check(value))
       request.overlaps_previous = value == Py_True;
     else if (value != Py_None ||
@@ -44,11 +44,11 @@ bool launches_on_gpu() {
 }
 
 Outcome read_arguments(Call &call, const Dispatch &dispatch, PyObject *args) {
-  if (size_t(PyTuple_GET_SIZE(args)) != dispatch.parameters.size())
+  if (size_t(tuple_size(args)) != dispatch.parameters.size())
     return Outcome::ArgumentCount;
   for (size_t i = 0; i < dispatch.parameters.size(); ++i) {
     const ParameterRule &rule = dispatch.parameters[i];
-    PyObject *value = PyTuple_GET_ITEM(args, Py_ssize_t(i));
+    PyObject *value = tuple_item(args, Py_ssize_t(i));
     if (rule.unknown)
       return Outcome::NotPlanned;
     const Outcome outcome = rule.constant ? read_constant(call, value) : read_argument(call, value, rule.known);
@@ -64,10 +64,10 @@ Outcome read_arguments(Call &call, const Dispatch &dispatch, PyObject *args) {
 }
 
 bool read_dimensions(PyObject *given, int8_t *dimensions, uint8_t &count) {
-  if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) > Py_ssize_t(max_rank))
+  if (!PyTuple_Check(given) || tuple_size(given) > Py_ssize_t(max_rank))
     return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given); ++i) {
-    const long value = PyLong_AsLong(PyTuple_GET_ITEM(given, i));
+  for (Py_ssize_t i = 0; i < tuple_size(given); ++i) {
+    const long value = PyLong_AsLong(tuple_item(given, i));
     if (value < -128 || value > 127 || PyErr_Occurred())
       return false;
     dimensions[count++] = int8_t(value);
@@ -89,14 +89,14 @@ ParameterRule rule_of(PyObject *described) {
 }
 
 Outcome describe(Dispatch &dispatch, PyObject *kernel) {
-  PyObject *rules = PyObject_CallOneArg(python_path().describe_kernel, kernel);
+  PyObject *rules = call_with(python_path().describe_kernel, kernel);
   PyObject *items = rules ? PySequence_Tuple(rules) : nullptr;
   Py_XDECREF(rules);
   if (!items)
     return clear_exception(Outcome::NotPlanned);
   if (!dispatch.described) // by another thread
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); ++i)
-      dispatch.parameters.push_back(rule_of(PyTuple_GET_ITEM(items, i)));
+    for (Py_ssize_t i = 0; i < tuple_size(items); ++i)
+      dispatch.parameters.push_back(rule_of(tuple_item(items, i)));
   dispatch.described = true;
   Py_DECREF(items);
   return Outcome::Native;
@@ -106,7 +106,7 @@ Outcome describe(Dispatch &dispatch, PyObject *kernel) {
 void hold_identities(Specialization &specialization, const Dispatch &dispatch, PyObject *args) {
   for (size_t i = 0; i < dispatch.parameters.size(); ++i)
     if (dispatch.parameters[i].constant)
-      specialization.identities.push_back(Py_NewRef(PyTuple_GET_ITEM(args, Py_ssize_t(i))));
+      specialization.identities.push_back(Py_NewRef(tuple_item(args, Py_ssize_t(i))));
 }
 
 /// Compiles and loads the specialization of `args` and adds it to the table; false with an exception.

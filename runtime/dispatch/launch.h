@@ -1,7 +1,7 @@
 // `launch` for Python: the native path, and the Python path behind it.
 #pragma once
 
-#include <Python.h>
+#include "python_api.h"
 
 namespace dispatch {
 

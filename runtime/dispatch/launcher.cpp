@@ -2,8 +2,6 @@
 #include "reader.h"
 #include "stream_and_grid.h"
 
-#include <structmember.h>
-
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -32,7 +30,7 @@ LauncherObject *launcher(PyObject *self) { return reinterpret_cast<LauncherObjec
 Outcome try_native(LauncherObject *self, PyObject *const *arguments, size_t count, PyObject *names) {
   Request request;
   Call call;
-  if (count != 2 || (names && PyTuple_GET_SIZE(names)))
+  if (count != 2 || (names && tuple_size(names)))
     return Outcome::Keyword;
   const std::array<uint32_t, 3> &cluster = self->plan->cluster;
   if (!read_grid(arguments[1], request.grid) || request.grid[0] % cluster[0] || request.grid[1] % cluster[1] ||
@@ -61,15 +59,15 @@ PyObject *call_launcher(PyObject *object, PyObject *const *arguments, size_t fla
 /// Copies the bytes of each parameter to an aligned block; null with an exception.
 std::unique_ptr<Parameters> copied(PyObject *contents) {
   auto parameters = std::make_unique<Parameters>();
-  const Py_ssize_t count = PyTuple_GET_SIZE(contents);
+  const Py_ssize_t count = tuple_size(contents);
   parameters->storage.resize(size_t(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject *bytes = PyTuple_GET_ITEM(contents, i);
-    if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) > Py_ssize_t(sizeof(EncodedMap))) {
+    PyObject *bytes = tuple_item(contents, i);
+    if (!PyBytes_Check(bytes) || PyBytes_Size(bytes) > Py_ssize_t(sizeof(EncodedMap))) {
       PyErr_SetString(PyExc_TypeError, "expected the bytes of parameters");
       return nullptr;
     }
-    memcpy(&parameters->storage[size_t(i)], PyBytes_AS_STRING(bytes), size_t(PyBytes_GET_SIZE(bytes)));
+    memcpy(&parameters->storage[size_t(i)], PyBytes_AsString(bytes), size_t(PyBytes_Size(bytes)));
     parameters->addresses.push_back(&parameters->storage[size_t(i)]);
   }
   return parameters;
@@ -83,7 +81,7 @@ PyObject *create(PyTypeObject *type, PyObject *args, PyObject *) {
   std::unique_ptr<Parameters> parameters = found ? copied(contents) : nullptr;
   if (!found)
     PyErr_SetString(PyExc_TypeError, "expected a Plan");
-  PyObject *self = parameters ? type->tp_alloc(type, 0) : nullptr;
+  PyObject *self = parameters ? allocate_object(type) : nullptr;
   if (!self)
     return nullptr;
   launcher(self)->call = call_launcher;
@@ -106,16 +104,14 @@ int clear(PyObject *self) {
 }
 
 void destroy(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   clear(self);
   Py_CLEAR(launcher(self)->plan_object);
   delete launcher(self)->parameters;
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
-PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(LauncherObject, call), READONLY, nullptr},
+PyMemberDef members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(LauncherObject, call), Py_READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot slots[] = {

@@ -21,7 +21,19 @@ bool set(PyObject *dictionary, const char *name, uint64_t value) {
 
 void count(Outcome outcome) { ++totals[size_t(outcome)]; }
 
-void count_type(PyTypeObject *type) { ++types[std::string("argument of type ") + type->tp_name]; }
+void count_type(PyTypeObject *type) {
+  PyObject *name = PyObject_GetAttrString(reinterpret_cast<PyObject *>(type), "__name__");
+  PyObject *module = PyObject_GetAttrString(reinterpret_cast<PyObject *>(type), "__module__");
+  PyObject *text = name && module ? PyUnicode_FromFormat("argument of type %U.%U", module, name) : nullptr;
+  const char *counted = text ? PyUnicode_AsUTF8AndSize(text, nullptr) : nullptr;
+  if (counted)
+    ++types[counted];
+  else
+    PyErr_Clear();
+  Py_XDECREF(name);
+  Py_XDECREF(module);
+  Py_XDECREF(text);
+}
 
 PyObject *counts() {
   PyObject *result = PyDict_New();

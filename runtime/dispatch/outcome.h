@@ -1,7 +1,7 @@
 // What became of launches: on the native path, or on the Python path for one of these reasons.
 #pragma once
 
-#include <Python.h>
+#include "python_api.h"
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 
 #include "plan.h"
 
-#include <Python.h>
+#include "python_api.h"
 
 namespace dispatch {
 

@@ -120,7 +120,7 @@ const Reader *add_reader(PyObject *value) {
   reader.type = Py_TYPE(value);
   reader.form = form_of(reader.type);
   if (reader.form == Form::Unknown && describe) {
-    PyObject *described = PyObject_CallOneArg(describe, value);
+    PyObject *described = call_with(describe, value);
     const bool parsed = described && parse(described, reader);
     Py_XDECREF(described);
     if (!parsed)
@@ -131,7 +131,7 @@ const Reader *add_reader(PyObject *value) {
     if (const Reader *added = table.find(reader.type)) // by another thread, or by `describe`
       return added;
   }
-  Py_INCREF(reader.type);
+  Py_INCREF(reinterpret_cast<PyObject *>(reader.type));
   return table.add(reader);
 }
 
@@ -220,7 +220,7 @@ Outcome of_unknown_type(PyObject *value) {
 
 bool set_describe(PyObject *function) {
   Py_INCREF(function);
-  Py_XSETREF(describe, function);
+  replace(describe, function);
   return true;
 }
 
@@ -249,7 +249,7 @@ Outcome read_constant(Call &call, PyObject *value) {
   case Form::Boolean:
     return add_tagged(call, TagBool, value == Py_True);
   case Form::Real: // by its bits: 0.0 and -0.0 are different constants
-    return add_tagged(call, TagFloat, bits_of(PyFloat_AS_DOUBLE(value)));
+    return add_tagged(call, TagFloat, bits_of(float_value(value)));
   case Form::Absent:
     return call.add_key(TagNone);
   case Form::Text:
@@ -282,7 +282,7 @@ Outcome read_argument(Call &call, PyObject *value, const StaticDimensions &known
   case Form::Boolean:
     return add_number(call, TagBool, Given::Kind::Number, Element::I1, value == Py_True);
   case Form::Real:
-    return add_real(call, PyFloat_AS_DOUBLE(value));
+    return add_real(call, float_value(value));
   case Form::Scalar: {
     uint64_t word;
     const Outcome outcome = read_scalar(*reader, value, word);

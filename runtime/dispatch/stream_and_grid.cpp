@@ -51,8 +51,8 @@ PyObject *handle_of_object(PyObject *given) {
   if (PyObject *method = PyObject_GetAttr(given, protocol)) {
     PyObject *pair = PyObject_CallNoArgs(method);
     Py_DECREF(method);
-    if (pair && PyTuple_CheckExact(pair) && PyTuple_GET_SIZE(pair) >= 2)
-      found = Py_NewRef(PyTuple_GET_ITEM(pair, 1));
+    if (pair && PyTuple_CheckExact(pair) && tuple_size(pair) >= 2)
+      found = Py_NewRef(tuple_item(pair, 1));
     Py_XDECREF(pair);
     return found;
   }
@@ -75,12 +75,12 @@ bool read_grid(PyObject *given, uint32_t *grid) {
   const bool tuple = PyTuple_CheckExact(given);
   if (!tuple && !PyList_CheckExact(given))
     return false;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(given);
+  const Py_ssize_t count = tuple ? tuple_size(given) : PyList_Size(given);
   // An empty tuple is one block, and an empty list is an error.
   if (count > 3 || (!count && !tuple))
     return false;
   for (Py_ssize_t i = 0; i < count; ++i)
-    if (!read_extent(PySequence_Fast_GET_ITEM(given, i), max_grid[i], grid[i]))
+    if (!read_extent(tuple ? tuple_item(given, i) : PyList_GetItem(given, i), max_grid[i], grid[i]))
       return false;
   return true;
 }
