@@ -132,7 +132,7 @@ static int load_library(void **library) { return load_image(library, NULL); }
 static int get_function(void **function, void *module, const char *name) {
   return (void)module, (void)name, *function = (void *)(0x3000 + loads), success;
 }
-static int get_function_attribute(int *value) { return *value = 0, success; }
+static int get_function_attribute(int *value) { return *value = 1024, success; }
 static int error_text(int status, const char **text) { return (void)status, *text = "null driver", success; }
 
 static int launch(const LaunchConfig *config, void *function, void **parameters, void **extra) {
@@ -244,3 +244,25 @@ int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t
   return success;
 }
 int cuInit(unsigned flags) { return (void)flags, success; }
+
+// Triton links these functions.
+#define EXPORT(name, function) extern __typeof__(function) name __attribute__((alias(#function)))
+EXPORT(cuCtxGetCurrent, get_current);
+EXPORT(cuCtxGetDevice, get_context_device);
+EXPORT(cuCtxGetLimit, nothing);
+EXPORT(cuCtxSetCurrent, set_current);
+EXPORT(cuCtxSetLimit, nothing);
+EXPORT(cuDeviceGet, get_device);
+EXPORT(cuDeviceGetAttribute, get_attribute);
+EXPORT(cuDevicePrimaryCtxRetain, retain);
+EXPORT(cuDriverGetVersion, get_version);
+EXPORT(cuFuncGetAttribute, get_function_attribute);
+EXPORT(cuFuncSetAttribute, nothing);
+EXPORT(cuFuncSetCacheConfig, nothing);
+EXPORT(cuGetErrorString, error_text);
+EXPORT(cuModuleGetFunction, get_function);
+EXPORT(cuModuleLoadData, load_image);
+EXPORT(cuModuleUnload, nothing);
+EXPORT(cuPointerGetAttribute, query_pointer);
+EXPORT(cuStreamIsCapturing, nothing);
+EXPORT(cuLaunchKernelEx, launch);

@@ -75,11 +75,22 @@ int integers(PyObject *tuple, int64_t *values) {
 }
 
 bool read_element(PyObject *typestr, Element &element) {
+  // Arrays of a program have few types, whose names are usually one object each.
+  static PyObject *last = nullptr; // a strong reference
+  static Element last_element;
+  if (typestr && typestr == last) {
+    element = last_element;
+    return true;
+  }
   Py_ssize_t size;
   const char *text = typestr && PyUnicode_CheckExact(typestr) ? PyUnicode_AsUTF8AndSize(typestr, &size) : nullptr;
   const int found = text ? element_of_typestr(text, size_t(size)) : -1;
   element = Element(found < 0 ? 0 : found);
-  return found >= 0;
+  if (found < 0)
+    return false;
+  replace(last, Py_NewRef(typestr));
+  last_element = element;
+  return true;
 }
 
 bool read_address(PyObject *data, uint64_t &address) {
@@ -99,11 +110,11 @@ bool read_strides(PyObject *given, ArrayForm &array) {
   }
   if (integers(given, array.strides) != array.rank)
     return false;
-  const int64_t size = row_of(array.element).size_bytes;
+  const unsigned log2 = row_of(array.element).size_log2;
   for (int axis = 0; axis < array.rank; ++axis) {
-    if (array.strides[axis] % size)
+    if (array.strides[axis] & ((int64_t(1) << log2) - 1))
       return false;
-    array.strides[axis] /= size;
+    array.strides[axis] >>= log2;
   }
   return true;
 }

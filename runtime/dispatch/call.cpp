@@ -9,10 +9,11 @@ constexpr unsigned aligned_bit = 16, first_axis_bit = 17, bits_per_axis = 3;
 constexpr uint64_t array_tag = uint64_t(1) << 63;
 static_assert(first_axis_bit + bits_per_axis * max_rank < 63, "the header of an array has 64 bits");
 
+/// `divisor` is a power of two.
 uint64_t properties(uint64_t extent, uint64_t stride, uint64_t divisor) {
   if (stride == 1)
-    return 1 | (extent % divisor == 0) << 1;
-  return uint64_t(stride % divisor == 0) << 2;
+    return 1 | uint64_t((extent & (divisor - 1)) == 0) << 1;
+  return uint64_t((stride & (divisor - 1)) == 0) << 2;
 }
 
 Outcome add_known(Call &call, const int8_t *dimensions, int count, const int64_t *values, int rank) {
@@ -70,7 +71,7 @@ Outcome Call::hold(PyObject *object) {
 Outcome Call::add_array(const ArrayForm &array, const StaticDimensions &known) {
   if (word_count + 1 + 2 * array.rank > max_words || key_count == max_key || given_count == max_given)
     return Outcome::Size;
-  const uint64_t divisor = alignment_bytes / row_of(array.element).size_bytes;
+  const uint64_t divisor = alignment_bytes >> row_of(array.element).size_log2;
   uint64_t header = array_tag | uint64_t(array.element) | uint64_t(array.rank) << 8 |
                     uint64_t(array.address % alignment_bytes == 0) << aligned_bit;
   bool empty = false;

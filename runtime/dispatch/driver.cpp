@@ -55,10 +55,14 @@ int Driver::ordinal_of(uint64_t address) const {
   return status ? -1 : ordinal;
 }
 
-const Driver *driver() {
+const Driver *load_driver() {
   static Driver found;
   static const bool loaded = load(found);
-  return loaded ? &found : nullptr;
+  if (loaded)
+    loaded_driver = &found;
+  return loaded_driver;
 }
+
+const Driver *loaded_driver = nullptr;
 
 } // namespace dispatch

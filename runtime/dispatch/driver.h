@@ -53,7 +53,11 @@ struct Driver {
   int ordinal_of(uint64_t address) const;
 };
 
-/// The driver, loaded on the first call; null without a driver or a GPU. The caller holds the GIL.
-const Driver *driver();
+/// The driver after load_driver, null without a driver or a GPU.
+extern const Driver *loaded_driver;
+const Driver *load_driver();
+
+/// The driver, loaded on the first call. The caller holds the GIL.
+inline const Driver *driver() { return loaded_driver ? loaded_driver : load_driver(); }
 
 } // namespace dispatch

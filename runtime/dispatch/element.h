@@ -13,17 +13,17 @@ enum class Element : uint8_t { I1, I8, I16, I32, I64, U8, U16, U32, U64, F16, F3
 
 struct ElementRow {
   const char *name;
-  uint8_t size_bytes;
+  uint8_t size_bytes, size_log2;
   char kind;          // that of a typestr of the array interface; 0: none
   uint8_t code, bits; // DLDataType
 };
 
 // dlpack.h: kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLBool 6, kDLFloat8_e4m3fn 10, _e5m2 12, _e8m0fnu 14.
 constexpr ElementRow elements[] = {
-    {"i1", 1, 'b', 6, 8},   {"i8", 1, 'i', 0, 8},      {"i16", 2, 'i', 0, 16},  {"i32", 4, 'i', 0, 32},
-    {"i64", 8, 'i', 0, 64}, {"u8", 1, 'u', 1, 8},      {"u16", 2, 'u', 1, 16},  {"u32", 4, 'u', 1, 32},
-    {"u64", 8, 'u', 1, 64}, {"f16", 2, 'f', 2, 16},    {"f32", 4, 'f', 2, 32},  {"f64", 8, 'f', 2, 64},
-    {"bf16", 2, 0, 4, 16},  {"f8E4M3FN", 1, 0, 10, 8}, {"f8E5M2", 1, 0, 12, 8}, {"f8E8M0FNU", 1, 0, 14, 8},
+    {"i1", 1, 0, 'b', 6, 8},   {"i8", 1, 0, 'i', 0, 8},      {"i16", 2, 1, 'i', 0, 16},  {"i32", 4, 2, 'i', 0, 32},
+    {"i64", 8, 3, 'i', 0, 64}, {"u8", 1, 0, 'u', 1, 8},      {"u16", 2, 1, 'u', 1, 16},  {"u32", 4, 2, 'u', 1, 32},
+    {"u64", 8, 3, 'u', 1, 64}, {"f16", 2, 1, 'f', 2, 16},    {"f32", 4, 2, 'f', 2, 32},  {"f64", 8, 3, 'f', 2, 64},
+    {"bf16", 2, 1, 0, 4, 16},  {"f8E4M3FN", 1, 0, 0, 10, 8}, {"f8E5M2", 1, 0, 0, 12, 8}, {"f8E8M0FNU", 1, 0, 0, 14, 8},
 };
 constexpr int element_count = sizeof elements / sizeof *elements;
 

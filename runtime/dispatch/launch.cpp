@@ -136,7 +136,7 @@ bool divides(const std::array<uint32_t, 3> &cluster, const uint32_t *grid) {
 Outcome launch_plan(Plan &plan, Call &call, const Request &request) {
   if (Outcome outcome = plan.prepare(call); outcome != Outcome::Native)
     return outcome;
-  if (!divides(plan.cluster, request.grid))
+  if (plan.is_clustered() && !divides(plan.cluster, request.grid))
     return Outcome::Grid;
   if (!request.grid[0] || !request.grid[1] || !request.grid[2])
     return Outcome::Native;

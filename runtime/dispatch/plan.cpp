@@ -86,7 +86,7 @@ Outcome launch(const Plan &plan, const Driver &driver, const Request &request, v
     config.grid[i] = request.grid[i], config.block[i] = plan.block[i];
   config.shared_bytes = plan.shared_bytes;
   config.stream = request.stream;
-  if (plan.cluster[0] * plan.cluster[1] * plan.cluster[2] > 1) {
+  if (plan.is_clustered()) {
     LaunchAttribute &attribute = attributes[config.attribute_count++];
     attribute = LaunchAttribute();
     attribute.id = attribute_cluster_dimension;

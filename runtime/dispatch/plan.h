@@ -32,6 +32,7 @@ struct Plan {
   std::vector<MapCache> maps;
   unsigned word_count = 0;
 
+  bool is_clustered() const { return cluster[0] * cluster[1] * cluster[2] > 1; }
   /// Whether these entry arguments satisfy the signature, as tilec.runtime.binding checks.
   bool accepts(const Call &call) const;
   /// Makes strides effective, and checks the ranges of integers.

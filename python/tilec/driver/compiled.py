@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilec.diagnostics.user_traceback import public
 from tilec.driver.launch_metadata import metadata_of
@@ -17,6 +17,9 @@ from tilec.runtime import artifact as artifacts
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.metadata import Metadata
 from tilec.text_input.source import Source
+
+if TYPE_CHECKING:
+    from tilec.runtime.dispatch._dispatch import Launcher
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,35 @@ class Compiled:
         from tilec.driver.stage_html import compiled_html
 
         return compiled_html(self)
+
+    @public
+    def launcher(self, args: Sequence[Any]) -> Launcher:
+        """This kernel with bound arguments, for launches that cost as little as possible.
+
+        Args:
+            args: the arguments in the order of the parameters; arrays are in the memory of one device. The launcher
+                reads them once, and keeps them alive.
+
+        Returns:
+            A callable of (stream, grid), as of ct.launch, which launches without reading an argument.
+
+        Raises:
+            UsageError: an array is in host memory, or none of the arguments is an array.
+            InputError: the arguments do not match the signature, or an array has no elements.
+            LaunchError: no GPU can run the kernel.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
+            >>> compiled = ct.compile(example, signature="x: i32[?]", stop="ptx")
+            >>> try: compiled.launcher((np.zeros(4, np.int32),))
+            ... except ct.TileError as error: print(error.message)
+            a launcher needs arrays in device memory: pass host arrays to ct.launch
+        """
+        # Imported here because it loads the bindings of the CUDA driver.
+        from tilec.runtime.launch_plan import launcher
+
+        return launcher(self.artifact, args)
 
     @public
     def save(self, path: str | Path, locations: bool = False) -> Path:
