@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 from tilec.errors import InputError, UsageError
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
-from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
+from tilec.runtime.arguments import (
+    Argument,
+    ArrayArgument,
+    ConstantArgument,
+    RecordArgument,
+    ScalarArgument,
+    TupleArgument,
+)
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.devices import Device, device_for, primary_context, retained_context
@@ -47,8 +54,10 @@ def launcher(artifact: Artifact, given: Sequence[object]) -> Launcher:
     """
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
-    if not binding.arrays or not all(array.on_device for array in binding.arrays.values()):
+    if not binding.arrays or not all(array.on_device for array in binding.named_arrays().values()):
         raise UsageError("a launcher needs arrays in device memory: pass host arrays to ct.launch")
+    if binding.tables:
+        raise UsageError("a launcher cannot bind lists of arrays, whose tables each launch copies: use ct.launch")
     device = device_for(metadata.target, ordinal_of_arrays(binding))
     contents = pack(metadata, binding, partial(encode_by_driver, capability=device.capability), _refuse_padding)
     bound = _plan(artifact, device)
@@ -76,7 +85,7 @@ def _rules_are_checked(metadata: Metadata, binding: Binding) -> bool:
 
 def _plan(artifact: Artifact, device: Device) -> Plan | None:
     metadata = artifact.metadata
-    runtime = [argument for argument in metadata.arguments if not isinstance(argument, ConstantArgument)]
+    runtime = list(_leaves(metadata.arguments))
     if not all(isinstance(argument, ArrayArgument | ScalarArgument) for argument in runtime):
         return None
     with primary_context(device.ordinal):
@@ -97,6 +106,15 @@ def _plan(artifact: Artifact, device: Device) -> Plan | None:
     except ValueError:
         # More parameters, axes or map inputs than native launches have room for.
         return None
+
+
+def _leaves(arguments: Sequence[Argument]) -> Iterator[Argument]:
+    """The arguments that have entry arguments, those in tuples included."""
+    for argument in arguments:
+        if isinstance(argument, TupleArgument | RecordArgument):
+            yield from _leaves(argument.items)
+        elif not isinstance(argument, ConstantArgument):
+            yield argument
 
 
 def _argument(argument: Argument) -> tuple[bool, str, int, list[int], list[int], list[int], list[int]]:

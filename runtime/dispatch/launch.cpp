@@ -102,13 +102,6 @@ Outcome describe(Dispatch &dispatch, PyObject *kernel) {
   return Outcome::Native;
 }
 
-/// Strong references to the constants that the key has by their address.
-void hold_identities(Specialization &specialization, const Dispatch &dispatch, PyObject *args) {
-  for (size_t i = 0; i < dispatch.parameters.size(); ++i)
-    if (dispatch.parameters[i].constant)
-      specialization.identities.push_back(Py_NewRef(tuple_item(args, Py_ssize_t(i))));
-}
-
 /// Compiles and loads the specialization of `args` and adds it to the table; false with an exception.
 bool add_plan(Dispatch &dispatch, Call &call, PyObject *kernel, PyObject *args) {
   PyObject *object = PyObject_CallFunctionObjArgs(python_path().plan, kernel, args, nullptr);
@@ -124,7 +117,7 @@ bool add_plan(Dispatch &dispatch, Call &call, PyObject *kernel, PyObject *args) 
   added->hash = hash_of(call.key, call.key_count);
   added->plan_object = object;
   added->plan = plan;
-  hold_identities(*added, dispatch, args);
+  hold_identities(args, added->identities);
   dispatch.table.add(std::move(added));
   return true;
 }

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <vector>
+#include <utility>
 
 namespace dispatch {
 
@@ -25,7 +25,7 @@ constexpr FormName form_names[] = {
 constexpr const char *library_names[] = {"", "torch", "cupy"};
 
 // Tags of key words. An int and a float of one value, and True and 1, select different specializations.
-enum Tag : uint64_t { TagNone = 1, TagBool, TagInt32, TagInt64, TagFloat, TagText, TagIdentity, TagScalar };
+enum Tag : uint64_t { TagNone = 1, TagBool, TagInt32, TagInt64, TagFloat, TagText, TagIdentity, TagTuple, TagScalar };
 
 /// Readers by the address of the type: a hash table with linear probing, at most half full.
 class ReaderTable {
@@ -107,12 +107,13 @@ bool parse(PyObject *described, Reader &reader) {
 }
 
 Form form_of(PyTypeObject *type) {
-  return type == &PyLong_Type       ? Form::Integer
-         : type == &PyBool_Type     ? Form::Boolean
-         : type == &PyFloat_Type    ? Form::Real
-         : type == Py_TYPE(Py_None) ? Form::Absent
-         : type == &PyUnicode_Type  ? Form::Text
-                                    : Form::Unknown;
+  const std::pair<PyTypeObject *, Form> forms[] = {{&PyLong_Type, Form::Integer}, {&PyBool_Type, Form::Boolean},
+                                                   {&PyFloat_Type, Form::Real},   {Py_TYPE(Py_None), Form::Absent},
+                                                   {&PyUnicode_Type, Form::Text}, {&PyTuple_Type, Form::Tuple}};
+  for (const auto &[known, form] : forms)
+    if (known == type)
+      return form;
+  return Form::Unknown;
 }
 
 const Reader *add_reader(PyObject *value) {
@@ -211,6 +212,15 @@ Outcome add_real(Call &call, double value) {
   return add_number(call, TagFloat, Given::Kind::Number, Element::F32, bits);
 }
 
+/// Adds the items of a tuple behind their number.
+template <class Read> Outcome read_tuple(Call &call, PyObject *value, unsigned depth, const Read &read) {
+  const Py_ssize_t size = tuple_size(value);
+  Outcome outcome = depth == max_depth ? Outcome::Size : add_tagged(call, TagTuple, uint64_t(size));
+  for (Py_ssize_t i = 0; outcome == Outcome::Native && i < size; ++i)
+    outcome = read(tuple_item(value, i));
+  return outcome;
+}
+
 Outcome of_unknown_type(PyObject *value) {
   count_type(Py_TYPE(value));
   return Outcome::ArgumentType;
@@ -238,7 +248,18 @@ Outcome clear_exception(Outcome otherwise) {
   return otherwise;
 }
 
-Outcome read_constant(Call &call, PyObject *value) {
+void hold_identities(PyObject *value, std::vector<PyObject *> &held) {
+  const Reader *reader = reader_of(value);
+  if (!reader)
+    PyErr_Clear();
+  else if (reader->form == Form::Identity)
+    held.push_back(Py_NewRef(value));
+  else if (reader->form == Form::Tuple)
+    for (Py_ssize_t i = 0; i < tuple_size(value); ++i)
+      hold_identities(tuple_item(value, i), held);
+}
+
+Outcome read_constant(Call &call, PyObject *value, unsigned depth) {
   const Reader *reader = reader_of(value);
   if (!reader)
     return clear_exception(Outcome::ArgumentType);
@@ -254,6 +275,8 @@ Outcome read_constant(Call &call, PyObject *value) {
     return call.add_key(TagNone);
   case Form::Text:
     return add_text(call, value);
+  case Form::Tuple:
+    return read_tuple(call, value, depth, [&](PyObject *item) { return read_constant(call, item, depth + 1); });
   case Form::Identity:
     return add_tagged(call, TagIdentity, uint64_t(uintptr_t(value)));
   case Form::Scalar: {
@@ -267,7 +290,7 @@ Outcome read_constant(Call &call, PyObject *value) {
   }
 }
 
-Outcome read_argument(Call &call, PyObject *value, const StaticDimensions &known) {
+Outcome read_argument(Call &call, PyObject *value, const StaticDimensions &known, unsigned depth) {
   const Reader *reader = reader_of(value);
   if (!reader)
     return clear_exception(Outcome::ArgumentType);
@@ -290,6 +313,12 @@ Outcome read_argument(Call &call, PyObject *value, const StaticDimensions &known
                                                    Given::Kind::Number, reader->element, word)
                                       : outcome;
   }
+  case Form::Tuple:
+    return read_tuple(call, value, depth, [&](PyObject *item) { return read_argument(call, item, {}, depth + 1); });
+  case Form::Absent:
+  case Form::Text:
+  case Form::Identity:
+    return read_constant(call, value);
   default:
     return of_unknown_type(value);
   }

@@ -3,6 +3,8 @@
 
 #include "call.h"
 
+#include <vector>
+
 namespace dispatch {
 
 struct ExchangeTable;
@@ -14,6 +16,7 @@ enum class Form : uint8_t {
   Real,     // float
   Absent,   // None
   Text,     // str
+  Tuple,    // tuple, but not a class derived from it
   Identity, // an immutable object that is compared by its address: an element type
   Scalar,   // a scalar of numpy
   Tensor,   // the C exchange of DLPack
@@ -37,10 +40,14 @@ const Reader *reader_of(PyObject *value);
 /// describe(value) -> (form, element of a scalar, library), names as in `form_names`.
 bool set_describe(PyObject *function);
 
-/// Adds an argument that is compiled into the kernel.
-Outcome read_constant(Call &call, PyObject *value);
-/// Adds an argument of the launch: an array or a number.
-Outcome read_argument(Call &call, PyObject *value, const StaticDimensions &known);
+/// Adds an argument that is compiled into the kernel; a tuple may have max_depth levels.
+Outcome read_constant(Call &call, PyObject *value, unsigned depth = 0);
+/// Adds an argument of the launch: an array, a number, a tuple of them, or a value that is always a constant.
+Outcome read_argument(Call &call, PyObject *value, const StaticDimensions &known, unsigned depth = 0);
+constexpr unsigned max_depth = 8;
+
+/// Appends new references to the objects in `value` that a key has by their address.
+void hold_identities(PyObject *value, std::vector<PyObject *> &held);
 
 /// A pending exception becomes an outcome: an Exception is cleared, others stay pending.
 Outcome clear_exception(Outcome otherwise);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,9 @@ def form_of_type(value: object) -> tuple[str, str, str]:
     if isinstance(value, np.ndarray):
         # Host arrays, whose memory the Python path copies.
         return _UNKNOWN
-    if isinstance(value, DType) or foreign_dtype(value) is not None:
+    # A member of an IntEnum is a number of the launch unless its parameter is a constant.
+    is_member = isinstance(value, Enum) and not isinstance(value, int | float)
+    if is_member or isinstance(value, DType) or foreign_dtype(value) is not None:
         return "identity", "", ""
     return _array_form(value), "", library_of(value) or ""
 
