@@ -8,8 +8,6 @@ load affects them alike; a row has the median of the rounds. `--site` is a folde
 `--check` makes the exit status 1 if a ratio exceeds its bound.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os
@@ -49,10 +47,9 @@ class Stored:
     """An array in device memory whose `__cuda_array_interface__` is a stored dictionary."""
 
     def __init__(self, address: int, shape: tuple[int, ...]) -> None:
-        data = address, False
         self.__cuda_array_interface__ = {
             "version": 3,
-            "data": data,
+            "data": (address, False),
             "shape": shape,
             "typestr": "<f2",
             "strides": None,
@@ -116,20 +113,19 @@ def cases(site: Path | None) -> Iterator[Case]:
     matmul, add = kernels(tilec)
     constants = (128, 128, 64)
 
-    def both(name: str, index: int, args: tuple[Any, ...], theirs: tuple[Any, ...], bound: float | None) -> Case:
+    def both(name: str, index: int, args: tuple[Any, ...], bound: float | None) -> Case:
         ours = launches_of(tilec, 0, (matmul, add)[index], args)
-        other = launches_of(cutile, 0, kernels_of_cutile[index], theirs) if cutile else None
+        other = launches_of(cutile, 0, kernels_of_cutile[index], args) if cutile else None
         return Case(name, ours, other, bound)
 
     stored, built = (*arrays(Stored, 3), *constants), (*arrays(Built, 3), *constants)
-    yield both("3 arrays, stored interface", 0, stored, stored, 0.7)
+    yield both("3 arrays, stored interface", 0, stored, 0.7)
     eight = (*arrays(Stored, 8), 64)
-    yield both("8 arrays, stored interface", 1, eight, eight, 0.8)
-    yield both("3 arrays, interface built for each read", 0, built, built, None)
-    labelled = labelled_tensors(site)
-    if labelled:
-        plain, ours = labelled
-        yield both("3 arrays, torch (labelled CUDA)", 0, (*ours, *constants), (*plain, *constants), 0.5)
+    yield both("8 arrays, stored interface", 1, eight, 0.8)
+    yield both("3 arrays, interface built for each read", 0, built, None)
+    if tensors := labelled_tensors(site):
+        labelled = (*tensors, *constants)
+        yield both("3 arrays, torch (labelled CUDA)", 0, labelled, 0.5)
     yield Case("3 arrays, launcher", bound_launch(tilec, matmul, stored))
     yield Case("3 arrays, all maps changed", changing(tilec, matmul, constants))
     yield Case("first launch, artifact in memory", first_launch(tilec, matmul, stored), launches=50)
@@ -148,21 +144,17 @@ def imported(name: str) -> Any:
         return None
 
 
-def labelled_tensors(site: Path | None) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """Three tensors of torch, and three of a subclass, which cuTile and tilec take for CUDA tensors."""
+def labelled_tensors(site: Path | None) -> tuple[Any, ...]:
+    """Three tensors of torch, which cuTile and tilec take for CUDA tensors; none where torch is not installed."""
     if site is not None:
         sys.path.append(str(site))
     torch, label = imported("torch"), imported("cuda_label")
     if not torch:
-        return None
+        return ()
     label.set_original(torch._C._to_dlpack)
     torch._C._to_dlpack = label.to_dlpack
-
-    class Labelled(torch.Tensor):
-        __dlpack_c_exchange_api__ = label.exchange_table(torch.Tensor.__dlpack_c_exchange_api__)
-
-    tensors = tuple(torch.zeros(512, 512, dtype=torch.float16) for _ in range(3))
-    return tensors, tuple(tensor.as_subclass(Labelled) for tensor in tensors)
+    torch.Tensor.__dlpack_c_exchange_api__ = label.exchange_table(torch.Tensor.__dlpack_c_exchange_api__)
+    return tuple(torch.zeros(512, 512, dtype=torch.float16) for _ in range(3))
 
 
 def bound_launch(ct: Any, kernel: Any, args: tuple[Any, ...]) -> Callable[[], object]:
