@@ -64,13 +64,7 @@ class Built:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        return {
-            "version": 3,
-            "data": (self.address, False),
-            "shape": self.shape,
-            "typestr": "<f2",
-            "strides": None,
-        }
+        return {"version": 3, "data": (self.address, False), "shape": self.shape, "typestr": "<f2", "strides": None}
 
 
 def arrays(kind: type, count: int, first: int = 1) -> tuple[Any, ...]:

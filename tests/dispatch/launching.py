@@ -10,9 +10,9 @@ import tilec as ct
 from tilec.driver import kernel_launch
 from tilec.runtime.arguments import ArrayArgument, ConstantArgument, ScalarArgument
 from tilec.runtime.artifact import Artifact
+from tilec.runtime.elements import parameter_dtype
 from tilec.runtime.expression import Operation, Parameter
 from tilec.runtime.metadata import Metadata, TensorMapParameter, ValueParameter
-from tilec.runtime.parameters import PARAMETER_DTYPES
 from tilec.runtime.tensor_map import Recipe
 from tilec.signature import Signature
 
@@ -49,6 +49,94 @@ class Property:
         return Interface(*self.given).__cuda_array_interface__
 
 
+class _Tensor(ctypes.Structure):
+    """DLTensor of dlpack.h."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+# dlpack.h: kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLBool 6; kDLCUDA 2.
+_CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "b": 6}
+CUDA = 2
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+class Capsule:
+    """An array in device memory by `__dlpack__`; `typestr` "<V2" is bfloat16."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], typestr: str = "<f4", strides: Any = None) -> None:
+        extents = (ctypes.c_int64 * len(shape))(*shape)
+        steps = None if strides is None else (ctypes.c_int64 * len(shape))(*strides)
+        self.tensor = _Tensor(
+            address - 64,
+            CUDA,
+            (address >> 40) & 15,
+            len(shape),
+            _CODES[typestr[1]],
+            8 * int(typestr[2:]),
+            1,
+            extents,
+            steps,
+            64,
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA, self.tensor.device_id
+
+    def __dlpack__(self, stream: int | None = None) -> Any:
+        assert stream == -1
+        return _new_capsule(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+class _Table(ctypes.Structure):
+    """DLPackExchangeAPI of dlpack.h 1.3."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("previous", ctypes.c_void_p),
+        ("unused", ctypes.c_void_p * 3),
+        ("borrow", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Tensor))),
+        (
+            "current_stream",
+            ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)),
+        ),
+    ]
+
+
+def _borrow(array: Any, tensor: Any) -> int:
+    tensor[0] = array.tensor
+    return 0
+
+
+def _current_stream(_type: int, _ordinal: int, stream: Any) -> int:
+    stream[0] = 0x50
+    return 0
+
+
+_functions = dict(_Table._fields_)
+_table = _Table(1, 3, None, (None,) * 3, _functions["borrow"](_borrow), _functions["current_stream"](_current_stream))
+
+
+class Exchange(Capsule):
+    """The same array, by the C exchange of DLPack."""
+
+    __dlpack_c_exchange_api__ = _new_capsule(ctypes.addressof(_table), b"dlpack_exchange_api", None)
+
+
 class _Attribute(ctypes.Structure):
     _fields_ = [("id", ctypes.c_int), ("padding", ctypes.c_int), ("value", ctypes.c_int * 16)]
 
@@ -83,6 +171,7 @@ class Launched:
     block: tuple[int, ...]
     shared_bytes: int
     stream: int
+    function: int
     context: int
     attributes: tuple[tuple[int, tuple[int, ...]], ...]
     parameters: tuple[bytes, ...]
@@ -99,7 +188,14 @@ def last(sizes: list[int]) -> Launched:
     attributes = tuple((a.id, tuple(a.value[:3])) for a in found.attributes[: found.attribute_count])
     parameters = tuple(bytes(found.parameters[index][:size]) for index, size in enumerate(sizes))
     return Launched(
-        tuple(found.grid), tuple(found.block), found.shared_bytes, found.stream, found.context, attributes, parameters
+        tuple(found.grid),
+        tuple(found.block),
+        found.shared_bytes,
+        found.stream,
+        found.function,
+        found.context,
+        attributes,
+        parameters,
     )
 
 
@@ -154,7 +250,7 @@ def _recipe(argument: ArrayArgument, first: int) -> Recipe:
 def sizes_of(metadata: Metadata) -> list[int]:
     """The sizes of the parameters in bytes."""
     return [
-        MAP_BYTES if isinstance(parameter, TensorMapParameter) else PARAMETER_DTYPES[parameter.type].itemsize
+        MAP_BYTES if isinstance(parameter, TensorMapParameter) else parameter_dtype(parameter.type).itemsize
         for parameter in metadata.parameters
     ]
 

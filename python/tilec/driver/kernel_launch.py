@@ -82,4 +82,6 @@ def _plan(kernel: Kernel, args: tuple[Any, ...]) -> Plan | None:
     return plan(specialized(kernel, "launch", args).artifact, args)
 
 
+# The documentation finds public names by their module.
+launch.__module__ = __name__
 connect(_launch, parameter_rules, _plan, current_stream_of, form_of_type)
