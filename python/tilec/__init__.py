@@ -137,7 +137,7 @@ from tilec.version import VERSION as __version__
 TileError = TilecError
 
 if TYPE_CHECKING:
-    from tilec import compat, compilation, tensor_map
+    from tilec import compat, compilation, tensor_map, tune
     from tilec.driver.backends import load_artifact, preload, run
     from tilec.driver.compiled import Compiled
     from tilec.driver.kernel_launch import launch, launch_counts
@@ -159,7 +159,7 @@ _LAZY = {
 }
 
 # Modules of the public interface, imported on first use.
-_MODULES = ("compat", "compilation", "tensor_map")
+_MODULES = ("compat", "compilation", "tensor_map", "tune")
 
 
 def __getattr__(name: str) -> Any:

@@ -253,6 +253,10 @@ class LaunchError(TilecError):
     """The CUDA driver or the GPU rejected a launch."""
 
 
+class TileLaunchTimeoutError(LaunchError, RuntimeError):
+    """A run of a kernel took longer than a search allows."""
+
+
 class InternalError(TilecError):
     """A bug in tilec; the message names the saved module and the command that reproduces the failure.
 

@@ -6,7 +6,8 @@
 // RECORDED_SYMBOLS prints the look-ups of functions that encode tensor maps, with the version. RECORDED_WITHOUT is the
 // name of a function that the driver does not have. RECORDED_ONLY records launches of any kernel and runs none.
 // RECORDED_PARAMETERS is the sizes in bytes of the parameters of any kernel, which are then printed in place of a run;
-// the first byte of an encoded map is its number.
+// the first byte of an encoded map is its number. The time between two events is one microsecond per block of the last
+// launch along x; with RECORDED_ENDLESS no event is reached.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +16,7 @@
 
 namespace {
 constexpr int success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, file_not_found = 301,
-              capture_unsupported = 900;
+              not_ready = 600, capture_unsupported = 900;
 constexpr int relaxed = 2;
 constexpr size_t tensor_map_alignment = 128;
 constexpr int compute_capability_major = 75, compute_capability_minor = 76;
@@ -36,6 +37,7 @@ struct LaunchConfig {
 
 thread_local int contexts = 0, capture_mode = 0;
 unsigned char encoded_maps = 0;
+unsigned blocks_of_last_launch = 0;
 
 void print_parameters(const char *sizes, void **parameters) {
   int size, length;
@@ -120,6 +122,14 @@ int cuModuleLoadData(void **module, const void *image) {
   printf("load %.3s\n", static_cast<const char *>(image) + 1);
   return *module = reinterpret_cast<void *>(0x2000), success;
 }
+int cuEventCreate(void **event, unsigned) { return *event = reinterpret_cast<void *>(0x4000), success; }
+int cuEventDestroy_v2(void *) { return success; }
+int cuEventRecord(void *, void *stream) { return printf("event in stream %p\n", stream), success; }
+int cuEventSynchronize(void *) { return printf("wait for event\n"), success; }
+int cuEventQuery(void *) { return getenv("RECORDED_ENDLESS") ? not_ready : success; }
+int cuEventElapsedTime_v2(float *time_ms, void *, void *) {
+  return *time_ms = blocks_of_last_launch / 1000.0f, success;
+}
 int cuModuleLoad(void **module, const char *path) {
   FILE *file = fopen(path, "rb");
   if (!file)
@@ -138,6 +148,7 @@ int cuFuncSetAttribute(void *, int attribute, int value) {
   return printf("function attribute %d = %d\n", attribute, value), success;
 }
 int cuLaunchKernelEx(const LaunchConfig *config, void *, void **parameters, void **) {
+  blocks_of_last_launch = config->grid[0];
   printf("launch grid %u,%u,%u block %u,%u,%u shared %u stream %p\n", config->grid[0], config->grid[1], config->grid[2],
          config->block[0], config->block[1], config->block[2], config->shared_bytes, config->stream);
   for (unsigned i = 0; i < config->count; ++i) {

@@ -41,6 +41,11 @@ class WorkerProcesses(Executor):
                 process.wait()
                 process.stdout.close()
 
+    def kill(self) -> None:
+        """Ends the processes at once; their calls fail."""
+        for process in self._processes:
+            process.kill()
+
     def _call(self, message: bytes) -> Any:
         process = self._process()
         assert process.stdin is not None and process.stdout is not None

@@ -1,0 +1,1 @@
+"""Compiles and times the candidates of a search, for tilec.tune."""

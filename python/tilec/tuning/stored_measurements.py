@@ -1,0 +1,66 @@
+"""Measurements on disk: one file per candidate in the folder `tuning` of the cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from tilec import options
+from tilec.errors import TilecError
+from tilec.runtime import artifact as artifacts
+from tilec.runtime.json_record import Record
+from tilec.tuning.result import Measurement
+from tilec.version import VERSION
+
+SCHEMA = "tilec.tuning/1"
+
+
+def stored(identity: str, timer: str, config: Any) -> Measurement[Any] | None:
+    """The measurement of an earlier search; None if there is none, or its file is damaged."""
+    path = _path(identity, timer)
+    if not path.exists():
+        return None
+    try:
+        record = Record.parse(artifacts.read(path).decode(errors="replace"), str(path))
+        return _read(record, config)
+    except TilecError:
+        # The candidate is timed again, and its file replaced.
+        return None
+
+
+def store(identity: str, timer: str, measurement: Measurement[Any]) -> None:
+    """Writes the measurement; a cache folder that cannot be written is not an error."""
+    path = _path(identity, timer)
+    fields = {name: getattr(measurement, name) for name in ("mean_us", "num_samples", "error_margin_us", "cycles")}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        artifacts.write(path, json.dumps({"schema": SCHEMA, "timer": timer, **fields}).encode())
+    except (OSError, TilecError):
+        return
+
+
+def _path(identity: str, timer: str) -> Path:
+    """The file of a candidate; `timer` names the device and the conditions of the measurement."""
+    key = hashlib.sha256(repr((identity, timer, VERSION)).encode()).hexdigest()
+    return options.cache_folder() / "tuning" / f"{key}.json"
+
+
+def _read(record: Record, config: Any) -> Measurement[Any]:
+    if record["schema"].text() != SCHEMA:
+        raise record["schema"].error(f"'{SCHEMA}'")
+    cycles = record["cycles"]
+    return Measurement(
+        config=config,
+        mean_us=_number(record["mean_us"]),
+        num_samples=record["num_samples"].integer(1),
+        error_margin_us=_number(record["error_margin_us"]),
+        cycles=None if cycles.value is None else _number(cycles),
+    )
+
+
+def _number(record: Record) -> float:
+    if isinstance(record.value, bool) or not isinstance(record.value, int | float) or not 0 <= record.value < 1e18:
+        raise record.error("a number that is not negative")
+    return float(record.value)
