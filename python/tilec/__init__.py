@@ -63,7 +63,7 @@ from tilec.language.atomic import (
 )
 from tilec.language.bitwise import bitwise_and, bitwise_lshift, bitwise_not, bitwise_or, bitwise_rshift, bitwise_xor
 from tilec.language.comparison import equal, greater, greater_equal, isnan, less, less_equal, not_equal, where
-from tilec.language.control import assert_, ensure_constant, static_assert, static_eval, static_iter
+from tilec.language.control import assert_, ensure_constant, static_assert, static_eval, static_exception, static_iter
 from tilec.language.convert import astype, bitcast, pack_to_bytes, unpack_from_bytes
 from tilec.language.datatypes import (
     DType,

@@ -204,7 +204,7 @@ class TileStaticEvalError(CompileError):
         ... def example(): ct.static_eval(ct.bid(0))
         >>> try: ct.launch(None, 1, example, (), backend="interpret")
         ... except ct.TileStaticEvalError as error: print(error.message)
-        'ct.static_eval', argument 'expr': expected a compile-time value, got an int32 scalar
+        'ct.bid' cannot be called inside 'ct.static_eval': call it before, and use its result
     """
 
 

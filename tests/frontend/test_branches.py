@@ -225,7 +225,8 @@ def connected(out, n, m):
     ct.scatter(out, 3, ct.astype(n or count(m), ct.int32))
     if n or out.shape[0] > 99:
         ct.scatter(out, 5, 1)
-    ct.static_assert((0 or 5) is True and (3 and 0) is False and (None or 2) is True)
+    connected = (0 or 5) is True and (3 and 0) is False and (None or 2) is True
+    ct.static_assert(connected)
 
 
 @pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 4), (6, 0), (2, 4)])

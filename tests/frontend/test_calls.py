@@ -166,4 +166,4 @@ def test_function_without_source_is_rejected(error_message: Any) -> None:
     def kernel(x):
         hidden(ct.load(x, (0,), (4,)))
 
-    assert "the source of 'hidden' cannot be read: define it in a file" in error_message(kernel, "x: f32[?]")
+    assert "the source of 'hidden' cannot be read, because Python keeps no text" in error_message(kernel, "x: f32[?]")

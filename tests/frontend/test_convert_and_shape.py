@@ -97,11 +97,10 @@ def test_permute(interpret: Interpret) -> None:
 @ct.kernel
 def new_axes(x):
     tile = ct.load(x, (0, 0), (4, 8))
-    ct.static_assert(tile[:, None].shape == (4, 1, 8))
-    ct.static_assert(tile[None].shape == (1, 4, 8))
-    ct.static_assert(tile[..., None].shape == (4, 8, 1))
-    ct.static_assert(tile[None, :, :, None].shape == (1, 4, 8, 1))
-    ct.static_assert(ct.expand_dims(tile, -1).shape == (4, 8, 1))
+    shapes = tile[:, None].shape, tile[None].shape, tile[..., None].shape, tile[None, :, :, None].shape
+    expanded = ct.expand_dims(tile, -1)
+    ct.static_assert(expanded.shape == (4, 8, 1))
+    ct.static_assert(shapes == ((4, 1, 8), (1, 4, 8), (4, 8, 1), (1, 4, 8, 1)))
     ct.static_assert(tile.ndim == 2 and tile.dtype == x.dtype)
 
 
@@ -140,7 +139,8 @@ BYTE = np.dtype(np.int8)
 
 @ct.kernel
 def foreign(x):
-    ct.static_assert(x.dtype == np.float32 and BYTE == ct.int8)
+    same = x.dtype == np.float32 and BYTE == ct.int8
+    ct.static_assert(same)
     ct.store(x, (0,), ct.arange(4, dtype=np.int32).astype(np.float32) + np.float32(1.5))
 
 

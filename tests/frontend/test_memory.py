@@ -165,8 +165,8 @@ def test_bounds_of_a_slice_may_have_any_signed_type(interpret: Interpret, kind: 
 def constant_slice(x, y):
     part = x.slice(axis=0, start=4, stop=12)
     ct.static_assert(part.shape[0] == 8)
-    ct.static_assert(part.slice(0, 2, 8).shape[0] == 6)
-    ct.static_assert(part.slice(0, 8, 8).shape[0] == 0)
+    extents = part.slice(0, 2, 8).shape + part.slice(0, 8, 8).shape
+    ct.static_assert(extents == (6, 0))
     ct.store(y, (0,), ct.load(part.slice(0, 2, 8), (0,), (8,), padding_mode=ct.PaddingMode.ZERO))
 
 

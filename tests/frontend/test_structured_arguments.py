@@ -291,7 +291,8 @@ def static_rows(arrays: StaticRows, out):
 
 @ct.kernel
 def static_pitch(arrays: StaticPitch, out):
-    ct.static_assert(arrays[0].strides[0] == 10)
+    first = arrays[0]
+    ct.static_assert(first.strides[0] == 10)
     ct.store(out, (0, 0), ct.load(arrays[1], (0, 0), (4, 8)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tilec.ast_to_tile.values import KernelValue, describe
+from tilec.ast_to_tile.values import KernelValue, Record, describe
 from tilec.errors import TileSyntaxError, TileTypeError, TileValueError
 
 if TYPE_CHECKING:
@@ -20,11 +20,18 @@ def bind(tracer: Tracer, target: ast.expr, value: KernelValue) -> None:
         case ast.Tuple() | ast.List():
             _unpack(tracer, target.elts, value)
         case ast.Subscript():
-            raise TileTypeError(
-                "elements cannot be assigned: tiles are immutable, and arrays are written with ct.store"
-            )
+            set_element(tracer, target, value)
         case _:
             raise TileSyntaxError("only names and tuples of names can be assigned in a kernel")
+
+
+def set_element(tracer: Tracer, target: ast.Subscript, value: KernelValue) -> None:
+    """`target = value`, for records that define __setitem__."""
+    owner = tracer.evaluate(target.value)
+    method = getattr(owner.kind, "__setitem__", None) if isinstance(owner, Record) else None
+    if method is None:
+        raise TileTypeError("elements cannot be assigned: tiles are immutable, and arrays are written with ct.store")
+    tracer.emitter.call(method, [owner, tracer.evaluate(target.slice), value])
 
 
 def _unpack(tracer: Tracer, targets: list[ast.expr], value: KernelValue) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import enum
 import operator
 from types import ModuleType
 
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.array_values import list_item
 from tilec.ast_to_tile.bound_method import bound_method
-from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.foreign_pointer import pointer_attribute
 from tilec.ast_to_tile.im2col import im2col_attribute
 from tilec.ast_to_tile.packed import packed_attribute
+from tilec.ast_to_tile.python_object import plain
 from tilec.ast_to_tile.raw_memory import raw_memory_attribute
+from tilec.ast_to_tile.records import record_attribute
 from tilec.ast_to_tile.shape import index_with_new_axes
+from tilec.ast_to_tile.structured_value import is_static
 from tilec.ast_to_tile.values import (
     Array,
     ArrayList,
@@ -27,12 +30,12 @@ from tilec.ast_to_tile.values import (
     PackedView,
     Range,
     RawArrayMemory,
+    Record,
     Tile,
     TiledView,
     TypedConstant,
     describe,
     is_number,
-    plain,
 )
 from tilec.ast_to_tile.view import array_attribute, view_attribute
 from tilec.errors import TileTypeError
@@ -53,10 +56,14 @@ def attribute(emitter: Emitter, value: KernelValue, name: str) -> KernelValue:
         return raw_memory_attribute(value, name)
     if isinstance(value, ForeignPointer):
         return pointer_attribute(value, name)
-    if isinstance(value, Tile | TypedConstant) or is_number(value):
+    if isinstance(value, Record):
+        return record_attribute(emitter, value, name)
+    if isinstance(value, Tile | TypedConstant) or is_number(value) and not isinstance(value, enum.Enum):
         return _tile_attribute(value, name)
     if isinstance(value, tuple) and name in getattr(value, "_fields", ()):
         return plain(getattr(value, name))
+    if isinstance(value, dict) and name == "get":
+        return Method(value, dict.get)
     if isinstance(value, Range | Method | tuple | ArrayList):
         raise TileTypeError(f"{describe(value)} has no attribute '{name}'")
     try:
@@ -89,6 +96,8 @@ def element(emitter: Emitter, value: KernelValue, key: KernelValue) -> KernelVal
         raise TileTypeError(
             f"{value} has no elements to index: load a tile with ct.load, single elements with ct.gather"
         )
+    if isinstance(value, Record) and (method := getattr(value.kind, "__getitem__", None)) is not None:
+        return emitter.call(method, [value, key])
     if not isinstance(value, tuple | list | dict | str):
         raise TileTypeError(f"{describe(value)} cannot be indexed")
     parts = (key.start, key.stop, key.step) if isinstance(key, slice) else (key,)

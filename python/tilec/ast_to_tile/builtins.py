@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from tilec.ast_to_tile.arguments import is_integer_scalar, known
 from tilec.ast_to_tile.arith import binary
 from tilec.ast_to_tile.convert import to_dtype
+from tilec.ast_to_tile.operators import FUNCTIONS
+from tilec.ast_to_tile.structured_value import is_static
 from tilec.ast_to_tile.values import (
     ArrayList,
     KernelValue,
@@ -70,7 +72,7 @@ def _number(kind: type[Number], dtype: DType) -> Callable[..., Operand]:
     def build(tracer: Tracer, *values: KernelValue) -> Operand:
         if len(values) == 1 and isinstance(values[0], str) and kind is not bool:
             return _parsed(kind, values[0])
-        value = values[0] if len(values) == 1 else None
+        value = values[0] if len(values) == 1 else None if values else kind()
         if not is_tile_like(value) or shape_of(value):
             raise TileTypeError(
                 f"'{kind.__name__}' takes a scalar, got {', '.join(map(describe, values)) or 'nothing'}"
@@ -100,6 +102,25 @@ def _sum(tracer: Tracer, *values: KernelValue) -> None:
     raise TileTypeError("Python's 'sum' cannot be used in a kernel: along axes of a tile use ct.sum")
 
 
+def _get(tracer: Tracer, mapping: KernelValue, key: KernelValue, default: KernelValue = None) -> KernelValue:
+    if not isinstance(mapping, dict) or not isinstance(key, str):
+        raise TileTypeError(
+            f"'dict.get' takes a dictionary and a constant key, got {describe(mapping)}, {describe(key)}"
+        )
+    return mapping.get(key, default)
+
+
+def _text(convert: Callable[[object], str]) -> Callable[..., str]:
+    def build(tracer: Tracer, value: KernelValue) -> str:
+        if not is_static(value):
+            raise TileTypeError(
+                f"'{convert.__name__}' takes a constant, got {describe(value)}: print values with ct.print"
+            )
+        return convert(known(value))
+
+    return build
+
+
 BUILTINS: dict[Callable[..., object], Callable[..., KernelValue]] = {
     range: _range,
     min: _extreme("min"),
@@ -110,4 +131,9 @@ BUILTINS: dict[Callable[..., object], Callable[..., KernelValue]] = {
     bool: _number(bool, datatypes.bool_),
     tuple: _tuple,
     sum: _sum,
+    str: _text(str),
+    repr: _text(repr),
+    slice: lambda tracer, *bounds: slice(*bounds),
+    dict.get: _get,
+    **FUNCTIONS,
 }

@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import enum
 import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 
 from tilec.ast_to_tile.arguments import BadArgument, known
 from tilec.ast_to_tile.builtins import BUILTINS
-from tilec.ast_to_tile.control import is_static, python_exceptions_reported
+from tilec.ast_to_tile.closures import freeze
+from tilec.ast_to_tile.comprehension import tuple_of
 from tilec.ast_to_tile.convert import construct
 from tilec.ast_to_tile.expressions import unpacked
 from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
+from tilec.ast_to_tile.python_object import plain
+from tilec.ast_to_tile.records import construct_record, replaced
 from tilec.ast_to_tile.registry import HANDLERS
 from tilec.ast_to_tile.source import Source, body_of, read
+from tilec.ast_to_tile.static_calls import STATIC_CALLS, named_static_function
+from tilec.ast_to_tile.structured_value import is_static
 from tilec.ast_to_tile.tracer import Returned, Tracer, expression
-from tilec.ast_to_tile.values import KernelValue, LocalFunction, Method, describe, function_name
-from tilec.errors import TileRecursionError, TileSyntaxError, TileTypeError, TileValueError
+from tilec.ast_to_tile.values import KernelValue, LocalFunction, Method, Record, describe, function_name
+from tilec.errors import TileRecursionError, TileTypeError, TileValueError
 from tilec.language import arith, debug
 from tilec.language.datatypes import DType
 
 
 @expression(ast.Call)
 def _call(tracer: Tracer, node: ast.Call) -> KernelValue:
+    static = named_static_function(tracer, node.func)
+    if static is not None:
+        return STATIC_CALLS[static](tracer, node)  # type: ignore[index]
     function = tracer.evaluate(node.func)
+    if function is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+        return tuple_of(tracer, node.args[0])
     arguments: list[KernelValue] = []
     for item in node.args:
-        if isinstance(item, ast.Starred):
-            arguments.extend(unpacked(tracer, item.value))
-        else:
-            with python_exceptions_reported(function):
-                arguments.append(tracer.evaluate(item))
-    keywords: dict[str, KernelValue] = {}
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            raise TileSyntaxError("'**' in a call is not supported in kernels: pass the arguments by name")
-        keywords[keyword.arg] = tracer.evaluate(keyword.value)
+        arguments.extend(unpacked(tracer, item.value) if isinstance(item, ast.Starred) else [tracer.evaluate(item)])
+    keywords = _keywords(tracer, node)
     try:
         return call(tracer, function, arguments, keywords)
     except BadArgument as problem:
@@ -47,6 +51,19 @@ def _call(tracer: Tracer, node: ast.Call) -> KernelValue:
         argument = _argument(function, node, problem.parameter)
         message = f"'{function_name(function)}', argument '{problem.parameter}': {problem.message}"
         raise problem.kind(message, tracer.frame.source_location(argument), tracer.frame.call_chain()) from problem
+
+
+def _keywords(tracer: Tracer, node: ast.Call) -> dict[str, KernelValue]:
+    keywords: dict[str, KernelValue] = {}
+    for keyword in node.keywords:
+        value = tracer.evaluate(keyword.value)
+        given = {keyword.arg: value} if keyword.arg is not None else value
+        if not isinstance(given, dict):
+            raise TileTypeError(f"expected a dictionary after '**', got {describe(given)}")
+        if repeated := keywords.keys() & given.keys():
+            raise TileTypeError(f"the argument '{min(repeated)}' is given twice")
+        keywords.update(given)
+    return keywords
 
 
 def _argument(function: KernelValue, node: ast.Call, parameter: str) -> ast.AST:
@@ -68,7 +85,11 @@ def call(
 ) -> KernelValue:
     """The result of a call; raises CompileError if the function cannot be called in a kernel."""
     if isinstance(function, Method):
-        return _build_call(tracer, function.function, [function.receiver, *arguments], keywords)
+        return call(tracer, function.function, [function.receiver, *arguments], keywords)
+    if isinstance(function, MethodType):
+        return call(tracer, function.__func__, [plain(function.__self__), *arguments], keywords)
+    if isinstance(function, Record) and "__call__" in dir(function.kind):
+        return call(tracer, function.kind.__call__, [function, *arguments], keywords)
     if isinstance(function, LocalFunction):
         return _inline_local(tracer, function, arguments, keywords)
     if isinstance(function, DType):
@@ -81,9 +102,37 @@ def call(
         raise TileTypeError(f"{describe(function)} cannot be called")
     if function in HANDLERS:
         return _build_call(tracer, function, arguments, keywords)
+    if function is dataclasses.replace and len(arguments) == 1:
+        return replaced(tracer.emitter, arguments[0], keywords)
+    if isinstance(function, type) and function not in BUILTINS:
+        return _construct(tracer, function, arguments, keywords)
     if function in BUILTINS:
-        return BUILTINS[function](tracer, *_positional(function, arguments, keywords))
+        return _call_builtin(tracer, BUILTINS[function], function, arguments, keywords)
     return _call_python_function(tracer, function, arguments, keywords)
+
+
+def _construct(
+    tracer: Tracer, kind: type, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
+) -> KernelValue:
+    """An instance of a dataclass, a member of an enumeration, or a context manager of a generator."""
+    if dataclasses.is_dataclass(kind):
+        return construct_record(tracer.emitter, kind, arguments, keywords)
+    if issubclass(kind, enum.Enum):
+        return _member(kind, arguments, keywords)
+    raise TileTypeError(
+        f"the class '{kind.__name__}' cannot be called in a kernel: use a frozen dataclass or a function"
+    )
+
+
+def _member(kind: type[enum.Enum], arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]) -> KernelValue:
+    if len(arguments) != 1 or keywords or not is_static(arguments[0]):
+        found = ", ".join(map(describe, arguments)) or "nothing"
+        raise TileTypeError(f"'{kind.__name__}' takes one constant, got {found}")
+    try:
+        return kind(known(arguments[0]))
+    except ValueError as problem:
+        members = ", ".join(repr(member.value) for member in kind)
+        raise TileValueError(f"{problem}: expected one of {members}") from problem
 
 
 def _call_python_function(
@@ -125,8 +174,9 @@ def _bind_arguments(
         bound = signature.bind(*arguments, **keywords)
     except TypeError as problem:
         raise TileTypeError(f"'{name}': {problem}") from problem
+    given = dict(bound.arguments)
     bound.apply_defaults()
-    return dict(bound.arguments)
+    return {parameter: given.get(parameter, plain(value)) for parameter, value in bound.arguments.items()}
 
 
 def _build_call(
@@ -144,12 +194,17 @@ def _builtin_signature(function: Callable[..., object]) -> inspect.Signature:
     return _signature(function)
 
 
-def _positional(
-    function: KernelValue, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
-) -> Sequence[KernelValue]:
+def _call_builtin(
+    tracer: Tracer,
+    build: Callable[..., KernelValue],
+    function: KernelValue,
+    arguments: Sequence[KernelValue],
+    keywords: dict[str, KernelValue],
+) -> KernelValue:
     if keywords:
         raise TileTypeError(f"'{function_name(function)}' takes no keyword arguments in a kernel")
-    return arguments
+    _bind_arguments(function_name(function), _signature(build), (tracer, *arguments), {})
+    return build(tracer, *arguments)
 
 
 def _inline(
@@ -180,31 +235,36 @@ def _inline_local(
 ) -> KernelValue:
     node, frame = function.node, function.frame
     name = function_name(function)
-    names = _bind_arguments(name, _local_signature(tracer, node.args), arguments, keywords)
-    return _run(tracer, name, frame.source, body_of(node), names, frame)
+    names = _bind_arguments(name, _local_signature(function), arguments, keywords)
+    outer = frame if function.captured is None else frame.frozen(dict(function.captured))
+    return _run(tracer, name, frame.source, body_of(node), names, outer)
 
 
-def _local_signature(tracer: Tracer, arguments: ast.arguments) -> inspect.Signature:
-    if arguments.vararg or arguments.kwarg:
-        raise TileSyntaxError("functions inside a kernel cannot take a variable number of arguments")
-    positional = (*arguments.posonlyargs, *arguments.args)
-    required: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
-    parameters = [
-        _local_parameter(tracer, argument, inspect.Parameter.POSITIONAL_OR_KEYWORD, default)
-        for argument, default in zip(positional, [*required, *arguments.defaults], strict=True)
+def _local_signature(function: LocalFunction) -> inspect.Signature:
+    arguments, defaults = function.node.args, iter(function.defaults)
+    positional = [
+        *((argument, inspect.Parameter.POSITIONAL_ONLY) for argument in arguments.posonlyargs),
+        *((argument, inspect.Parameter.POSITIONAL_OR_KEYWORD) for argument in arguments.args),
     ]
+    required = len(positional) - len(arguments.defaults)
+    parameters = [
+        inspect.Parameter(argument.arg, kind, default=_EMPTY if position < required else next(defaults))
+        for position, (argument, kind) in enumerate(positional)
+    ]
+    if arguments.vararg:
+        parameters.append(inspect.Parameter(arguments.vararg.arg, inspect.Parameter.VAR_POSITIONAL))
     parameters += [
-        _local_parameter(tracer, argument, inspect.Parameter.KEYWORD_ONLY, default)
+        inspect.Parameter(
+            argument.arg, inspect.Parameter.KEYWORD_ONLY, default=_EMPTY if default is None else next(defaults)
+        )
         for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
+    if arguments.kwarg:
+        parameters.append(inspect.Parameter(arguments.kwarg.arg, inspect.Parameter.VAR_KEYWORD))
     return inspect.Signature(parameters)
 
 
-def _local_parameter(
-    tracer: Tracer, argument: ast.arg, kind: inspect._ParameterKind, default: ast.expr | None
-) -> inspect.Parameter:
-    value = inspect.Parameter.empty if default is None else tracer.evaluate(default)
-    return inspect.Parameter(argument.arg, kind, default=value)
+_EMPTY = inspect.Parameter.empty
 
 
 def _run(
@@ -222,6 +282,6 @@ def _run(
     tracer.frame = Frame(name, source, body, names, outer, caller, tracer.node)
     try:
         flow = tracer.execute(body)
-        return flow.value if isinstance(flow, Returned) else None
+        return freeze(flow.value, tracer.frame) if isinstance(flow, Returned) else None
     finally:
         tracer.frame = caller

@@ -19,7 +19,7 @@ from tilec.ast_to_tile.values import (
     is_number,
 )
 from tilec.dialect.cuda_tile.conversions import rounding_modes
-from tilec.errors import CompileError, TileTypeError
+from tilec.errors import CompileError, TileTypeError, TileValueError
 from tilec.language import convert as language
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
@@ -138,8 +138,18 @@ def _astype(emitter: Emitter, x: KernelValue, dtype: KernelValue, rounding_mode:
     return astype(emitter, arguments.tile_like(x, "x"), element, rounding)
 
 
+def _parsed(dtype: DType, text: str) -> float:
+    """The number of a constant string, as in `ct.float32("-inf")`."""
+    try:
+        return float(text)
+    except ValueError as problem:
+        raise TileValueError(f"'{dtype}(...)' cannot convert {text!r}: {problem}") from problem
+
+
 def construct(dtype: DType, value: KernelValue, emitter: Emitter) -> Operand:
     """`ct.int16(5)`: a scalar of a fixed type; constant if `value` is constant."""
+    if isinstance(value, str):
+        value = _parsed(dtype, value)
     if is_number(value) or isinstance(value, TypedConstant):
         return TypedConstant(arguments.known(value), dtype)
     if not isinstance(value, Tile) or value.shape:

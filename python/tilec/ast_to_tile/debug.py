@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
-from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
+from tilec.ast_to_tile.structured_value import is_static
 from tilec.ast_to_tile.values import KernelValue, Number, Text, Tile, TypedConstant, describe, is_number
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.language import debug as language

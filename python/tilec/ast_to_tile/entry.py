@@ -36,7 +36,7 @@ from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.source import read
 from tilec.ast_to_tile.token_order import order_memory
 from tilec.ast_to_tile.tracer import Returned, Tracer
-from tilec.ast_to_tile.values import KernelValue, Tile
+from tilec.ast_to_tile.values import KernelValue, Record, Tile
 from tilec.ast_to_tile.verify import verify
 from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ir
@@ -150,7 +150,4 @@ def _record(argument: RecordArgument, values: list[KernelValue]) -> KernelValue:
         return SimpleNamespace(**dict(zip(argument.field_names(), values, strict=True)))
     if issubclass(argument.kind, tuple):
         return tuple.__new__(argument.kind, values)
-    record: object = object.__new__(argument.kind)
-    for name, value in zip(argument.field_names(), values, strict=True):
-        object.__setattr__(record, name, value)
-    return record
+    return Record(argument.kind, tuple(values))

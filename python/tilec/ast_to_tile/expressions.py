@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import ast
 
-from tilec.ast_to_tile.arith import as_signed_number, binary, invert, negate, where
+from tilec.ast_to_tile.arith import binary, where
 from tilec.ast_to_tile.attributes import attribute, element
 from tilec.ast_to_tile.branches import either
-from tilec.ast_to_tile.control import is_static
+from tilec.ast_to_tile.closures import define
 from tilec.ast_to_tile.debug import joined
 from tilec.ast_to_tile.merge import same
-from tilec.ast_to_tile.mma import matmul
+from tilec.ast_to_tile.operators import conjunction, contained, negation, operate, unary
+from tilec.ast_to_tile.structured_value import is_static
 from tilec.ast_to_tile.tracer import Tracer, expression
-from tilec.ast_to_tile.values import KernelValue, LocalFunction, Tile, describe, is_tile_like
-from tilec.errors import TileTypeError
+from tilec.ast_to_tile.values import KernelValue, Tile, describe, is_tile_like
+from tilec.errors import TileSyntaxError, TileTypeError
 
-_BINARY = {
+# The name of each binary operation.
+BINARY = {
     ast.Add: "add",
     ast.Sub: "sub",
     ast.Mult: "mul",
     ast.Div: "truediv",
+    ast.MatMult: "matmul",
     ast.FloorDiv: "floordiv",
     ast.Mod: "mod",
     ast.Pow: "pow",
@@ -29,6 +32,7 @@ _BINARY = {
     ast.LShift: "lshift",
     ast.RShift: "rshift",
 }
+_UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 
 
@@ -46,6 +50,8 @@ def _name(tracer: Tracer, node: ast.Name) -> KernelValue:
 
 @expression(ast.NamedExpr)
 def _named(tracer: Tracer, node: ast.NamedExpr) -> KernelValue:
+    if node.target.id not in tracer.frame.locals:
+        raise TileSyntaxError("':=' cannot be used in a comprehension: assign before it")
     value = tracer.evaluate(node.value)
     tracer.frame.assign(node.target.id, value, node)
     return value
@@ -72,7 +78,7 @@ def unpacked(tracer: Tracer, node: ast.expr) -> tuple[KernelValue, ...]:
 
 @expression(ast.Lambda)
 def _lambda(tracer: Tracer, node: ast.Lambda) -> KernelValue:
-    return LocalFunction(node, tracer.frame)
+    return define(tracer, node)
 
 
 @expression(ast.Attribute)
@@ -96,34 +102,13 @@ def _key(tracer: Tracer, node: ast.expr) -> KernelValue:
 
 @expression(ast.BinOp)
 def _binary(tracer: Tracer, node: ast.BinOp) -> KernelValue:
-    return operate(tracer, node.op, tracer.evaluate(node.left), tracer.evaluate(node.right))
-
-
-def operate(tracer: Tracer, operator: ast.operator, x: KernelValue, y: KernelValue) -> KernelValue:
-    """x <operator> y for tiles and numbers; + concatenates tuples, * repeats a tuple."""
-    if isinstance(operator, ast.MatMult):
-        return matmul(tracer.emitter, x, y)
-    name = _BINARY[type(operator)]
-    if isinstance(x, tuple) and isinstance(y, tuple) and name == "add":
-        return x + y
-    if isinstance(x, tuple) and isinstance(y, int) and name == "mul":
-        return x * y
-    return binary(tracer.emitter, name, x, y)
+    return operate(tracer, BINARY[type(node.op)], tracer.evaluate(node.left), tracer.evaluate(node.right))
 
 
 @expression(ast.UnaryOp)
 def _unary(tracer: Tracer, node: ast.UnaryOp) -> KernelValue:
     value = tracer.evaluate(node.operand)
-    if isinstance(node.op, ast.Not):
-        truth = tracer.truth(value)
-        return not truth if isinstance(truth, bool) else invert(tracer.emitter, truth)
-    if not is_tile_like(value):
-        raise TileTypeError(f"expected a tile or a number, got {describe(value)}")
-    if isinstance(node.op, ast.USub):
-        return negate(tracer.emitter, value)
-    if isinstance(node.op, ast.UAdd):
-        return as_signed_number(tracer.emitter, value)
-    return invert(tracer.emitter, value)
+    return negation(tracer, value) if isinstance(node.op, ast.Not) else unary(tracer, _UNARY[type(node.op)], value)
 
 
 @expression(ast.Compare)
@@ -132,34 +117,19 @@ def _compare(tracer: Tracer, node: ast.Compare) -> KernelValue:
     result: KernelValue = True
     for operator, right_node in zip(node.ops, node.comparators, strict=True):
         right = tracer.evaluate(right_node)
-        result = _and(tracer, result, _compared(tracer, operator, left, right))
+        result = conjunction(tracer, result, _compared(tracer, operator, left, right))
         left = right
     return result
-
-
-def _and(tracer: Tracer, x: KernelValue, y: KernelValue) -> KernelValue:
-    if isinstance(x, bool):
-        return y if x else x
-    return binary(tracer.emitter, "and", x, y)
 
 
 def _compared(tracer: Tracer, operator: ast.cmpop, x: KernelValue, y: KernelValue) -> KernelValue:
     if isinstance(operator, ast.Is | ast.IsNot):
         return same(x, y) == isinstance(operator, ast.Is)
-    if isinstance(operator, ast.In | ast.NotIn):
-        return _contained(x, y) == isinstance(operator, ast.In)
-    name = _COMPARE[type(operator)]
-    if is_tile_like(x) and is_tile_like(y):
-        return binary(tracer.emitter, name, x, y)
-    if not is_static(x) or not is_static(y) or name not in ("eq", "ne"):
-        raise TileTypeError(f"{describe(x)} and {describe(y)} cannot be compared")
-    return (x == y) == (name == "eq")
-
-
-def _contained(x: KernelValue, y: KernelValue) -> bool:
-    if not is_static(x) or not is_static(y) or not isinstance(y, tuple | list | str | dict | set | frozenset):
-        raise TileTypeError(f"'in' takes constants only, got {describe(x)} and {describe(y)}")
-    return x in y
+    if isinstance(operator, ast.In):
+        return contained(tracer, x, y)
+    if isinstance(operator, ast.NotIn):
+        return negation(tracer, contained(tracer, x, y))
+    return operate(tracer, _COMPARE[type(operator)], x, y)
 
 
 @expression(ast.BoolOp)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilec.ast_to_tile.liveness import Liveness, assigned
+from tilec.ast_to_tile.python_object import plain
 from tilec.ast_to_tile.source import Source
-from tilec.ast_to_tile.values import KernelValue, Unusable, plain
+from tilec.ast_to_tile.values import KernelValue, Unusable
 from tilec.dialect.cuda_tile.debug_info import DICompileUnitAttr, DIFileAttr, DISubprogramAttr, di_location
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, SourceLocation, TileSyntaxError, TileTypeError
@@ -64,6 +65,25 @@ class Frame:
             return getattr(builtins, name)
         close = difflib.get_close_matches(name, [*self.names, *outer], 1)
         raise TileSyntaxError(f"unknown name '{name}'" + (f", did you mean '{close[0]}'?" if close else ""))
+
+    def visible_names(self) -> frozenset[str]:
+        """The names that are local to this function or to a function that encloses it."""
+        outer = self.outer.visible_names() if isinstance(self.outer, Frame) else frozenset()
+        return self.locals | outer
+
+    def globals(self) -> Mapping[str, KernelValue]:
+        """The global names and the closure of the outermost function that encloses this one."""
+        return self.outer.globals() if isinstance(self.outer, Frame) else self.outer
+
+    def inner_scope(self, names: frozenset[str]) -> Frame:
+        """A scope in this call with names of its own: that of a comprehension."""
+        scope = Frame(self.name, self.source, [], {}, self, self.caller, self.call, self.is_kernel)
+        scope.locals = names
+        return scope
+
+    def frozen(self, names: dict[str, KernelValue]) -> Frame:
+        """This call after its end, with the values of its names that a function keeps."""
+        return Frame(self.name, self.source, self.body, names, self.outer, self.caller, self.call, self.is_kernel)
 
     def assign(self, name: str, value: KernelValue, node: ast.AST) -> None:
         self.names[name] = value

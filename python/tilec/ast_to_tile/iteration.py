@@ -6,36 +6,26 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.assignment import bind
-from tilec.ast_to_tile.control import python_exceptions_reported
-from tilec.ast_to_tile.values import KernelValue, Range, describe
-from tilec.errors import TileSyntaxError, TileTypeError
-from tilec.language import control as language
+from tilec.ast_to_tile.compile_time import static_items
+from tilec.errors import TileSyntaxError
 
 if TYPE_CHECKING:
     from tilec.ast_to_tile.tracer import Flow, Tracer
-
-
-def is_static_iteration(tracer: Tracer, node: ast.expr) -> bool:
-    """Whether the loop is over `ct.static_iter(...)`."""
-    return isinstance(node, ast.Call) and tracer.evaluate(node.func) is language.static_iter
 
 
 def unroll(tracer: Tracer, node: ast.For) -> Flow:
     """Traces the body once per element."""
     call = node.iter
     assert isinstance(call, ast.Call)
-    if len(call.args) != 1 or call.keywords:
-        raise TileSyntaxError("ct.static_iter takes one argument, a tuple or a range")
+    if len(call.args) != 1 or call.keywords or isinstance(call.args[0], ast.Starred):
+        raise TileSyntaxError("'ct.static_iter' takes one expression, by position")
     jump = _first_jump(node.body)
     if jump is not None:
         keyword = _JUMPS[type(jump)]
         message = f"'{keyword}' cannot be used in a loop over ct.static_iter: use 'if'"
         raise TileSyntaxError(message, tracer.frame.source_location(jump), tracer.frame.call_chain())
-    with python_exceptions_reported(language.static_iter):
-        iterable = tracer.evaluate(call.args[0])
-    for element in _elements(iterable):
+    for element in static_items(tracer, call.args[0]):
         bind(tracer, node.target, element)
         flow = tracer.execute(node.body)
         if flow is not None:
@@ -57,15 +47,3 @@ def _first_jump(statements: Sequence[ast.stmt], *, in_inner_loop: bool = False) 
             if found is not None:
                 return found
     return None
-
-
-def _elements(iterable: KernelValue) -> list[KernelValue]:
-    if isinstance(iterable, Range):
-        bounds = [arguments.known(bound) for bound in (iterable.start, iterable.stop, iterable.step)]
-        constants = [bound for bound in bounds if isinstance(bound, int)]
-        if len(constants) == len(bounds):
-            return list(range(*constants))
-        raise TileTypeError("ct.static_iter takes a range with constant bounds")
-    if isinstance(iterable, tuple | list):
-        return list(iterable)
-    raise TileTypeError(f"ct.static_iter takes a tuple or a range, got {describe(iterable)}")

@@ -26,6 +26,11 @@ def _collect_assigned(node: ast.AST, found: set[str]) -> None:
         return
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
         found.add(node.id)
+    if isinstance(node, ast.comprehension):
+        # The target of a comprehension is a name of the comprehension alone.
+        for part in (node.iter, *node.ifs):
+            _collect_assigned(part, found)
+        return
     for child in ast.iter_child_nodes(node):
         _collect_assigned(child, found)
 

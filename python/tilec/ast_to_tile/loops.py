@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.arith import binary, common_dtype, compare, invert
 from tilec.ast_to_tile.convert import to_dtype
-from tilec.ast_to_tile.iteration import is_static_iteration, unroll
+from tilec.ast_to_tile.iteration import unroll
 from tilec.ast_to_tile.liveness import assigned, leaves_loop
 from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify
+from tilec.ast_to_tile.static_calls import is_static_call
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
 from tilec.ast_to_tile.values import KernelValue, Operand, Range, Tile, Unusable, describe, is_number
 from tilec.dialect.fields import MANY_RUNS, run_lengths
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, TileSyntaxError, TileTypeError
+from tilec.language.control import static_iter
 from tilec.language.datatypes import DType
 
 Plans = dict[str, Plan]
@@ -29,7 +31,7 @@ Plans = dict[str, Plan]
 def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
     if node.orelse:
         raise TileSyntaxError("'else' after a loop cannot be used in a kernel: set a flag before 'break'")
-    if is_static_iteration(tracer, node.iter):
+    if is_static_call(tracer, node.iter, static_iter):
         return unroll(tracer, node)
     bounds = tracer.evaluate(node.iter)
     if not isinstance(bounds, Range):

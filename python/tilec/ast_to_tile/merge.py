@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
+from tilec.ast_to_tile.structured_value import parts_of, structure_of, with_parts
 from tilec.ast_to_tile.values import (
     KernelValue,
     Number,
@@ -48,8 +49,9 @@ class Carried:
 
 @dataclass(frozen=True)
 class Several:
-    """A tuple."""
+    """A structured value, merged element by element; `like` is one of the values."""
 
+    like: KernelValue
     items: tuple[Plan, ...]
 
 
@@ -62,15 +64,21 @@ def unify(values: Sequence[KernelValue], *, local: bool = False) -> Plan:
     `local` values are defined in the block that ends, so that even identical values must be passed as operands.
     """
     first = values[0]
-    if local and isinstance(first, Tile | TypedConstant | tuple) or not all(same(first, v) for v in values[1:]):
+    if (
+        local
+        and (isinstance(first, Tile | TypedConstant) or parts_of(first))
+        or not all(same(first, v) for v in values[1:])
+    ):
         return _unify_different(values, local)
     return Same(first)
 
 
 def _unify_different(values: Sequence[KernelValue], local: bool) -> Plan:
     first = values[0]
-    if isinstance(first, tuple) and all(isinstance(value, tuple) and len(value) == len(first) for value in values):
-        return Several(tuple(unify(items, local=local) for items in zip(*values, strict=True)))
+    structure = structure_of(first)
+    if structure is not None and all(structure_of(value) == structure for value in values):
+        elements = zip(*(parts_of(value) or () for value in values), strict=True)
+        return Several(first, tuple(unify(items, local=local) for items in elements))
     operands = [value for value in values if is_tile_like(value)]
     if len(operands) == len(values):
         return _unify_tiles(operands)
@@ -83,8 +91,8 @@ def same(x: KernelValue, y: KernelValue) -> bool:
         return True
     if isinstance(x, View):
         return x == y
-    if isinstance(x, tuple) and isinstance(y, tuple):
-        return len(x) == len(y) and all(map(same, x, y))
+    if (structure := structure_of(x)) is not None:
+        return structure_of(y) == structure and all(map(same, parts_of(x) or (), parts_of(y) or ()))
     if isinstance(x, TypedConstant) and isinstance(y, TypedConstant):
         return x.dtype is y.dtype and same(x.value, y.value)
     if type(x) is not type(y) or isinstance(x, Tile):
@@ -124,8 +132,8 @@ def carry(value: KernelValue) -> Plan:
         return Carried(value.dtype, shape_of(value))
     if is_number(value):
         return Carried(datatypes.of_literal(value), ())
-    if isinstance(value, tuple):
-        return Several(tuple(map(carry, value)))
+    if parts := parts_of(value):
+        return Several(value, tuple(map(carry, parts)))
     return Same(value)
 
 
@@ -143,9 +151,10 @@ def lower(emitter: Emitter, plan: Plan, value: KernelValue) -> list[ir.Value]:
             raise NoMerge(_listed([plan.value, value]))
         return []
     if isinstance(plan, Several):
-        if not isinstance(value, tuple) or len(value) != len(plan.items):
-            raise NoMerge(f"a tuple of {len(plan.items)} and {describe(value)}")
-        return [operand for item, part in zip(plan.items, value, strict=True) for operand in lower(emitter, item, part)]
+        if structure_of(value) != structure_of(plan.like):
+            raise NoMerge(_listed([plan.like, value]))
+        parts = parts_of(value) or ()
+        return [operand for item, part in zip(plan.items, parts, strict=True) for operand in lower(emitter, item, part)]
     return [_lower_tile(emitter, plan, value).value]
 
 
@@ -161,4 +170,6 @@ def rebuild(plan: Plan, values: Iterator[ir.Value]) -> KernelValue:
     """The value that the operands represent."""
     if isinstance(plan, Carried):
         return Tile(next(values), plan.dtype, plan.shape)
-    return tuple(rebuild(item, values) for item in plan.items) if isinstance(plan, Several) else plan.value
+    if isinstance(plan, Several):
+        return with_parts(plan.like, [rebuild(item, values) for item in plan.items])
+    return plan.value

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Sequence
 
 from tilec.ast_to_tile.assignment import bind
-from tilec.ast_to_tile.expressions import operate
+from tilec.ast_to_tile.closures import define
+from tilec.ast_to_tile.expressions import BINARY
 from tilec.ast_to_tile.loops import jump
+from tilec.ast_to_tile.operators import operate
+from tilec.ast_to_tile.static_calls import raise_static_exception
 from tilec.ast_to_tile.tracer import Flow, Left, Loop, Returned, Tracer, statement
-from tilec.ast_to_tile.values import LocalFunction
 from tilec.errors import TileSyntaxError, TileTypeError
 
 Rest = Sequence[ast.stmt]
@@ -35,7 +37,9 @@ def _augmented(tracer: Tracer, node: ast.AugAssign, rest: Rest) -> Flow:
     if not isinstance(node.target, ast.Name):
         raise TileTypeError("elements cannot be assigned: tiles are immutable, and arrays are written with ct.store")
     before = tracer.frame.lookup(node.target.id)
-    tracer.frame.assign(node.target.id, operate(tracer, node.op, before, tracer.evaluate(node.value)), node)
+    tracer.frame.assign(
+        node.target.id, operate(tracer, BINARY[type(node.op)], before, tracer.evaluate(node.value)), node
+    )
     return None
 
 
@@ -50,11 +54,17 @@ def _pass(tracer: Tracer, node: ast.Pass, rest: Rest) -> Flow:
     return None
 
 
+@statement(ast.Raise)
+def _raise(tracer: Tracer, node: ast.Raise, rest: Rest) -> Flow:
+    raise_static_exception(tracer, node.exc)
+    return None
+
+
 @statement(ast.FunctionDef)
 def _function(tracer: Tracer, node: ast.FunctionDef, rest: Rest) -> Flow:
     if node.decorator_list:
         raise TileSyntaxError("functions inside a kernel cannot have decorators")
-    tracer.frame.assign(node.name, LocalFunction(node, tracer.frame), node)
+    tracer.frame.assign(node.name, define(tracer, node), node)
     return None
 
 

@@ -16,7 +16,7 @@ from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.unsupported import reject_expression, reject_statement
-from tilec.ast_to_tile.values import Array, KernelValue, Method, Range, Tile, TypedConstant, View, describe
+from tilec.ast_to_tile.values import Array, KernelValue, Method, Range, Record, Tile, TypedConstant, View, describe
 from tilec.dialect.mlir import ir
 from tilec.dialect.rule_table import RuleTable
 from tilec.errors import CompileError, TileTypeError
@@ -107,11 +107,11 @@ class Tracer:
         self.loops: list[Loop] = []
         self.holders: list[ir.Operation] = []
         self.emitter = Emitter(self.location, lambda function, values: call(self, function, values, {}))
-        self._locations: dict[tuple[int, int], ir.Location] = {}
+        self._locations: dict[tuple[Frame, ast.AST], ir.Location] = {}
 
     def location(self) -> ir.Location:
         """The location of the operations that are currently built."""
-        key = id(self.frame), id(self.node)
+        key = self.frame, self.node
         if key not in self._locations:
             self._locations[key] = self.frame.location(self.node)
         return self._locations[key]
@@ -158,7 +158,7 @@ class Tracer:
         """The truth value of a kernel value."""
         if isinstance(value, TypedConstant):
             return bool(value.value)
-        if isinstance(value, Array | View | Range | Method):
+        if isinstance(value, Array | View | Range | Method | Record):
             raise TileTypeError(f"expected a condition, got {describe(value)}")
         if not isinstance(value, Tile):
             return bool(value)

@@ -17,7 +17,6 @@ _STATEMENTS: dict[type, tuple[str, str]] = {
     ast.AsyncWith: ("'async with'", "kernels have no context managers"),
     ast.With: ("'with'", "kernels have no context managers"),
     ast.Match: ("'match'", "use 'if' and 'elif'"),
-    ast.Raise: ("'raise'", "use ct.assert_, or ct.static_assert for compile-time conditions"),
     ast.Try: ("'try'", "kernels have no exceptions"),
     ast.TryStar: ("'try'", "kernels have no exceptions"),
     ast.Assert: ("'assert'", "use ct.assert_, or ct.static_assert for compile-time conditions"),

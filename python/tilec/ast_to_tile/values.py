@@ -8,12 +8,12 @@ below represent all other values.
 from __future__ import annotations
 
 import ast
+import dataclasses
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from tilec.ast_to_tile.constant_value import stored
 from tilec.ast_to_tile.source import Definition
@@ -21,7 +21,7 @@ from tilec.dialect.mlir import ir
 from tilec.errors import Note
 from tilec.language import datatypes
 from tilec.language.convolution_window import ConvolutionWindow
-from tilec.language.datatypes import DType, foreign_dtype
+from tilec.language.datatypes import DType
 from tilec.language.kernel_function import is_kernel_function
 from tilec.language.modes import PaddingMode
 from tilec.runtime.arguments import ArrayArgument
@@ -203,11 +203,28 @@ class Method:
 
 
 @dataclass(frozen=True, eq=False)
+class Record:
+    """An instance of a frozen dataclass; its fields are kernel values, in the order of the declaration."""
+
+    kind: type
+    fields: tuple[KernelValue, ...]
+
+    def named(self) -> dict[str, KernelValue]:
+        """The fields by name."""
+        return dict(zip((each.name for each in dataclasses.fields(self.kind)), self.fields, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
 class LocalFunction:
-    """A lambda or a function defined inside a kernel."""
+    """A lambda or a function defined inside a kernel; the defaults of its parameters are evaluated at its definition.
+
+    `captured` are the values of the outer names that it reads, after the function that defines it has returned.
+    """
 
     node: Definition
     frame: Frame
+    defaults: tuple[KernelValue, ...] = ()
+    captured: tuple[tuple[str, KernelValue], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -223,13 +240,6 @@ class Unusable:
 
     problem: str
     notes: tuple[Note, ...] = ()
-
-
-def plain(value: object) -> KernelValue:
-    """Converts numbers and element types of numpy and torch that are defined outside the kernel."""
-    if isinstance(value, np.bool_ | np.integer | np.floating):
-        return value.item()
-    return foreign_dtype(value) or value
 
 
 def is_number(value: object) -> TypeIs[Number]:
@@ -271,6 +281,10 @@ def describe(value: KernelValue) -> str:
         return "an f-string with tiles"
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
+    if isinstance(value, dict):
+        return f"a dictionary with the keys {', '.join(map(repr, value))}" if value else "an empty dictionary"
+    if isinstance(value, Record):
+        return f"an instance of '{value.kind.__name__}'"
     if isinstance(value, Range):
         return "a range"
     if isinstance(value, IndexSlice):
@@ -281,6 +295,8 @@ def describe(value: KernelValue) -> str:
         return f"the element type {value}"
     if isinstance(value, SimpleNamespace) or fields_of(value) is not None:
         return f"an instance of {type(value).__name__}"
+    if isinstance(value, enum.Enum):
+        return str(value)
     return f"the constant {value!r}" if is_number(value) or isinstance(value, str) else repr(value)
 
 

@@ -82,6 +82,30 @@ def static_eval(expr: T, /) -> T:
 
 
 @kernel_function
+def static_exception(exc: BaseException, /) -> BaseException:
+    """`raise ct.static_exception(...)` stops the compile with an error.
+
+    Args:
+        exc: an expression that is evaluated at compile time; its value is an exception.
+
+    Returns:
+        The exception, for the `raise` statement.
+
+    Raises:
+        StaticException: always; the exception is its cause.
+        TileSyntaxError: the call is not directly after `raise`.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(n: ct.Constant[int]):
+        ...     if n % 4: raise ct.static_exception(ValueError(f"n is {n}"))
+        >>> try: ct.launch(None, 1, example, (6,), backend="interpret")
+        ... except ct.StaticException as error: print(error.message)
+        exception at compile time: ValueError: n is 6
+    """
+
+
+@kernel_function
 def ensure_constant(value: T, /) -> T:
     """Returns `value` and requires that it is a constant.
 

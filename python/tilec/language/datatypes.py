@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tilec.element_types import element_type
 from tilec.errors import HostCallError, TileTypeError, TileValueError
+from tilec.language.kernel_function import compile_time_handler
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +69,9 @@ class DType:
     def __reduce__(self) -> tuple[object, ...]:
         return (by_element, (self.element,)) if self.pointee is None else (pointer_to, (self.pointee,))
 
-    def __call__(self, value: object, /) -> object:
+    def __call__(self, value: object = 0, /) -> object:
+        if (handler := compile_time_handler()) is not None:
+            return handler(self, (value,), {})
         raise HostCallError(f"'{self.name}(...)' can be called inside a kernel only: on the host use numpy")
 
     @property

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
@@ -13,6 +15,26 @@ from tilec.errors import HostCallError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+# Receives the function, and the positional and keyword arguments of a call.
+CallHandler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+_compile_time_calls: ContextVar[CallHandler | None] = ContextVar("_compile_time_calls", default=None)
+
+
+@contextmanager
+def compile_time_calls(handler: CallHandler) -> Iterator[None]:
+    """Passes the calls of language functions in this context, by Python code at compile time, to `handler`."""
+    token = _compile_time_calls.set(handler)
+    try:
+        yield
+    finally:
+        _compile_time_calls.reset(token)
+
+
+def compile_time_handler() -> CallHandler | None:
+    """The handler of calls by Python code at compile time; None on the host."""
+    return _compile_time_calls.get()
 
 
 @overload
@@ -40,6 +62,8 @@ def _callable_on_host(function: Callable[..., Any], on_host: Callable[..., Any] 
     @public
     @functools.wraps(function)
     def call_on_host(*arguments: Any, **keywords: Any) -> Any:
+        if (handler := compile_time_handler()) is not None:
+            return handler(call_on_host, arguments, keywords)
         if on_host is not None:
             return on_host(*arguments, **keywords)
         raise HostCallError(f"'ct.{function.__qualname__}' can be called inside a kernel only")

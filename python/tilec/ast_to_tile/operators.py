@@ -1,0 +1,206 @@
+"""The operators of Python, and the functions of the module `operator`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tilec.ast_to_tile.arith import as_signed_number, binary, invert, negate
+from tilec.ast_to_tile.attributes import element
+from tilec.ast_to_tile.merge import same
+from tilec.ast_to_tile.mma import matmul
+from tilec.ast_to_tile.structured_value import is_static
+from tilec.ast_to_tile.values import KernelValue, Record, Tile, TypedConstant, describe, is_tile_like
+from tilec.errors import TileTypeError
+
+if TYPE_CHECKING:
+    from tilec.ast_to_tile.tracer import Tracer
+
+# The special methods of a binary operation: of the left operand, and of the right operand.
+_METHODS = {
+    "add": ("__add__", "__radd__"),
+    "sub": ("__sub__", "__rsub__"),
+    "mul": ("__mul__", "__rmul__"),
+    "matmul": ("__matmul__", "__rmatmul__"),
+    "truediv": ("__truediv__", "__rtruediv__"),
+    "floordiv": ("__floordiv__", "__rfloordiv__"),
+    "mod": ("__mod__", "__rmod__"),
+    "divmod": ("__divmod__", "__rdivmod__"),
+    "pow": ("__pow__", "__rpow__"),
+    "lshift": ("__lshift__", "__rlshift__"),
+    "rshift": ("__rshift__", "__rrshift__"),
+    "and": ("__and__", "__rand__"),
+    "xor": ("__xor__", "__rxor__"),
+    "or": ("__or__", "__ror__"),
+    "eq": ("__eq__", "__eq__"),
+    "ne": ("__ne__", "__ne__"),
+    "lt": ("__lt__", "__gt__"),
+    "le": ("__le__", "__ge__"),
+    "gt": ("__gt__", "__lt__"),
+    "ge": ("__ge__", "__le__"),
+}
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def operate(tracer: Tracer, name: str, x: KernelValue, y: KernelValue) -> KernelValue:
+    """x <name> y for tiles and numbers; + concatenates tuples, * repeats a tuple; records have special methods."""
+    if isinstance(x, Record) or isinstance(y, Record):
+        return _operate_on_records(tracer, name, x, y)
+    if name in _COMPARISONS:
+        return _compare(tracer, name, x, y)
+    if name == "matmul":
+        return matmul(tracer.emitter, x, y)
+    if isinstance(x, tuple) and isinstance(y, tuple) and name == "add":
+        return x + y
+    if isinstance(x, tuple) and isinstance(y, int) and name == "mul":
+        return x * y
+    if isinstance(x, str) and isinstance(y, str) and name == "add":
+        return x + y
+    return binary(tracer.emitter, name, x, y)
+
+
+def _operate_on_records(tracer: Tracer, name: str, x: KernelValue, y: KernelValue) -> KernelValue:
+    of_left, of_right = _METHODS[name]
+    for receiver, other, method in ((x, y, of_left), (y, x, of_right)):
+        function = special_method(receiver, method) if isinstance(receiver, Record) else None
+        if function is not None and not _is_generated(function):
+            result = tracer.emitter.call(function, [receiver, other])
+            if result is not NotImplemented:
+                return result
+    if name in ("eq", "ne"):
+        equal = _equal_records(tracer, x, y)
+        return equal if name == "eq" else negation(tracer, equal)
+    raise TileTypeError(f"{describe(x)} and {describe(y)} do not define '{of_left}'")
+
+
+def special_method(value: Record, name: str) -> Callable[..., object] | None:
+    """A special method that the class of a record defines; None for those of `object`."""
+    found = getattr(value.kind, name, None)
+    return None if found is getattr(object, name, None) else found
+
+
+def _is_generated(function: Callable[..., object]) -> bool:
+    """Whether `dataclass` made the method, which has no source."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == "<string>"
+
+
+def _equal_records(tracer: Tracer, x: KernelValue, y: KernelValue) -> bool | Tile:
+    if isinstance(x, Record) and isinstance(y, Record) and x.kind is y.kind:
+        if special_method(x, "__eq__") is None:
+            raise TileTypeError(f"'{x.kind.__name__}' does not define equality: declare the dataclass with eq=True")
+        return _equal_tuples(tracer, x.fields, y.fields)
+    return False
+
+
+def _compare(tracer: Tracer, name: str, x: KernelValue, y: KernelValue) -> KernelValue:
+    if is_tile_like(x) and is_tile_like(y):
+        return binary(tracer.emitter, name, x, y)
+    if name not in ("eq", "ne"):
+        raise TileTypeError(f"{describe(x)} and {describe(y)} cannot be compared by order: compare numbers")
+    if isinstance(x, tuple) and isinstance(y, tuple):
+        equal = _equal_tuples(tracer, x, y)
+        return equal if name == "eq" else negation(tracer, equal)
+    if not is_static(x) or not is_static(y):
+        raise TileTypeError(f"{describe(x)} and {describe(y)} cannot be compared")
+    return (_plain(x) == _plain(y)) == (name == "eq")
+
+
+def _plain(value: KernelValue) -> KernelValue:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value.value if isinstance(value, TypedConstant) else value
+
+
+def _equal_tuples(tracer: Tracer, x: tuple[KernelValue, ...], y: tuple[KernelValue, ...]) -> bool | Tile:
+    """Whether all elements are equal; elements after a constant inequality are not compared."""
+    if len(x) != len(y):
+        return False
+    result: KernelValue = True
+    for one, other in zip(x, y, strict=True):
+        equal = equal_scalars(tracer, one, other)
+        if equal is False:
+            return False
+        result = conjunction(tracer, result, equal)
+    return tracer.truth(result)
+
+
+def equal_scalars(tracer: Tracer, x: KernelValue, y: KernelValue) -> bool | Tile:
+    """Whether two elements of tuples are equal; raises TileTypeError for arrays, and for tiles of many elements."""
+    for value in (x, y):
+        if isinstance(value, Tile) and value.shape:
+            raise TileTypeError(f"tuples can be compared if their elements are scalars, got {describe(value)}")
+    return tracer.truth(operate(tracer, "eq", x, y))
+
+
+def conjunction(tracer: Tracer, x: KernelValue, y: KernelValue) -> KernelValue:
+    """x and y, both of bool."""
+    if isinstance(x, bool):
+        return y if x else x
+    if isinstance(y, bool):
+        return x if y else y
+    return binary(tracer.emitter, "and", x, y)
+
+
+def negation(tracer: Tracer, value: KernelValue) -> bool | Tile:
+    """not value."""
+    truth = tracer.truth(value)
+    return not truth if isinstance(truth, bool) else invert(tracer.emitter, truth)
+
+
+def contained(tracer: Tracer, x: KernelValue, y: KernelValue) -> bool | Tile:
+    """x in y; elements of a tuple after a constant equality are not compared."""
+    if isinstance(y, dict) and not isinstance(x, str | int):
+        raise TileTypeError(f"expected a constant key of a dictionary, got {describe(x)}")
+    if isinstance(y, tuple):
+        return _contained_in_tuple(tracer, x, y)
+    if isinstance(y, dict):
+        return x in y
+    if not is_static(x) or not is_static(y) or not isinstance(y, list | str | set | frozenset):
+        raise TileTypeError(f"'in' takes scalars and tuples, got {describe(x)} and {describe(y)}")
+    return _plain(x) in y
+
+
+def _contained_in_tuple(tracer: Tracer, x: KernelValue, y: tuple[KernelValue, ...]) -> bool | Tile:
+    result: bool | Tile = False
+    for item in y:
+        equal = equal_scalars(tracer, x, item)
+        if equal is True:
+            return True
+        if isinstance(equal, Tile):
+            result = equal if result is False else tracer.truth(binary(tracer.emitter, "or", result, equal))
+    return result
+
+
+def unary(tracer: Tracer, name: str, value: KernelValue) -> KernelValue:
+    """`neg`, `pos` or `invert` of a tile or a number."""
+    if not is_tile_like(value):
+        raise TileTypeError(f"expected a tile or a number, got {describe(value)}")
+    return _UNARY[name](tracer.emitter, value)
+
+
+_UNARY = {"neg": negate, "pos": as_signed_number, "invert": invert}
+
+
+def _binary_function(name: str) -> Callable[..., KernelValue]:
+    return lambda tracer, x, y: operate(tracer, name, x, y)
+
+
+def _unary_function(name: str) -> Callable[..., KernelValue]:
+    return lambda tracer, x: unary(tracer, name, x)
+
+
+# The functions of the module `operator`; each receives the tracer and the operands.
+FUNCTIONS: dict[Callable[..., object], Callable[..., KernelValue]] = {
+    **{
+        getattr(operator, f"{name}_" if name in ("and", "or") else name): _binary_function(name)
+        for name in _METHODS
+        if name != "divmod"
+    },
+    **{getattr(operator, name): _unary_function(name) for name in _UNARY},
+    operator.not_: negation,
+    operator.is_: lambda tracer, x, y: same(x, y),
+    operator.is_not: lambda tracer, x, y: not same(x, y),
+    operator.getitem: lambda tracer, value, key: element(tracer.emitter, value, key),
+}
