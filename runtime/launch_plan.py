@@ -85,7 +85,7 @@ def _rules_are_checked(metadata: Metadata, binding: Binding) -> bool:
 
 def _plan(artifact: Artifact, device: Device) -> Plan | None:
     metadata = artifact.metadata
-    runtime = list(_leaves(metadata.arguments))
+    runtime = list(leaves(metadata.arguments))
     if not all(isinstance(argument, ArrayArgument | ScalarArgument) for argument in runtime):
         return None
     with primary_context(device.ordinal):
@@ -108,11 +108,11 @@ def _plan(artifact: Artifact, device: Device) -> Plan | None:
         return None
 
 
-def _leaves(arguments: Sequence[Argument]) -> Iterator[Argument]:
+def leaves(arguments: Sequence[Argument]) -> Iterator[Argument]:
     """The arguments that have entry arguments, those in tuples included."""
     for argument in arguments:
         if isinstance(argument, TupleArgument | RecordArgument):
-            yield from _leaves(argument.items)
+            yield from leaves(argument.items)
         elif not isinstance(argument, ConstantArgument):
             yield argument
 

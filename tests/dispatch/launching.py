@@ -8,10 +8,11 @@ from typing import Any
 
 import tilec as ct
 from tilec.driver import kernel_launch
-from tilec.runtime.arguments import ArrayArgument, ConstantArgument, ScalarArgument
+from tilec.runtime.arguments import ArrayArgument, ScalarArgument
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.elements import parameter_dtype
 from tilec.runtime.expression import Operation, Parameter
+from tilec.runtime.launch_plan import leaves
 from tilec.runtime.metadata import Metadata, TensorMapParameter, ValueParameter
 from tilec.runtime.tensor_map import Recipe
 from tilec.signature import Signature
@@ -208,9 +209,7 @@ def metadata_of(signature: Signature, target: str = "sm_100a", **fields: Any) ->
     """Metadata of a kernel that takes every entry argument, and a tensor map of each array that allows one."""
     values: list[ValueParameter] = []
     recipes: list[Recipe] = []
-    for argument in signature:
-        if isinstance(argument, ConstantArgument):
-            continue
+    for argument in leaves(signature):
         if isinstance(argument, ArrayArgument):
             if _has_map(argument):
                 recipes.append(_recipe(argument, len(values)))

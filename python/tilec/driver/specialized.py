@@ -10,6 +10,7 @@ from tilec.compile_options import CompileOptions
 from tilec.driver.compiled import Compiled
 from tilec.driver.disk_cache import Request, kept_or_compiled
 from tilec.language.kernel import Kernel
+from tilec.process.compile_lock import COMPILING
 from tilec.runtime.arrays import view
 from tilec.runtime.structured_values import arrays_in
 from tilec.signature import Signature
@@ -37,7 +38,10 @@ def specialized(
     key = str(signature), signature.classes, chosen, stop, given
     if key not in kernel.compiled:
         request = Request(kernel, signature, chosen, given, stop)
-        kernel.compiled[key] = kept_or_compiled(request, lambda: _compile(request, hints))
+        with COMPILING:
+            # Another thread may have compiled it in the meantime.
+            if key not in kernel.compiled:
+                kernel.compiled[key] = kept_or_compiled(request, lambda: _compile(request, hints))
     return kernel.compiled[key]
 
 

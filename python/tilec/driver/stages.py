@@ -16,6 +16,7 @@ from tilec.driver.dump import Dump
 from tilec.driver.internal_failure import internal_error
 from tilec.errors import TilecError, UsageError
 from tilec.lowering.target import target_named
+from tilec.process.compile_lock import COMPILING
 from tilec.process.recursion_limit import deep_recursion
 from tilec.process.time_limit import enter_stage, limited_compile
 from tilec.remarks import Remark
@@ -174,7 +175,7 @@ def compile(
     bound = source.target or target or settings.target
     job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(hints or {})), [])
     _check_target(job.target, source, target)
-    with limited_compile():
+    with COMPILING, limited_compile():
         results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
     return Compiled(job.target, entry, results, source, tuple(job.remarks))
 
