@@ -125,6 +125,14 @@ class ArgumentValueError(InputError, ValueError):
     """An argument of a launch or of a host function has an invalid value."""
 
 
+class ArgumentOverflowError(ArgumentValueError, OverflowError):
+    """An integer argument, or an extent or a stride of an array, needs more bits than its parameter has."""
+
+
+class LaunchUseError(UsageError, ArgumentTypeError):
+    """An argument of `ct.launch` itself has the wrong type."""
+
+
 class CompileError(TilecError):
     """The kernel violates a rule of the language or of the target.
 

@@ -150,6 +150,33 @@ def test_signature_of_a_call_has_its_divisors_and_constants() -> None:
     assert signature.symbol is not None and signature.symbol.startswith("scale_Kt2_A2f32_")
 
 
+def test_extents_of_one_are_constant_from_version_2_on() -> None:
+    @ct.kernel
+    def column(x):
+        pass
+
+    x = np.zeros((8, 1), np.float32)
+    found = [KernelSignature.from_kernel_args(column, (x,), version).parameters[0] for version in (V1, V2)]
+    assert [parameter.shape_constant for parameter in found] == [(None, None), (None, 1)]
+
+
+@ct.kernel
+def rounded(x):
+    ct.store(x, 0, ct.load(x, 0, 8).astype(ct.float4_e2m1fn).astype(ct.float32))
+
+
+def test_feature_that_is_newer_than_the_bytecode_version_is_unsupported() -> None:
+    signature = KernelSignature([array()], V1, "rounded")
+    for output_format in ("tileir_bytecode", "cubin"):
+        with pytest.raises(ct.TileUnsupportedFeatureError):
+            exported(rounded, [signature], gpu_code="sm_100", output_format=output_format, bytecode_version="13.2")
+
+
+def test_unknown_gpu_is_unsupported() -> None:
+    with pytest.raises(ct.TileUnsupportedFeatureError, match="gpu_code 'sm_80' is not supported: expected one of"):
+        exported(scale, [SCALE], gpu_code="sm_80", output_format="cubin")
+
+
 def test_export_of_text_and_bytecode_has_an_entry_per_signature() -> None:
     other = KernelSignature([array(), (ScalarConstraint(ct.int32), 2), 16, array()], V2, "second")
     text = exported(scale, [SCALE, other], output_format="tileir_text").decode()

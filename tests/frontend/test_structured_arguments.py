@@ -322,7 +322,7 @@ def test_annotation_of_a_list_makes_extents_and_strides_constant(backend: str) -
         (partly_constant, (0, (1, 2, 3), (), ()), TypeError, "'config': expected a tuple of 2 as annotated"),
         (partly_constant, (0, (filled(8, 0), 2), (), ()), TypeError, "'config[0]' is a ct.Constant and takes a bool"),
         (add_pair, (0, (iter(()), 2), ()), TypeError, "'pair[0]': expected an array or a number, got tuple_iterator"),
-        (add_pair, (0, (2**63, 2), ()), ValueError, "'pair[0]' is out of range of int64"),
+        (add_pair, (0, (2**63, 2), ()), OverflowError, "'pair[0]' is out of range of int64"),
         (add_named, (0, Bias(iter(()), None)), TypeError, "'pair.values': expected an array or a number"),
         (add_named, (0,), TypeError, "kernel 'add_named' takes 2 arguments (out, pair), got 1"),
     ],

@@ -13,7 +13,7 @@ from tilec.diagnostics.user_traceback import public
 from tilec.driver.argument_forms import form_of_type, parameter_rules
 from tilec.driver.backends import chosen_backend, run
 from tilec.driver.specialized import specialized
-from tilec.errors import InputError, UsageError
+from tilec.errors import LaunchUseError, UsageError
 from tilec.language.kernel import Kernel
 from tilec.runtime.dispatch._dispatch import Plan, connect, launch
 from tilec.runtime.dispatch._dispatch import launch_counts as _launch_counts
@@ -60,9 +60,9 @@ def _launch(
 ) -> Any:
     """The Python path of `launch`."""
     if not isinstance(kernel, Kernel | LoadedKernel):
-        raise UsageError(f"ct.launch expects a function decorated with @ct.kernel, got {type(kernel).__name__}")
+        raise LaunchUseError(f"ct.launch expects a function decorated with @ct.kernel, got {type(kernel).__name__}")
     if not isinstance(args, tuple | list):
-        raise InputError(f"ct.launch expects the arguments of the kernel as a tuple, got {type(args).__name__}")
+        raise LaunchUseError(f"ct.launch expects the arguments of the kernel as a tuple, got {type(args).__name__}")
     chosen = chosen_backend(backend, args)
     if chosen == "launch":
         settings["programmatic_dependent_launch"] = programmatic_dependent_launch

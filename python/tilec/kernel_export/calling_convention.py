@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from tilec.errors import ArgumentValueError
 
+# The first version with constant extents and tuples.
+CONSTANT_EXTENTS = 2
+
 
 @dataclass(frozen=True)
 class CallingConvention:

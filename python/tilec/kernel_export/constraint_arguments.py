@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilec.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
+from tilec.kernel_export.calling_convention import CONSTANT_EXTENTS, CallingConvention
 from tilec.kernel_export.constraints import (
     ArrayConstraint,
     ConstantConstraint,
@@ -13,6 +14,7 @@ from tilec.kernel_export.constraints import (
     ParameterConstraint,
     ScalarConstraint,
     TupleConstraint,
+    replace_shape,
 )
 from tilec.language.datatypes import uint32
 from tilec.language.parameter_annotations import ParameterAnnotation
@@ -32,13 +34,35 @@ if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
 
 
-def constraints_of_call(kernel: Kernel, values: Sequence[Any]) -> tuple[ParameterConstraint, ...]:
-    """The constraints that the arguments of a launch fulfil, which are those of its signature.
+def constraints_of_call(
+    kernel: Kernel, values: Sequence[Any], convention: CallingConvention
+) -> tuple[ParameterConstraint, ...]:
+    """The constraints that the arguments of a launch fulfil.
 
+    They are those of its signature; with a convention that has constant extents, extents of 1 are constant too, unless
+    an annotation selects the constant extents.
     Raises ArgumentTypeError for an argument that no constraint describes.
     """
     signature = Signature.from_arguments(kernel, values)
-    return tuple(_constraint(argument, value) for argument, value in zip(signature.arguments, values, strict=True))
+    constraints = [_constraint(argument, value) for argument, value in zip(signature.arguments, values, strict=True)]
+    if convention.version < CONSTANT_EXTENTS:
+        return tuple(constraints)
+    names = zip(constraints, kernel.parameters, values, strict=True)
+    return tuple(_with_extents_of_one(found, value, kernel.annotations[name]) for found, name, value in names)
+
+
+def _with_extents_of_one(
+    found: ParameterConstraint, value: Any, annotation: ParameterAnnotation
+) -> ParameterConstraint:
+    if isinstance(found, TupleConstraint):
+        items = enumerate(zip(found.items, value, strict=True))
+        return TupleConstraint([_with_extents_of_one(item, of, annotation.item(index)) for index, (item, of) in items])
+    if not isinstance(found, ArrayConstraint) or annotation.array and annotation.array.static_shape_dims:
+        return found
+    extents = zip(found.shape_constant, view(value, "").shape, strict=True)
+    shape = tuple(1 if extent == 1 else constant for constant, extent in extents)
+    divisors = zip(shape, found.shape_divisible_by, strict=True)
+    return replace_shape(found, shape, tuple(n if constant is None else 1 for constant, n in divisors))
 
 
 def _constraint(argument: Argument, value: Any) -> ParameterConstraint:

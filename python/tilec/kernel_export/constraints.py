@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -213,6 +214,13 @@ ParameterConstraint: TypeAlias = (
 )
 # A constant stands for its ConstantConstraint, a tuple for its TupleConstraint.
 ParameterConstraintLike: TypeAlias = ParameterConstraint | ConstantValue | tuple[object, ...]
+
+
+def replace_shape(
+    array: ArrayConstraint, shape: tuple[int | None, ...], divisors: tuple[int, ...]
+) -> ArrayConstraint:
+    """The constraint with other constant extents and divisors of extents."""
+    return dataclasses.replace(array, shape_constant=shape, shape_divisible_by=divisors)
 
 
 def constraint(given: object) -> ParameterConstraint:

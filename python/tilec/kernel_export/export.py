@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from tilec.diagnostics.user_traceback import public
-from tilec.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
+from tilec.errors import ArgumentTypeError, ArgumentValueError, InputError, UnsupportedError
 from tilec.kernel_export.constraint_arguments import arguments_of
 from tilec.kernel_export.kernel_signature import KernelSignature
 from tilec.language.kernel import Kernel
+from tilec.lowering.target import TARGETS
 from tilec.signature import Signature
 
 if TYPE_CHECKING:
@@ -88,8 +89,19 @@ def export_kernel(
     if gpu_code is None and output_format in ("cubin", "ptx"):
         raise ArgumentValueError(f"gpu_code is required for output_format '{output_format}', such as 'sm_100'")
     request = _Request(kernel, _with_symbols(kernel, signatures), gpu_code, bytecode_version)
+    if output_format in ("cubin", "ptx"):
+        _check_target(request)
     content, compiled = _WRITERS[output_format](request)
     _write(output_file, content, compiled)
+
+
+def _check_target(request: _Request) -> None:
+    """Raises UnsupportedError for an unknown GPU, and for features that are newer than the bytecode version."""
+    if request.target not in TARGETS:
+        known = ", ".join(name.rstrip("a") for name in TARGETS)
+        raise UnsupportedError(f"gpu_code '{request.gpu_code}' is not supported: expected one of {known}")
+    if request.bytecode_version is not None:
+        _bytecode(request)
 
 
 def _with_symbols(kernel: Kernel, signatures: Sequence[KernelSignature]) -> tuple[KernelSignature, ...]:
@@ -128,7 +140,12 @@ def _bytecode(request: _Request) -> tuple[bytes, list[Compiled]]:
     version = request.bytecode_version
     if request.gpu_code is None and version is not None and _number(version) < _number(_PORTABLE):
         raise UnsupportedError(f"bytecode {version} is for one GPU: pass gpu_code, or version {_PORTABLE} or later")
-    return _module(request).to_bytecode(version), []
+    if version is not None:
+        _number(version)
+    try:
+        return _module(request).to_bytecode(version), []
+    except InputError as problem:
+        raise UnsupportedError(problem.message, problem.location, problem.notes) from None
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -139,7 +139,9 @@ class KernelSignature:
             >>> ct.compilation.KernelSignature.from_kernel_args(add, (np.zeros((), np.int8), 4), v1).symbol
             'add_Kt1_A0i8_p..._I4'
         """
-        signature = KernelSignature(constraints_of_call(kernel, kernel_args), calling_convention, symbol)
+        signature = KernelSignature(
+            constraints_of_call(kernel, kernel_args, calling_convention), calling_convention, symbol
+        )
         return signature.with_mangled_symbol(kernel.function.__name__) if symbol is None else signature
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import gcd
 
-from tilec.errors import ArgumentTypeError, ArgumentValueError
+from tilec.errors import ArgumentOverflowError, ArgumentTypeError, ArgumentValueError
 from tilec.language.annotations import ArrayAnnotation, ListAnnotation
 from tilec.language.datatypes import DType, from_numpy
 from tilec.runtime.arguments import ArrayArgument, ListArgument
@@ -128,10 +128,9 @@ def _check_range(name: str, shape: tuple[int, ...], strides: tuple[int, ...], in
     for quantity, values in (("extent", shape), ("stride", strides)):
         for value in values:
             if not 0 <= value <= greatest:
+                kind = ArgumentOverflowError if value > greatest else ArgumentValueError
                 advice = wider if value > greatest else ""
-                raise ArgumentValueError(
-                    f"argument '{name}': a {quantity} of {value} is outside of 0 to {greatest}{advice}"
-                )
+                raise kind(f"argument '{name}': a {quantity} of {value} is outside of 0 to {greatest}{advice}")
 
 
 def _strides(array: ArrayView, per_alignment: int) -> tuple[int, ...]:

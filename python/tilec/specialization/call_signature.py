@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tilec.errors import ArgumentTypeError, ArgumentValueError
+from tilec.errors import ArgumentOverflowError, ArgumentTypeError
 from tilec.language.datatypes import DType, bool_, float32, foreign_dtype, from_numpy, int32, int64
 from tilec.language.parameter_annotations import ParameterAnnotation, field_annotations
 from tilec.runtime.arguments import Argument, ConstantArgument, RecordArgument, ScalarArgument, TupleArgument
@@ -28,7 +28,7 @@ def arguments_of_call(kernel: Kernel, arguments: Sequence[object]) -> tuple[Argu
     The properties of an array are its element type, rank, unit strides, alignment, and the divisors of its strides and
     of the extent along which elements are adjacent. A tuple, a dataclass and a NamedTuple have those of their items.
     Calls whose arguments agree in these properties have the same signature and share a compiled kernel.
-    Raises ArgumentTypeError or ArgumentValueError if an argument does not match its parameter.
+    Raises ArgumentTypeError, ArgumentValueError or ArgumentOverflowError if an argument does not match its parameter.
     """
     if len(arguments) != len(kernel.parameters):
         names = ", ".join(kernel.parameters)
@@ -111,7 +111,7 @@ def _scalar(name: str, value: object, annotation: ParameterAnnotation) -> DType:
             least, greatest = dtype.range
             if least <= value <= greatest:
                 return dtype
-        raise ArgumentValueError(f"argument '{name}' is out of range of {dtype}: {value}")
+        raise ArgumentOverflowError(f"argument '{name}' is out of range of {dtype}: {value}")
     if isinstance(value, float):
         return float32
     raise ArgumentTypeError(
