@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-# tests/driver/test_upstream_passes.py runs the other one.
-NAMES = sorted(path.name for path in EXAMPLES.glob("*.py") if path.name != "upstream_passes.py")
+# tests/driver/test_upstream_passes.py and tests/tune/test_dask.py run the other ones.
+OTHERS = ("upstream_passes.py", "tune_with_dask.py")
+NAMES = sorted(path.name for path in EXAMPLES.glob("*.py") if path.name not in OTHERS)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -23,6 +23,7 @@ COMMANDS = {
     "dialect": "list operations, or print dialects as IRDL",
     "interpret": "run Tile IR on the CPU and check it",
     "simulate": "run PTX on the CPU and check it",
+    "tune": "time a kernel with each combination of candidates",
     "cache": "list or remove compiled kernels that are kept on disk",
     "info": "show the installation",
 }
