@@ -171,6 +171,12 @@ def test_executors_find_the_same_times(executor: Any) -> None:
     assert [failure[:2] for failure in result.failures] == [(100, ct.TileTypeError)]
 
 
+def test_time_limit_of_compiles_holds_in_other_processes() -> None:
+    with WorkerProcesses(1) as executor, ct.compiler_timeout(1e-6):
+        with pytest.raises(ValueError, match="TileCompilerTimeoutError: .*the compile did not finish in 1e-06 s"):
+            tuned([64], executor=executor)
+
+
 class Broken(Executor):
     """An executor whose workers are lost."""
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, as_completed
+from dataclasses import replace
 
 from tilec.ahead_of_time.request import Outcome, Request, execute
 from tilec.errors import InternalError, TilecError
+from tilec.process.time_limit import limit_s
 
 
 def compile_all(
@@ -23,8 +25,10 @@ def compile_all(
     """
     if executor is None:
         return [_reported(request, execute(request), report) for request in requests]
+    # A limit of ct.compiler_timeout is known in this thread only.
+    limited = [replace(request, timeout_s=limit_s()) for request in requests]
     futures: dict[Future[Outcome], int] = {
-        executor.submit(execute, request): index for index, request in enumerate(requests)
+        executor.submit(execute, request): index for index, request in enumerate(limited)
     }
     outcomes: list[Outcome] = [Outcome()] * len(requests)
     try:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import TilecError
+from tilec.process.time_limit import compiler_timeout
 from tilec.remarks import Remark
 from tilec.runtime.artifact import Artifact
 
@@ -23,6 +25,7 @@ class Request:
         entry: the entry of a module that has several.
         hints: compile options by name.
         stop: the last stage, "ptx" or "cubin".
+        timeout_s: the limit of the compile in seconds, None for that of the process that compiles.
     """
 
     kernel: str
@@ -32,6 +35,7 @@ class Request:
     entry: str | None = None
     hints: Mapping[str, bool | int] = field(default_factory=dict)
     stop: str = "cubin"
+    timeout_s: float | None = None
 
     def __str__(self) -> str:
         hints = "".join(f" {name}={value}" for name, value in self.hints.items())
@@ -52,14 +56,15 @@ def execute(request: Request) -> Outcome:
     """Compiles; an error that the source causes is part of the outcome and is not raised."""
     start = time.perf_counter()
     try:
-        compiled = compile_entry(
-            request.source,
-            entry=request.entry,
-            target=request.target,
-            signature=request.signature,
-            hints=request.hints,
-            stop=request.stop,
-        )
+        with nullcontext() if request.timeout_s is None else compiler_timeout(request.timeout_s):
+            compiled = compile_entry(
+                request.source,
+                entry=request.entry,
+                target=request.target,
+                signature=request.signature,
+                hints=request.hints,
+                stop=request.stop,
+            )
         artifact = compiled.artifact
     except TilecError as error:
         return Outcome(error=error, seconds=time.perf_counter() - start)

@@ -58,14 +58,19 @@ def compiler_timeout(timeout_sec: float) -> Iterator[None]:
         _limit_s.reset(token)
 
 
+def limit_s() -> float | None:
+    """The limit of compiles that start here, in seconds; None for no limit."""
+    return _limit_s.get() or options.compiler_timeout_s()
+
+
 @contextmanager
 def limited_compile() -> Iterator[None]:
     """Starts the time of a compile; nested compiles count for the outermost."""
-    limit_s = _limit_s.get() or options.compiler_timeout_s()
-    if limit_s is None or _running.get() is not None:
+    limit = limit_s()
+    if limit is None or _running.get() is not None:
         yield
         return
-    token = _running.set(_Compile(limit_s, time.monotonic() + limit_s, ""))
+    token = _running.set(_Compile(limit, time.monotonic() + limit, ""))
     try:
         yield
     finally:
