@@ -1,11 +1,14 @@
 """Launches sm_90a artifacts on a Hopper GPU and compares the results with the simulator and numpy.
 
+Then checks native launches in streams, graphs and threads, and prints the processor time of a launch.
+
     python benchmarks/h200_check.py                 both steps on one machine, in the folder out/h200
     python benchmarks/h200_check.py make FOLDER     on a machine with tilec: compile, simulate, write FOLDER
     python FOLDER/h200_check.py run                 on a machine with the GPU, numpy, ml_dtypes and cuda-bindings
 
 FOLDER contains the artifact (.ptx, .cubin, .launch.json) and the simulated result of each kernel, and the modules of
-tilec that launch artifacts. Without a Hopper GPU `run` prints the launches. The exit status is 1 if a result is wrong.
+tilec that launch artifacts, those of native launches for the version of Python that made it. Without a Hopper GPU `run`
+prints the launches. The exit status is 1 if a result is wrong.
 """
 
 from __future__ import annotations
@@ -17,13 +20,14 @@ from pathlib import Path
 
 import numpy as np
 from h200_cases import Case, cases
+from h200_launches import run_folder
 
 HERE = Path(__file__).resolve().parent
 TARGET = "sm_90a"
 # The modules that a launch needs; all others are the compiler.
 PARTS = (
     *("errors.py", "element_types.py", "options.py", "version.py"),
-    *("runtime/*.py", "lowering/__init__.py", "lowering/tma/*.py"),
+    *("runtime/*.py", "runtime/dispatch/_dispatch*", "lowering/__init__.py", "lowering/tma/*.py"),
 )
 
 
@@ -41,7 +45,7 @@ def make(folder: Path) -> None:
         # A .npy file does not store the type bfloat16, so the result is written as bytes.
         np.save(folder / f"{case.name}.simulated.npy", arguments[-1].view(np.uint8))
         print(f"{case.name}: compiled and simulated")
-    for file in ("h200_check.py", "h200_cases.py"):
+    for file in ("h200_check.py", "h200_cases.py", "h200_launches.py"):
         shutil.copy(HERE / file, folder)
     _copy_package(folder / "tilec")
 
@@ -73,7 +77,8 @@ def run(folder: Path) -> int:
             print(f"  {_described(folder, case)}")
         return 0
     print(f"on {device.name} ({device.architecture})")
-    return max(_check(folder, case) for case in cases())
+    results = max(_check(folder, case) for case in cases())
+    return max(results, run_folder(folder, device.ordinal))
 
 
 def _described(folder: Path, case: Case) -> str:

@@ -2,7 +2,9 @@
 // before the driver, and its record_* functions let tests see what a launch passed to it.
 //
 // NULL_DRIVER_DEVICES is the number of GPUs (default 1), NULL_DRIVER_MAJOR their major compute capability (default 10).
-// The GPU of an address is its bits 40 to 43. An encoded tensor map is a function of all arguments of its encoding.
+// The GPU of an address is its bits 40 to 43, or the first. An encoded tensor map is a function of all arguments of its encoding.
+// With NULL_DRIVER_ADDS, memory is copied, and each launch adds two f32 arrays into a third, whose entry arguments are
+// (address, extent, stride) each; a graph repeats the launches that were captured in it.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ typedef struct {
 static _Thread_local Record record;
 static _Thread_local void *contexts[16];
 static _Thread_local int context_count, capture_mode;
-static int parameter_count, parameter_sizes[most_parameters], recording, capturing, launch_status;
+static int parameter_count, parameter_sizes[most_parameters], recording, capturing, launch_status, adds;
 static _Atomic unsigned long long loads, encodings, pointer_queries;
 
 void record_parameters(int count, const int *sizes) {
@@ -113,7 +115,8 @@ static int query_pointer(void *value, int attribute, uint64_t address) {
   ++pointer_queries;
   if (!context_count)
     return invalid_context;
-  return *(int *)value = (int)(address >> 40 & 15), success;
+  const int device = (int)(address >> 40 & 15);
+  return *(int *)value = device < device_count() ? device : 0, success;
 }
 static int allocate(uint64_t *address, size_t size) {
   if (forbidden())
@@ -135,8 +138,55 @@ static int get_function(void **function, void *module, const char *name) {
 static int get_function_attribute(int *value) { return *value = 1024, success; }
 static int error_text(int status, const char **text) { return (void)status, *text = "null driver", success; }
 
+static int copy_to_device(uint64_t to, const void *from, size_t size) {
+  return memcpy((void *)(uintptr_t)to, from, size), success;
+}
+static int copy_to_host(void *to, uint64_t from, size_t size) {
+  return memcpy(to, (void *)(uintptr_t)from, size), success;
+}
+
+typedef struct {
+  const float *a, *b;
+  float *c;
+  int count;
+} Addition;
+enum { most_captured = 16 };
+static Addition captured[most_captured];
+static int captured_count;
+static void *captured_stream;
+
+static void add(const Addition *addition) {
+  for (int i = 0; i < addition->count; ++i)
+    addition->c[i] = addition->a[i] + addition->b[i];
+}
+static int add_or_capture(void *stream, void **parameters) {
+  const Addition addition = {*(float **)parameters[0], *(float **)parameters[3], *(float **)parameters[6],
+                             *(int *)parameters[7]};
+  if (captured_stream && stream == captured_stream && captured_count < most_captured)
+    captured[captured_count++] = addition;
+  else
+    add(&addition);
+  return success;
+}
+static int begin_capture(void *stream) { return captured_count = 0, captured_stream = stream, success; }
+static int end_capture(void *stream, void **graph) {
+  (void)stream;
+  return captured_stream = NULL, *graph = captured, success;
+}
+static int instantiate(void **executable, void *graph) { return *executable = graph, success; }
+static int launch_graph(void) {
+  for (int i = 0; i < captured_count; ++i)
+    add(&captured[i]);
+  return success;
+}
+static _Atomic uintptr_t handles = 0x4000;
+static int create(void **handle) { return *handle = (void *)(handles += 0x10), success; }
+static int elapsed(float *milliseconds) { return *milliseconds = 1, success; }
+
 static int launch(const LaunchConfig *config, void *function, void **parameters, void **extra) {
   (void)extra;
+  if (adds)
+    return add_or_capture(config->stream, parameters);
   if (!recording)
     return launch_status;
   for (int i = 0; i < 3; ++i)
@@ -196,11 +246,13 @@ static int encode_wide(void *map, int type, unsigned rank, void *address, const 
 }
 
 int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *status);
+int cuInit(unsigned flags);
 
 static const struct {
   const char *name;
   void *function;
 } functions[] = {
+    {"cuInit", cuInit},
     {"cuGetProcAddress", cuGetProcAddress_v2},
     {"cuDriverGetVersion", get_version},
     {"cuDeviceGetCount", get_count},
@@ -228,6 +280,16 @@ static const struct {
     {"cuGetErrorString", error_text},
     {"cuGetErrorName", error_text},
     {"cuLaunchKernelEx", launch},
+    {"cuMemcpyHtoD", copy_to_device},
+    {"cuMemcpyDtoH", copy_to_host},
+    {"cuStreamBeginCapture", begin_capture},
+    {"cuStreamEndCapture", end_capture},
+    {"cuGraphInstantiate", instantiate},
+    {"cuGraphInstantiateWithFlags", instantiate},
+    {"cuGraphLaunch", launch_graph},
+    {"cuStreamCreate", create},
+    {"cuEventCreate", create},
+    {"cuEventElapsedTime", elapsed},
     {"cuTensorMapEncodeTiled", encode_tiled},
     {"cuTensorMapEncodeIm2col", encode_im2col},
     {"cuTensorMapEncodeIm2colWide", encode_wide},
@@ -243,7 +305,10 @@ int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t
     *status = 0;
   return success;
 }
-int cuInit(unsigned flags) { return (void)flags, success; }
+int cuInit(unsigned flags) {
+  (void)flags;
+  return adds = getenv("NULL_DRIVER_ADDS") != NULL, success;
+}
 
 // Triton links these functions.
 #define EXPORT(name, function) extern __typeof__(function) name __attribute__((alias(#function)))
