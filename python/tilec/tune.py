@@ -19,6 +19,7 @@ from tilec.tuning import search
 from tilec.tuning.candidate import Candidate, candidate_of
 from tilec.tuning.result import Measurement, TuningResult
 from tilec.tuning.search import Findings
+from tilec.tuning.stored_measurements import remove_oldest
 
 __all__ = ["Measurement", "TuningResult", "exhaustive_search"]
 
@@ -118,6 +119,7 @@ def exhaustive_search(
     else:
         with closing(timer):
             search.time_by_events(candidates, timer, findings, quiet)
+    remove_oldest()
     result = _result(search_space, findings, "CUDA events" if chosen == "launch" else search.SIMULATOR)
     if not quiet:
         print(result)

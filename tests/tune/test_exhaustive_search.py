@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import numpy as np
 import pytest
 
 import tilec as ct
+from tilec.commands.command_line import main
 from tilec.lowering.model.throughput import THROUGHPUTS
 from tilec.process.worker_processes import WorkerProcesses
-from tilec.tuning import search
+from tilec.tuning import search, stored_measurements
 
 
 @ct.kernel
@@ -35,6 +37,7 @@ X = np.arange(1024, dtype=np.float32)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of its own, with the measurements in `tuning`."""
     monkeypatch.setenv("TILEC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TILEC_CACHE_SIZE", str(1 << 20))
     return tmp_path / "cache" / "tuning"
 
 
@@ -250,6 +253,28 @@ def test_damaged_file_is_replaced(cache: Path, text: str) -> None:
     file.write_text(text)
     assert tuned([64]).successes == expected.successes
     assert file.read_bytes() == good
+
+
+def test_folder_of_size_0_keeps_no_measurement(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEC_CACHE_SIZE", "0")
+    tuned([64])
+    assert not cache.exists()
+
+
+def test_oldest_measurements_are_removed(cache: Path) -> None:
+    tuned([64, 128, 256])
+    for age, file in enumerate(sorted(cache.iterdir())):
+        os.utime(file, (age, age))
+    kept = sorted(cache.iterdir())[1:]
+    assert stored_measurements.remove_oldest(2) == 1
+    assert sorted(cache.iterdir()) == kept
+
+
+def test_cache_command_counts_and_removes_measurements(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tuned([64, 128])
+    assert main(["cache"]) == 0 and f"2 measurements, in {cache}\n" in capsys.readouterr().out
+    assert main(["cache", "clear"]) == 0 and f"removed 2 measurements from {cache}\n" in capsys.readouterr().out
+    assert not list(cache.iterdir())
 
 
 def test_cache_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

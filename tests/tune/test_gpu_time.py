@@ -52,7 +52,7 @@ def recorded(driver: Path, tmp_path: Path):
     def run(array: str = "x", options: str = "jobs=1", **settings: str) -> list[str]:
         program = PROGRAM.replace("ARRAY", array).replace("OPTIONS", options)
         environment = {"LD_LIBRARY_PATH": str(driver), "PYTHONUNBUFFERED": "1", "RECORDED_ONLY": "1"}
-        folders = {"TILEC_CACHE": str(tmp_path / "cache")}
+        folders = {"TILEC_CACHE": str(tmp_path / "cache"), "TILEC_CACHE_SIZE": str(1 << 20)}
         process = subprocess.run(
             [sys.executable, "-c", program],
             capture_output=True,

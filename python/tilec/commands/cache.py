@@ -1,4 +1,4 @@
-"""`tilec cache`: lists the kernels that are kept on disk, shows their size, or removes them."""
+"""`tilec cache`: lists the kernels that are kept on disk, shows their size, or removes them and the times of tuning."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import datetime
 from tilec import options
 from tilec.driver import disk_cache
 from tilec.driver.disk_cache import Entry
+from tilec.tuning import stored_measurements
 
 _MEBIBYTE = 1 << 20
 
@@ -25,10 +26,16 @@ def run(arguments: argparse.Namespace) -> None:
             print(_line(entry))
     elif arguments.action == "clear":
         print(f"removed {disk_cache.evict(0)} kernels from {disk_cache.folder()}")
+        measurements = stored_measurements.remove_oldest(0)
+        if measurements:
+            print(f"removed {measurements} measurements from {stored_measurements.folder()}")
     else:
         total, limit = sum(entry.size_bytes for entry in found), options.cache_size_bytes()
         size = f"{total / _MEBIBYTE:.1f} of at most {limit / _MEBIBYTE:.0f} MiB"
         print(f"{len(found)} kernels, {size}, in {disk_cache.folder()}")
+        measurements = len(stored_measurements.files())
+        if measurements:
+            print(f"{measurements} measurements, in {stored_measurements.folder()}")
 
 
 def _line(entry: Entry) -> str:

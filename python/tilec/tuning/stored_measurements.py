@@ -9,12 +9,14 @@ from typing import Any
 
 from tilec import options
 from tilec.errors import TilecError
+from tilec.installation import fingerprint
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.json_record import Record
 from tilec.tuning.result import Measurement
-from tilec.version import VERSION
 
 SCHEMA = "tilec.tuning/1"
+# The measurements that are kept, of some 150 bytes each; older ones are removed.
+MOST = 10_000
 
 
 def stored(identity: str, timer: str, config: Any) -> Measurement[Any] | None:
@@ -31,7 +33,9 @@ def stored(identity: str, timer: str, config: Any) -> Measurement[Any] | None:
 
 
 def store(identity: str, timer: str, measurement: Measurement[Any]) -> None:
-    """Writes the measurement; a cache folder that cannot be written is not an error."""
+    """Writes the measurement; a cache folder that cannot be written is not an error, and one of size 0 keeps none."""
+    if options.cache_size_bytes() == 0:
+        return
     path = _path(identity, timer)
     fields = {name: getattr(measurement, name) for name in ("mean_us", "num_samples", "error_margin_us", "cycles")}
     try:
@@ -41,10 +45,29 @@ def store(identity: str, timer: str, measurement: Measurement[Any]) -> None:
         return
 
 
+def folder() -> Path:
+    """The folder of the measurements."""
+    return options.cache_folder() / "tuning"
+
+
+def files() -> list[Path]:
+    """The files of the measurements."""
+    return list(folder().glob("*.json"))
+
+
+def remove_oldest(most: int = MOST) -> int:
+    """Removes the oldest measurements but `most`; returns how many."""
+    found = [(path.stat().st_mtime_ns, path) for path in files()]
+    removed = sorted(found, reverse=True)[most:]
+    for _, path in removed:
+        path.unlink(missing_ok=True)
+    return len(removed)
+
+
 def _path(identity: str, timer: str) -> Path:
     """The file of a candidate; `timer` names the device and the conditions of the measurement."""
-    key = hashlib.sha256(repr((identity, timer, VERSION)).encode()).hexdigest()
-    return options.cache_folder() / "tuning" / f"{key}.json"
+    key = hashlib.sha256(repr((identity, timer, fingerprint())).encode()).hexdigest()
+    return folder() / f"{key}.json"
 
 
 def _read(record: Record, config: Any) -> Measurement[Any]:
