@@ -108,6 +108,20 @@ int cuMemFree_v2(uint64_t address) { return free(reinterpret_cast<void *>(addres
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
   return memcpy(reinterpret_cast<void *>(to), from, size), printf("to device %zu\n", size), success;
 }
+int cuMemAllocAsync(uint64_t *address, size_t size, void *stream) {
+  *address = reinterpret_cast<uint64_t>(calloc(1, size));
+  return printf("allocate %zu in stream %p\n", size, stream), success;
+}
+int cuMemFreeAsync(uint64_t address, void *stream) {
+  return free(reinterpret_cast<void *>(address)), printf("free in stream %p\n", stream), success;
+}
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
+  printf("words in stream %p:", stream);
+  for (size_t word = 0; word < size / 8; ++word)
+    printf(" %llx", static_cast<const unsigned long long *>(from)[word]);
+  return memcpy(reinterpret_cast<void *>(to), from, size), printf("\n"), success;
+}
+int cuStreamIsCapturing(void *, int *status) { return *status = getenv("RECORDED_CAPTURE") != nullptr, success; }
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
   return memcpy(to, reinterpret_cast<void *>(from), size), printf("to host %zu\n", size), success;
 }

@@ -100,6 +100,42 @@ def test_device_arrays_are_used_in_place_without_waiting(recorded) -> None:
     assert lines[-1] == "True"
 
 
+LISTED = """
+from tilec.runtime.arguments import ArrayArgument, ListArgument
+from tilec.runtime.metadata import ValueParameter
+element = ArrayArgument("xs[?]", "f32", (None,), (1,), 4)
+parameters = (ValueParameter("u64", "xs"), ValueParameter("u32", "len(xs)"))
+listed = changed(arguments=(ListArgument("xs", element),), parameters=parameters)
+"""
+
+
+def test_table_of_a_list_is_copied_and_freed_in_the_stream(recorded) -> None:
+    program = "launch(listed, 1, [on_device(a, b)], stream=0x77)\nprint(f'{a.ctypes.data:x} {b.ctypes.data:x}')"
+    lines = recorded(LISTED + program, RECORDED_PARAMETERS="8 4")
+    first, second = lines[-1].split()
+    copied = lines.index(f"words in stream 0x77: {first} c8 1 {second} c8 1")
+    launched = next(index for index, line in enumerate(lines) if line.startswith("launch grid"))
+    assert lines.index("allocate 48 in stream 0x77") < copied < launched < lines.index("free in stream 0x77")
+    assert "parameter 1 02000000" in lines
+    # Device arrays stay where they are, and the host does not wait.
+    assert not [line for line in lines if line.startswith(("to ", "wait"))]
+
+
+def test_table_of_host_arrays_has_the_addresses_of_their_copies(recorded) -> None:
+    program = "launch(listed, 1, [[a, b, a]])\nprint(f'{a.ctypes.data:x}')"
+    lines = recorded(LISTED + program, RECORDED_PARAMETERS="8 4")
+    words = next(line for line in lines if line.startswith("words")).split()[4:]
+    assert words[0] == words[6] != words[3] and lines[-1] not in words
+    assert lines.count("to device 800") == lines.count("to host 800") == 2
+
+
+def test_list_in_a_captured_stream_is_refused(recorded) -> None:
+    program = "try: launch(listed, 1, [on_device(a, b)], stream=0x77)\nexcept TilecError as error: print(error.message)"
+    lines = recorded(LISTED + program, RECORDED_PARAMETERS="8 4", RECORDED_CAPTURE="1")
+    assert lines[-1].startswith("a list of arrays cannot be passed to a launch that a CUDA graph captures")
+    assert not [line for line in lines if line.startswith("launch grid")]
+
+
 def test_streams_of_other_libraries(recorded) -> None:
     program = """
 class Torch: cuda_stream = 0x10
