@@ -200,7 +200,7 @@ class TileRecursionError(CompileError):
         ... def example(): endless(0)
         >>> try: ct.launch(None, 1, example, (), backend="interpret")
         ... except ct.TileRecursionError as error: print(error.message)
-        calls are nested deeper than 64: 'endless' ...
+        calls are nested deeper than 256: 'endless' ...
     """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import enum
 import functools
@@ -25,7 +26,7 @@ from tilec.ast_to_tile.source import Source, body_of, read
 from tilec.ast_to_tile.static_calls import STATIC_CALLS, named_static_function
 from tilec.ast_to_tile.structured_value import is_static
 from tilec.ast_to_tile.tracer import Returned, Tracer, expression
-from tilec.ast_to_tile.values import KernelValue, LocalFunction, Method, Record, describe, function_name
+from tilec.ast_to_tile.values import ContextManager, KernelValue, LocalFunction, Method, Record, describe, function_name
 from tilec.errors import TileRecursionError, TileTypeError, TileValueError
 from tilec.language import arith, debug
 from tilec.language.datatypes import DType
@@ -117,6 +118,9 @@ def _construct(
     """An instance of a dataclass, a member of an enumeration, or a context manager of a generator."""
     if dataclasses.is_dataclass(kind):
         return construct_record(tracer.emitter, kind, arguments, keywords)
+    if kind is contextlib._GeneratorContextManager:
+        function, given, named = arguments
+        return ContextManager(function, given, named)  # type: ignore[arg-type]
     if issubclass(kind, enum.Enum):
         return _member(kind, arguments, keywords)
     raise TileTypeError(
@@ -210,11 +214,21 @@ def _call_builtin(
 def _inline(
     tracer: Tracer, function: FunctionType, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
 ) -> KernelValue:
-    signature = _signature(function)
-    names = _bind_arguments(function.__name__, signature, arguments, keywords)
+    return _run(tracer, frame_of_call(tracer, function, arguments, keywords))
+
+
+def frame_of_call(
+    tracer: Tracer,
+    function: FunctionType,
+    arguments: Sequence[KernelValue],
+    keywords: dict[str, KernelValue],
+    body: list[ast.stmt] | None = None,
+) -> Frame:
+    """The frame of a call from the current node; `body` replaces the statements of the function."""
+    names = _bind_arguments(function.__name__, _signature(function), arguments, keywords)
     source = read(function)
     outer = {**function.__globals__, **closure(function)}
-    return _run(tracer, function.__name__, source, source.body, names, outer)
+    return _frame(tracer, function.__name__, source, source.body if body is None else body, names, outer)
 
 
 def closure(function: FunctionType) -> dict[str, KernelValue]:
@@ -237,7 +251,7 @@ def _inline_local(
     name = function_name(function)
     names = _bind_arguments(name, _local_signature(function), arguments, keywords)
     outer = frame if function.captured is None else frame.frozen(dict(function.captured))
-    return _run(tracer, name, frame.source, body_of(node), names, outer)
+    return _run(tracer, _frame(tracer, name, frame.source, body_of(node), names, outer))
 
 
 def _local_signature(function: LocalFunction) -> inspect.Signature:
@@ -267,21 +281,25 @@ def _local_signature(function: LocalFunction) -> inspect.Signature:
 _EMPTY = inspect.Parameter.empty
 
 
-def _run(
+def _frame(
     tracer: Tracer,
     name: str,
     source: Source,
     body: list[ast.stmt],
     names: dict[str, KernelValue],
     outer: Frame | Mapping[str, KernelValue],
-) -> KernelValue:
-    """Inlines the body of a called function at the insertion point, and returns its value."""
+) -> Frame:
     caller = tracer.frame
     if caller.depth >= MAXIMUM_DEPTH:
         raise TileRecursionError(f"calls are nested deeper than {MAXIMUM_DEPTH}: '{name}' calls itself without end")
-    tracer.frame = Frame(name, source, body, names, outer, caller, tracer.node)
+    return Frame(name, source, body, names, outer, caller, tracer.node, contexts=len(tracer.contexts))
+
+
+def _run(tracer: Tracer, frame: Frame) -> KernelValue:
+    """Inlines the body of a called function at the insertion point, and returns its value."""
+    caller, tracer.frame = tracer.frame, frame
     try:
-        flow = tracer.execute(body)
-        return freeze(flow.value, tracer.frame) if isinstance(flow, Returned) else None
+        flow = tracer.execute(frame.body)
+        return freeze(flow.value, frame) if isinstance(flow, Returned) else None
     finally:
         tracer.frame = caller

@@ -41,6 +41,7 @@ from tilec.ast_to_tile.verify import verify
 from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ir
 from tilec.language import datatypes
+from tilec.process.recursion_limit import deep_recursion
 from tilec.runtime.arguments import (
     Argument,
     ArrayArgument,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
 
 
+@deep_recursion()
 def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
     """The module with the entry of one kernel; raises CompileError with the source location."""
     source = read(kernel.function)

@@ -20,7 +20,7 @@ from tilec.dialect.mlir import ir
 from tilec.errors import Note, SourceLocation, TileSyntaxError, TileTypeError
 
 # Inlined recursion cannot depend on run-time values: calls nested deeper than this are taken to be endless.
-MAXIMUM_DEPTH = 64
+MAXIMUM_DEPTH = 256
 
 
 @dataclass(eq=False)
@@ -39,6 +39,8 @@ class Frame:
     call: ast.AST | None = None
     is_kernel: bool = False
     assigned_at: dict[str, ast.AST] = field(default_factory=dict)
+    # The number of contexts that the callers have entered.
+    contexts: int = 0
 
     def __post_init__(self) -> None:
         self.liveness = Liveness(self.body)

@@ -41,9 +41,9 @@ def _first_jump(statements: Sequence[ast.stmt], *, in_inner_loop: bool = False) 
     for statement in statements:
         if isinstance(statement, ast.Return) or isinstance(statement, ast.Break | ast.Continue) and not in_inner_loop:
             return statement
-        if isinstance(statement, ast.If | ast.For | ast.While):
-            inner = in_inner_loop or not isinstance(statement, ast.If)
-            found = _first_jump([*statement.body, *statement.orelse], in_inner_loop=inner)
+        if isinstance(statement, ast.If | ast.For | ast.While | ast.With):
+            inner = in_inner_loop or isinstance(statement, ast.For | ast.While)
+            found = _first_jump([*statement.body, *getattr(statement, "orelse", ())], in_inner_loop=inner)
             if found is not None:
                 return found
     return None

@@ -60,6 +60,8 @@ def leaves_loop(statements: Sequence[ast.stmt]) -> bool:
             return True
         if isinstance(statement, ast.If) and (leaves_loop(statement.body) or leaves_loop(statement.orelse)):
             return True
+        if isinstance(statement, ast.With) and leaves_loop(statement.body):
+            return True
     return False
 
 
@@ -89,6 +91,8 @@ class Liveness:
         match node:
             case ast.If():
                 return read(node.test) | self._body(node.body, live, exits) | self._body(node.orelse, live, exits)
+            case ast.With():
+                return self._with(node, live, exits)
             case ast.For():
                 return read(node.iter) | self._loop(node, live, assigned([node.target]), NOTHING)
             case ast.While():
@@ -108,6 +112,13 @@ class Liveness:
             case ast.FunctionDef():
                 return (live - {node.name}) | read(node)
         return live | read(node)
+
+    def _with(self, node: ast.With, live: Names, exits: _Exits | None) -> Names:
+        before = self._body(node.body, live, exits)
+        for item in reversed(node.items):
+            targets = [] if item.optional_vars is None else [item.optional_vars]
+            before = (before - _plain_targets(targets)) | read(item)
+        return before
 
     def _loop(self, node: ast.For | ast.While, live: Names, targets: Names, test: Names) -> Names:
         header = live | test

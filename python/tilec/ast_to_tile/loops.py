@@ -168,6 +168,7 @@ def _counted(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: Tile
 
 
 def _trace(tracer: Tracer, loop: Loop, run: Callable[[Sequence[ir.Value]], Flow], types: list[ir.Type]) -> Block:
+    loop.contexts = len(tracer.contexts)
     tracer.loops.append(loop)
     try:
         return tracer.trace_with(run, types)

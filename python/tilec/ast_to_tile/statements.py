@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from tilec.ast_to_tile.assignment import bind
 from tilec.ast_to_tile.closures import define
+from tilec.ast_to_tile.contexts import left
 from tilec.ast_to_tile.expressions import BINARY
 from tilec.ast_to_tile.loops import jump
 from tilec.ast_to_tile.operators import operate
 from tilec.ast_to_tile.static_calls import raise_static_exception
 from tilec.ast_to_tile.tracer import Flow, Left, Loop, Returned, Tracer, statement
+from tilec.ast_to_tile.values import KernelValue
 from tilec.errors import TileSyntaxError, TileTypeError
 
 Rest = Sequence[ast.stmt]
@@ -71,6 +73,11 @@ def _function(tracer: Tracer, node: ast.FunctionDef, rest: Rest) -> Flow:
 @statement(ast.Return)
 def _return(tracer: Tracer, node: ast.Return, rest: Rest) -> Flow:
     value = None if node.value is None else tracer.evaluate(node.value)
+    with left(tracer, tracer.frame.contexts) as freeze:
+        return _returned(tracer, freeze(value))
+
+
+def _returned(tracer: Tracer, value: KernelValue) -> Flow:
     loop = _own_loop(tracer)
     if not tracer.frame.is_kernel:
         if loop is not None:
@@ -95,7 +102,8 @@ def _break(tracer: Tracer, node: ast.Break, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
     if loop is None or loop.exits is None:
         raise TileSyntaxError("'break' outside a loop")
-    loop.exits.append(jump(tracer, node))
+    with left(tracer, loop.contexts):
+        loop.exits.append(jump(tracer, node))
     return Left()
 
 
@@ -104,5 +112,6 @@ def _continue(tracer: Tracer, node: ast.Continue, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
     if loop is None:
         raise TileSyntaxError("'continue' outside a loop")
-    loop.repeats.append(jump(tracer, node))
+    with left(tracer, loop.contexts):
+        loop.repeats.append(jump(tracer, node))
     return Left()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -56,6 +57,17 @@ class Loop:
     node: ast.AST
     repeats: list[Jump] = field(default_factory=list)
     exits: list[Jump] | None = None
+    # The number of contexts that are entered outside of the loop.
+    contexts: int = 0
+
+
+@dataclass(eq=False)
+class Context:
+    """An entered context: the frame of its generator, the frame of its `with`, and the statements after the `yield`."""
+
+    frame: Frame
+    owner: Frame
+    rest: Sequence[ast.stmt]
 
 
 @dataclass(eq=False)
@@ -105,6 +117,7 @@ class Tracer:
         self.frame = frame
         self.node: ast.AST = frame.source.node
         self.loops: list[Loop] = []
+        self.contexts: list[Context] = []
         self.holders: list[ir.Operation] = []
         self.emitter = Emitter(self.location, lambda function, values: call(self, function, values, {}))
         self._locations: dict[tuple[Frame, ast.AST], ir.Location] = {}
@@ -176,15 +189,24 @@ class Tracer:
         holder = ir.Operation.create("builtin.module", regions=1, loc=location)
         self.holders.append(holder)
         block = ir.Block.create_at_start(holder.regions[0], list(arguments), [location] * len(arguments))
-        names, assigned_at = frame.names, frame.assigned_at
-        frame.names, frame.assigned_at = dict(names), dict(assigned_at)
-        try:
-            with ir.InsertionPoint(block):
-                flow = run(list(block.arguments))
-                end = ir.InsertionPoint.current.block
+        contexts = list(self.contexts)
+        with self.restored_names([frame, *(context.frame for context in contexts)]), ir.InsertionPoint(block):
+            flow = run(list(block.arguments))
+            end = ir.InsertionPoint.current.block
+            self.contexts[:] = contexts
             return Block(holder, block, end, frame.names, frame.assigned_at, flow)
+
+    @contextmanager
+    def restored_names(self, frames: Sequence[Frame]) -> Iterator[None]:
+        """Gives the frames copies of their names, and their own names back at the end."""
+        before = {frame: (frame.names, frame.assigned_at) for frame in frames}
+        for frame, (names, assigned_at) in before.items():
+            frame.names, frame.assigned_at = dict(names), dict(assigned_at)
+        try:
+            yield
         finally:
-            frame.names, frame.assigned_at = names, assigned_at
+            for frame, (names, assigned_at) in before.items():
+                frame.names, frame.assigned_at = names, assigned_at
 
     def drop_holders(self) -> None:
         """Erases blocks that were not moved into an operation, before the values they use are erased."""

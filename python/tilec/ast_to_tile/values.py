@@ -227,6 +227,15 @@ class LocalFunction:
     captured: tuple[tuple[str, KernelValue], ...] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class ContextManager:
+    """A call of a function that is decorated with `contextlib.contextmanager`, for a `with` statement."""
+
+    function: KernelValue
+    arguments: tuple[KernelValue, ...]
+    keywords: dict[str, KernelValue]
+
+
 @dataclass(frozen=True)
 class Text:
     """An f-string with run-time values: literal text, and tiles with their format specifications."""
@@ -287,6 +296,8 @@ def describe(value: KernelValue) -> str:
         return f"an instance of '{value.kind.__name__}'"
     if isinstance(value, Range):
         return "a range"
+    if isinstance(value, ContextManager):
+        return f"the context manager '{function_name(value.function)}'"
     if isinstance(value, IndexSlice):
         return f"a slice of {value.length} elements"
     if isinstance(value, Method | LocalFunction) or callable(value) and not isinstance(value, DType | type):
