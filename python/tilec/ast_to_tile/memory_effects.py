@@ -5,26 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tilec.ast_to_tile.memory_roots import Root, memory_roots
 from tilec.dialect.mlir import ir
 
-# Operations whose result points to the memory of their first operand.
-_FORWARDS_MEMORY = frozenset(
-    (
-        "cuda_tile.assume",
-        # The arrays of a list: their addresses are loaded from its table.
-        "cuda_tile.int_to_ptr",
-        "cuda_tile.load_ptr_tko",
-        "cuda_tile.offset",
-        "cuda_tile.reshape",
-        "cuda_tile.broadcast",
-        "cuda_tile.make_tensor_view",
-        "cuda_tile.make_partition_view",
-        "cuda_tile.make_strided_view",
-        "cuda_tile.make_gather_scatter_view",
-        "tilex.make_im2col_view",
-        "tilex.make_packed_view",
-    )
-)
 # Access -> the index of its pointer or view operand. Every access that is not a load writes.
 _MEMORY_OPERAND = {
     "cuda_tile.load_view_tko": 0,
@@ -53,15 +36,12 @@ PRINTED: int = -1
 # The resource of the operations between grids.
 GRIDS: int = -2
 
-# The index of an entry argument. The language requires that the arrays passed to a kernel do not overlap.
-Root = int
-
 
 @dataclass(frozen=True)
 class Access:
-    """One memory operation."""
+    """One memory operation; a pointer that branches or loops choose has several roots."""
 
-    root: Root
+    roots: frozenset[Root]
     writes: bool
     acquires: bool
     releases: bool
@@ -80,23 +60,15 @@ def access(operation: ir.OpView) -> Access | None:
     """The access of a memory operation; None for other operations."""
     name = operation.operation.name
     if name == "cuda_tile.print_tko":
-        return Access(PRINTED, True, False, False)
+        return Access(frozenset((PRINTED,)), True, False, False)
     if name in _GRID_CONTROLS:
-        return Access(GRIDS, True, _GRID_CONTROLS[name], False)
+        return Access(frozenset((GRIDS,)), True, _GRID_CONTROLS[name], False)
     if name not in _MEMORY_OPERAND:
         return None
     ordering = operation.memory_ordering_semantics
     memory = operation.operation.operands[_MEMORY_OPERAND[name]]
     writes = name not in _LOADS
-    return Access(_root(memory), writes, ordering in ("acquire", "acq_rel"), ordering in ("release", "acq_rel"))
-
-
-def _root(value: ir.Value) -> Root:
-    """The entry argument that a pointer or view derives from; loops and branches never carry arrays."""
-    while not isinstance(value.owner, ir.Block):
-        assert value.owner.operation.name in _FORWARDS_MEMORY, value
-        value = value.owner.operands[0]
-    return ir.BlockArgument(value).arg_number
+    return Access(memory_roots(memory), writes, ordering in ("acquire", "acq_rel"), ordering in ("release", "acq_rel"))
 
 
 def effects(operation: ir.OpView) -> Effects:
@@ -106,7 +78,7 @@ def effects(operation: ir.OpView) -> Effects:
         touched = access(inner)
         if touched is None:
             continue
-        (found.stored if touched.writes else found.loaded).add(touched.root)
+        (found.stored if touched.writes else found.loaded).update(touched.roots)
         found.acquires |= touched.acquires
     return found
 

@@ -7,6 +7,15 @@ from dataclasses import dataclass
 
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
+from tilec.ast_to_tile.merged_arrays import (
+    CarriedArray,
+    array_operands,
+    array_types,
+    is_local_array,
+    rebuild_array,
+    unify_arrays,
+    unlike_arrays,
+)
 from tilec.ast_to_tile.structured_value import parts_of, structure_of, with_parts
 from tilec.ast_to_tile.values import (
     KernelValue,
@@ -55,7 +64,7 @@ class Several:
     items: tuple[Plan, ...]
 
 
-Plan = Same | Carried | Several
+Plan = Same | Carried | CarriedArray | Several
 
 
 def unify(values: Sequence[KernelValue], *, local: bool = False) -> Plan:
@@ -64,11 +73,8 @@ def unify(values: Sequence[KernelValue], *, local: bool = False) -> Plan:
     `local` values are defined in the block that ends, so that even identical values must be passed as operands.
     """
     first = values[0]
-    if (
-        local
-        and (isinstance(first, Tile | TypedConstant) or parts_of(first))
-        or not all(same(first, v) for v in values[1:])
-    ):
+    defined_locally = isinstance(first, Tile | TypedConstant) or bool(parts_of(first)) or is_local_array(first)
+    if local and defined_locally or not all(same(first, v) for v in values[1:]):
         return _unify_different(values, local)
     return Same(first)
 
@@ -82,6 +88,8 @@ def _unify_different(values: Sequence[KernelValue], local: bool) -> Plan:
     operands = [value for value in values if is_tile_like(value)]
     if len(operands) == len(values):
         return _unify_tiles(operands)
+    if (plan := unify_arrays(values)) is not None:
+        return plan
     raise NoMerge(_listed(values))
 
 
@@ -134,13 +142,15 @@ def carry(value: KernelValue) -> Plan:
         return Carried(datatypes.of_literal(value), ())
     if parts := parts_of(value):
         return Several(value, tuple(map(carry, parts)))
-    return Same(value)
+    return unify_arrays([value]) or Same(value)
 
 
 def types_of(plan: Plan) -> list[ir.Type]:
     """The operand types of a plan."""
     if isinstance(plan, Carried):
         return [tile_type(plan.dtype, plan.shape)]
+    if isinstance(plan, CarriedArray):
+        return array_types(plan)
     return [type for item in plan.items for type in types_of(item)] if isinstance(plan, Several) else []
 
 
@@ -155,6 +165,11 @@ def lower(emitter: Emitter, plan: Plan, value: KernelValue) -> list[ir.Value]:
             raise NoMerge(_listed([plan.like, value]))
         parts = parts_of(value) or ()
         return [operand for item, part in zip(plan.items, parts, strict=True) for operand in lower(emitter, item, part)]
+    if isinstance(plan, CarriedArray):
+        operands = array_operands(emitter, plan, value)
+        if operands is None:
+            raise NoMerge(_listed([plan.like, value]) + unlike_arrays(plan, value))
+        return operands
     return [_lower_tile(emitter, plan, value).value]
 
 
@@ -170,6 +185,8 @@ def rebuild(plan: Plan, values: Iterator[ir.Value]) -> KernelValue:
     """The value that the operands represent."""
     if isinstance(plan, Carried):
         return Tile(next(values), plan.dtype, plan.shape)
+    if isinstance(plan, CarriedArray):
+        return rebuild_array(plan, values)
     if isinstance(plan, Several):
         return with_parts(plan.like, [rebuild(item, values) for item in plan.items])
     return plan.value

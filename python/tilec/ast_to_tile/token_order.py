@@ -76,19 +76,20 @@ class _Order:
                     self._access(operation, touched, tokens)
 
     def _is_ordered(self, touched: Access) -> bool:
-        return touched.root in self.whole.stored or self.whole.acquires or touched.releases
+        return bool(touched.roots & self.whole.stored) or self.whole.acquires or touched.releases
 
     def _access(self, operation: ir.OpView, touched: Access, tokens: Tokens) -> None:
         role = LAST_ACCESS if touched.writes else LAST_STORE
         after = [token for key, token in tokens.items() if _must_follow(key, touched, role)]
         token = _join(list(dict.fromkeys(after)), operation)
         done = _with_token(operation, token) if token is not None else operation.operation.results[-1]
-        last, store = Key(touched.root, LAST_ACCESS), Key(touched.root, LAST_STORE)
-        if touched.writes:
-            tokens[last] = tokens[store] = done
-        else:
-            point = ir.InsertionPoint.after(done.owner)
-            tokens[last] = _join_at([tokens[last], done], point, done.owner.location) if last in tokens else done
+        for root in sorted(touched.roots):
+            last, store = Key(root, LAST_ACCESS), Key(root, LAST_STORE)
+            if touched.writes:
+                tokens[last] = tokens[store] = done
+            else:
+                point = ir.InsertionPoint.after(done.owner)
+                tokens[last] = _join_at([tokens[last], done], point, done.owner.location) if last in tokens else done
         if touched.acquires:
             tokens[_ACQUIRED] = done
 
@@ -96,7 +97,7 @@ class _Order:
         """The keys of the tokens that an operation with these effects may update."""
         keys = []
         for root in sorted(inner.loaded | inner.stored):
-            if not self._is_ordered(Access(root, False, False, False)):
+            if not self._is_ordered(Access(frozenset((root,)), False, False, False)):
                 continue
             keys.append(Key(root, LAST_ACCESS))
             # Only loads depend on the last store.
@@ -146,7 +147,7 @@ class _Order:
 def _must_follow(key: Key, touched: Access, role: str) -> bool:
     if key == _ACQUIRED or touched.releases and key.role == LAST_ACCESS:
         return True
-    return key.role == role and key.root == touched.root
+    return key.role == role and key.root in touched.roots
 
 
 def _join(tokens: list[ir.Value], before: ir.OpView) -> ir.Value | None:

@@ -10,6 +10,7 @@ from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Array, ForeignPointer, KernelValue, Shape, Tile, TiledView, describe, needs_64_bits
+from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType, TensorViewType
 from tilec.dialect.mlir import ir
@@ -28,18 +29,26 @@ def make_array(
     shape: tuple[Tile | int, ...],
     strides: tuple[Tile | int, ...],
 ) -> Array:
-    """The array with its tensor view; extents and strides that are positive integers are part of the view's type."""
-    static = [
-        [extent if isinstance(extent, int) and extent > 0 else None for extent in part] for part in (shape, strides)
-    ]
+    """The array with its tensor view."""
     index_dtype = datatypes.int64 if any(map(needs_64_bits, (*shape, *strides))) else datatypes.int32
-    dynamic = [
-        [emitter.as_tile(value, index_dtype).value for value, known in zip(part, facts, strict=True) if known is None]
-        for part, facts in zip((shape, strides), static, strict=True)
-    ]
-    type = TensorViewType.get(static[0], element_type(dtype), static[1])
-    view = emitter.build("make_tensor_view", [pointer, *dynamic], [type]).results[0]
+    # A tensor view has no constant extents and strides of 0.
+    extents, steps = (tuple(size or emitter.as_tile(0, index_dtype) for size in part) for part in (shape, strides))
+    view = tensor_view(pointer, dtype, extents, steps, emitter.locate())
     return Array(name, dtype, pointer, shape, strides, view)
+
+
+def tensor_view(
+    pointer: ir.Value,
+    dtype: DType,
+    shape: tuple[Tile | int, ...],
+    strides: tuple[Tile | int, ...],
+    location: ir.Location,
+) -> ir.Value:
+    """The tensor view of an array; extents and strides that are integers, which are positive, are part of its type."""
+    known = [[size if isinstance(size, int) else None for size in part] for part in (shape, strides)]
+    operands = [[size.value for size in part if isinstance(size, Tile)] for part in (shape, strides)]
+    type = TensorViewType.get(known[0], element_type(dtype), known[1])
+    return build("make_tensor_view", [pointer, *operands], [type], loc=location).results[0]
 
 
 def tile_view(
