@@ -57,7 +57,7 @@ def _array_of(value: KernelValue) -> Array | None:
 
 def _with_array(value: KernelValue, array: Array) -> KernelValue:
     """The array, or a view with the parameters of `value` of it."""
-    return array if isinstance(value, Array) else replace(value, array=array)  # type: ignore[type-var, call-arg]
+    return array if isinstance(value, Array) else replace(value, array=array)  # type: ignore[type-var]
 
 
 def _parts(arrays: Sequence[Array]) -> tuple[list[tuple[Tile | int, ...]], list[tuple[Tile | int, ...]]]:
