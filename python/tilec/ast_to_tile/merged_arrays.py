@@ -20,7 +20,7 @@ Extents = tuple[int | None, ...]
 class CarriedArray:
     """An array, or a view of one, passed as operands; `like` is one of the values.
 
-    Extents and strides that are the same constant on every path are no operands.
+    Only extents and strides that differ, or are known at run time only, are operands.
     """
 
     like: KernelValue
