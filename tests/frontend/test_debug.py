@@ -40,3 +40,25 @@ def test_prints_are_ordered_with_each_other_only(tile_text: Callable[[Any, str],
     assert f"token={token}" in second
     assert "] token =" not in load
     assert "token = %result_token" in store
+
+
+@ct.kernel
+def prints_tuples(n):
+    pair = divmod(ct.arange(4, dtype=ct.int32), 3)
+    print(pair, ("100%", n, (n + 1,), 2))
+    print(f"{pair} and {(n, 'x')}", (ct.int16(3), (n, ct.int16(4))), (ct.int16(3), 1))
+
+
+def test_tuples_of_tiles(interpret: Interpret, capsys: pytest.CaptureFixture[str]) -> None:
+    interpret(prints_tuples, 1, 5)
+    pair = "([0, 0, 0, 1], [0, 1, 2, 0])"
+    assert capsys.readouterr().out == f"{pair} ('100%', 5, (6,), 2)\n{pair} and (5, 'x') (3, (5, 4)) (3, 1)\n"
+
+
+def test_format_specification_of_a_tuple(interpret: Interpret) -> None:
+    @ct.kernel
+    def kernel(n):
+        print(f"{(n, 1):3d}")
+
+    with pytest.raises(ct.TileTypeError, match="a format specification needs a tile or a number, got a tuple of 2"):
+        interpret(kernel, 1, 5)

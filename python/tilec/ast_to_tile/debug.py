@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.structured_value import is_static
-from tilec.ast_to_tile.values import KernelValue, Number, Text, Tile, TypedConstant, describe, is_number
+from tilec.ast_to_tile.values import KernelValue, Number, Text, Tile, describe, is_number
 from tilec.dialect.cuda_tile.types import TokenType
+from tilec.errors import TileTypeError
 from tilec.language import debug as language
 from tilec.language.datatypes import DType
 
@@ -69,9 +70,11 @@ def _formatted(emitter: Emitter, item: KernelValue) -> tuple[str, list[Tile]]:
         return "".join(formats), [piece[0] for piece in item.pieces if not isinstance(piece, str)]
     if isinstance(item, Tile):
         return _directive(item.dtype, ""), [item]
+    if isinstance(item, tuple) and is_printable(item) and not is_static(item):
+        return _formatted(emitter, joined([(item, "")]))
     if not is_static(item):
         raise BadArgument("args", f"expected strings, constants and tiles, got {describe(item)}")
-    return str(item.value if isinstance(item, TypedConstant) else item).replace("%", "%%"), []
+    return str(_untyped(item)).replace("%", "%%"), []
 
 
 def _directive(dtype: DType, specification: str) -> str:
@@ -94,14 +97,43 @@ def joined(pieces: Sequence[tuple[KernelValue, str]]) -> str | Text:
     """
     if all(is_static(value) for value, _ in pieces):
         return "".join(format(_plain(value), specification) for value, specification in pieces)
+    items = [item for value, specification in pieces for item in _items(value, specification)]
     return Text(
         tuple(
             (value, specification) if isinstance(value, Tile) else format(_plain(value), specification)
-            for value, specification in pieces
+            for value, specification in items
         )
     )
 
 
+def is_printable(value: KernelValue) -> bool:
+    """Whether `print` and f-strings take the value: a constant, a tile, or a tuple of these."""
+    if isinstance(value, tuple):
+        return all(map(is_printable, value))
+    return isinstance(value, Tile) or is_static(value)
+
+
+def _items(value: KernelValue, specification: str) -> Iterator[tuple[KernelValue, str]]:
+    """The pieces of a value; those of a tuple with tiles are its items and the punctuation of Python."""
+    if not isinstance(value, tuple) or is_static(value):
+        yield value, specification
+        return
+    if specification:
+        raise TileTypeError(f"a format specification needs a tile or a number, got {describe(value)}")
+    for at, item in enumerate(value):
+        yield ", " if at else "(", ""
+        if is_static(item):
+            yield repr(_untyped(item)), ""
+        else:
+            yield from _items(item, "")
+    yield ",)" if len(value) == 1 else ")", ""
+
+
 def _plain(value: KernelValue) -> Number | str:
-    number = arguments.known(value)
+    number = _untyped(value)
     return number if is_number(number) or isinstance(number, str) else str(number)
+
+
+def _untyped(value: KernelValue) -> KernelValue:
+    """The constant with numbers in place of typed constants, also in tuples."""
+    return tuple(map(_untyped, value)) if type(value) is tuple else arguments.known(value)

@@ -8,10 +8,9 @@ from tilec.ast_to_tile.arith import binary, where
 from tilec.ast_to_tile.attributes import attribute, element
 from tilec.ast_to_tile.branches import either
 from tilec.ast_to_tile.closures import define
-from tilec.ast_to_tile.debug import joined
+from tilec.ast_to_tile.debug import is_printable, joined
 from tilec.ast_to_tile.merge import same
 from tilec.ast_to_tile.operators import conjunction, contained, negation, operate, unary
-from tilec.ast_to_tile.structured_value import is_static
 from tilec.ast_to_tile.tracer import Tracer, expression
 from tilec.ast_to_tile.values import KernelValue, Tile, describe, is_tile_like
 from tilec.errors import TileSyntaxError, TileTypeError
@@ -184,6 +183,6 @@ def _specification(tracer: Tracer, part: ast.FormattedValue) -> str:
 
 def _printable(tracer: Tracer, node: ast.expr) -> KernelValue:
     value = tracer.evaluate(node)
-    if not is_static(value) and not isinstance(value, Tile):
+    if not is_printable(value):
         raise TileTypeError(f"an f-string takes constants and tiles, got {describe(value)}")
     return value

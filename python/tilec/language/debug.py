@@ -34,7 +34,7 @@ def print(*args: object, sep: str = " ", end: str = "\n") -> None:
     """Prints text, f-strings and tiles; Python's `print` is equivalent in a kernel.
 
     Args:
-        args: tiles, f-strings and constants.
+        args: tiles, f-strings, constants, and tuples of these.
         sep: the text between arguments.
         end: the text after the last argument.
 
