@@ -425,6 +425,12 @@ def test_argument_without_a_c_type_is_refused(tilec_compile, tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
+def test_kernel_with_the_prefix_of_the_header_is_refused(tilec_compile, tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text("import tilec as ct\n@ct.signatures('x: f32')\n@ct.kernel\ndef tilec(x): pass\n")
+    outcome = tilec_compile(tmp_path / "k.py", "--folder", tmp_path / "out", "--header", "k.h")
+    assert (outcome.status, "rename kernel 'tilec'" in outcome.err) == (1, True)
+
+
 @pytest.mark.parametrize("name", ["kernels", "../kernels.h", ".h", "a b.h"])
 def test_name_of_a_header(tilec_compile, tmp_path: Path, name: str) -> None:
     (tmp_path / "k.py").write_text("")

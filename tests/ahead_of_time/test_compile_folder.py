@@ -137,6 +137,16 @@ MISTAKES = {
     ("{sources}", "--folder", "{out}", "-o", "k"): "set either -o or --folder",
     ("--folder", "{out}"): "nothing to compile: name files, directories or a --manifest",
     ("{sources}", "--folder", "{out}", "--target", "sm_80"): "sm_80",
+    ("{sources}", "--folder", "{out}", "--emit", "cubin"): "--emit is for one kernel: --folder writes PTX, cubin and",
+    ("{sources}", "--folder", "{out}", "--locations"): "--locations is for one kernel: --folder writes PTX, cubin and",
+    ("-", "--folder", "{out}"): "--folder reads files and directories, not standard input",
+    (
+        "{sources}/scale.py",
+        "--entry",
+        "shrink",
+        "--folder",
+        "{out}",
+    ): "has no kernel 'shrink', its kernels are: 'scale'",
     ("{sources}", "--folder", "{out}", "--hint", "speed=9"): "unknown hint 'speed'",
     ("{sources}", "--folder", "{out}/a/b"): "does not exist: create it first",
     ("{sources}/importer.py", "--folder", "{out}"): "importer.py has no kernel",
@@ -181,6 +191,26 @@ def test_mistakes_in_a_manifest(tilec_compile: Any, tmp_path: Path, text: str) -
     outcome = tilec_compile("--manifest", tmp_path / "kernels.toml", "--folder", tmp_path / "out")
     assert outcome.status in (1, 2)
     assert MANIFESTS[text] in outcome.err
+
+
+@pytest.mark.parametrize("name", ["../scale", "a/b", "a-b", "1a", "", "é"])
+def test_name_that_files_and_c_functions_cannot_have(
+    sources: Path, tilec_compile: Any, tmp_path: Path, name: str
+) -> None:
+    manifest = {"kernel": [{"source": str(sources / "scale.py"), "name": name}]}
+    (tmp_path / "kernels.json").write_text(json.dumps(manifest))
+    outcome = tilec_compile("--manifest", tmp_path / "kernels.json", "--folder", tmp_path / "out")
+    assert outcome.status == 2
+    assert "is not one of ASCII letters, digits and underscores, as files and C functions need" in outcome.err
+    assert {file.name for file in tmp_path.iterdir()} == {"kernels.json"}
+
+
+def test_file_of_a_later_stage_gives_its_name(sources: Path, tilec_compile: Any, tmp_path: Path) -> None:
+    module = sources / "inner" / "module.mlir"
+    stages = ["--entry", "nothing", "--emit", "gpu", "-o", tmp_path / "my-kernel.gpu.mlir"]
+    assert tilec_compile(module, *stages).status == 0
+    assert tilec_compile(tmp_path / "my-kernel.gpu.mlir", "--folder", tmp_path / "out").status == 0
+    assert [(variant["name"], variant["entry"]) for variant in index_of(tmp_path / "out")] == [("my_kernel", "nothing")]
 
 
 def test_manifest_of_another_format(tilec_compile: Any, tmp_path: Path) -> None:

@@ -91,6 +91,8 @@ def header_text(folder: Path, variants: Sequence[Variant], name: str) -> str:
 def _kernel(folder: Path, variants: Sequence[Variant]) -> str:
     """The functions of one signature, for all its targets."""
     name = variants[0].name
+    if name == "tilec":
+        raise UnsupportedError("a C header has functions of its own with the prefix 'tilec_': rename kernel 'tilec'")
     metadata = [artifacts.load_metadata(folder / variant.files["metadata"]) for variant in variants]
     parameters = _parameters(name, metadata[0].arguments)
     images = [_image(variant, each) for variant, each in zip(variants, metadata, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -15,15 +16,23 @@ from tilec.runtime.artifact import Artifact
 from tilec.runtime.kernel_index import INDEX_FILE, Variant, to_text
 from tilec.version import VERSION
 
+# The names of files and of functions of a C header contain that of the kernel.
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
 
 def names_of(requests: Sequence[Request]) -> list[str]:
     """The name of each request: its kernel, followed by a number if the kernel has several signatures.
 
-    Raises UsageError if two sources have kernels of one name, or a request occurs twice.
+    Raises UsageError if two sources have kernels of one name, a request occurs twice, or a name is not valid in C.
     """
     sources: dict[str, str] = {}
     signatures: dict[str, list[object]] = {}
     for request in requests:
+        if not _IDENTIFIER.fullmatch(request.kernel):
+            raise UsageError(
+                f"the name '{request.kernel}' of {request.source} is not one of ASCII letters, digits and underscores, "
+                f"as files and C functions need: give the kernel another name in a manifest"
+            )
         other = sources.setdefault(request.kernel, request.source)
         if other != request.source:
             raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from tilec.ahead_of_time.request import Request
 from tilec.errors import CompileError, InputError, UsageError
 from tilec.language.declared_signatures import DeclaredSignature, signatures_of
 from tilec.language.kernel import Kernel, kernels_of
-from tilec.text_input.source import Source, open_source
+from tilec.text_input.source import STANDARD_INPUT, Source, open_source
 
 # The files of a directory that are compiled: Python, text of any stage before PTX, and Tile IR bytecode.
 SUFFIXES = (".py", ".mlir", ".tileirbc")
@@ -26,7 +27,7 @@ class Selection:
         signatures: the texts of signatures; without any, those that `@ct.signatures` declares.
         hints: compile options by name; they take precedence over declared ones.
         kernel: the name in the folder, in place of that of the kernel.
-        entry: the entry of a module; without it, all entries.
+        entry: the entry of a module, or the kernel of a Python file; without it, all of them.
     """
 
     targets: Sequence[str]
@@ -35,6 +36,10 @@ class Selection:
     kernel: str | None = None
     entry: str | None = None
 
+    def name(self, default: str) -> str:
+        """The name of a kernel in the folder, whose own name is `default`."""
+        return default if self.kernel is None else self.kernel
+
 
 def requests_of(path: str, selection: Selection) -> list[Request]:
     """The requests of a directory, `file.py`, `file.py:kernel`, or the file of a stage.
@@ -42,6 +47,8 @@ def requests_of(path: str, selection: Selection) -> list[Request]:
     A source that is invalid has a request too, which fails with the error of the source.
     Raises UsageError if the path has no kernel, or a signature is given for a module.
     """
+    if path == STANDARD_INPUT:
+        raise UsageError("--folder reads files and directories, not standard input")
     files = _files(Path(path)) if Path(path).is_dir() else [path]
     requests = [request for file in files for request in _of_file(str(file), selection)]
     if not requests:
@@ -61,6 +68,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _of_file(path: str, selection: Selection) -> list[Request]:
+    if path.endswith(".py") and selection.entry is not None:
+        path = f"{path}:{selection.entry}"
     file, colon, name = path.rpartition(":")
     try:
         if colon and file.endswith(".py"):
@@ -69,7 +78,12 @@ def _of_file(path: str, selection: Selection) -> list[Request]:
             return [made for kernel in kernels_of(path).values() for made in _of_kernel(path, kernel, selection)]
         return list(_of_module(path, selection))
     except (InputError, CompileError):
-        return [Request(selection.kernel or Path(path).stem, path, selection.targets[0])]
+        return [Request(selection.name(_name_of(path)), path, selection.targets[0])]
+
+
+def _name_of(path: str) -> str:
+    """The name of a module whose entry is not known, from its file."""
+    return re.sub(r"\W", "_", Path(path).name.partition(".")[0], flags=re.ASCII)
 
 
 def _named(file: str, name: str) -> Kernel:
@@ -88,7 +102,7 @@ def _of_kernel(file: str, kernel: Kernel, selection: Selection) -> Iterator[Requ
         for target in selection.targets:
             source = f"{file}:{kernel.function.__name__}"
             text = signature.text if signature else None
-            yield Request(selection.kernel or kernel.name, source, target, text, None, hints)
+            yield Request(selection.name(kernel.name), source, target, text, None, hints)
 
 
 def _of_module(path: str, selection: Selection) -> Iterator[Request]:
@@ -98,7 +112,7 @@ def _of_module(path: str, selection: Selection) -> Iterator[Request]:
     targets = selection.targets if source.target is None else [source.target]
     for entry in _entries(source, selection.entry):
         for target in targets:
-            yield Request(selection.kernel or entry or Path(path).stem, path, target, None, entry, selection.hints)
+            yield Request(selection.name(entry or _name_of(path)), path, target, None, entry, selection.hints)
 
 
 def _entries(source: Source, entry: str | None) -> Sequence[str | None]:

@@ -50,6 +50,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--jobs needs a positive integer, got {arguments.jobs}")
     if arguments.header is not None and not re.fullmatch(r"\w[\w.-]*\.h", arguments.header):
         raise UsageError(f"--header needs the name of a file that ends with .h, got '{arguments.header}'")
+    if arguments.emit != "ptx" or arguments.locations:
+        option = "--locations" if arguments.locations else "--emit"
+        raise UsageError(f"{option} is for one kernel: --folder writes PTX, cubin and launch metadata")
     folder = Path(arguments.folder)
     check_destination(folder)
     requests = _requests(arguments)
