@@ -66,13 +66,20 @@ def _strides_error(name: str, byte_strides: tuple[int, ...], dtype: np.dtype) ->
 
 def _from_cuda_array_interface(array: Any, name: str) -> ArrayView:
     interface = array.__cuda_array_interface__
-    dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+    dtype, shape = _interface_dtype(array, np.dtype(interface["typestr"])), tuple(interface["shape"])
     byte_strides = interface.get("strides")
     if byte_strides and any(stride % dtype.itemsize for stride in byte_strides):
         raise _strides_error(name, tuple(byte_strides), dtype)
     strides = tuple(stride // dtype.itemsize for stride in byte_strides) if byte_strides else row_major(shape)
     address, read_only = interface["data"]
     return ArrayView(address or 0, shape, strides, dtype, not read_only, True, array)
+
+
+def _interface_dtype(array: Any, dtype: np.dtype) -> np.dtype:
+    """The element type: the interface describes types of ml_dtypes as raw bytes; `dtype` of the array names them."""
+    named: Any = getattr(array, "dtype", None)
+    is_named = dtype.kind == "V" and isinstance(named, np.dtype) and named.itemsize == dtype.itemsize
+    return named if is_named else dtype
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

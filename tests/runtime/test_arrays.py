@@ -111,3 +111,12 @@ def test_view_keeps_the_memory_alive() -> None:
 
 def test_range_of_an_empty_array_is_empty() -> None:
     assert view(np.zeros((0, 4), ml_dtypes.bfloat16), "A").byte_range()[1] == 0
+
+
+def test_dtype_names_an_element_type_that_the_interface_lacks() -> None:
+    array = CudaArray(typestr="<V2")
+    assert view(array, "A").dtype == np.dtype("V2")
+    array.dtype = np.dtype(ml_dtypes.bfloat16)  # type: ignore[attr-defined]
+    assert view(array, "A").dtype == ml_dtypes.bfloat16
+    array.dtype = np.dtype(ml_dtypes.float8_e5m2)  # type: ignore[attr-defined]
+    assert view(array, "A").dtype == np.dtype("V2")

@@ -12,6 +12,7 @@ import pytest
 
 DRIVER = Path(__file__).parents[1] / "runtime" / "recording_driver.cpp"
 PROGRAM = """
+import ml_dtypes
 import numpy as np
 import tilec as ct
 
@@ -90,6 +91,13 @@ def test_host_arrays_are_copied_before_the_run(recorded) -> None:
     end = lines.index("wait for event")
     assert "to device 4096" in lines[:first]
     assert not [line for line in lines[first:end] if line.startswith("to device")]
+
+
+def test_host_arrays_of_bfloat16(recorded) -> None:
+    lines = recorded(
+        array="x.array.astype(ml_dtypes.bfloat16)", options="jobs=1, backend='launch', target='sm_90a', quiet=True"
+    )
+    assert lines[-1] == "[]"
 
 
 def test_times_are_kept(recorded) -> None:

@@ -108,6 +108,7 @@ class _DeviceArray:
         self.address = int(checked(driver.cuMemAlloc(self.size)))
         if size:
             checked(driver.cuMemcpyHtoD(self.address, start, size))
+        self.dtype = array.dtype
         self.__cuda_array_interface__ = {
             "version": 3,
             "data": (self.address, False),
