@@ -54,6 +54,11 @@ def scalars(double, a, b, c, d, e, f, grid):
     ct.store(double, (ct.bid(0), 0), ct.full((4, 16), result, ct.float32))
     ct.store(grid, (), result)
 
+@ct.signatures("x: f32[?] index i64")
+@ct.kernel
+def large(x):
+    ct.store(x, ct.bid(0), ct.ones(128, ct.float32))
+
 @ct.signatures(*(f"x: f16[?,?,?,?] strides (?%8,?%8,?%8,1), identity: f16[64,64], y: f32[?,?], mode='{mode}'"
                  for mode in MODES))
 @ct.kernel
@@ -214,6 +219,7 @@ CASES = {
     "no rows": Case("windows_0", (3, 1, 1), [f16(0x10000000, 2, 0, 9, 64), *FILTER]),
     "wide windows": Case("windows_1", (3, 1, 1), [f16(0x10000000, 40, 2, 15, 64), *FILTER]),
     "no wide rows": Case("windows_2", (3, 1, 1), [f16(0x10000000, 2, 9, 0, 64), *FILTER]),
+    "extent of 64 bits": Case("large", (2, 1, 1), [f32(0x10000000, 2**33)]),
     "pointers": Case("pointers", (1, 1, 1), [Number(0x10000000, "CUdeviceptr"), Number(-7, "int32_t")]),
 }
 

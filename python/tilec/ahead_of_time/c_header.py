@@ -19,6 +19,7 @@ from tilec.runtime.arguments import (
     ScalarArgument,
     leaves,
 )
+from tilec.runtime.binding import MAX_EXTENT
 from tilec.runtime.kernel_index import Variant
 from tilec.runtime.metadata import Metadata, TensorMapParameter
 from tilec.version import VERSION
@@ -211,8 +212,9 @@ def _bind_array(argument: ArrayArgument, parameter: _Parameter) -> list[str]:
     fields = [argument.shape, argument.strides, argument.shape_divisors, argument.stride_divisors]
     contract = f"{parameter.name}_contract"
     shape, strides = (f"{parameter.name}.{field}" if argument.rank else "NULL" for field in ("shape", "strides"))
+    limit = f"INT64_C({MAX_EXTENT[argument.index]})"
     return [
-        f"  static const tilec_contract {contract} = {{{argument.rank}, {argument.alignment}, "
+        f"  static const tilec_contract {contract} = {{{argument.rank}, {argument.alignment}, {limit}, "
         f"{', '.join(map(listed, fields))}}};",
         f"  if (!tilec_bind(&{contract}, {parameter.name}.data, {shape}, {strides}, values + {parameter.index}))",
         f'    return "{argument}";',

@@ -35,6 +35,7 @@ typedef struct {
 typedef struct {
   int rank;
   int64_t alignment; /* in bytes */
+  int64_t limit;     /* of extents and strides */
   int64_t shape[@MAX_RANK@], strides[@MAX_RANK@], shape_divisors[@MAX_RANK@], stride_divisors[@MAX_RANK@];
 } tilec_contract;
 
@@ -75,7 +76,7 @@ static inline int tilec_bind(const tilec_contract *contract, CUdeviceptr data, c
     const int64_t extent = shape[axis], known = contract->strides[axis], divisor = contract->stride_divisors[axis];
     /* The stride of an axis of extent 1, or of an array without elements, has no effect. */
     const int64_t stride = extent > 1 && !empty ? strides[axis] : known < 0 ? divisor : known;
-    valid &= extent >= 0 && extent <= INT32_MAX && stride >= 0 && stride <= INT32_MAX;
+    valid &= extent >= 0 && extent <= contract->limit && stride >= 0 && stride <= contract->limit;
     valid &= contract->shape[axis] < 0 || extent == contract->shape[axis];
     valid &= known < 0 || stride == known;
     valid &= extent % contract->shape_divisors[axis] == 0 && stride % divisor == 0;
