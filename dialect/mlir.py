@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tilec.dialect import definitions
 from tilec.errors import UsageError
+from tilec.process.garbage_collector import suspended_garbage_collector
 
 # The upstream distribution wins; torch-mlir ships the same bindings as wheels on PyPI.
 _PACKAGES = ("mlir", "torch_mlir")
@@ -57,7 +58,7 @@ def register(context: ir.Context) -> ir.Context:
         raise UsageError(f"expected a context of {ir.Context.__module__}, but got {given}")
     # Python verifiers and effects deadlock with the pass manager's threads.
     context.enable_multithreading(False)
-    with context:
+    with suspended_garbage_collector(), context:
         for dialect in _dialects():
             if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
                 definitions.load(dialect, ir)

@@ -100,6 +100,39 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
                     # The name in older texts.
                     SPELLED[cls.OPERATION_NAME.removesuffix(name) + formerly] = cls.OPERATION_NAME
 
+        # The methods of ext that make the constructor and the accessors take a third of the time of loading a class:
+        # the constructor is made when it is first called, and an accessor if `_add_accessors` makes none.
+
+        @classmethod
+        def _generate_init_method(cls, fields: Any) -> None:
+            make = super()._generate_init_method
+
+            def __init__(*arguments: Any, **keywords: Any) -> None:
+                make(fields)
+                cls.__init__(*arguments, **keywords)
+
+            cls.__init__ = __init__  # type: ignore[method-assign]
+
+        @classmethod
+        def _generate_attr_properties(cls, fields: Any) -> None:
+            if _is_of_opview(fields):
+                super()._generate_attr_properties(fields)
+
+        @classmethod
+        def _generate_operand_properties(cls, fields: Any) -> None:
+            if _is_of_opview(fields):
+                super()._generate_operand_properties(fields)
+
+        @classmethod
+        def _generate_result_properties(cls, fields: Any) -> None:
+            if _is_of_opview(fields):
+                super()._generate_result_properties(fields)
+
+        @classmethod
+        def _generate_region_properties(cls, fields: Any) -> None:
+            if _is_of_opview(fields):
+                super()._generate_region_properties(fields)
+
         @classmethod
         def verify_invariants(cls, op: ir.OpView) -> bool:
             return _emit(op, cls.verifier.problem(op))
@@ -130,6 +163,11 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
             return None
 
     return Operation
+
+
+def _is_of_opview(fields: Any) -> bool:
+    """Whether MLIR's OpView has a member of the name of a field, which `_add_accessors` then leaves alone."""
+    return any(hasattr(ir.OpView, field.name) for field in fields)
 
 
 def _declare(cls: type[Operation]) -> None:

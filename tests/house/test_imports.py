@@ -20,6 +20,7 @@ ORDER = (
         *("tilec.errors", "tilec.options", "tilec.compile_options", "tilec.remarks", "tilec.version"),
         *("tilec.element_types", "tilec.cache_files", "tilec.installation"),
         *("tilec.process.recursion_limit", "tilec.process.time_limit", "tilec.process.cuda_bindings"),
+        "tilec.process.garbage_collector",
     ),
     ("tilec.dialect",),
     # Tables and analyses that several stages use: layouts, costs, targets, matrix units, TMA rules, device functions.

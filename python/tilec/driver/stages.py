@@ -17,6 +17,7 @@ from tilec.driver.internal_failure import internal_error
 from tilec.errors import TilecError, UsageError
 from tilec.lowering.target import target_named
 from tilec.process.compile_lock import COMPILING
+from tilec.process.garbage_collector import suspended_garbage_collector
 from tilec.process.recursion_limit import deep_recursion
 from tilec.process.time_limit import enter_stage, limited_compile
 from tilec.remarks import Remark
@@ -209,8 +210,9 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
 @deep_recursion()
 def _step(stage: Stage, value: Any, job: Job, source: Source, before: list[StageResult]) -> StageResult:
     try:
-        for module in stage.modules:
-            import_module(module)
+        with suspended_garbage_collector():
+            for module in stage.modules:
+                import_module(module)
         start = time.perf_counter()
         enter_stage(stage.name)
         made = stage.make(value, job)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def suspended_garbage_collector() -> Iterator[None]:
-    """Suspends the collector in its body: readers retain all objects they create, so a collection would free none."""
+    """Suspends the collector in its body: readers and imports retain all objects they create, so it would free none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
