@@ -16,7 +16,10 @@ class Operation:
 
     OPERATION_NAME: ClassVar[str]
     _traits: ClassVar[Sequence[type]]
-    _fields: ClassVar[Sequence[ir.Attribute]]
+    _fields: ClassVar[Sequence[Any]]
+    _dialect_obj: ClassVar[type[Dialect]]
+    _op_name: ClassVar[str]
+    _generate_class_attributes: ClassVar[Callable[[str, str, Sequence[Any]], None]]
     fields: ClassVar[tuple[Field, ...]]
     operand_fields: ClassVar[tuple[ValueField, ...]]
     result_fields: ClassVar[tuple[ValueField, ...]]
