@@ -1,6 +1,10 @@
 #include "driver.h"
 
+#ifdef _WIN32
+#include <windows.h>
+#else
 #include <dlfcn.h>
+#endif
 
 namespace dispatch {
 
@@ -8,9 +12,20 @@ namespace {
 
 constexpr int pointer_device_ordinal = 9; // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
-using GetProcAddress = int (*)(const char *name, void **function, int version, uint64_t flags, void *status);
+using Find = int (*)(const char *name, void **function, int version, uint64_t flags, void *status);
 
-template <class Function> bool find(GetProcAddress get, const char *name, int version, Function &function) {
+/// cuGetProcAddress of the installed driver; null without a driver.
+void *get_proc_address() {
+#ifdef _WIN32
+  HMODULE library = LoadLibraryA("nvcuda.dll");
+  return library ? reinterpret_cast<void *>(GetProcAddress(library, "cuGetProcAddress_v2")) : nullptr;
+#else
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+  return library ? dlsym(library, "cuGetProcAddress_v2") : nullptr;
+#endif
+}
+
+template <class Function> bool find(Find get, const char *name, int version, Function &function) {
   void *address = nullptr;
   if (get(name, &address, version, 0, nullptr) || !address)
     return false;
@@ -20,11 +35,10 @@ template <class Function> bool find(GetProcAddress get, const char *name, int ve
 
 // cudaTypedefs.h: the version of each function is the suffix of its PFN_ type.
 bool load(Driver &found) {
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-  void *symbol = library ? dlsym(library, "cuGetProcAddress_v2") : nullptr;
+  void *symbol = get_proc_address();
   if (!symbol)
     return false;
-  auto get = reinterpret_cast<GetProcAddress>(symbol);
+  auto get = reinterpret_cast<Find>(symbol);
   int (*initialize)(unsigned) = nullptr;
   int (*count)(int *) = nullptr;
   if (!find(get, "cuInit", 2000, initialize) || !find(get, "cuDeviceGetCount", 2000, count))

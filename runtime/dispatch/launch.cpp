@@ -137,8 +137,7 @@ Outcome launch_plan(Plan &plan, Call &call, const Request &request) {
 }
 
 /// Everything before the driver call can be repeated on the Python path.
-Outcome try_native(const Invocation &invocation, Call &call, PyObject *&args, Dispatch *&dispatch) {
-  Request request;
+Outcome try_native(const Invocation &invocation, Call &call, Request &request, PyObject *&args, Dispatch *&dispatch) {
   if (invocation.count != 4)
     return Outcome::Keyword;
   if (invocation.names)
@@ -184,21 +183,23 @@ PythonPath &python_path() {
 PyObject *launch_kernel(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
   const Invocation invocation{arguments, count, names};
   Call call;
+  Request request;
   PyObject *args = nullptr;
   Dispatch *dispatch = nullptr;
-  const Outcome outcome = try_native(invocation, call, args, dispatch);
+  Outcome outcome = try_native(invocation, call, request, args, dispatch);
   if (outcome == Outcome::Raised)
     return nullptr;
   dispatch::count(outcome);
+  // A launch without blocks checks no rule of tensor maps, which a plan does.
+  if (outcome == Outcome::FirstLaunch && request.grid[0] && request.grid[1] && request.grid[2]) {
+    if (!add_plan(*dispatch, call, invocation.kernel(), args))
+      return nullptr;
+    if (Plan *plan = dispatch->table.find(call.key, call.key_count, hash_of(call.key, call.key_count)))
+      outcome = launch_plan(*plan, call, request);
+  }
   if (outcome == Outcome::Native)
     Py_RETURN_NONE;
-  PyObject *result = PyObject_Vectorcall(python_path().launch, arguments, size_t(count), names);
-  if (!result || outcome != Outcome::FirstLaunch)
-    return result;
-  // The launch succeeded: what fails now leaves the specialization on the Python path, which counts show.
-  if (!add_plan(*dispatch, call, invocation.kernel(), args) && clear_exception(Outcome::Native) == Outcome::Raised)
-    Py_CLEAR(result);
-  return result;
+  return PyObject_Vectorcall(python_path().launch, arguments, size_t(count), names);
 }
 
 const char prepare_documentation[] =

@@ -19,7 +19,12 @@ bool set(PyObject *dictionary, const char *name, uint64_t value) {
 
 } // namespace
 
-void count(Outcome outcome) { ++totals[size_t(outcome)]; }
+static_assert(outcome_count == int(Outcome::CountedType), "every counted outcome has a name");
+
+void count(Outcome outcome) {
+  if (outcome < Outcome::CountedType)
+    ++totals[size_t(outcome)];
+}
 
 void count_type(PyTypeObject *type) {
   PyObject *name = PyObject_GetAttrString(reinterpret_cast<PyObject *>(type), "__name__");

@@ -28,10 +28,11 @@ enum class Outcome : uint8_t {
   Contract,
   NotPlanned,
   Driver,
-  Raised, // a Python exception that is not an Exception is pending and is not caught
+  CountedType, // the type of an argument, which count_type counted
+  Raised,      // a Python exception that is not an Exception is pending and is not caught
 };
 
-/// The name in `launch_counts`, in the order of Outcome.
+/// The names in `launch_counts`, in the order of Outcome.
 constexpr const char *outcome_names[] = {
     "native",
     "first launch of a specialization",
@@ -53,11 +54,10 @@ constexpr const char *outcome_names[] = {
     "tensor map against the rules",
     "specialization that is not planned",
     "error of the driver",
-    "exception",
 };
 constexpr int outcome_count = sizeof outcome_names / sizeof *outcome_names;
 
-/// Counts an outcome; the caller holds the GIL.
+/// Counts an outcome other than CountedType and Raised; the caller holds the GIL.
 void count(Outcome outcome);
 /// Counts a launch on the Python path because of the type of an argument, by the name of the type.
 void count_type(PyTypeObject *type);

@@ -223,7 +223,7 @@ template <class Read> Outcome read_tuple(Call &call, PyObject *value, unsigned d
 
 Outcome of_unknown_type(PyObject *value) {
   count_type(Py_TYPE(value));
-  return Outcome::ArgumentType;
+  return Outcome::CountedType;
 }
 
 } // namespace

@@ -74,6 +74,7 @@ def _launch(
     return run(compiled, grid, args, backend=chosen, stream=stream, **settings)
 
 
+@public
 def _plan(kernel: Kernel, args: tuple[Any, ...]) -> Plan | None:
     """The plan of native launches with arguments like these; compiles the kernel and loads it."""
     # Imported here because it loads the bindings of the CUDA driver.
