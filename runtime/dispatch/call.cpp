@@ -71,6 +71,9 @@ Outcome Call::hold(PyObject *object) {
 Outcome Call::add_array(const ArrayForm &array, const StaticDimensions &known) {
   if (word_count + 1 + 2 * array.rank > max_words || key_count == max_key || given_count == max_given)
     return Outcome::Size;
+  // Every signature requires at least the alignment of the element.
+  if (array.address & (row_of(array.element).size_bytes - 1u))
+    return Outcome::ArrayForm;
   const uint64_t divisor = alignment_bytes >> row_of(array.element).size_log2;
   uint64_t header = array_tag | uint64_t(array.element) | uint64_t(array.rank) << 8 |
                     uint64_t(array.address % alignment_bytes == 0) << aligned_bit;

@@ -59,3 +59,14 @@ ct.launch(0, 1, example, (x, y, 1.5, 8))
 print(launches(), driver.record_loads(), ct.launch_counts())
 """
     assert run_program(KERNEL + program) == ["0 1", "1 1 {'native': 1}"]
+
+
+def test_address_between_elements_is_refused(run_program) -> None:
+    # The specialization of addresses that are not multiples of 16 bytes requires multiples of 4, the size of an element.
+    program = """
+for address in (0x10004, 0x10008, 0x10002):
+    found = by_native(0, 1, example, (Interface(address, (64, 32)), y, 1.5, 8))
+    print(found[1] if isinstance(found, tuple) else "launched")
+"""
+    needed = "error: argument 'x' needs an address that is a multiple of 4 bytes, got 0x10002"
+    assert run_program(KERNEL + program) == ["launched", "launched", needed]
