@@ -62,7 +62,7 @@ print(launches(), driver.record_loads(), ct.launch_counts())
 
 
 def test_address_between_elements_is_refused(run_program) -> None:
-    # The specialization of addresses that are not multiples of 16 bytes requires multiples of 4, the size of an element.
+    # The specialization of addresses that are not multiples of 16 bytes requires those of 4, the size of an element.
     program = """
 for address in (0x10004, 0x10008, 0x10002):
     found = by_native(0, 1, example, (Interface(address, (64, 32)), y, 1.5, 8))
