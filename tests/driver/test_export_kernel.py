@@ -172,6 +172,22 @@ def test_feature_that_is_newer_than_the_bytecode_version_is_unsupported() -> Non
             exported(rounded, [signature], gpu_code="sm_100", output_format=output_format, bytecode_version="13.2")
 
 
+@ct.kernel
+def truncated(x):
+    ct.store(x, 0, ct.load(x, 0, 8).astype(ct.float16, rounding_mode=ct.RoundingMode.RZ).astype(ct.float32))
+
+
+def test_rounding_of_a_conversion_needs_its_bytecode_version() -> None:
+    signature = KernelSignature([array()], V1, "truncated")
+    options = {"gpu_code": "sm_100", "output_format": "tileir_bytecode"}
+    with pytest.raises(ct.TileUnsupportedFeatureError, match="rounding 'zero' needs bytecode version 13.4") as caught:
+        exported(truncated, [signature], bytecode_version="13.3", **options)
+    assert caught.value.location is not None and caught.value.location.file == __file__
+    assert exported(truncated, [signature], bytecode_version="13.4", **options)
+    with pytest.raises(ValueError, match="unknown version '12.0'"):
+        exported(truncated, [signature], bytecode_version="12.0", **options)
+
+
 def test_unknown_gpu_is_unsupported() -> None:
     with pytest.raises(ct.TileUnsupportedFeatureError, match="gpu_code 'sm_80' is not supported: expected one of"):
         exported(scale, [SCALE], gpu_code="sm_80", output_format="cubin")

@@ -216,9 +216,7 @@ ParameterConstraint: TypeAlias = (
 ParameterConstraintLike: TypeAlias = ParameterConstraint | ConstantValue | tuple[object, ...]
 
 
-def replace_shape(
-    array: ArrayConstraint, shape: tuple[int | None, ...], divisors: tuple[int, ...]
-) -> ArrayConstraint:
+def replace_shape(array: ArrayConstraint, shape: tuple[int | None, ...], divisors: tuple[int, ...]) -> ArrayConstraint:
     """The constraint with other constant extents and divisors of extents."""
     return dataclasses.replace(array, shape_constant=shape, shape_divisible_by=divisors)
 

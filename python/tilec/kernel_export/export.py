@@ -140,12 +140,23 @@ def _bytecode(request: _Request) -> tuple[bytes, list[Compiled]]:
     version = request.bytecode_version
     if request.gpu_code is None and version is not None and _number(version) < _number(_PORTABLE):
         raise UnsupportedError(f"bytecode {version} is for one GPU: pass gpu_code, or version {_PORTABLE} or later")
+    module = _module(request)
     if version is not None:
-        _number(version)
+        _check_conversions(module, version)
     try:
-        return _module(request).to_bytecode(version), []
+        return module.to_bytecode(version), []
     except InputError as problem:
         raise UnsupportedError(problem.message, problem.location, problem.notes) from None
+
+
+def _check_conversions(module: Module, version: str) -> None:
+    from tilec.dialect.bytecode.version import Version
+    from tilec.kernel_export.conversion_versions import check_conversions
+
+    try:
+        check_conversions(module.ir, Version.parse(version))
+    except ValueError as problem:
+        raise ArgumentValueError(f"bytecode_version: {problem}") from None
 
 
 def _number(version: str) -> tuple[int, ...]:
