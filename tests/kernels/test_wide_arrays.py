@@ -27,11 +27,11 @@ def everywhere(kernel, args, outputs, target):
 @ct.kernel
 def properties(x: Wide, y):
     ct.static_assert(x.shape[0].dtype == ct.int64)
-    ct.static_assert(ct.num_tiles(x, 0, 64).dtype == ct.int32)
-    part = x.slice(0, 5, x.shape[0])
+    part, count = x.slice(0, 5, x.shape[0]), ct.num_tiles(x, 0, 64)
+    ct.static_assert(count.dtype == ct.int32)
     ct.scatter(y, 0, x.shape[0])
     ct.scatter(y, 1, part.shape[0])
-    ct.scatter(y, 2, ct.num_tiles(x, 0, 64))
+    ct.scatter(y, 2, count)
     ct.scatter(y, 3, x.tiled_view(1024).num_tiles(0))
 
 
