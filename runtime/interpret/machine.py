@@ -41,18 +41,25 @@ class Machine:
         for slot, argument in zip(block.arguments, arguments, strict=True):
             values[slot] = argument
         for step in block.steps:
-            operands = [self._operand(entry) for entry in step.operands]
-            history = self.ordering.before(step, operands) if self.ordering is not None else 0
-            try:
-                outcome = step.meaning(step, self, *operands)
-            except Fault as fault:
-                notes = [*step.notes, *fault.notes, self._here()]
-                raise SimulationError(str(fault), step.location, notes) from None
-            if isinstance(outcome, Leave):
+            left = self.execute(step)
+            if left is not None:
                 self._release(first_allocation)
-                return outcome
-            self._store(step, outcome, history)
+                return left
         raise AssertionError("a verified block ends in a terminator")
+
+    def execute(self, step: Step) -> Leave | None:
+        """Runs one operation and stores its results, or returns the outcome of a terminator; raises SimulationError."""
+        operands = [self._operand(entry) for entry in step.operands]
+        history = self.ordering.before(step, operands) if self.ordering is not None else 0
+        try:
+            outcome = step.meaning(step, self, *operands)
+        except Fault as fault:
+            notes = [*step.notes, *fault.notes, self._here()]
+            raise SimulationError(str(fault), step.location, notes) from None
+        if isinstance(outcome, Leave):
+            return outcome
+        self._store(step, outcome, history)
+        return None
 
     @property
     def ordering(self) -> Ordering | None:

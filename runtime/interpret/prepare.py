@@ -75,12 +75,13 @@ class Preparation:
 
     def block(self, block: ir.Block) -> Block:
         """The steps of a block; raises UnsupportedError, with the source location, for an unsupported operation."""
-        made = Block(tuple(self._slot(argument) for argument in block.arguments))
+        made = Block(tuple(self.slot(argument) for argument in block.arguments))
         made.steps.extend(self.step(op) for op in block.operations)
         made.vectorisable = all(step.elementwise and not step.blocks for step in made.steps)
         return made
 
-    def _slot(self, value: ir.Value) -> int:
+    def slot(self, value: ir.Value) -> int:
+        """The number of a value."""
         return self._slots.setdefault(value, len(self._slots))
 
     def step(self, op: ir.OpView) -> Step:
@@ -95,8 +96,8 @@ class Preparation:
             name,
             found.meaning,
             found.elementwise,
-            tuple(_entry(field, operands[field.name], self._slot) for field in op.operand_fields),
-            tuple(self._slot(result) for result in op.operation.results),
+            tuple(_entry(field, operands[field.name], self.slot) for field in op.operand_fields),
+            tuple(self.slot(result) for result in op.operation.results),
             tuple(_entry(field, operands[field.name], _type) for field in op.operand_fields),
             tuple(_type(result) for result in op.operation.results),
             _attributes(op),

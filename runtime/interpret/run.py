@@ -62,13 +62,13 @@ def run(
     preparation = Preparation()
     with module.context:
         body = preparation.block(function.body.blocks[0])
-        arguments = _arguments(function, entry, values)
+        arguments = entry_values(function.body.blocks[0], entry, values)
     ordering = Ordering() if check else None
     memory = Memory(ranges, ordering)
     total = extents[0] * extents[1] * extents[2]
     print_text = write or sys.stdout.write
     with np.errstate(all="ignore"), GlobalValues(module, memory) as addresses:
-        for done, index in enumerate(_blocks(extents), 1):
+        for done, index in enumerate(blocks(extents), 1):
             slots: list[object] = [None] * preparation.slot_count
             machine = Machine(memory, index, extents, slots, addresses, print_text, check, truncate_tf32)
             machine.run(body, arguments)
@@ -78,7 +78,8 @@ def run(
                 progress(done, total)
 
 
-def _blocks(grid: Dimensions) -> Iterable[Dimensions]:
+def blocks(grid: Dimensions) -> Iterable[Dimensions]:
+    """The indices of the tile blocks of a grid, in the order in which they run."""
     return ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
 
 
@@ -89,8 +90,9 @@ def _entry(module: ir.Module, name: str) -> EntryOp:
     return entries[name]
 
 
-def _arguments(function: EntryOp, entry: str, values: Sequence[Value]) -> list[np.ndarray]:
-    types = [plain_type(argument.type) for argument in function.body.blocks[0].arguments]
+def entry_values(block: ir.Block, entry: str, values: Sequence[Value]) -> list[np.ndarray]:
+    """The 0-D tiles of the parameters in the block of an entry; raises InputError for values that do not fit them."""
+    types = [plain_type(argument.type) for argument in block.arguments]
     if len(values) != len(types):
         raise InputError(f"entry '{entry}' has {len(types)} parameters, got {len(values)} values")
     pairs = zip(types, values, strict=True)

@@ -45,7 +45,7 @@ def test_backend_is_read_from_the_environment(scale: Any, monkeypatch: pytest.Mo
     monkeypatch.setenv("TILEC_BACKEND", "interpret")
     assert tilec.run(scale, 8, [*arrays(), 3.0]) is None
     monkeypatch.setenv("TILEC_BACKEND", "guess")
-    with pytest.raises(UsageError, match="unknown backend 'guess': expected one of interpret, simulate, launch"):
+    with pytest.raises(UsageError, match="unknown backend 'guess': expected one of interpret, python, simulate"):
         tilec.run(scale, 8, [*arrays(), 3.0])
 
 

@@ -235,3 +235,29 @@ def test_and_and_or_of_integers_are_booleans(n: int, m: int) -> None:
     ct.launch(None, 1, connected, (out, n, m), backend="interpret")
     # `and` evaluates its second operand if n is true, `or` if n is false: count() is called once for every n.
     assert out.tolist() == [bool(n and m), bool(n or m), bool(n and m), bool(n or m), 1, bool(n)]
+
+
+@pytest.mark.parametrize("leaves", ["then", "else"])
+def test_kernel_returns_in_one_branch(interpret: Interpret, leaves: str) -> None:
+    """The block that stays has the values of its branch after the `if`."""
+
+    @ct.kernel
+    def in_else(x, n):
+        if n == 0:
+            value = 1
+        else:
+            return
+        ct.store(x, 0, value)
+
+    @ct.kernel
+    def in_then(x, n):
+        if n != 0:
+            return
+        else:
+            value = 1
+        ct.store(x, 0, value)
+
+    for n, expected in ((0, 1), (1, 0)):
+        x = np.zeros(1, np.int32)
+        interpret(in_else if leaves == "else" else in_then, 1, x, n)
+        assert x[0] == expected

@@ -110,7 +110,7 @@ def test_launch_rejects_functions_bare_arguments_and_unknown_backends() -> None:
         ct.launch(None, (1,), lambda: None, ())
     with pytest.raises(InputError, match="expects the arguments of the kernel as a tuple, got int"):
         ct.launch(None, (1,), scale, 3)
-    with pytest.raises(UsageError, match="unknown backend 'emulate': expected one of interpret, simulate, launch"):
+    with pytest.raises(UsageError, match="unknown backend 'emulate': expected one of interpret, python, simulate"):
         ct.launch(None, (1,), scale, (), backend="emulate")
 
 

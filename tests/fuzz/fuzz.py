@@ -2,6 +2,7 @@
 
 `programs` and `exits` compare the results of random programs of Tile IR in numpy, the interpreter and the simulator
 (program_fuzz.py); `kernels` does so for random Python kernels that overwrite arrays that they read (kernel_fuzz.py).
+`mutations` compiles Python kernels with changes at random, most of them mistakes (mutations.py).
 Failures are written to the working folder.
 The inputs of readers are guided by code coverage, which needs `atheris` (`pip install atheris`). A run has several
 rounds, because a context of MLIR never frees types; each round is a process that starts with the inputs that reached
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import random
 import subprocess
 import sys
@@ -23,16 +25,20 @@ from pathlib import Path
 READERS = ("assembly", "bytecode")
 PROGRAMS = ("programs", "exits")
 KERNELS = "kernels"
+MUTATIONS = "mutations"
 ROUND = 10_000
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", choices=(*READERS, *PROGRAMS, KERNELS))
+    parser.add_argument("target", choices=(*READERS, *PROGRAMS, KERNELS, MUTATIONS))
     parser.add_argument("--inputs", type=int, default=200_000, help="number of inputs (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first round or program (default: %(default)s)")
     parser.add_argument("--work", type=Path, help="folder for the corpus and for failing inputs (default: a new one)")
     parser.add_argument("--input", type=Path, help="run a single input and report the result")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes of mutations (default: one per core)"
+    )
     parser.add_argument("--round", nargs=2, type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -48,6 +54,11 @@ def main() -> int:
         return importlib.import_module("program_fuzz").main(settings.target, settings.inputs, settings.seed, work)
     if settings.target == KERNELS:
         return importlib.import_module("kernel_fuzz").main(settings.inputs, settings.seed, work)
+    if settings.target == MUTATIONS:
+        mutations = importlib.import_module("mutations")
+        if settings.round is not None:
+            return int(mutations.run_round(*settings.round, work) > 0)
+        return mutations.main(settings.inputs, settings.seed, work, settings.jobs)
     if settings.round is not None:
         _fuzz(settings.target, work, *settings.round)
         return 0

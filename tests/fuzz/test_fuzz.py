@@ -5,15 +5,19 @@ from __future__ import annotations
 import importlib
 import random
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
+
+import tilec as ct
 
 sys.path.insert(0, str(Path(__file__).parent))
 INPUTS = 1_000
 FIRST_PROGRAM, PROGRAMS, PER_TEST = 2_046, 40, 4
 FIRST_EXITS, EXITS = 1, 12
 KERNELS = 12
+FIRST_MUTATION, MUTATIONS = 640, 100
 
 
 @pytest.mark.parametrize("target", ["assembly", "bytecode"])
@@ -50,3 +54,36 @@ def test_results_of_random_kernels_with_overwritten_arrays_agree(first: int, tmp
     for seed in range(first, first + PER_TEST):
         found = failures(seed, tmp_path)
         assert not found, f"python tests/fuzz/fuzz.py kernels --inputs 1 --seed {seed}: {found}"
+
+
+def test_mutated_kernels_compile_or_have_an_error_of_the_user() -> None:
+    failure = importlib.import_module("mutations").failure
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        for seed in range(FIRST_MUTATION, FIRST_MUTATION + MUTATIONS):
+            problem = failure(seed)
+            assert problem is None, f"python tests/fuzz/fuzz.py mutations --inputs 1 --seed {seed}: {problem}"
+
+
+def test_seeds_of_mutations_compile() -> None:
+    mutations = importlib.import_module("mutations")
+    seeds = importlib.import_module("mutation_seeds")
+    for name, signature in seeds.SIGNATURES.items():
+        assert ct.compile(getattr(seeds, name), signature=signature, stop="tile").tile
+    assert len(set(map(mutations.mutated, range(50)))) > 45
+
+
+def test_failures_of_mutations_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    mutations = importlib.import_module("mutations")
+    source, name = "import time\ndef kernel(): pass\nSIGNATURES = {'kernel': ''}\n", "kernel"
+    monkeypatch.setattr(mutations, "LONGEST_S", 0.2)
+    for change, expected in (
+        ("1 / 0", "ZeroDivisionError"),
+        ("while True: pass", "no end after"),
+        ("from tilec.errors import InternalError; raise InternalError('broken')", "internal error"),
+        ("from tilec.errors import InputError; raise InputError('<x object at 0x12>')", "message with"),
+        ("from tilec.errors import InputError; raise InputError('a mistake')", ""),
+    ):
+        monkeypatch.setattr(mutations, "mutated", lambda _, change=change: (source + change, name))
+        found = mutations.failure(1)
+        assert found is not None and expected in found if expected else found is None

@@ -43,12 +43,15 @@ def _returned(block: Block) -> KernelValue:
 
 
 def _close(
-    tracer: Tracer, condition: Tile, blocks: Sequence[Block], values: Sequence[Sequence[tuple[Plan, KernelValue]]]
+    tracer: Tracer,
+    condition: Tile,
+    blocks: Sequence[Block],
+    values: Sequence[Sequence[tuple[Plan, KernelValue]] | None],
 ) -> Iterator[ir.Value]:
-    """Builds the `if` of traced blocks; `values` are the values that each block yields, if it reaches its end."""
+    """Builds the `if` of traced blocks; `values` are the values that each block yields, None if it ends in a jump."""
     types: list[ir.Type] = []
     for block, yielded in zip(blocks, values, strict=True):
-        if block.flow is None or isinstance(block.flow, Returned):
+        if yielded is not None:
             with ir.InsertionPoint(block.end):
                 operands = [operand for plan, value in yielded for operand in lower(tracer.emitter, plan, value)]
                 tracer.emitter.build("yield", operands)
@@ -96,7 +99,7 @@ def _merge_into(
 ) -> None:
     merged = {name: _merged(tracer, node, name, falling) for name in sorted(names)}
     plans = {name: plan for name, plan in merged.items() if not isinstance(plan, Unusable)}
-    values = [[(plan, b.names[name]) for name, plan in plans.items()] if b in falling else [] for b in blocks]
+    values = [[(plan, b.names[name]) for name, plan in plans.items()] if b in falling else None for b in blocks]
     needs_else = bool(node.orelse) or any(types_of(plan) for plan in plans.values())
     results = _close(tracer, condition, blocks if needs_else else blocks[:1], values if needs_else else values[:1])
     for name, plan in merged.items():

@@ -97,7 +97,7 @@ def call(
         if len(arguments) > 1 or keywords:
             raise TileTypeError(f"'{function}(...)' takes one positional argument, or none for zero")
         return construct(function, arguments[0] if arguments else 0, tracer.emitter)
-    if refusal := getattr(function, "refusal_in_kernel", None):
+    if isinstance(refusal := getattr(function, "refusal_in_kernel", None), str):
         raise TileTypeError(refusal)
     if not callable(function):
         raise TileTypeError(f"{describe(function)} cannot be called")

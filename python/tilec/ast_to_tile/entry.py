@@ -70,7 +70,7 @@ def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
         module.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
         try:
             with ir.InsertionPoint(module.body):
-                entry = _make_entry(tracer, kernel, signature)
+                entry = make_entry(tracer, kernel, signature)
             with ir.InsertionPoint(entry.regions[0].blocks[0]):
                 _trace_body(tracer, signature, entry)
         finally:
@@ -80,7 +80,8 @@ def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
         return module
 
 
-def _make_entry(tracer: Tracer, kernel: Kernel, signature: Signature) -> ir.Operation:
+def make_entry(tracer: Tracer, kernel: Kernel, signature: Signature) -> ir.Operation:
+    """The entry of a kernel, with an empty block of its parameters."""
     flat = [parameter for argument in leaves(signature.arguments) for parameter in _parameters(argument)]
     types = [type for _, type in flat]
     attributes: dict[str, KernelValue] = {
@@ -120,13 +121,17 @@ def _parameters(argument: Argument) -> list[tuple[str, ir.Type]]:
 
 
 def _trace_body(tracer: Tracer, signature: Signature, entry: ir.Operation) -> None:
-    values = iter(entry.regions[0].blocks[0].arguments)
-    for argument in signature:
-        tracer.frame.names[argument.name] = _value(tracer.emitter, argument, values)
+    tracer.frame.names |= parameter_values(tracer, signature, entry)
     tracer.frame.locals |= frozenset(signature.names)
     flow = tracer.execute(tracer.frame.body)
     if not isinstance(flow, Returned):
         tracer.emitter.build("return")
+
+
+def parameter_values(tracer: Tracer, signature: Signature, entry: ir.Operation) -> dict[str, KernelValue]:
+    """The value of each parameter of the Python function, from the parameters of its entry."""
+    values = iter(entry.regions[0].blocks[0].arguments)
+    return {argument.name: _value(tracer.emitter, argument, values) for argument in signature}
 
 
 def _value(emitter: Emitter, argument: Argument, values: Iterator[ir.Value]) -> KernelValue:

@@ -38,7 +38,7 @@ def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
         raise TileTypeError(f"expected range(...) or ct.static_iter(...) after 'in', got {describe(bounds)}")
     if not isinstance(node.target, ast.Name):
         raise TileSyntaxError("expected one name as the variable of a loop over range(...)")
-    start, stop, step = _bounds(tracer, bounds)
+    start, stop, step = loop_bounds(tracer, bounds)
     counter = node.target.id
     plans = _carried(tracer, node, except_for=counter)
     if leaves_loop(node.body):
@@ -51,7 +51,8 @@ def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
     return None
 
 
-def _bounds(tracer: Tracer, bounds: Range) -> list[Tile]:
+def loop_bounds(tracer: Tracer, bounds: Range) -> list[Tile]:
+    """Start, stop and step of a range as scalars of one type, the type of the counter."""
     values = (bounds.start, bounds.stop, bounds.step)
     dtype = common_dtype(_wider_bound(values[0], values[1]), values[2])
     return [to_dtype(tracer.emitter, value, dtype) for value in values]

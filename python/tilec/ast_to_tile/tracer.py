@@ -131,19 +131,20 @@ class Tracer:
 
     def evaluate(self, node: ast.expr) -> KernelValue:
         """The value of an expression; raises CompileError at the innermost invalid node."""
-        return self._visit(node, functools.partial(self._expression(node), self, node))
+        return self.visit(node, functools.partial(self._expression(node), self, node))
 
     def execute(self, statements: Sequence[ast.stmt]) -> Flow:
         """Traces statements in order, up to the first that leaves the sequence."""
         for position, node in enumerate(statements):
             rest = statements[position + 1 :]
             check_time()
-            flow = self._visit(node, functools.partial(self._statement(node), self, node, rest))
+            flow = self.visit(node, functools.partial(self._statement(node), self, node, rest))
             if flow is not None:
                 return flow
         return None
 
-    def _visit(self, node: ast.AST, visit: Callable[[], R]) -> R:
+    def visit(self, node: ast.AST, visit: Callable[[], R]) -> R:
+        """The result of `visit`, whose errors and operations without a location get that of the node."""
         before, self.node = self.node, node
         frame = self.frame
         try:
@@ -165,7 +166,7 @@ class Tracer:
     def condition(self, node: ast.expr) -> bool | Tile:
         """The value of a test: True or False if it is constant, else a bool scalar."""
         value = self.evaluate(node)
-        return self._visit(node, lambda: self.truth(value))
+        return self.visit(node, lambda: self.truth(value))
 
     def truth(self, value: KernelValue) -> bool | Tile:
         """The truth value of a kernel value."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile.constant_value import stored
@@ -308,7 +309,17 @@ def describe(value: KernelValue) -> str:
         return f"an instance of {type(value).__name__}"
     if isinstance(value, enum.Enum):
         return str(value)
+    if isinstance(value, ModuleType):
+        return f"the module '{value.__name__}'"
+    if isinstance(value, list | set | frozenset | dict):
+        return f"a {type(value).__name__} of {len(value)}"
+    if type(value).__repr__ is object.__repr__ or _ADDRESS.search(repr(value)):
+        return f"an object of class {type(value).__name__}"
     return f"the constant {value!r}" if is_number(value) or isinstance(value, str) else repr(value)
+
+
+# Part of the default representation of Python objects.
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
 
 
 def function_name(function: object) -> str:

@@ -22,6 +22,8 @@ from tilec.runtime.structured_values import arrays_in
 # Backend -> the settings that `run` accepts for it.
 BACKENDS = {
     "interpret": ("check", "truncate_tf32", "memory", "progress", "print"),
+    # Python executes the function of a kernel, statement by statement.
+    "python": ("truncate_tf32", "print"),
     "simulate": (
         "seed",
         "checks",
@@ -80,8 +82,8 @@ def run(
         grid: one to three numbers of blocks.
         args: the arguments in the order of the parameters, with or without the constants. A pointer argument is an
             array or an address in host memory.
-        backend: "interpret", "simulate" or "launch"; the default is `TILEC_BACKEND`, else "launch" if an array is in
-            device memory, else "simulate".
+        backend: "interpret", "python", "simulate" or "launch"; the default is "python" for `ct.kernel(interpret=True)`,
+            else `TILEC_BACKEND`, else "launch" if an array is in device memory, else "simulate".
         entry: the entry to run if the module has several.
         target: the target that a module is compiled for (default: `TILEC_TARGET`).
         stream: the stream of a launch, see ct.launch.
@@ -113,11 +115,14 @@ def run(
         >>> x
         array([0., 2., 4., 6.], dtype=float32)
     """
-    chosen = chosen_backend(backend, args)
+    chosen = chosen_backend(backend, args, compiled_or_module)
     for name in settings:
         if name not in BACKENDS[chosen]:
             known = ", ".join(BACKENDS[chosen]) or "none"
             raise UsageError(f"backend '{chosen}' has no setting '{name}': its settings are {known}")
+    if chosen == "python":
+        _execute(compiled_or_module, grid, args, settings)
+        return None
     if hasattr(compiled_or_module, "to_tile"):
         from tilec.driver.specialized import specialized
 
@@ -139,9 +144,10 @@ def run(
     return simulate(artifact, grid, args, replace(Settings(options.from_environment().seed), **settings))
 
 
-def chosen_backend(backend: str | None, args: Sequence[Any]) -> str:
-    """The backend of a run: `backend` if given, else `TILEC_BACKEND`, else the default for the arguments."""
-    chosen = backend or options.from_environment().backend or default_backend(args)
+def chosen_backend(backend: str | None, args: Sequence[Any], kernel: Any = None) -> str:
+    """The backend of a run: `backend` if given, else that of the kernel, of `TILEC_BACKEND`, or of the arguments."""
+    of_kernel = "python" if getattr(kernel, "interpret", False) else None
+    chosen = backend or of_kernel or options.from_environment().backend or default_backend(args)
     if chosen not in BACKENDS:
         raise UsageError(f"unknown backend '{chosen}': expected one of {', '.join(BACKENDS)}")
     return chosen
@@ -174,6 +180,16 @@ def _compiled(given: Any, **settings: Any) -> Compiled:
     from tilec.driver.stages import compile as compile_entry
 
     return compile_entry(given, **settings)
+
+
+def _execute(given: Any, grid: Sequence[int] | int, args: Sequence[Any], settings: dict[str, Any]) -> None:
+    if not hasattr(given, "to_tile"):
+        raise UsageError(f"backend 'python' executes a kernel's function, got {type(given).__name__}")
+    if default_backend(args) == "launch":
+        raise UsageError("backend 'python' needs host arrays, got an array in device memory: copy it to the host")
+    from tilec.python_run.run import run as execute
+
+    execute(given, grid, args, **settings)
 
 
 def _interpret(

@@ -63,7 +63,9 @@ def _launch(
         raise LaunchUseError(f"ct.launch expects a function decorated with @ct.kernel, got {type(kernel).__name__}")
     if not isinstance(args, tuple | list):
         raise LaunchUseError(f"ct.launch expects the arguments of the kernel as a tuple, got {type(args).__name__}")
-    chosen = chosen_backend(backend, args)
+    chosen = chosen_backend(backend, args, kernel)
+    if chosen == "python":
+        return run(kernel, grid, args, backend=chosen, **settings)
     if chosen == "launch":
         settings["programmatic_dependent_launch"] = programmatic_dependent_launch
     if isinstance(kernel, LoadedKernel):
@@ -76,7 +78,12 @@ def _launch(
 
 @public
 def _plan(kernel: Kernel, args: tuple[Any, ...]) -> Plan | None:
-    """The plan of native launches with arguments like these; compiles the kernel and loads it."""
+    """The plan of native launches with arguments like these, for which the kernel is compiled and loaded.
+
+    None for a kernel that Python executes.
+    """
+    if kernel.interpret:
+        return None
     # Imported here because it loads the bindings of the CUDA driver.
     from tilec.runtime.launch_plan import plan
 

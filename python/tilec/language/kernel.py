@@ -41,6 +41,8 @@ class kernel(KernelDispatch):
         occupancy: resident blocks per SM, 1 to 32; the compiler chooses if it is None.
         opt_level: the optimization level of ptxas, 0 to 3; 3 if it is None.
         num_worker_warps: warps that compute, a power of two from 1 to 32; the compiler chooses if it is None.
+        interpret: whether a launch on host arrays executes the Python function itself, statement by statement, so that
+            debuggers can stop in it (docs/interactive.md).
 
     Each hint is a value for all targets or a ct.ByTarget.
 
@@ -69,6 +71,7 @@ class kernel(KernelDispatch):
         occupancy: Hint = None,
         opt_level: Hint = None,
         num_worker_warps: Hint = None,
+        interpret: bool = False,
     ) -> kernel: ...
 
     @overload
@@ -81,15 +84,16 @@ class kernel(KernelDispatch):
         occupancy: Hint = None,
         opt_level: Hint = None,
         num_worker_warps: Hint = None,
+        interpret: bool = False,
     ) -> Callable[[Callable[..., object]], kernel]: ...
 
     @public
-    def __new__(cls, function: object = None, /, **options: Any) -> Any:
+    def __new__(cls, function: object = None, /, *, interpret: bool = False, **hints: Any) -> Any:
         if function is not None:
             return super().__new__(cls)
         # Hints are checked where they are written, before the function is known.
-        NO_HINTS.replace(**options)
-        return lambda decorated: cls(_python_function(decorated), **options)
+        NO_HINTS.replace(**hints)
+        return lambda decorated: cls(_python_function(decorated), interpret=interpret, **hints)
 
     @public
     def __init__(
@@ -101,6 +105,7 @@ class kernel(KernelDispatch):
         occupancy: Hint = None,
         opt_level: Hint = None,
         num_worker_warps: Hint = None,
+        interpret: bool = False,
         **unknown: object,
     ) -> None:
         decorated = _python_function(function)
@@ -113,6 +118,7 @@ class kernel(KernelDispatch):
             num_worker_warps=num_worker_warps,
             **cast(dict[str, Hint], unknown),
         )
+        self.interpret = interpret
         self.name = _symbol(decorated.__name__)
         self.parameters = _parameters(decorated)
         self.annotations = parameter_annotations(decorated)
@@ -160,7 +166,7 @@ class kernel(KernelDispatch):
             >>> example.replace_hints(occupancy=4).hints.occupancy
             4
         """
-        return kernel(self.function, **vars(self.hints.replace(**hints)))
+        return kernel(self.function, interpret=self.interpret, **vars(self.hints.replace(**hints)))
 
     @public
     def to_tile(self, signature: Signature, *, target: str | None = None) -> Module:

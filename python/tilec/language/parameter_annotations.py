@@ -9,7 +9,7 @@ import sys
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import FrameType, FunctionType
+from types import CellType, FrameType, FunctionType
 from typing import Annotated, Any, TypeVar
 
 from tilec.errors import ArgumentTypeError
@@ -58,9 +58,15 @@ def parameter_annotations(function: FunctionType) -> dict[str, ParameterAnnotati
     hints = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     names: Mapping[str, object] = {}
     if any(isinstance(hint, str) for hint in hints.values()):
-        names = {**_variables_of_caller(), **function.__globals__, **inspect.getclosurevars(function).nonlocals}
+        names = {**_variables_of_caller(), **function.__globals__, **_closure(function)}
     found = {name: _annotation(_evaluated(hint, names)) for name, hint in hints.items()}
     return {name: found.get(name, ParameterAnnotation()) for name in inspect.signature(function).parameters}
+
+
+def _closure(function: FunctionType) -> dict[str, object]:
+    """The values of the free variables; one that is assigned after the decorator has none yet."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells if cell != CellType()}
 
 
 @functools.cache
