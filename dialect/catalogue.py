@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.syntax import SYNTAX
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect
@@ -90,6 +90,25 @@ def describe(operation: type[Operation]) -> str:
     if _assembly(operation):
         lines += _section("assembly", [(_assembly(operation), "")])
     return "\n".join(lines) + "\n"
+
+
+def fields(operation: type[Operation]) -> dict[str, Any]:
+    """The declaration of an operation as JSON: its groups of values, attributes and regions with their descriptions."""
+    declared = getattr(operation, "fields", ())
+    values = [field for field in declared if isinstance(field, ValueField)]
+    groups = {
+        "operands": [_value(field) for field in values if field.kind == "operand"],
+        "results": [_value(field) for field in values if field.kind == "result"],
+        "attributes": [_attribute(field) for field in declared if isinstance(field, AttributeField)],
+        "regions": [_region(field) for field in declared if isinstance(field, RegionField)],
+    }
+    documentation = inspect.cleandoc(operation.__dict__.get("__doc__") or "")
+    return {
+        "name": getattr(operation, "spelled_name", operation.OPERATION_NAME),
+        "since": _since(operation) or None,
+        "summary": documentation.partition("\n")[0],
+        **{group: [{"name": n, "description": text} for n, text in found] for group, found in groups.items()},
+    }
 
 
 def _title(operation: type[Operation]) -> str:

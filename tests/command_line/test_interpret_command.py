@@ -89,12 +89,13 @@ def test_invalid_command_is_an_error(
     assert message in outcome.err and "Traceback" not in outcome.err
 
 
-def test_long_run_prints_progress(tilec: Any, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpret, "_DELAY_S", 0)
-    monkeypatch.setattr(interpret, "_PERIOD_S", 0)
+def test_long_run_shows_progress_on_a_terminal(tilec: Any, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilec.process.progress.find_spec", lambda library: None)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    outcome = tilec("interpret", module, "--entry", "nothing", "--grid", 3)
-    assert outcome.err == "\rinterpret: 1 of 3 tile blocks\rinterpret: 2 of 3 tile blocks\r\x1b[K"
+    outcome = tilec("interpret", module, "--entry", "nothing", "--grid", 16)
+    assert "interpret 3/16 tile blocks" in outcome.err
+    assert outcome.err.endswith("\r\x1b[K")
+    assert tilec("interpret", module, "--entry", "nothing", "--grid", 15).err == ""
 
 
 @pytest.mark.parametrize("name", ["none.mlir", "noise.mlir", "."])

@@ -6,9 +6,10 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
+from tilec.commands import json_output
 from tilec.driver.failure_folder import new_failure_folder
 from tilec.errors import TilecError
 from tilec.version import VERSION
@@ -26,11 +27,21 @@ COMMANDS = {
     "tune": "time a kernel with each combination of candidates",
     "cache": "list or remove compiled kernels that are kept on disk",
     "info": "show the installation",
+    "completion": "print a script for the completion of a shell",
 }
 
 
 def parser(command: str | None) -> argparse.ArgumentParser:
     """The parser of all commands; only the module of `command` is imported and has its options defined."""
+    return _parser([command] if command in COMMANDS else [])
+
+
+def complete_parser() -> argparse.ArgumentParser:
+    """The parser of all commands with all their options."""
+    return _parser(COMMANDS)
+
+
+def _parser(defined: Iterable[str]) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="tilec", description="an open compiler for GPU tile kernels", allow_abbrev=False)
     top.add_argument("--version", action="version", version=f"tilec {VERSION}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
@@ -38,10 +49,11 @@ def parser(command: str | None) -> argparse.ArgumentParser:
         added = commands.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
-        if name == command:
+        if name in defined:
             module = import_module(f"tilec.commands.{name}")
             added.description = module.__doc__
             module.define(added)
+            json_output.define(added)
             added.set_defaults(run=module.run)
     return top
 
@@ -55,7 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return 0
     except TilecError as error:
-        print(error, file=sys.stderr)
+        if arguments.json:
+            json_output.write_error(error)
+        else:
+            print(error, file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -12,17 +12,20 @@ The launch metadata of PTX are written to a .launch.json beside the file, or to 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
 from tilec import compile_options
-from tilec.commands import compile_folder
+from tilec.commands import compile_folder, json_output
 from tilec.driver.compiled import Compiled, StageResult, total_seconds
 from tilec.driver.stages import STAGE_NAMES
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
+from tilec.process.progress import elapsed
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.launch_comment import with_launch_comment
+from tilec.runtime.metadata import to_line
 
 EMITS = (*STAGE_NAMES, "all")
 _HINTS = "; ".join(
@@ -87,16 +90,13 @@ def run(arguments: argparse.Namespace) -> None:
         artifacts.check_folder(Path(arguments.output))
     elif emit == "all" and arguments.output == "-":
         raise UsageError("--emit all writes several files: set -o to a folder or to the stem of the files")
-    elif emit == "cubin" and sys.stdout.isatty():
+    elif emit == "cubin" and sys.stdout.isatty() and not arguments.json:
         raise UsageError("cannot write a cubin to a terminal: set -o to a file, or redirect the output")
-    compiled = compile_entry(
-        source,
-        entry=arguments.entry,
-        target=arguments.target[0] if arguments.target else None,
-        signature=arguments.sig[0] if arguments.sig else None,
-        hints=compile_options.hints_from_text(arguments.hint),
-        stop="cubin" if emit == "all" else emit,
-    )
+    with elapsed("compile"):
+        compiled = _compiled(arguments, source)
+    if arguments.json:
+        _write_json(compiled, emit, arguments.output, arguments.locations)
+        return
     if arguments.remarks:
         for remark in compiled.remarks:
             print(remark, file=sys.stderr)
@@ -104,6 +104,41 @@ def run(arguments: argparse.Namespace) -> None:
         _write_all(compiled, arguments.output, arguments.locations)
     else:
         _write_one(_result(compiled, emit), compiled, arguments.output, arguments.locations)
+
+
+def _compiled(arguments: argparse.Namespace, source: str) -> Compiled:
+    return compile_entry(
+        source,
+        entry=arguments.entry,
+        target=arguments.target[0] if arguments.target else None,
+        signature=arguments.sig[0] if arguments.sig else None,
+        hints=compile_options.hints_from_text(arguments.hint),
+        stop="cubin" if arguments.emit == "all" else arguments.emit,
+    )
+
+
+def _write_json(compiled: Compiled, emit: str, output: str | None, locations: bool) -> None:
+    """Writes the files of the output; without an output, the JSON contains the text of the selected stages."""
+    written = {}
+    if emit == "all" and output is not None:
+        written = {result.name: str(result.save(_stem(compiled, output), locations)) for result in compiled.stages}
+    elif output not in (None, "-"):
+        _write_one(_result(compiled, emit), compiled, output, locations)
+        written = {emit: output}
+    shown = () if written else compiled.stages if emit == "all" else (_result(compiled, emit),)
+    texts = {result.name: result.content(locations).decode() for result in shown if result.name != "cubin"}
+    stages = [
+        {
+            "name": result.name,
+            "milliseconds": round(result.seconds * 1e3, 3),
+            "file": written.get(result.name),
+            "text": texts.get(result.name),
+        }
+        for result in compiled.stages
+    ]
+    launch = None if compiled.metadata is None else json.loads(to_line(compiled.metadata))
+    fields = {"source": compiled.source.name, "target": compiled.target, "stages": stages, "launch": launch}
+    json_output.write("compile", {**fields, "remarks": json_output.remarks(compiled.remarks)})
 
 
 def _result(compiled: Compiled, emit: str) -> StageResult:
@@ -133,9 +168,13 @@ def _default_stem(compiled: Compiled) -> str:
     return artifacts.stem(compiled.source.path).name if compiled.source.path else "kernel"
 
 
-def _write_all(compiled: Compiled, output: str | None, locations: bool) -> None:
+def _stem(compiled: Compiled, output: str | None) -> Path:
     named = Path(output) if output else Path()
-    base = compiled.save(named / _default_stem(compiled) if named.is_dir() else named, locations)
+    return named / _default_stem(compiled) if named.is_dir() else named
+
+
+def _write_all(compiled: Compiled, output: str | None, locations: bool) -> None:
+    base = compiled.save(_stem(compiled, output), locations)
     for result in compiled.stages:
         print(f"{result.seconds * 1e3:9.1f} ms  {result.name:10}  {base}{result.suffix}")
     print(f"{total_seconds(compiled.stages) * 1e3:9.1f} ms  total")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tilec import compile_options, options
 from tilec.ahead_of_time.batch import compile_all
@@ -17,6 +18,7 @@ from tilec.ahead_of_time.kernel_folder import check_destination, names_of, write
 from tilec.ahead_of_time.manifest import requests_of_manifest
 from tilec.ahead_of_time.request import Outcome, Request
 from tilec.ahead_of_time.sources import Selection, requests_of
+from tilec.commands import json_output
 from tilec.errors import InputError, UsageError
 from tilec.lowering.target import target_named
 from tilec.process.progress import progress
@@ -59,13 +61,22 @@ def run(arguments: argparse.Namespace) -> None:
     names = dict(zip(map(id, requests), names_of(requests), strict=True))
     with _executor(min(arguments.jobs, len(requests))) as executor, progress("compile", len(requests)) as advance:
         outcomes = compile_all(requests, executor, lambda request, _outcome: advance(request.kernel))
+    rows = []
     for request, outcome in zip(requests, outcomes, strict=True):
+        if arguments.json:
+            rows.append(_fields(request, names[id(request)], outcome))
+            continue
         _report(request, names[id(request)], outcome, arguments.remarks)
     compiled = [outcome.artifact for outcome in outcomes if outcome.artifact is not None]
     if len(compiled) < len(outcomes):
         failed = len(outcomes) - len(compiled)
+        if arguments.json:
+            raise next(outcome.error for outcome in outcomes if outcome.error is not None)
         raise InputError(f"{failed} of {len(outcomes)} compiles failed: {folder} is unchanged")
     write_folder(folder, requests, compiled, _header_writer(arguments.header))
+    if arguments.json:
+        json_output.write("folder", {"folder": str(folder), "variants": rows})
+        return
     print(f"{len(compiled)} variants  {folder}")
 
 
@@ -99,6 +110,12 @@ def _executor(jobs: int) -> Iterator[Executor | None]:
         return
     with WorkerProcesses(jobs) as executor:
         yield executor
+
+
+def _fields(request: Request, name: str, outcome: Outcome) -> dict[str, Any]:
+    names = {"name": name, "target": request.target, "signature": request.signature}
+    times = {"milliseconds": round(outcome.seconds * 1e3, 3)}
+    return {**names, **times, "remarks": json_output.remarks(outcome.remarks)}
 
 
 def _report(request: Request, name: str, outcome: Outcome, remarks: bool) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tilec.commands import json_output
 from tilec.errors import UsageError
 from tilec.runtime import artifact as artifacts
 
@@ -35,11 +36,23 @@ def run(arguments: argparse.Namespace) -> None:
 
     known = {dialect.DIALECT_NAMESPACE: dialect for dialect in dialects()}
     names = arguments.names or list(known)
+    if arguments.json and not arguments.irdl:
+        json_output.write("dialect", {"operations": [fields for name in names for fields in _fields(known, name)]})
+        return
     text = _definition(known, names) if arguments.irdl else "\n".join(_listed(known, name) for name in names)
-    if arguments.output == "-":
+    if arguments.json:
+        json_output.write("irdl", {"irdl": text})
+    elif arguments.output == "-":
         sys.stdout.write(text)
     else:
         artifacts.write(Path(arguments.output), text.encode())
+
+
+def _fields(known: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    from tilec.dialect.catalogue import fields
+
+    operations = known[name].operations if name in known else [_operation(known, name)]
+    return map(fields, operations)
 
 
 def _definition(known: dict[str, Any], names: list[str]) -> str:
@@ -57,12 +70,16 @@ def _listed(known: dict[str, Any], name: str) -> str:
 
     if name in known:
         return "\n".join(_dialect(known[name])) + "\n"
+    return describe(_operation(known, name))
+
+
+def _operation(known: dict[str, Any], name: str) -> Any:
     namespace = name.partition(".")[0]
     if namespace not in known:
         raise UsageError(f"unknown dialect '{namespace}': expected one of {', '.join(known)}")
     for operation in known[namespace].operations:
         if name in (operation.OPERATION_NAME, getattr(operation, "spelled_name", "")):
-            return describe(operation)
+            return operation
     raise UsageError(f"unknown operation '{name}': run 'tilec dialect {namespace}' for the list of operations")
 
 

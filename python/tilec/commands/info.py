@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import platform
 from importlib import metadata
+from typing import Any
 
 from tilec import options
+from tilec.commands import json_output
 from tilec.errors import LaunchError
 from tilec.runtime.devices import Device, device_for, devices
 from tilec.version import VERSION
@@ -27,21 +29,29 @@ def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
 
 
-def run(_arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Prints one fact per line; does not need a GPU."""
-    settings = options.from_environment()
+    settings, found = options.from_environment(), devices()
+    versions = {name: _version(name) for name in (*PACKAGES, *PEERS)}
+    backend = {"host": settings.backend or "simulate", "device": _device_backend(settings, found)}
+    if arguments.json:
+        gpus = [{"ordinal": gpu.ordinal, "name": gpu.name, "architecture": gpu.architecture} for gpu in found]
+        _write_json({"packages": versions, "gpus": gpus, "target": settings.target, "backend": backend})
+        return
     print(f"tilec       {VERSION}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
-    for name in (*PACKAGES, *PEERS):
-        print(f"{name:24}{_version(name)}")
-    found = devices()
+    for name, version in versions.items():
+        print(f"{name:24}{version or 'not installed'}")
     for device in found:
         print(f"GPU {device.ordinal}       {device.name} ({device.architecture})")
     if not found:
         print("GPU         none")
     print(f"target      {settings.target}")
-    print(
-        f"backend     host arrays: {settings.backend or 'simulate'}; device arrays: {_device_backend(settings, found)}"
-    )
+    print(f"backend     host arrays: {backend['host']}; device arrays: {backend['device']}")
+
+
+def _write_json(fields: dict[str, Any]) -> None:
+    system = {"python": platform.python_version(), "system": platform.system(), "machine": platform.machine()}
+    json_output.write("info", {"version": VERSION, **system, **fields})
 
 
 def _device_backend(settings: options.Options, found: tuple[Device, ...]) -> str:
@@ -53,8 +63,8 @@ def _device_backend(settings: options.Options, found: tuple[Device, ...]) -> str
         return error.message
 
 
-def _version(name: str) -> str:
+def _version(name: str) -> str | None:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
-        return "not installed"
+        return None

@@ -8,14 +8,14 @@ of the kernel, in order:
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 
+from tilec.commands import json_output
 from tilec.commands.argument import ARGUMENT_FORMS, define_arguments, grid_argument, read_argument
 from tilec.driver.backends import run as run_entry
+from tilec.process.progress import progress
 
-# The progress line appears after the first number of seconds, and is updated at this period in seconds.
-_DELAY_S, _PERIOD_S = 2.0, 0.5
+# A run of fewer tile blocks shows no progress.
+_FEWEST_BLOCKS = 16
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -32,31 +32,21 @@ def run(arguments: argparse.Namespace) -> None:
     """Interprets the kernel and writes the output arrays; prints of the kernel go to standard output."""
     grid = grid_argument(arguments.grid, "--grid", least=0)
     given = [read_argument(text) for text in arguments.arg]
-    progress = _Progress() if sys.stderr.isatty() else None
-    run_entry(
-        arguments.file,
-        grid,
-        [argument.value for argument in given],
-        backend="interpret",
-        entry=arguments.entry,
-        check=not arguments.no_checks,
-        progress=progress,
-    )
+    printed: list[str] = []
+    total = grid[0] * grid[1] * grid[2]
+    with progress("interpret", total if total >= _FEWEST_BLOCKS else 0) as advance:
+        run_entry(
+            arguments.file,
+            grid,
+            [argument.value for argument in given],
+            backend="interpret",
+            entry=arguments.entry,
+            check=not arguments.no_checks,
+            progress=lambda done, total: advance("tile blocks"),
+            print=printed.append if arguments.json else None,
+        )
     for argument in given:
         argument.save()
-
-
-class _Progress:
-    """A line on the terminal that counts tile blocks."""
-
-    def __init__(self) -> None:
-        self._due = time.monotonic() + _DELAY_S
-        self._shown = False
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if done == total and self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-        elif now >= self._due and done < total:
-            print(f"\rinterpret: {done} of {total} tile blocks", end="", file=sys.stderr, flush=True)
-            self._due, self._shown = now + _PERIOD_S, True
+    if arguments.json:
+        outputs = [str(argument.output) for argument in given if argument.output is not None]
+        json_output.write("interpret", {"blocks": total, "outputs": outputs, "printed": "".join(printed)})

@@ -11,8 +11,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from tilec.commands import json_output
 from tilec.dialect.bytecode.version import NEWEST, VERSIONS, Version
-from tilec.errors import UsageError
+from tilec.errors import CompilerWarning, UsageError
 
 _BYTECODE_SUFFIX = ".tileirbc"
 
@@ -63,6 +64,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Writes the transformed module; raises VerificationError and writes nothing if the module is invalid."""
     from tilec.driver import opt_passes as passes
 
+    if arguments.list_passes and arguments.json:
+        rows = [{"name": name, "level": each.level, "summary": each.summary} for name, each in passes.PASSES.items()]
+        json_output.write("passes", {"passes": rows})
+        return
     if arguments.list_passes:
         for name, chosen in passes.PASSES.items():
             print(f"{name:28}{chosen.level:6}{chosen.summary}")
@@ -70,19 +75,37 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.file is None:
         raise UsageError("tilec opt needs a file, or - for standard input")
     version = _bytecode_version(arguments)
+    warnings: list[CompilerWarning] = []
     module = passes.optimise(
         arguments.file,
         _names(arguments.passes) + (["annotate-analysis"] if arguments.print_analysis else []),
         arguments.target,
         arguments.hints,
-        lambda warning: print(warning, file=sys.stderr),
+        warnings.append,
     )
     if version is None:
-        _write(passes.text(module, arguments.generic, arguments.locations).encode(), arguments.output)
+        content = passes.text(module, arguments.generic, arguments.locations).encode()
     else:
         from tilec.dialect.bytecode.writer import write_module
 
-        _write(write_module(module, version, arguments.file), arguments.output)
+        content = write_module(module, version, arguments.file)
+    if arguments.json:
+        _write_json(content, version, arguments.output, warnings)
+        return
+    for warning in warnings:
+        print(warning, file=sys.stderr)
+    _write(content, arguments.output)
+
+
+def _write_json(content: bytes, version: Version | None, output: str, warnings: list[CompilerWarning]) -> None:
+    """Writes the module to its file, and text without a file into the JSON."""
+    if output != "-":
+        _write(content, output)
+    elif version is not None:
+        raise UsageError("--json contains text only: set -o to write bytecode")
+    found = [{"message": each.message, "location": json_output.location(each.location)} for each in warnings]
+    text, file = (content.decode(), None) if output == "-" else (None, output)
+    json_output.write("opt", {"text": text, "file": file, "warnings": found})
 
 
 def _bytecode_version(arguments: argparse.Namespace) -> Version | None:
@@ -91,7 +114,7 @@ def _bytecode_version(arguments: argparse.Namespace) -> Version | None:
         return None
     if arguments.generic:
         raise UsageError("--generic applies to text only: remove it to write bytecode")
-    if arguments.output == "-" and sys.stdout.isatty():
+    if arguments.output == "-" and sys.stdout.isatty() and not arguments.json:
         raise UsageError("cannot write bytecode to a terminal: set -o to a file, or redirect the output")
     return Version.parse(arguments.bytecode_version or str(NEWEST))
 

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tilec import options
+from tilec.commands import json_output
 from tilec.commands.argument import ARGUMENT_FORMS, GivenArgument, define_arguments, grid_argument, read_argument
 from tilec.driver import stages
 from tilec.errors import InputError, UsageError
+from tilec.process.progress import elapsed
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import view
 from tilec.runtime.artifact import Artifact
@@ -68,13 +70,21 @@ def run(arguments: argparse.Namespace) -> None:
         same_value_races=arguments.same_value_races,
         read_fences=not arguments.no_read_fences,
     )
+    printed: list[str] = []
+    if arguments.json:
+        settings = replace(settings, print=printed.append)
     source, artifact = _opened(arguments)
-    if artifact is not None:
-        counters = _run_artifact(arguments, artifact, grid, given, settings)
-    else:
-        counters = _run_without_metadata(arguments, source.value, source.name, grid, given, settings)
+    with elapsed("simulate"):
+        if artifact is not None:
+            counters = _run_artifact(arguments, artifact, grid, given, settings)
+        else:
+            counters = _run_without_metadata(arguments, source.value, source.name, grid, given, settings)
     for argument in given:
         argument.save()
+    if arguments.json:
+        outputs = [str(argument.output) for argument in given if argument.output is not None]
+        json_output.write("simulate", {"counters": counters, "outputs": outputs, "printed": "".join(printed)})
+        return
     for name, value in counters.items():
         print(f"{name:28}{value}")
 

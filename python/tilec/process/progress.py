@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
+
+# The line of `elapsed` appears after the first number of seconds, and is updated at this period in seconds.
+DELAY_S, PERIOD_S = 2.0, 0.5
 
 # Receives a note on the step that has ended.
 Advance = Callable[[str], None]
@@ -27,6 +32,39 @@ def progress(description: str, total: int, enabled: bool | None = None) -> Itera
     bar = next((bar for library, bar in _BARS.items() if find_spec(library)), _plain)
     with bar(description, total) as advance:
         yield advance
+
+
+@contextmanager
+def elapsed(description: str, enabled: bool | None = None) -> Iterator[None]:
+    """A line with the time that the body of `with` has taken, for work of an unknown number of steps.
+
+    The line appears after DELAY_S, and is removed at the end; `enabled` is that of `progress`.
+    """
+    if not (sys.stderr.isatty() if enabled is None else enabled):
+        yield
+        return
+    started, ended = time.monotonic(), threading.Event()
+
+    def show() -> None:
+        if ended.wait(DELAY_S):
+            return
+        while not ended.wait(PERIOD_S):
+            _write_line(f"{description}: {time.monotonic() - started:.0f} s")
+        _write_line("")
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _write_line(text: str) -> None:
+    # ECMA-48: CSI K erases to the end of the line.
+    sys.stderr.write(f"\r\x1b[K{text}")
+    sys.stderr.flush()
 
 
 @contextmanager
@@ -57,21 +95,16 @@ def _plain(description: str, total: int) -> Iterator[Advance]:
     """One line, rewritten after each step and removed at the end."""
     done = 0
 
-    def write(text: str) -> None:
-        # ECMA-48: CSI K erases to the end of the line.
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
-
     def advance(note: str) -> None:
         nonlocal done
         done += 1
-        write(f"{description} {done}/{total} {note}")
+        _write_line(f"{description} {done}/{total} {note}")
 
-    write(f"{description} 0/{total}")
+    _write_line(f"{description} 0/{total}")
     try:
         yield advance
     finally:
-        write("")
+        _write_line("")
 
 
 # Library -> its bar, in the order of preference.

@@ -46,7 +46,7 @@ from tilec.runtime.interpret.prepare import Preparation
 from tilec.runtime.interpret.run import entry_values
 from tilec.signature import Signature
 
-# The module whose classes are values of kernels that are no Python objects.
+# The module of the classes whose instances have no meaning in Python: HostValue stands for them.
 KERNEL_VALUES = Tile.__module__
 
 _COMPARISONS: dict[str, type[ast.cmpop]] = {
