@@ -23,8 +23,8 @@ Args:
     args: the arguments in the order of the parameters: arrays, numbers, values of constants.
     programmatic_dependent_launch: whether the kernel may start before the previous kernel of the stream has ended
         (CUDA programming guide, "Programmatic Dependent Launch"); only a launch on a GPU uses it.
-    backend: "interpret", "simulate" or "launch"; the default is `TILEC_BACKEND`, else "launch" if an array is in
-        device memory, else "simulate" (for `TILEC_TARGET`).
+    backend: "interpret", "python", "simulate" or "launch"; the default is "python" for `ct.kernel(interpret=True)`,
+        else `TILEC_BACKEND`, else "launch" if an array is in device memory, else "simulate" (for `TILEC_TARGET`).
     hints: options of tilec.compile_options by name; they take precedence over the hints of the kernel.
     settings: settings of the backend, see tilec.run.
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilec.commands import interpret
-
 VIEW = "partition_view<tile=(128), tensor_view<?xf32, strides=[1]>>"
 SHIFT = f"""cuda_tile.module @m {{
   entry @shift(%data: tile<ptr<f32>>, %extent: tile<i32>, %amount: tile<f32>) {{

@@ -111,7 +111,7 @@ def test_launch_agrees_with_numpy() -> None:
     [
         ("interpret", "seed", "backend 'interpret' has no setting 'seed': its settings are check, truncate_tf32"),
         ("simulate", "speed", "backend 'simulate' has no setting 'speed': its settings are seed, checks"),
-        ("launch", "seed", "backend 'launch' has no setting 'seed': its settings are none"),
+        ("launch", "seed", "backend 'launch' has no setting 'seed': its settings are programmatic_dependent_launch"),
     ],
 )
 def test_unknown_setting_of_a_backend_is_an_error(scale: Any, backend: str, setting: str, message: str) -> None:
