@@ -70,10 +70,11 @@ def tokens(grammar: dict[str, Any], line: str) -> Iterator[tuple[str, str]]:
     rules = [grammar["repository"][each["include"].removeprefix("#")] for each in grammar["patterns"]]
     at = 0
     while at < len(line):
-        found = [(match.start(), rank, match, rule) for rank, rule in enumerate(rules) if (match := start(rule, line, at))]
-        if not found:
+        matches = [(match, rule) for rule in rules if (match := start(rule, line, at)) is not None]
+        if not matches:
             return
-        position, _, match, rule = min(found, key=lambda each: each[:2])
+        match, rule = min(matches, key=lambda each: each[0].start())
+        position = match.start()
         end = match.end()
         if "begin" in rule:
             closing = re.compile(rule["end"]).search(line, end)
@@ -122,7 +123,6 @@ EXPECTED = {
         "kernel": "entity.name.function",
         "%ctaid.x": "variable.language.register",
         "ret": "keyword.operator.instruction",
-        ".param.b64": "storage.modifier.instruction",
     },
 }
 

@@ -15,7 +15,6 @@ import argparse
 import ast
 import itertools
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from tilec import options
+from tilec.commands import json_output
 from tilec.commands.grid_expression import evaluate_grid, parse_grid
 from tilec.compile_options import SIZES, SWITCHES
 from tilec.errors import LaunchError, UsageError
@@ -69,7 +69,6 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", metavar="SECONDS", type=float, help="the limit of one run")
     parser.add_argument("--no-cache", action="store_true", help="time all candidates again")
     parser.add_argument("--plot", metavar="FILE.svg", help="also write the plot as an image")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -100,8 +99,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.plot is not None:
         result.save_plot(arguments.plot)
     if arguments.json:
-        json.dump(result.to_json(), sys.stdout, indent=2)
-        print()
+        json_output.write("tune", result.to_json())
     else:
         print(f"\n{result.plot()}")
 

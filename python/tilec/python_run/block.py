@@ -20,6 +20,7 @@ from tilec.ast_to_tile.entry import make_entry, parameter_values
 from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
 from tilec.ast_to_tile.loops import loop_bounds
 from tilec.ast_to_tile.merge import carry, lower, rebuild
+from tilec.ast_to_tile.python_object import plain as constant
 from tilec.ast_to_tile.registry import HANDLERS
 from tilec.ast_to_tile.source import Source, read
 from tilec.ast_to_tile.tracer import Tracer
@@ -32,7 +33,6 @@ from tilec.ast_to_tile.values import (
     TypedConstant,
     is_number,
 )
-from tilec.ast_to_tile.values import plain as constant
 from tilec.dialect.mlir import ir
 from tilec.errors import TileRecursionError
 from tilec.language import control, debug

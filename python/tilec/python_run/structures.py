@@ -9,9 +9,12 @@ from types import SimpleNamespace
 
 
 def changed(value: object, change: Callable[[object], object]) -> object:
-    """A tuple, slice, dataclass or namespace with each element changed; itself if no element changes."""
+    """A tuple, slice, dictionary, dataclass or namespace with each element changed; itself if no element changes."""
     if isinstance(value, slice):
         return slice(change(value.start), change(value.stop), change(value.step))
+    if type(value) is dict:
+        entries = {key: change(item) for key, item in value.items()}
+        return entries if any(entries[key] is not value[key] for key in value) else value
     if isinstance(value, tuple):
         items = list(map(change, value))
         if all(new is old for new, old in zip(items, value, strict=True)):
