@@ -62,3 +62,10 @@ def test_format_specification_of_a_tuple(interpret: Interpret) -> None:
 
     with pytest.raises(ct.TileTypeError, match="a format specification needs a tile or a number, got a tuple of 2"):
         interpret(kernel, 1, 5)
+
+
+def test_conversion_in_an_f_string_is_refused(error_message: Any) -> None:
+    def kernel(x):
+        print(f"{ct.load(x, 0, 4)!r}")
+
+    assert "'!r' in an f-string cannot be used in a kernel: remove it" in error_message(kernel, "x: f32[?]")

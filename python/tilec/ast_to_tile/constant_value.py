@@ -13,7 +13,7 @@ from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
     """`number` converted to `dtype` with the semantics of the run-time conversion.
 
-    Raises CompileError for NaN or infinity as an integer, and for a negative number in a float type without a sign.
+    Raises CompileError for NaN or infinity as an integer, and for a negative number or NaN in a float type without them.
     """
     if dtype.is_boolean:
         return bool(number)
@@ -37,6 +37,9 @@ def _rounded(number: bool | int | float, dtype: DType) -> float:
     form = FORMATS[dtype.element]
     if not form.has_sign and np.signbit(_to_odd(number)):
         raise TileValueError(f"cannot convert {number} to {dtype}: the type has no negative values")
+    # OCP Microscaling Formats, section 5.3.3: E2M1 has neither NaN nor infinity.
+    if form.name == "f4E2M1FN" and np.isnan(_to_odd(number)):
+        raise TileValueError(f"cannot convert {number} to {dtype}: the type has no NaN")
     value = float(number) if form.name == "f64" else _to_odd(number)
     return float(form.decode(form.encode(round_to(np.asarray(value), form, NEAREST_EVEN))))
 

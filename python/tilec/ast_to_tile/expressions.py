@@ -168,6 +168,8 @@ def _formatted(tracer: Tracer, node: ast.JoinedStr) -> KernelValue:
     pieces: list[tuple[KernelValue, str]] = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
+            if part.conversion != -1:
+                raise TileSyntaxError(f"'!{chr(part.conversion)}' in an f-string cannot be used in a kernel: remove it")
             pieces.append((_printable(tracer, part.value), _specification(tracer, part)))
         else:
             pieces.append((tracer.evaluate(part), ""))
