@@ -13,7 +13,7 @@ from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
     """`number` converted to `dtype` with the semantics of the run-time conversion.
 
-    Raises CompileError for NaN or infinity as an integer, and for a negative number or NaN in a float type without them.
+    Raises CompileError for NaN or infinity as an integer, and for a negative number or NaN that a float type lacks.
     """
     if dtype.is_boolean:
         return bool(number)

@@ -71,6 +71,8 @@ class BlockRun(dict[Any, Any]):
         self._machine = machine
         self._preparation = Preparation()
         self._pending: list[ir.Operation] = []
+        # The slots of the results of interpreted operations.
+        self._executed: set[int] = set()
         self._frames: dict[object, Frame] = {}
         self._nodes: dict[object, ast.AST] = {}
         self._locations: dict[object, ir.Location] = {}
@@ -255,10 +257,20 @@ class BlockRun(dict[Any, Any]):
     def _interpret(self) -> None:
         with np.errstate(all="ignore"):
             for operation in self._pending:
-                step = self._preparation.step(operation.opview)
-                self._extend()
-                self._machine.execute(step)
+                if self._executed.isdisjoint(map(self._preparation.slot, operation.results)):
+                    self._execute(operation)
         self._pending.clear()
+
+    def _execute(self, operation: ir.Operation) -> None:
+        """Interprets an operation after those that compute its operands and that the emitter has not built."""
+        for operand in operation.operands:
+            owner = operand.owner
+            if not isinstance(owner, ir.Block) and self._preparation.slot(operand) not in self._executed:
+                self._execute(owner.operation)
+        step = self._preparation.step(operation.opview)
+        self._extend()
+        self._machine.execute(step)
+        self._executed.update(step.results)
 
     def _extend(self) -> None:
         missing = self._preparation.slot_count - len(self._machine.values)
