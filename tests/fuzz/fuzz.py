@@ -57,7 +57,8 @@ def main() -> int:
     if settings.target == MUTATIONS:
         mutations = importlib.import_module("mutations")
         if settings.round is not None:
-            return int(mutations.run_round(*settings.round, work) > 0)
+            mutations.run_round(*settings.round, work)
+            return 0
         return mutations.main(settings.inputs, settings.seed, work, settings.jobs)
     if settings.round is not None:
         _fuzz(settings.target, work, *settings.round)

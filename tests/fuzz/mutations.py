@@ -343,21 +343,18 @@ def failure(seed: int) -> str | None:
     return None
 
 
-def run_round(count: int, seed: int, work: Path) -> int:
+def run_round(count: int, seed: int, work: Path) -> None:
     """Compiles the inputs from `seed` on in this process, and writes failing ones to `work`."""
     # Python warns of mistakes such as calls of numbers.
     warnings.simplefilter("ignore", SyntaxWarning)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    failed = 0
     for number in range(seed, seed + count):
         # The end of the process without an answer has this as its reason.
         (work / f"running-{seed}").write_text(str(number))
         problem = failure(number)
         if problem is not None:
-            failed += 1
             report(work, number, problem)
     (work / f"running-{seed}").unlink(missing_ok=True)
-    return failed
 
 
 def report(work: Path, number: int, problem: str) -> None:
@@ -384,6 +381,10 @@ def main(count: int, seed: int, work: Path, jobs: int) -> int:
         failed += len(output.splitlines())
         print(output, end="")
         died = work / f"running-{first}"
+        if process.returncode and not died.exists():
+            failed += 1
+            reason = f"status {process.returncode} before its first input"
+            print(f"inputs from {first} on: the process ended with {reason}", flush=True)
         if died.exists():
             failed += 1
             number = int(died.read_text())
