@@ -185,6 +185,8 @@ def user_combination(
     """The tiles, identities and body of a reduction by a user function; raises BadArgument if their counts differ."""
     many = isinstance(x, tuple)
     tiles = [arguments.tile(item, "x") for item in (x if isinstance(x, tuple) else (x,))]
+    if not tiles:
+        raise BadArgument("x", "expected a tile or a tuple of tiles, got an empty tuple")
     shape = arguments.at("x", common_shape, *(tile.shape for tile in tiles))
     tiles = [broadcast(emitter, tile, shape) for tile in tiles]
     identities = [_identity(item) for item in (identity if isinstance(identity, tuple) else (identity,))]
