@@ -15,7 +15,7 @@ from tilec.ast_to_tile.merge import NoMerge, Plan, lower, rebuild, types_of, uni
 from tilec.ast_to_tile.tracer import Block, Flow, Returned, Tracer, statement
 from tilec.ast_to_tile.values import KernelValue, Tile, Unusable
 from tilec.dialect.mlir import ir
-from tilec.errors import Note, TileSyntaxError, TileTypeError
+from tilec.errors import Note, TileTypeError
 
 _MISSING = object()
 
@@ -26,12 +26,17 @@ def either(
     """The value of one of two computations; only the selected one is executed."""
     blocks = [_value_block(tracer, run) for run in (then, otherwise)]
     values = [_returned(block) for block in blocks]
-    try:
-        plan = unify(values)
-    except NoMerge as problem:
-        raise TileTypeError(f"the two branches have incompatible values: {problem.message}") from problem
+    plan = common_plan(values)
     results = _close(tracer, condition, blocks, [[(plan, value)] for value in values])
     return rebuild(plan, results)
+
+
+def common_plan(values: Sequence[KernelValue]) -> Plan:
+    """The plan that merges the values of two branches; raises TileTypeError if they are incompatible."""
+    try:
+        return unify(values)
+    except NoMerge as problem:
+        raise TileTypeError(f"the two branches have incompatible values: {problem.message}") from problem
 
 
 def _value_block(tracer: Tracer, run: Callable[[], KernelValue]) -> Block:
@@ -65,7 +70,8 @@ def _close(
 @statement(ast.If)
 def _if(tracer: Tracer, node: ast.If, rest: Sequence[ast.stmt]) -> Flow:
     condition = tracer.condition(node.test)
-    if not tracer.frame.is_kernel and contains(node, ast.Return):
+    in_loop = bool(tracer.loops) and tracer.loops[-1].frame is tracer.frame
+    if not tracer.frame.is_kernel and not in_loop and contains(node, ast.Return):
         return _returning(tracer, node, condition, rest)
     if isinstance(condition, bool):
         return tracer.execute(node.body if condition else node.orelse)
@@ -135,18 +141,13 @@ def _forget(tracer: Tracer, node: ast.If, names: frozenset[str]) -> None:
 
 def _returning(tracer: Tracer, node: ast.If, condition: bool | Tile, rest: Sequence[ast.stmt]) -> Flow:
     """In a called function, appends the following statements to both branches, so that both end in a return."""
-    in_loop = bool(tracer.loops) and tracer.loops[-1].frame is tracer.frame
     if isinstance(condition, bool):
-        chosen = node.body if condition else node.orelse
-        return tracer.execute(chosen) if in_loop else Returned(_result(tracer, [*chosen, *rest]))
-    if in_loop:
-        raise TileSyntaxError(
-            "'return' inside a loop of a function is not supported: leave the loop with 'break' first"
-        )
+        return Returned(result_of(tracer, [*(node.body if condition else node.orelse), *rest]))
     then, otherwise = [*node.body, *rest], [*node.orelse, *rest]
-    return Returned(either(tracer, condition, lambda: _result(tracer, then), lambda: _result(tracer, otherwise)))
+    return Returned(either(tracer, condition, lambda: result_of(tracer, then), lambda: result_of(tracer, otherwise)))
 
 
-def _result(tracer: Tracer, statements: Sequence[ast.stmt]) -> KernelValue:
+def result_of(tracer: Tracer, statements: Sequence[ast.stmt]) -> KernelValue:
+    """The value that statements at the end of a called function return."""
     flow = tracer.execute(statements)
     return flow.value if isinstance(flow, Returned) else None

@@ -6,10 +6,10 @@ import ast
 
 from tilec.ast_to_tile.arith import binary, where
 from tilec.ast_to_tile.attributes import attribute, element
-from tilec.ast_to_tile.branches import either
+from tilec.ast_to_tile.branches import common_plan, either
 from tilec.ast_to_tile.closures import define
 from tilec.ast_to_tile.debug import is_printable, joined
-from tilec.ast_to_tile.merge import same
+from tilec.ast_to_tile.merge import Carried, same
 from tilec.ast_to_tile.operators import conjunction, contained, negation, operate, unary
 from tilec.ast_to_tile.tracer import Tracer, expression
 from tilec.ast_to_tile.values import KernelValue, Tile, describe, is_tile_like
@@ -159,7 +159,7 @@ def _conditional(tracer: Tracer, node: ast.IfExp) -> KernelValue:
         return either(tracer, condition, lambda: tracer.evaluate(node.body), lambda: tracer.evaluate(node.orelse))
     x, y = tracer.evaluate(node.body), tracer.evaluate(node.orelse)
     if is_tile_like(x) and is_tile_like(y):
-        return where(tracer.emitter, condition, x, y)
+        return where(tracer.emitter, condition, x, y) if isinstance(common_plan([x, y]), Carried) else x
     return either(tracer, condition, lambda: x, lambda: y)
 
 

@@ -14,6 +14,7 @@ from tilec.ast_to_tile.arith import binary, common_dtype, compare, invert
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.iteration import unroll
 from tilec.ast_to_tile.liveness import assigned, leaves_loop
+from tilec.ast_to_tile.loop_return import FLAG, VALUE, after_loop, filled
 from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify
 from tilec.ast_to_tile.static_calls import is_static_call
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
@@ -263,7 +264,7 @@ def _while(tracer: Tracer, node: ast.While, rest: Sequence[ast.stmt]) -> Flow:
     block = _trace(tracer, loop, run, _types(plans))
     _repeat(tracer, loop, node, plans, block, [])
     _close_loop(tracer, loop, node, initial, block)
-    return None if loop.exits else _never_ends(tracer)
+    return after_loop(tracer, node, rest) if loop.exits else _never_ends(tracer)
 
 
 def _never_ends(tracer: Tracer) -> Flow:
@@ -277,11 +278,13 @@ def _close_loop(tracer: Tracer, loop: Loop, node: ast.For | ast.While, initial: 
     """Builds every `break` and the loop; its results are the assigned names that are read later."""
     exits = loop.exits or []
     names = assigned([node]) & tracer.frame.liveness.after[node]
+    if any(FLAG in each.names for each in exits):
+        names |= {FLAG, VALUE}
     merged = {name: _at_exits(tracer, node, name, exits) for name in sorted(names)}
     plans = {name: plan for name, plan in merged.items() if not isinstance(plan, Unusable)}
     for each in exits:
         with ir.InsertionPoint(each.block):
-            operands = [o for name, plan in plans.items() for o in lower(tracer.emitter, plan, each.names[name])]
+            operands = [o for name, plan in plans.items() for o in filled(tracer.emitter, plan, each.names, name)]
             tracer.emitter.build("break", operands)
     made = tracer.emitter.build("loop", initial, _types(plans))
     block.move_into(made.regions[0])
@@ -294,6 +297,8 @@ def _close_loop(tracer: Tracer, loop: Loop, node: ast.For | ast.While, initial: 
 
 def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -> Plan | Unusable:
     note = Note("in this loop", tracer.frame.source_location(node))
+    if name in (FLAG, VALUE):
+        return _at_returns(name, exits)
     values = [each.names.get(name) for each in exits]
     for each, value in zip(exits, values, strict=True):
         if isinstance(value, Unusable):
@@ -309,3 +314,12 @@ def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -
         )
     except NoMerge as problem:
         return Unusable(f"'{name}' has incompatible values after the loop: {problem.message}", (note,))
+
+
+def _at_returns(name: str, exits: Sequence[Jump]) -> Plan:
+    if name == FLAG:
+        return unify([FLAG in each.names for each in exits], local=True)
+    try:
+        return unify([each.names[VALUE] for each in exits if VALUE in each.names], local=True)
+    except NoMerge as problem:
+        raise TileTypeError(f"the values that a function returns are incompatible: {problem.message}") from problem

@@ -9,6 +9,7 @@ from tilec.ast_to_tile.assignment import bind
 from tilec.ast_to_tile.closures import define
 from tilec.ast_to_tile.contexts import left
 from tilec.ast_to_tile.expressions import BINARY
+from tilec.ast_to_tile.loop_return import leave_loop
 from tilec.ast_to_tile.loops import jump
 from tilec.ast_to_tile.operators import operate
 from tilec.ast_to_tile.static_calls import raise_static_exception
@@ -80,11 +81,7 @@ def _return(tracer: Tracer, node: ast.Return, rest: Rest) -> Flow:
 def _returned(tracer: Tracer, value: KernelValue) -> Flow:
     loop = _own_loop(tracer)
     if not tracer.frame.is_kernel:
-        if loop is not None:
-            raise TileSyntaxError(
-                "'return' inside a loop of a function is not supported: leave the loop with 'break' first"
-            )
-        return Returned(value)
+        return Returned(value) if loop is None else leave_loop(tracer, value, tracer.node)
     if value is not None:
         raise TileTypeError("a kernel returns nothing: write results with ct.store")
     if any(loop.exits is None for loop in tracer.loops):
