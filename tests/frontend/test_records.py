@@ -105,6 +105,8 @@ def test_equality_is_that_of_the_elements(interpret: Interpret) -> None:
         ct.scatter(out, (i, 0), equal)
         ct.scatter(out, (i, 1), (i, 1) in ((0, 1), (2, 1)))
         ct.scatter(out, (i, 2), i not in (0, 3))
+        texts = "foo" > "bar", "foo" <= "bar", "foo" == "foo"
+        ct.static_assert(texts == (True, False, True))
         ct.static_assert(Point(1, 2) != Point(1, 3) and (1, 2) != (1, 2, 3) and "b" in {"a": 1, "b": 2})
 
     out = np.zeros((4, 3), np.int32)

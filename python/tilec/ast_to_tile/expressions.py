@@ -9,8 +9,8 @@ from tilec.ast_to_tile.attributes import attribute, element
 from tilec.ast_to_tile.branches import common_plan, either
 from tilec.ast_to_tile.closures import define
 from tilec.ast_to_tile.debug import is_printable, joined
-from tilec.ast_to_tile.merge import Carried, same
-from tilec.ast_to_tile.operators import conjunction, contained, negation, operate, unary
+from tilec.ast_to_tile.merge import Carried
+from tilec.ast_to_tile.operators import conjunction, contained, identical, negation, operate, unary
 from tilec.ast_to_tile.tracer import Tracer, expression
 from tilec.ast_to_tile.values import KernelValue, Tile, describe, is_tile_like
 from tilec.errors import TileSyntaxError, TileTypeError
@@ -123,7 +123,7 @@ def _compare(tracer: Tracer, node: ast.Compare) -> KernelValue:
 
 def _compared(tracer: Tracer, operator: ast.cmpop, x: KernelValue, y: KernelValue) -> KernelValue:
     if isinstance(operator, ast.Is | ast.IsNot):
-        return same(x, y) == isinstance(operator, ast.Is)
+        return identical(x, y) == isinstance(operator, ast.Is)
     if isinstance(operator, ast.In):
         return contained(tracer, x, y)
     if isinstance(operator, ast.NotIn):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile.arith import as_signed_number, binary, invert, negate
 from tilec.ast_to_tile.attributes import element
+from tilec.ast_to_tile.fold import COMPARISONS
 from tilec.ast_to_tile.merge import same
 from tilec.ast_to_tile.mma import matmul
 from tilec.ast_to_tile.structured_value import is_static
@@ -40,14 +41,13 @@ _METHODS = {
     "gt": ("__gt__", "__lt__"),
     "ge": ("__ge__", "__le__"),
 }
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 def operate(tracer: Tracer, name: str, x: KernelValue, y: KernelValue) -> KernelValue:
     """x <name> y for tiles and numbers; + concatenates tuples, * repeats a tuple; records have special methods."""
     if isinstance(x, Record) or isinstance(y, Record):
         return _operate_on_records(tracer, name, x, y)
-    if name in _COMPARISONS:
+    if name in COMPARISONS:
         return _compare(tracer, name, x, y)
     if name == "matmul":
         return matmul(tracer.emitter, x, y)
@@ -97,6 +97,8 @@ def _equal_records(tracer: Tracer, x: KernelValue, y: KernelValue) -> bool | Til
 def _compare(tracer: Tracer, name: str, x: KernelValue, y: KernelValue) -> KernelValue:
     if is_tile_like(x) and is_tile_like(y):
         return binary(tracer.emitter, name, x, y)
+    if isinstance(x, str) and isinstance(y, str):
+        return bool(COMPARISONS[name](x, y))
     if name not in ("eq", "ne"):
         raise TileTypeError(f"{describe(x)} and {describe(y)} cannot be compared by order: compare numbers")
     if isinstance(x, tuple) and isinstance(y, tuple):
@@ -173,6 +175,15 @@ def _contained_in_tuple(tracer: Tracer, x: KernelValue, y: tuple[KernelValue, ..
     return result
 
 
+def identical(x: KernelValue, y: KernelValue) -> bool:
+    """x is y; raises TileTypeError for tiles, which have no identity, unless one operand is None."""
+    if (isinstance(x, Tile) or isinstance(y, Tile)) and x is not None and y is not None:
+        raise TileTypeError(
+            f"'is' compares constants, or a value with None, got {describe(x)} and {describe(y)}: use '=='"
+        )
+    return same(x, y)
+
+
 def unary(tracer: Tracer, name: str, value: KernelValue) -> KernelValue:
     """`neg`, `pos` or `invert` of a tile or a number."""
     if not is_tile_like(value):
@@ -200,7 +211,7 @@ FUNCTIONS: dict[Callable[..., object], Callable[..., KernelValue]] = {
     },
     **{getattr(operator, name): _unary_function(name) for name in _UNARY},
     operator.not_: negation,
-    operator.is_: lambda tracer, x, y: same(x, y),
-    operator.is_not: lambda tracer, x, y: not same(x, y),
+    operator.is_: lambda tracer, x, y: identical(x, y),
+    operator.is_not: lambda tracer, x, y: not identical(x, y),
     operator.getitem: lambda tracer, value, key: element(tracer.emitter, value, key),
 }
