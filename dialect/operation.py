@@ -15,6 +15,7 @@ Accessors give Python values: `op.signedness` is `"signed"`, an absent optional 
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -198,7 +199,7 @@ def _emit(op: ir.OpView, problem: str | None) -> bool:
 
 def _take_fields(cls: type[Operation]) -> tuple[Field, ...]:
     fields = []
-    for key, annotation in cls.__dict__.get("__annotations__", {}).items():
+    for key, annotation in inspect.get_annotations(cls).items():
         fields.append(field_of(key, annotation, cls.__dict__.get(key)))
         # ext would interpret a default as one of its own specifiers.
         if key in cls.__dict__:
