@@ -73,7 +73,8 @@ def conditions(x, y):
 
 @ct.kernel
 def tuples(x, y):
-    shape = (2, 4)
+    shape = ct.static_eval((2, 2 + 2))
+    ct.static_assert(len(shape) == x.ndim + 1, f"two extents, got {shape}")
     first, *rest = shape
     tile = ct.load(x, 0, first * rest[0]).reshape(shape)
     for axis in ct.static_iter(range(2)):

@@ -309,3 +309,12 @@ def test_compiled_kernel_is_refused() -> None:
     compiled = ct.compile(stepped_kernels.tuples, signature="x: f32[?], y: f32[?]", stop="tile")
     with pytest.raises(ct.TilecError, match="backend 'python' executes a kernel's function, got Compiled"):
         ct.run(compiled, 1, (np.zeros(8, np.float32), np.zeros(8, np.float32)), backend="python")
+
+
+def test_static_assertion_names_its_line() -> None:
+    def kernel(x):
+        ct.static_assert(x.ndim == 2, f"a matrix, got {x.ndim} dimensions")
+
+    error = message(kernel, np.zeros(4, np.int32))
+    assert "static assertion failed: a matrix, got 1 dimensions" in error
+    assert f":{kernel.__code__.co_firstlineno + 1}:" in error

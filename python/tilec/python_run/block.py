@@ -34,7 +34,7 @@ from tilec.ast_to_tile.values import (
     is_number,
 )
 from tilec.dialect.mlir import ir
-from tilec.errors import TileRecursionError
+from tilec.errors import TileRecursionError, TileStaticAssertionError
 from tilec.language import control, debug
 from tilec.language.datatypes import DType
 from tilec.language.kernel import Kernel
@@ -117,6 +117,11 @@ class BlockRun(dict[Any, Any]):
             return function
         if function is control.static_iter:
             return self._static_items
+        if function is control.static_eval:
+            # Python has evaluated the argument.
+            return lambda expr, /: expr
+        if function is control.static_assert:
+            return self._static_assert
         if isinstance(function, DType) or function is range:
             return functools.partial(self._call, function)
         if function in (print, debug.print):
@@ -188,6 +193,11 @@ class BlockRun(dict[Any, Any]):
         if any(isinstance(value, tuple) for value in arguments):
             return self.call(function, arguments, keywords)
         return function(*arguments, **keywords)
+
+    def _static_assert(self, condition: object, message: object = None, /) -> None:
+        if not condition:
+            text = "" if message is None else f": {message}"
+            self._traced(functools.partial(_raise, TileStaticAssertionError(f"static assertion failed{text}")))
 
     def _static_items(self, iterable: object) -> Iterator[Any]:
         plain = self._plain(iterable)
@@ -348,6 +358,8 @@ class BlockRun(dict[Any, Any]):
         for inner in ast.walk(node):
             if isinstance(inner, ast.expr | ast.keyword):
                 ast.copy_location(inner, position)
+            if isinstance(inner, ast.Name | ast.Attribute | ast.Subscript):
+                inner.ctx = ast.Load()
         return node
 
     # Values of the kernel and of Python.
@@ -371,6 +383,10 @@ class BlockRun(dict[Any, Any]):
         values = {key: self._plain(value) for key, value in closure(function).items()}
         outer = {**function.__globals__, **values}
         return LocalFunction(found.node, Frame(name, source or found, [], {}, outer, is_kernel=True))
+
+
+def _raise(error: TileStaticAssertionError) -> None:
+    raise error
 
 
 def _is_unsigned(dtype: DType) -> bool:
