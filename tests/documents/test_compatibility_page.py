@@ -63,3 +63,7 @@ def test_name_that_is_missing() -> None:
 def test_sections_have_each_name_once() -> None:
     found: list[Row] = [row for section in compared().values() for row in section]
     assert len({row.name for row in found}) == len(found) > 250
+
+
+def test_nothing_is_missing() -> None:
+    assert [row.name for section in compared().values() for row in section if row.missing] == []
