@@ -86,3 +86,7 @@ def test_type_of_foreign_pointers_is_one_object_for_each_element_type() -> None:
 def test_pointee_of_a_foreign_pointer_is_an_element_type(pointee: object) -> None:
     with pytest.raises(ct.TileTypeError, match="'ct.foreign_pointer_dtype' takes"):
         ct.foreign_pointer_dtype(pointee)
+
+
+def test_name_of_an_element_type() -> None:
+    assert (ct.float16.name, ct.float16.__name__, str(ct.float16)) == ("float16",) * 3

@@ -75,6 +75,10 @@ class DType:
         raise HostCallError(f"'{self.name}(...)' can be called inside a kernel only: on the host use numpy")
 
     @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
     def is_float(self) -> bool:
         return self.category >= Category.FLOAT
 
