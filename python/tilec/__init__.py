@@ -3,138 +3,16 @@
     import tilec as ct
 
 provides the functions of the kernel language, which have the names and the semantics of cuTile Python, and the compiler
-interface: compile, run, load_artifact, Module. Importing this package does not load MLIR.
+interface: compile, run, load_artifact, Module. Each name is imported on first use, so that importing this package loads
+neither MLIR nor what a program does not use.
 """
 
-# ruff: noqa: F401  (the imports define the public names)
+# ruff: noqa: F401  (the imports define the public names for type checkers and editors)
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from tilec.errors import (
-    CompileError,
-    StaticException,
-    TilecError,
-    TileCompilerExecutionError,
-    TileCompilerTimeoutError,
-    TileRecursionError,
-    TileStaticAssertionError,
-    TileStaticEvalError,
-    TileSyntaxError,
-    TileTypeError,
-    TileValueError,
-)
-from tilec.errors import InternalError as TileInternalError
-from tilec.errors import UnsupportedError as TileUnsupportedFeatureError
-from tilec.language.annotations import (
-    ArrayAnnotation,
-    Constant,
-    ConstantAnnotation,
-    IndexedWithInt64,
-    ListAnnotation,
-    ScalarInt64,
-)
-from tilec.language.arith import (
-    abs,
-    add,
-    cdiv,
-    divmod,
-    floordiv,
-    maximum,
-    minimum,
-    mod,
-    mul,
-    negative,
-    pow,
-    sub,
-    truediv,
-)
-from tilec.language.atomic import (
-    atomic_add,
-    atomic_and,
-    atomic_cas,
-    atomic_max,
-    atomic_min,
-    atomic_or,
-    atomic_xchg,
-    atomic_xor,
-)
-from tilec.language.bitwise import bitwise_and, bitwise_lshift, bitwise_not, bitwise_or, bitwise_rshift, bitwise_xor
-from tilec.language.comparison import equal, greater, greater_equal, isnan, less, less_equal, not_equal, where
-from tilec.language.control import assert_, ensure_constant, static_assert, static_eval, static_exception, static_iter
-from tilec.language.convert import astype, bitcast, pack_to_bytes, unpack_from_bytes
-from tilec.language.datatypes import (
-    DType,
-    bfloat16,
-    bool_,
-    float4_e2m1fn,
-    float8_e4m3fn,
-    float8_e5m2,
-    float8_e5m3fnu,
-    float8_e8m0fnu,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    tfloat32,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from tilec.language.debug import print, printf
-from tilec.language.declared_signatures import signatures
-from tilec.language.foreign_pointer import foreign_pointer_dtype
-from tilec.language.grid_dependency import grid_dependency_control_launch_dependents, grid_dependency_control_wait
-from tilec.language.hints import ByTarget
-from tilec.language.im2col import Im2colView, im2col_output_shape, im2col_view
-from tilec.language.kernel import Kernel, function, kernel
-from tilec.language.math import atan2, ceil, cos, cosh, exp, exp2, floor, log, log2, rsqrt, sin, sinh, sqrt, tan, tanh
-from tilec.language.memory import (
-    Slice,
-    assume_divisible_by,
-    bid,
-    gather,
-    load,
-    load_advanced_indexing,
-    num_blocks,
-    num_tiles,
-    scatter,
-    store,
-    store_advanced_indexing,
-)
-from tilec.language.mma import matmul, mma, mma_scaled
-from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
-from tilec.language.packed import PackedView, packed_view
-from tilec.language.raw_memory import RawArrayMemory
-from tilec.language.reduce import argmax, argmin, max, min, prod, reduce, sum
-from tilec.language.scan import cumprod, cumsum, scan
-from tilec.language.shape import (
-    arange,
-    astile,
-    broadcast_to,
-    cat,
-    expand_dims,
-    extract,
-    full,
-    insert,
-    ones,
-    permute,
-    reshape,
-    transpose,
-    zeros,
-)
-from tilec.language.view import Array, Scalar, Tile, TiledView
-from tilec.process.time_limit import compiler_timeout
-from tilec.version import VERSION as __version__
-
-# The name of the base class of errors in cuTile Python.
-TileError = TilecError
 
 if TYPE_CHECKING:
     from tilec import compat, compilation, tensor_map, tune
@@ -142,35 +20,235 @@ if TYPE_CHECKING:
     from tilec.driver.compiled import Compiled
     from tilec.driver.kernel_launch import launch, launch_counts
     from tilec.driver.stages import compile
+    from tilec.errors import (
+        CompileError,
+        StaticException,
+        TilecError,
+        TileCompilerExecutionError,
+        TileCompilerTimeoutError,
+        TileRecursionError,
+        TileStaticAssertionError,
+        TileStaticEvalError,
+        TileSyntaxError,
+        TileTypeError,
+        TileValueError,
+    )
+    from tilec.errors import InternalError as TileInternalError
+    from tilec.errors import UnsupportedError as TileUnsupportedFeatureError
+    from tilec.language.annotations import (
+        ArrayAnnotation,
+        Constant,
+        ConstantAnnotation,
+        IndexedWithInt64,
+        ListAnnotation,
+        ScalarInt64,
+    )
+    from tilec.language.arith import (
+        abs,
+        add,
+        cdiv,
+        divmod,
+        floordiv,
+        maximum,
+        minimum,
+        mod,
+        mul,
+        negative,
+        pow,
+        sub,
+        truediv,
+    )
+    from tilec.language.atomic import (
+        atomic_add,
+        atomic_and,
+        atomic_cas,
+        atomic_max,
+        atomic_min,
+        atomic_or,
+        atomic_xchg,
+        atomic_xor,
+    )
+    from tilec.language.bitwise import bitwise_and, bitwise_lshift, bitwise_not, bitwise_or, bitwise_rshift, bitwise_xor
+    from tilec.language.comparison import equal, greater, greater_equal, isnan, less, less_equal, not_equal, where
+    from tilec.language.control import (
+        assert_,
+        ensure_constant,
+        static_assert,
+        static_eval,
+        static_exception,
+        static_iter,
+    )
+    from tilec.language.convert import astype, bitcast, pack_to_bytes, unpack_from_bytes
+    from tilec.language.datatypes import (
+        DType,
+        bfloat16,
+        bool_,
+        float4_e2m1fn,
+        float8_e4m3fn,
+        float8_e5m2,
+        float8_e5m3fnu,
+        float8_e8m0fnu,
+        float16,
+        float32,
+        float64,
+        int8,
+        int16,
+        int32,
+        int64,
+        tfloat32,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+    )
+    from tilec.language.debug import print, printf
+    from tilec.language.declared_signatures import signatures
+    from tilec.language.foreign_pointer import foreign_pointer_dtype
+    from tilec.language.grid_dependency import grid_dependency_control_launch_dependents, grid_dependency_control_wait
+    from tilec.language.hints import ByTarget
+    from tilec.language.im2col import Im2colView, im2col_output_shape, im2col_view
+    from tilec.language.kernel import Kernel, function, kernel
+    from tilec.language.math import (
+        atan2,
+        ceil,
+        cos,
+        cosh,
+        exp,
+        exp2,
+        floor,
+        log,
+        log2,
+        rsqrt,
+        sin,
+        sinh,
+        sqrt,
+        tan,
+        tanh,
+    )
+    from tilec.language.memory import (
+        Slice,
+        assume_divisible_by,
+        bid,
+        gather,
+        load,
+        load_advanced_indexing,
+        num_blocks,
+        num_tiles,
+        scatter,
+        store,
+        store_advanced_indexing,
+    )
+    from tilec.language.mma import matmul, mma, mma_scaled
+    from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
+    from tilec.language.packed import PackedView, packed_view
+    from tilec.language.raw_memory import RawArrayMemory
+    from tilec.language.reduce import argmax, argmin, max, min, prod, reduce, sum
+    from tilec.language.scan import cumprod, cumsum, scan
+    from tilec.language.shape import (
+        arange,
+        astile,
+        broadcast_to,
+        cat,
+        expand_dims,
+        extract,
+        full,
+        insert,
+        ones,
+        permute,
+        reshape,
+        transpose,
+        zeros,
+    )
+    from tilec.language.view import Array, Scalar, Tile, TiledView
+    from tilec.process.time_limit import compiler_timeout
     from tilec.signature import Signature
     from tilec.text_input.module import Module
+    from tilec.version import VERSION as __version__
 
-# Name -> defining module. Imported on first use, so that importing tilec loads neither MLIR nor a backend.
-_LAZY = {
-    "launch": "tilec.driver.kernel_launch",
-    "launch_counts": "tilec.driver.kernel_launch",
-    "compile": "tilec.driver.stages",
-    "run": "tilec.driver.backends",
-    "preload": "tilec.driver.backends",
-    "load_artifact": "tilec.driver.backends",
-    "Module": "tilec.text_input.module",
-    "Compiled": "tilec.driver.compiled",
-    "Signature": "tilec.signature",
+    # The name of the base class of errors in cuTile Python.
+    TileError = TilecError
+
+# Defining module -> the public names of the kernel language and of errors.
+_LANGUAGE = {
+    "tilec.errors": """
+        CompileError StaticException TileCompilerExecutionError TileCompilerTimeoutError TileError TileInternalError
+        TileRecursionError TileStaticAssertionError TileStaticEvalError TileSyntaxError TileTypeError
+        TileUnsupportedFeatureError TileValueError TilecError
+    """,
+    "tilec.language.annotations": """
+        ArrayAnnotation Constant ConstantAnnotation IndexedWithInt64 ListAnnotation ScalarInt64
+    """,
+    "tilec.language.arith": "abs add cdiv divmod floordiv maximum minimum mod mul negative pow sub truediv",
+    "tilec.language.atomic": """
+        atomic_add atomic_and atomic_cas atomic_max atomic_min atomic_or atomic_xchg atomic_xor
+    """,
+    "tilec.language.bitwise": "bitwise_and bitwise_lshift bitwise_not bitwise_or bitwise_rshift bitwise_xor",
+    "tilec.language.comparison": "equal greater greater_equal isnan less less_equal not_equal where",
+    "tilec.language.control": "assert_ ensure_constant static_assert static_eval static_exception static_iter",
+    "tilec.language.convert": "astype bitcast pack_to_bytes unpack_from_bytes",
+    "tilec.language.datatypes": """
+        DType bfloat16 bool_ float4_e2m1fn float8_e4m3fn float8_e5m2 float8_e5m3fnu float8_e8m0fnu float16
+        float32 float64 int8 int16 int32 int64 tfloat32 uint8 uint16 uint32 uint64
+    """,
+    "tilec.language.debug": "print printf",
+    "tilec.language.declared_signatures": "signatures",
+    "tilec.language.foreign_pointer": "foreign_pointer_dtype",
+    "tilec.language.grid_dependency": "grid_dependency_control_launch_dependents grid_dependency_control_wait",
+    "tilec.language.hints": "ByTarget",
+    "tilec.language.im2col": "Im2colView im2col_output_shape im2col_view",
+    "tilec.language.kernel": "Kernel function kernel",
+    "tilec.language.math": "atan2 ceil cos cosh exp exp2 floor log log2 rsqrt sin sinh sqrt tan tanh",
+    "tilec.language.memory": """
+        Slice assume_divisible_by bid gather load load_advanced_indexing num_blocks num_tiles scatter store
+        store_advanced_indexing
+    """,
+    "tilec.language.mma": "matmul mma mma_scaled",
+    "tilec.language.modes": "MemoryOrder MemoryScope PaddingMode RoundingMode",
+    "tilec.language.packed": "PackedView packed_view",
+    "tilec.language.raw_memory": "RawArrayMemory",
+    "tilec.language.reduce": "argmax argmin max min prod reduce sum",
+    "tilec.language.scan": "cumprod cumsum scan",
+    "tilec.language.shape": """
+        arange astile broadcast_to cat expand_dims extract full insert ones permute reshape transpose zeros
+    """,
+    "tilec.language.view": "Array Scalar Tile TiledView",
+    "tilec.process.time_limit": "compiler_timeout",
 }
-
-# Modules of the public interface, imported on first use.
+# Defining module -> the public names of the compiler interface, which `from tilec import *` omits: some are names of
+# builtins that programs use.
+_INTERFACE = {
+    "tilec.driver.backends": "load_artifact preload run",
+    "tilec.driver.compiled": "Compiled",
+    "tilec.driver.kernel_launch": "launch launch_counts",
+    "tilec.driver.stages": "compile",
+    "tilec.signature": "Signature",
+    "tilec.text_input.module": "Module",
+    "tilec.version": "__version__",
+}
+# Public names that differ from those in the defining module.
+_RENAMED = {
+    "TileError": "TilecError",
+    "TileInternalError": "InternalError",
+    "TileUnsupportedFeatureError": "UnsupportedError",
+    "__version__": "VERSION",
+}
+# Public name -> defining module.
+_DEFINED_IN = {name: module for module, names in (_LANGUAGE | _INTERFACE).items() for name in names.split()}
+# Modules of the public interface.
 _MODULES = ("compat", "compilation", "tensor_map", "tune")
+
+__all__ = sorted(name for names in _LANGUAGE.values() for name in names.split())
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"tilec.{name}")
-    if name not in _LAZY:
+    if name not in _DEFINED_IN:
         raise AttributeError(f"module 'tilec' has no attribute '{name}'")
-    value = getattr(import_module(_LAZY[name]), name)
+    value = getattr(import_module(_DEFINED_IN[name]), _RENAMED.get(name, name))
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_MODULES})
+    return sorted({*globals(), *_DEFINED_IN, *_MODULES})

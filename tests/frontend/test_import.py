@@ -1,21 +1,28 @@
-"""`import tilec` loads the kernel language alone: what compiles, runs or reads arrays is loaded when it is used."""
+"""`import tilec` loads nothing else: each public name is loaded when it is used."""
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import tilec
 
 # Top-level packages, and modules of the standard library whose import takes milliseconds.
 EXPENSIVE = (
     *("numpy", "ml_dtypes", "torch_mlir", "mlir", "cuda", "torch", "cupy", "jax"),
     *("ctypes", "json", "hashlib", "tempfile", "subprocess", "pathlib", "argparse", "logging", "importlib.util"),
+    *("ast", "dataclasses", "inspect", "linecache", "threading", "tokenize"),
 )
 STAGES = (
     *("tilec.dialect", "tilec.lowering", "tilec.runtime.arrays", "tilec.runtime.launch", "tilec.driver"),
-    "tilec.commands",
+    *("tilec.commands", "tilec.errors", "tilec.language"),
 )
+# What a kernel is declared with; the other functions of the language are loaded when they are used.
+DECLARATION = "from tilec import Constant, kernel"
 
 
 def loaded_after(program: str) -> set[str]:
@@ -45,3 +52,34 @@ def test_element_types_load_numpy_when_an_array_is_described() -> None:
 def test_every_public_name_can_be_imported() -> None:
     program = "import tilec; assert all(hasattr(tilec, name) for name in dir(tilec))"
     assert "tilec.driver.stages" in loaded_after(program)
+
+
+@pytest.mark.parametrize("name", ["numpy", "tilec.language.math", "tilec.language.memory", "tilec.language.view"])
+def test_declaration_of_a_kernel_does_not_load(name: str) -> None:
+    assert name not in loaded_after(DECLARATION)
+
+
+def _declared_for_type_checkers() -> set[str]:
+    """The names of the block `if TYPE_CHECKING` of the package."""
+    assert tilec.__file__ is not None
+    (block,) = (node for node in ast.parse(Path(tilec.__file__).read_text()).body if isinstance(node, ast.If))
+    aliases = [alias for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    targets = [target for node in block.body if isinstance(node, ast.Assign) for target in node.targets]
+    assigned = {target.id for target in targets if isinstance(target, ast.Name)}
+    return {alias.asname or alias.name for alias in aliases} | assigned
+
+
+def test_type_checkers_and_programs_see_the_same_names() -> None:
+    assert _declared_for_type_checkers() == {*tilec._DEFINED_IN, *tilec._MODULES}
+
+
+def test_star_import_has_the_names_of_the_language_and_not_those_of_the_compiler() -> None:
+    names: dict[str, object] = {}
+    exec("from tilec import *", names)
+    assert names["kernel"] is tilec.kernel and names["min"] is tilec.min and names["TileError"] is tilec.TilecError
+    assert not {"compile", "run", "launch"} & set(names)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'tilec' has no attribute 'lod'"):
+        _ = tilec.lod

@@ -167,7 +167,7 @@ BINARY = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, a
 COMPARED = (ast.Eq, ast.NotEq, ast.Lt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 # What a call may be changed to call.
-FUNCTIONS = sorted(name for name, value in vars(ct).items() if callable(value) and not name.startswith("_"))
+FUNCTIONS = [name for name in ct.__all__ if callable(getattr(ct, name))]
 
 Change = Callable[[ast.AST, Random], None]
 
