@@ -1,4 +1,4 @@
-"""Which tests need a GPU, and how `.mlir` files with CHECK lines are run.
+"""Which tests need a GPU, how `.mlir` files with CHECK lines are run, and the recording driver.
 
 Tests of a GPU run where there is one of the target they name, and are the only ones ever skipped.
 """
@@ -9,6 +9,8 @@ import contextlib
 import io
 import os
 import shlex
+import shutil
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -54,6 +56,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             device_for(mark.args[0])
         except LaunchError as error:
             pytest.skip(error.message)
+
+
+@pytest.fixture(scope="session")
+def recording_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the library of tests/runtime/recording_driver.cpp, for LD_LIBRARY_PATH."""
+    folder = tmp_path_factory.mktemp("recording_driver")
+    compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
+    command = [compiler, "-std=c++17", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", folder / "libcuda.so.1"]
+    subprocess.run([*command, Path(__file__).parent / "runtime" / "recording_driver.cpp", "-ldl"], check=True)
+    return folder
 
 
 RUN = "// RUN: "

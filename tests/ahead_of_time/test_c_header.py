@@ -20,7 +20,6 @@ import tilec
 from tilec.commands.command_line import main
 from tilec.runtime.metadata import Metadata, TensorMapParameter
 
-DRIVER = Path(__file__).parents[1] / "runtime" / "recording_driver.cpp"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ahead_of_time"
 
 KERNELS = """
@@ -240,15 +239,6 @@ def headers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the recording driver."""
-    folder = tmp_path_factory.mktemp("driver")
-    command = [compiler("c++"), "-std=c++17", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
-    subprocess.run([*command, "-o", folder / "libcuda.so.1", DRIVER, "-ldl"], check=True)
-    return folder
-
-
 def compiler(name: str) -> str:
     return os.environ.get({"cc": "CC", "c++": "CXX"}[name]) or shutil.which(name) or pytest.skip(f"no {name}")
 
@@ -261,13 +251,13 @@ def cuda_include() -> Path:
     return found.parent if found else pytest.skip("no cuda.h: install nvidia-cuda-runtime")
 
 
-def built(program: Path, include: Path, driver: Path, language: str = "cc", standard: str = "c99") -> Path:
+def built(program: Path, include: Path, recording_driver: Path, language: str = "cc", standard: str = "c99") -> Path:
     """The program, compiled without warnings and linked with the recording driver."""
     warnings = "-Wall", "-Wextra", "-Werror", "-pedantic"
     output = program.with_suffix("")
     search = f"-I{include}", "-isystem", cuda_include()
     command = [compiler(language), f"-std={standard}", *warnings, *search, program, "-o", output]
-    subprocess.run([*command, driver / "libcuda.so.1"], check=True)
+    subprocess.run([*command, recording_driver / "libcuda.so.1"], check=True)
     return output
 
 
@@ -314,10 +304,15 @@ def python_case(index: int, case: Case, metadata: Metadata) -> str:
     return filled(PYTHON_CASE, index, case, metadata, ARGUMENTS=arguments)
 
 
-def recorded(command: Sequence[object], driver: Path, target: str) -> list[list[str]]:
+def recorded(command: Sequence[object], recording_driver: Path, target: str) -> list[list[str]]:
     """The lines of the driver for each case, without those of loading; addresses of padding memory are masked."""
     major = "9" if target == "sm_90a" else "10"
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(driver), "RECORDED_MAJOR": major, "PYTHONUNBUFFERED": "1"}
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": str(recording_driver),
+        "RECORDED_MAJOR": major,
+        "PYTHONUNBUFFERED": "1",
+    }
     process = subprocess.run([str(each) for each in command], capture_output=True, text=True, env=environment)
     assert process.returncode == 0, process.stdout + process.stderr
     setup = ("load", "allocate", "free", "unload", "function")
@@ -329,7 +324,7 @@ def recorded(command: Sequence[object], driver: Path, target: str) -> list[list[
 
 @pytest.fixture(scope="module")
 def records(
-    headers: dict[str, Path], driver: Path, tmp_path_factory: pytest.TempPathFactory
+    headers: dict[str, Path], recording_driver: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[tuple[str, str], tuple[list[str], list[str]]]:
     """The lines of the driver for each case and target, from C and from Python."""
     found = {}
@@ -342,9 +337,11 @@ def records(
         text = C_PROGRAM.replace("CASES\n", "".join(c_case(*one) for one in each)).replace("CALLS", calls)
         program = tmp_path_factory.mktemp(target) / "launch.c"
         program.write_text(text)
-        from_c = recorded([built(program, headers[target], driver), headers[target]], driver, target)
+        from_c = recorded(
+            [built(program, headers[target], recording_driver), headers[target]], recording_driver, target
+        )
         python = PYTHON_PROGRAM + "".join(python_case(*one) for one in each)
-        from_python = recorded([sys.executable, "-c", python, headers[target]], driver, target)
+        from_python = recorded([sys.executable, "-c", python, headers[target]], recording_driver, target)
         for name, c_lines, python_lines in zip(names, from_c, from_python, strict=True):
             found[name, target] = c_lines, python_lines
     return found
@@ -359,25 +356,25 @@ def test_c_makes_the_calls_of_python(records, name: str, target: str) -> None:
 
 @pytest.mark.parametrize(("language", "standard"), [("cc", "c99"), ("cc", "c17"), ("c++", "c++11"), ("c++", "c++20")])
 def test_header_is_valid_in_c_and_cpp(
-    headers: dict[str, Path], driver: Path, tmp_path: Path, language: str, standard: str
+    headers: dict[str, Path], recording_driver: Path, tmp_path: Path, language: str, standard: str
 ) -> None:
     program = tmp_path / ("main.cpp" if language == "c++" else "main.c")
     program.write_text(
         '#include "kernels.h"\n#include "kernels.h"\nint main(void) { return sizeof(tilec_kernel) == 0; }\n'
     )
-    executable = built(program, headers["sm_100a"], driver, language, standard)
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(driver)}
+    executable = built(program, headers["sm_100a"], recording_driver, language, standard)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(recording_driver)}
     assert subprocess.run([executable], env=environment).returncode == 0
 
 
-def test_example_adds_vectors(driver: Path, tmp_path: Path) -> None:
+def test_example_adds_vectors(recording_driver: Path, tmp_path: Path) -> None:
     targets = "--target", "sm_90a", "--target", "sm_100a"
     command = ["compile", str(EXAMPLE / "kernels.py"), "--folder", str(tmp_path / "out"), "--header", "kernels.h"]
     assert main([*command, *targets]) == 0
     shutil.copy(EXAMPLE / "main.c", tmp_path)
-    executable = built(tmp_path / "main.c", tmp_path / "out", driver)
+    executable = built(tmp_path / "main.c", tmp_path / "out", recording_driver)
     # The entry arguments are address, extent and stride of a, b and c.
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(driver), "RECORDED_POSITIONS": "0 3 6 1"}
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(recording_driver), "RECORDED_POSITIONS": "0 3 6 1"}
     process = subprocess.run([executable, tmp_path / "out"], capture_output=True, text=True, env=environment)
     assert (process.returncode, process.stderr) == (0, "")
     assert "PASSED: 10000 sums" in process.stdout
@@ -410,12 +407,14 @@ MISMATCH_CASE = """  {
   }"""
 
 
-def test_arguments_that_do_not_fit_are_refused(headers: dict[str, Path], driver: Path, tmp_path: Path) -> None:
+def test_arguments_that_do_not_fit_are_refused(
+    headers: dict[str, Path], recording_driver: Path, tmp_path: Path
+) -> None:
     arrays = [", ".join(map(str, values)) for values in MISMATCHES.values()]
     cases = "\n".join(MISMATCH_CASE.replace("ARRAY", array) for array in arrays)
     (tmp_path / "main.c").write_text(MISMATCH_PROGRAM.replace("CASES", cases))
-    executable = built(tmp_path / "main.c", headers["sm_90a"], driver)
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(driver)}
+    executable = built(tmp_path / "main.c", headers["sm_90a"], recording_driver)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(recording_driver)}
     process = subprocess.run([executable], capture_output=True, text=True, env=environment)
     # cuda.h: CUDA_ERROR_INVALID_VALUE is 1.
     assert process.stdout.splitlines() == [REQUIREMENT, "1"] * len(MISMATCHES)
@@ -445,7 +444,7 @@ def test_name_of_a_header(tilec_compile, tmp_path: Path, name: str) -> None:
     assert f"--header needs the name of a file that ends with .h, got '{name}'" in outcome.err
 
 
-def test_items_of_tuples_are_arguments(tilec_compile, driver: Path, tmp_path: Path) -> None:
+def test_items_of_tuples_are_arguments(tilec_compile, tmp_path: Path) -> None:
     (tmp_path / "k.py").write_text(
         "import tilec as ct\n@ct.signatures('pair: (f32[?], i32), new: f32')\n@ct.kernel\ndef k(pair, new): pass\n"
     )

@@ -1,7 +1,6 @@
 """Launches with a driver that records its calls and runs vector additions in host memory."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,24 +35,13 @@ def changed(**fields):
 """
 
 
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the recording driver."""
-    folder = tmp_path_factory.mktemp("driver")
-    compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
-    library = folder / "libcuda.so.1"
-    command = [compiler, "-std=c++17", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", library]
-    subprocess.run([*command, HERE / "recording_driver.cpp", "-ldl"], check=True)
-    return folder
-
-
 @pytest.fixture
-def recorded(driver: Path):
-    """The lines that the driver and a program, which follows PRELUDE, print."""
+def recorded(recording_driver: Path):
+    """The lines that the recording driver and a program, which follows PRELUDE, print."""
 
     def run(program: str, **settings: str) -> list[str]:
         command = [sys.executable, "-c", PRELUDE.format(here=str(HERE)) + program]
-        environment = {**os.environ, "LD_LIBRARY_PATH": str(driver), "PYTHONUNBUFFERED": "1", **settings}
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(recording_driver), "PYTHONUNBUFFERED": "1", **settings}
         process = subprocess.run(command, capture_output=True, text=True, env=environment)
         assert process.returncode == 0, process.stderr
         return process.stdout.splitlines()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-DRIVER = Path(__file__).parents[1] / "runtime" / "recording_driver.cpp"
 PROGRAM = """
 import ml_dtypes
 import numpy as np
@@ -37,22 +35,13 @@ print([(config, kind.__name__, message) for config, kind, message in result.fail
 """
 
 
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the recording driver."""
-    folder = tmp_path_factory.mktemp("driver")
-    command = [os.environ.get("CXX") or shutil.which("c++") or "g++", "-std=c++17", "-shared", "-fPIC"]
-    subprocess.run([*command, "-Wl,-soname,libcuda.so.1", "-o", folder / "libcuda.so.1", DRIVER, "-ldl"], check=True)
-    return folder
-
-
 @pytest.fixture
-def recorded(driver: Path, tmp_path: Path):
+def recorded(recording_driver: Path, tmp_path: Path):
     """The lines that the driver and a search print."""
 
     def run(array: str = "x", options: str = "jobs=1", **settings: str) -> list[str]:
         program = PROGRAM.replace("ARRAY", array).replace("OPTIONS", options)
-        environment = {"LD_LIBRARY_PATH": str(driver), "PYTHONUNBUFFERED": "1", "RECORDED_ONLY": "1"}
+        environment = {"LD_LIBRARY_PATH": str(recording_driver), "PYTHONUNBUFFERED": "1", "RECORDED_ONLY": "1"}
         folders = {"TILEC_CACHE": str(tmp_path / "cache"), "TILEC_CACHE_SIZE": str(1 << 20)}
         process = subprocess.run(
             [sys.executable, "-c", program],
