@@ -17,6 +17,11 @@ from tilec.runtime.elements import ELEMENTS, POINTEES
 from tilec.runtime.json_record import Record
 
 
+def _text_with_name(argument: Argument) -> str:
+    """The argument in the text of a signature."""
+    return f"{argument.name}{_described(argument)}"
+
+
 @dataclass(frozen=True)
 class ArrayArgument:
     """An array; an extent or stride of None is known only at launch, strides count elements.
@@ -69,8 +74,7 @@ class ArrayArgument:
         index = "" if self.index == "i32" else f" index {self.index}"
         return f": {self.element}[{extents}] strides ({strides}) align {self.alignment}{index}"
 
-    def __str__(self) -> str:
-        return f"{self.name}{self.described()}"
+    __str__ = _text_with_name
 
 
 def _extent_text(value: int | None, divisor: int) -> str:
@@ -111,8 +115,7 @@ class ScalarArgument:
         """The text after the name."""
         return f": {self.element}"
 
-    def __str__(self) -> str:
-        return f"{self.name}{self.described()}"
+    __str__ = _text_with_name
 
 
 @dataclass(frozen=True)
@@ -161,8 +164,7 @@ class ConstantArgument:
             return f"={self.value.name.rpartition(':')[2]}"
         return f"={self.value.element if isinstance(self.value, ElementConstant) else repr(self.value)}"
 
-    def __str__(self) -> str:
-        return f"{self.name}{self.described()}"
+    __str__ = _text_with_name
 
 
 @dataclass(frozen=True)
@@ -186,8 +188,7 @@ class ListArgument:
         """The text after the name."""
         return f": list{self.element.described()[1:]}"
 
-    def __str__(self) -> str:
-        return f"{self.name}{self.described()}"
+    __str__ = _text_with_name
 
 
 @dataclass(frozen=True)
@@ -208,8 +209,7 @@ class TupleArgument:
         comma = "," if len(self.items) == 1 else ""
         return f": ({', '.join(item_text(item) for item in self.items)}{comma})"
 
-    def __str__(self) -> str:
-        return f"{self.name}{self.described()}"
+    __str__ = _text_with_name
 
 
 @dataclass(frozen=True)
@@ -240,18 +240,11 @@ class RecordArgument:
         fields = zip(self.field_names(), self.items, strict=True)
         return f": {self.class_name}{{{', '.join(f'{name}{_described(item)}' for name, item in fields)}}}"
 
-    def __str__(self) -> str:
-        return f"{self.name}{self.described()}"
+    __str__ = _text_with_name
 
 
 Argument = (
-    ArrayArgument
-    | PointerArgument
-    | ScalarArgument
-    | ConstantArgument
-    | ListArgument
-    | TupleArgument
-    | RecordArgument
+    ArrayArgument | PointerArgument | ScalarArgument | ConstantArgument | ListArgument | TupleArgument | RecordArgument
 )
 
 
