@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import enum
 import operator
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.array_values import list_item
@@ -41,21 +43,22 @@ from tilec.ast_to_tile.view import array_attribute, view_attribute
 from tilec.errors import TileTypeError
 from tilec.language import datatypes, view
 
+# The classes whose attributes need no operations -> the function that reads an attribute.
+_READERS: dict[type, Callable[[Any, str], KernelValue]] = {
+    Array: array_attribute,
+    TiledView: view_attribute,
+    PackedView: packed_attribute,
+    RawArrayMemory: raw_memory_attribute,
+    ForeignPointer: pointer_attribute,
+}
+
 
 def attribute(emitter: Emitter, value: KernelValue, name: str) -> KernelValue:
     """The attribute of a kernel value or of a Python object."""
-    if isinstance(value, Array):
-        return array_attribute(value, name)
-    if isinstance(value, TiledView):
-        return view_attribute(value, name)
+    if (read := _READERS.get(type(value))) is not None:
+        return read(value, name)
     if isinstance(value, Im2colView):
         return im2col_attribute(emitter, value, name)
-    if isinstance(value, PackedView):
-        return packed_attribute(value, name)
-    if isinstance(value, RawArrayMemory):
-        return raw_memory_attribute(value, name)
-    if isinstance(value, ForeignPointer):
-        return pointer_attribute(value, name)
     if isinstance(value, Record):
         return record_attribute(emitter, value, name)
     if isinstance(value, Tile | TypedConstant) or is_number(value) and not isinstance(value, enum.Enum):
@@ -66,6 +69,10 @@ def attribute(emitter: Emitter, value: KernelValue, name: str) -> KernelValue:
         return Method(value, dict.get)
     if isinstance(value, Range | Method | tuple | ArrayList):
         raise TileTypeError(f"{describe(value)} has no attribute '{name}'")
+    return _python_attribute(value, name)
+
+
+def _python_attribute(value: KernelValue, name: str) -> KernelValue:
     try:
         return plain(getattr(value, name))
     except AttributeError as problem:
