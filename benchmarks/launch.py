@@ -3,8 +3,8 @@
     python benchmarks/launch.py [--site FOLDER] [--rounds 9] [--output FILE] [--check]
 
 The driver is null_driver.c, whose functions do nothing, so that only the work before the driver is measured: its time
-is the same for all. All libraries run in one process and take turns in every round, so that a change of the machine's
-load affects them alike; a row has the median of the rounds. `--site` is a folder of packages to search last, for torch.
+is the same for all. The libraries run alternately in one process, so that a change of the machine's load affects them
+alike; a row has the median of the rounds. `--site` is a folder of packages to search last, for torch.
 `--check` makes the exit status 1 if a ratio exceeds its bound.
 """
 
@@ -28,7 +28,7 @@ from compile_time import machine
 HERE = Path(__file__).parent
 GRID = (4, 4, 1)
 LAUNCHES = 30_000
-# Buffers in turn, more than the maps that tilec keeps.
+# Launches rotate through this number of buffers, which exceeds the number of tensor maps that tilec caches.
 MANY_BUFFERS = 1200
 
 

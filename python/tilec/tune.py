@@ -104,7 +104,7 @@ def exhaustive_search(
         try:
             candidate, estimate = _traced(config, grid, hinted, args_fn, chosen, bound, options, prune is not None)
         except Exception as error:
-            # Whatever the arguments or the kernel raise, the other candidates are still timed.
+            # An exception of the arguments or of the kernel does not stop the search.
             findings.fail(index, error)
             continue
         candidates[index], estimates[index] = candidate, estimate
@@ -138,7 +138,7 @@ def _check(executor: Any, jobs: Any, prune: Any, timeout_s: Any) -> None:
 
 
 def _first_arguments(search_space: Sequence[T], args_fn: Callable[[T], Sequence[Any]]) -> Sequence[Any]:
-    """The arguments of the first configuration that has some, which determine the backend and the target."""
+    """The arguments of the first configuration for which `args_fn` succeeds; they determine backend and target."""
     for config in search_space[:-1]:
         try:
             return args_fn(config)
@@ -156,7 +156,7 @@ def _backend(backend: str | None, arguments: Sequence[Any]) -> str:
 
 
 def _hinted(kernel: Any, hints: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The kernel with its hints replaced, and the options of the compiler among `hints`, which no kernel has."""
+    """The kernel with its hints replaced, and the options among `hints` that are not hints of a kernel."""
     if not isinstance(kernel, Kernel):
         raise ArgumentTypeError(f"argument 'kernel' needs a function with @ct.kernel, got {type(kernel).__name__}")
     of_kernel = {name: value for name, value in hints.items() if name not in _COMPILER_OPTIONS}

@@ -1,8 +1,8 @@
-"""The version of the package, which artifacts carry, and the time when this process imported it."""
+"""The version of the package, which artifacts contain, and the time when this process imported it."""
 
 import time
 
 VERSION = "0.1.0"
 
-# In nanoseconds since the epoch, as times of modification of files.
+# Nanoseconds since the epoch, like the modification times of files.
 IMPORTED_NS = time.time_ns()

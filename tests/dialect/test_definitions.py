@@ -1,4 +1,4 @@
-"""Dialects are loaded from the bytecode of their definitions, and from the classes where there is no valid file."""
+"""Dialects are loaded from the bytecode of their definitions, and from the classes if it is missing or invalid."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def compile_all(
     executor: Executor | None = None,
     report: Callable[[Request, Outcome], None] = lambda request, outcome: None,
 ) -> list[Outcome]:
-    """The outcomes in the order of the requests; a failed compile is an outcome and ends no other compile.
+    """The outcomes in the order of the requests; a failed compile is an outcome, and the others continue.
 
     Args:
         requests: the compiles.

@@ -1,4 +1,4 @@
-"""Writes a folder of compiled kernels and its index, whole or not at all."""
+"""Writes a folder of compiled kernels and its index atomically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that outlive the call that defines them: they keep the values of the outer names that they read."""
+"""Functions that outlive the call that defines them: they capture the values of the outer names that they read."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def define(tracer: Tracer, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
 
 
 def freeze(value: KernelValue, frame: Frame) -> KernelValue:
-    """The value that a call returns: functions defined in the call keep the values of its names."""
+    """The value that a call returns: functions defined in the call capture the values of its names."""
     if isinstance(value, LocalFunction) and value.frame is frame and value.captured is None:
         names = sorted(read(value.node) & frame.names.keys())
         kept = [(name, frame.names[name]) for name in names]
-        # A function that reads its own name would be kept within itself without end.
+        # A function that reads its own name would capture itself, and the recursion would not end.
         values = [
             (name, item if isinstance(item, LocalFunction) and item.node is value.node else freeze(item, frame))
             for name, item in kept

@@ -1,4 +1,4 @@
-"""`with`: context managers that `contextlib.contextmanager` makes of generators.
+"""`with`: context managers that `contextlib.contextmanager` makes from generators.
 
 The statements before `yield` are traced at the start of the body, and those after it at each exit: at its end, and
 before a `break`, `continue` or `return` that leaves it.
@@ -53,7 +53,7 @@ def _with(tracer: Tracer, node: ast.With, rest: Sequence[ast.stmt]) -> Flow:
     statements = opened(node)
     in_loop = bool(tracer.loops) and tracer.loops[-1].frame is tracer.frame
     if contains(node.body, ast.Return) and not tracer.frame.is_kernel and not in_loop:
-        # A function returns from within: what follows is traced on each path, after the contexts are left.
+        # A `return` may be inside the `with`: the statements after it are traced on each path, after its contexts.
         statements += rest
     flow = tracer.execute(statements)
     del tracer.contexts[depth:]

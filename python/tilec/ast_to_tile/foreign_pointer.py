@@ -1,4 +1,4 @@
-"""Foreign pointers, and the arrays that are made of them."""
+"""Foreign pointers, and the arrays that are made from them."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Frame:
         return scope
 
     def frozen(self, names: dict[str, KernelValue]) -> Frame:
-        """This call after its end, with the values of its names that a function keeps."""
+        """This call after its end, with the values of its names that a function captures."""
         return Frame(self.name, self.source, self.body, names, self.outer, self.caller, self.call, self.is_kernel)
 
     def assign(self, name: str, value: KernelValue, node: ast.AST) -> None:

@@ -28,7 +28,7 @@ _FORWARDS_MEMORY = frozenset(
 # The index of an entry argument. The language requires that the arrays passed to a kernel do not overlap.
 Root = int
 
-# Loop -> its operands before the initial values of what it carries, and the jump whose operands are its results.
+# Loop -> the number of operands before its initial values, and the jump whose operands are its results.
 _LOOPS = {"cuda_tile.for": (3, "cuda_tile.continue"), "cuda_tile.loop": (0, "cuda_tile.break")}
 
 
@@ -54,7 +54,7 @@ def _is_entry_argument(value: ir.Value) -> bool:
 
 
 def _sources(value: ir.Value) -> list[ir.Value]:
-    """The values that one step before have the same memory."""
+    """The values from which this one derives directly, and which point to the same memory."""
     if isinstance(value.owner, ir.Block):
         return _sources_of_argument(ir.BlockArgument(value).arg_number, value.owner.owner.operation)
     owner, number = value.owner.operation, ir.OpResult(value).result_number
@@ -69,7 +69,7 @@ def _sources(value: ir.Value) -> list[ir.Value]:
 
 
 def _sources_of_argument(argument: int, loop: ir.Operation) -> list[ir.Value]:
-    """The initial value of what a loop carries, and those of its `continue` operations."""
+    """The initial value of a loop-carried value, and its operands in the `continue` operations of the loop."""
     before, _ = _LOOPS[loop.name]
     # The first block argument of a `for` is its counter.
     number = argument - (loop.name == "cuda_tile.for")
@@ -77,7 +77,7 @@ def _sources_of_argument(argument: int, loop: ir.Operation) -> list[ir.Value]:
 
 
 def _jumps(owner: ir.Operation, name: str) -> Iterator[ir.Operation]:
-    """The jumps out of the regions of an operation; those in loops inside belong to these."""
+    """The jumps out of the regions of an operation, without those that leave a nested loop."""
     for region in owner.regions:
         for block in region.blocks:
             for inner in block.operations:

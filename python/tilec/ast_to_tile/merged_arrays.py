@@ -56,7 +56,7 @@ def _array_of(value: KernelValue) -> Array | None:
 
 
 def _with_array(value: KernelValue, array: Array) -> KernelValue:
-    """The array, or a view with the parameters of `value` of it."""
+    """The array, or a view of it with the parameters of `value`."""
     return array if isinstance(value, Array) else replace(value, array=array)  # type: ignore[type-var]
 
 

@@ -6,7 +6,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.errors import TileSyntaxError
 
-# Operation -> what it is, and what to do instead.
+# Operation -> its description, and the alternative.
 _REFUSED = {
     "cuda_tile.if": ("a branch", "select values with ct.where"),
     "cuda_tile.for": ("a loop", "unroll it with ct.static_iter"),

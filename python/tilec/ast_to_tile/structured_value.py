@@ -40,7 +40,7 @@ def with_parts(value: KernelValue, parts: Sequence[KernelValue]) -> KernelValue:
 
 
 def structure_of(value: KernelValue) -> object:
-    """What the elements of a structured value leave open: values of equal structure merge element by element."""
+    """A key of the structure without the elements: values with equal keys merge element by element."""
     if isinstance(value, tuple):
         return type(value), len(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Kernel values as Python objects, for Python code that runs at compile time, and the way back."""
+"""Converts kernel values to Python objects for Python code that runs at compile time, and Python objects back."""
 
 from __future__ import annotations
 

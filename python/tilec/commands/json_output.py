@@ -11,7 +11,7 @@ from typing import Any
 from tilec.errors import Note, SourceLocation, TilecError
 from tilec.remarks import Remark
 
-# The version of the fields; it grows when a field is removed or changes its meaning, not when one is added.
+# The version of the fields; it is incremented when a field is removed or changes its meaning, not when one is added.
 VERSION = 1
 
 

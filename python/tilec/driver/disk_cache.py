@@ -31,7 +31,7 @@ from tilec.signature import Signature
 from tilec.text_input.source import Source
 
 SUFFIX = ".kernel"
-# The version of the form of an entry.
+# The version of the format of an entry.
 _FORM = 1
 # The stages whose result an entry can hold.
 _STAGES = ("ptx", "cubin")
@@ -79,7 +79,7 @@ def _key(request: Request) -> str:
 
 def _compile_and_keep(path: Path, key: str, request: Request, compile: Callable[[], Compiled]) -> Compiled:
     compiled = compile()
-    # A kernel that changes what it reads, such as a counter, is not the one of the key.
+    # If the compile changes a value that the kernel reads, such as a counter, the result does not belong to the key.
     with contextlib.suppress(Unidentified):
         if _key(request) == key:
             _write(path, _content(compiled, request))

@@ -82,7 +82,7 @@ class _Identity:
         self.hash.update(repr(parts).encode(errors="surrogatepass"))
 
     def add(self, value: Any, name: str) -> None:
-        """Adds one value; `name` says where it comes from."""
+        """Adds one value; `name` is its path, for messages."""
         kind = type(value)
         if kind in _PLAIN:
             self.emit(kind.__name__, repr(value))

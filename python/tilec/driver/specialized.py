@@ -46,7 +46,7 @@ def specialized(
 
 
 def _compile(request: Request, hints: Mapping[str, Any] | None) -> Compiled:
-    # Imported here because a kernel that is kept on disk needs no compiler.
+    # Imported here because a kernel in the disk cache needs no compiler.
     from tilec.driver.stages import compile as compile_kernel
 
     return compile_kernel(

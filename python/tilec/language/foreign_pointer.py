@@ -10,7 +10,7 @@ from tilec.language.kernel_function import in_kernels_only, kernel_function
 class ForeignPointer:
     """The address of the first element of an array, the result of `Array.foreign_pointer`.
 
-    It has no arithmetic: `Array.from_foreign` makes an array of it.
+    It has no arithmetic: `Array.from_foreign` makes an array from it.
 
     Example:
         >>> @ct.kernel

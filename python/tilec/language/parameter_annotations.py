@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ParameterAnnotation:
-    """What the annotation of a parameter, or of an item of a tuple, states.
+    """The contents of the annotation of a parameter, or of an item of a tuple.
 
     `items` annotate the items of a tuple of this length, `each` all items of a tuple of any length.
     """

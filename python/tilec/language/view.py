@@ -100,7 +100,7 @@ class Array:
 
     @property
     def foreign_pointer(self) -> ForeignPointer:
-        """The address of the first element, which `Array.from_foreign` makes an array of again."""
+        """The address of the first element, from which `Array.from_foreign` makes an array."""
         in_kernels_only("foreign_pointer")
 
     @staticmethod

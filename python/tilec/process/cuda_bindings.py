@@ -7,7 +7,7 @@ from typing import Any
 
 from tilec.errors import UnsupportedError
 
-# Module of cuda.bindings -> what tilec does with it, and what works without it.
+# Module of cuda.bindings -> the step that needs it, and the alternative without it.
 _PURPOSES = {
     "driver": ("launches kernels", "simulate the kernel (backend='simulate')"),
     "nvjitlink": ("assembles cubins", "compile to PTX (stop='ptx', --emit ptx), which can be simulated"),
@@ -16,7 +16,7 @@ _PURPOSES = {
 
 
 def cuda_binding(name: str) -> Any:
-    """The module cuda.bindings.NAME; raises UnsupportedError with what works without it if it is not installed."""
+    """The module cuda.bindings.NAME; raises UnsupportedError with the alternative if it is not installed."""
     try:
         return import_module(f"cuda.bindings.{name}")
     except ModuleNotFoundError as error:

@@ -13,7 +13,7 @@ from tilec.errors import InternalError
 def main() -> None:
     """Answers calls until the pipe is closed; the first message is the import path of the parent."""
     calls = sys.stdin.buffer
-    # What a called function prints must not be mixed with the outcomes.
+    # The output of a called function must not be mixed with the outcomes.
     outcomes = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.path[:] = pickle.load(calls)

@@ -46,7 +46,7 @@ from tilec.runtime.interpret.prepare import Preparation
 from tilec.runtime.interpret.run import entry_values
 from tilec.signature import Signature
 
-# The module of the classes whose instances have no meaning in Python: HostValue stands for them.
+# The module of the classes of kernel values, which Python code sees as HostValue.
 KERNEL_VALUES = Tile.__module__
 
 _COMPARISONS: dict[str, type[ast.cmpop]] = {
@@ -60,7 +60,7 @@ _COMPARISONS: dict[str, type[ast.cmpop]] = {
 
 
 class BlockRun(dict[Any, Any]):
-    """The state of a running tile block; as a mapping, what kernels call in place of a function.
+    """The state of a running tile block; as a mapping, it replaces the functions that kernels call.
 
     Operations that are traced into the entry are interpreted as soon as the call or the operator that built them is
     complete, so that bodies of reductions are complete too.
@@ -104,7 +104,7 @@ class BlockRun(dict[Any, Any]):
         with ir.InsertionPoint(self._block):
             self.function(**{name: self._wrapped(value) for name, value in self._parameters.items()})
 
-    # What rewritten functions use (tilec.python_run.rewriting).
+    # The interface of rewritten functions (tilec.python_run.rewriting).
 
     def __missing__(self, function: object) -> object:
         chosen = self._replacement(function)
@@ -161,11 +161,9 @@ class BlockRun(dict[Any, Any]):
         if not isinstance(plain, tuple | TypedConstant) and not is_number(plain):
             return value
         plan = carry(plain)
-        return self._wrapped(
-            self._traced(lambda: rebuild(plan, iter(lower(self._tracer.emitter, plan, plain))))
-        )
+        return self._wrapped(self._traced(lambda: rebuild(plan, iter(lower(self._tracer.emitter, plan, plain)))))
 
-    # What values use (tilec.python_run.host_value).
+    # The interface of values (tilec.python_run.host_value).
 
     def evaluate(self, node: ast.expr, **values: object) -> Any:
         """The value of an expression of the kernel language whose names have these values."""
@@ -345,7 +343,7 @@ class BlockRun(dict[Any, Any]):
 
     def _location(self) -> ir.Location:
         if self._tracer.frame is not self._position_frame:
-            # Inside of a function that an operation traces.
+            # Inside a function that an operation traces.
             return self._tracer.frame.location(self._tracer.node)
         key = id(self._position_frame), id(self._position_node)
         if key not in self._locations:

@@ -20,7 +20,7 @@ from tilec.tuning.tile_work import work_of
 
 @dataclass
 class Candidate:
-    """A configuration, and what a search finds out about it.
+    """A configuration, and the results of its steps in a search.
 
     Attributes:
         config: the configuration.

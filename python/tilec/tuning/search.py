@@ -107,7 +107,7 @@ def time_by_simulation(
             try:
                 findings.measured[index] = _simulated(candidate, seed, timeout_s)
             except Exception as error:
-                # Whatever the arguments or the kernel raise, the other candidates are still timed.
+                # An exception of the arguments or of the kernel does not stop the search.
                 findings.fail(index, error)
             else:
                 store(candidate.identity, SIMULATOR, findings.measured[index])
@@ -171,7 +171,7 @@ def _guarded(index: int, candidate: Candidate, timer: Any, count: int, samples: 
         for _ in range(count):
             samples.add(timer.time_us(candidate))
     except Exception as error:
-        # Whatever the arguments or the kernel raise, the other candidates are still timed.
+        # An exception of the arguments or of the kernel does not stop the search.
         findings.fail(index, error)
 
 

@@ -15,7 +15,7 @@ from tilec.runtime.json_record import Record
 from tilec.tuning.result import Measurement
 
 SCHEMA = "tilec.tuning/1"
-# The measurements that are kept, of some 150 bytes each; older ones are removed.
+# The maximum number of measurements on disk, of about 150 bytes each; older ones are removed.
 MOST = 10_000
 
 
