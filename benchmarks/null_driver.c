@@ -2,15 +2,22 @@
 // before the driver, and its record_* functions let tests see what a launch passed to it.
 //
 // NULL_DRIVER_DEVICES is the number of GPUs (default 1), NULL_DRIVER_MAJOR their major compute capability (default 10).
-// The GPU of an address is its bits 40 to 43, or the first. An encoded tensor map is a function of all arguments of its encoding.
-// With NULL_DRIVER_ADDS, memory is copied, and each launch adds two f32 arrays into a third, whose entry arguments are
-// (address, extent, stride) each; a graph repeats the launches that were captured in it.
+// The GPU of an address is its bits 40 to 43, or the first. An encoded tensor map is a function of all arguments of its
+// encoding. With NULL_DRIVER_ADDS, memory is copied, and each launch adds two f32 arrays into a third, whose entry
+// arguments are (address, extent, stride) each; a graph repeats the launches that were captured in it.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, capture_unsupported = 900 };
+enum {
+  success = 0,
+  invalid_value = 1,
+  invalid_context = 201,
+  not_found = 500,
+  out_of_resources = 701,
+  capture_unsupported = 900
+};
 enum { most_parameters = 128, map_bytes = 128 };
 
 // CUlaunchAttribute and CUlaunchConfig of cuda.h 12 and 13.
@@ -137,6 +144,10 @@ static int get_function(void **function, void *module, const char *name) {
 }
 static int get_function_attribute(int *value) { return *value = 1024, success; }
 static int error_text(int status, const char **text) { return (void)status, *text = "null driver", success; }
+static int error_name(int status, const char **name) {
+  *name = status == out_of_resources ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" : "CUDA_ERROR_UNKNOWN";
+  return success;
+}
 
 static int copy_to_device(uint64_t to, const void *from, size_t size) {
   return memcpy((void *)(uintptr_t)to, from, size), success;
@@ -231,8 +242,7 @@ static int encode_tiled(void *map, int type, unsigned rank, void *address, const
 }
 static int encode_im2col(void *map, int type, unsigned rank, void *address, const uint64_t *extents,
                          const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
-                         unsigned pixels, const unsigned *steps, int interleave, int swizzle, int promotion,
-                         int fill) {
+                         unsigned pixels, const unsigned *steps, int interleave, int swizzle, int promotion, int fill) {
   const int modes[] = {(int)channels, (int)pixels, interleave, swizzle, promotion, fill};
   uint64_t hash = mix_tensor(type, rank, address, extents, strides, steps);
   hash = mix(mix(hash, lower, (rank - 2) * sizeof *lower), upper, (rank - 2) * sizeof *upper);
@@ -278,7 +288,7 @@ static const struct {
     {"cuLibraryGetKernel", get_function},
     {"cuFuncGetAttribute", get_function_attribute},
     {"cuGetErrorString", error_text},
-    {"cuGetErrorName", error_text},
+    {"cuGetErrorName", error_name},
     {"cuLaunchKernelEx", launch},
     {"cuMemcpyHtoD", copy_to_device},
     {"cuMemcpyDtoH", copy_to_host},

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from cuda.bindings import driver
-
+from tilec.runtime import cuda_driver as driver
 from tilec.runtime.arrays import ArrayView
 from tilec.runtime.devices import checked
 

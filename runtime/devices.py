@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from cuda.bindings import driver
-
 from tilec.errors import LaunchError
+from tilec.runtime import cuda_driver as driver
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,9 @@ _EXPLANATIONS = {
 def checked(result_tuple: tuple[Any, ...]) -> Any:
     """The results of a driver call without its status; LaunchError with the name of an error status, or what to do."""
     status, *results = result_tuple
-    if status != driver.CUresult.CUDA_SUCCESS:
-        raise LaunchError(_EXPLANATIONS.get(status.name, f"the CUDA driver reports {status.name}"))
+    if status != driver.SUCCESS:
+        name = driver.error_name(status)
+        raise LaunchError(_EXPLANATIONS.get(name, f"the CUDA driver reports {name}"))
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -48,28 +49,27 @@ def devices() -> tuple[Device, ...]:
     try:
         checked(driver.cuInit(0))
         count = checked(driver.cuDeviceGetCount())
-    except (RuntimeError, LaunchError):
-        # cuda-bindings raises RuntimeError if it finds no driver library.
+    except (OSError, LaunchError):
+        # OSError: no library of a driver.
         return ()
     return tuple(_describe(ordinal) for ordinal in range(count))
 
 
 def _describe(ordinal: int) -> Device:
     handle = checked(driver.cuDeviceGet(ordinal))
-    attribute = driver.CUdevice_attribute
-    major = checked(driver.cuDeviceGetAttribute(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, handle))
-    minor = checked(driver.cuDeviceGetAttribute(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, handle))
-    name = checked(driver.cuDeviceGetName(128, handle)).split(b"\0")[0].decode()
-    return Device(ordinal, name, (major, minor))
+    major = checked(driver.cuDeviceGetAttribute(driver.COMPUTE_CAPABILITY_MAJOR, handle))
+    minor = checked(driver.cuDeviceGetAttribute(driver.COMPUTE_CAPABILITY_MINOR, handle))
+    name = ctypes.create_string_buffer(128)
+    checked(driver.cuDeviceGetName(name, len(name), handle))
+    return Device(ordinal, name.value.decode(), (major, minor))
 
 
 def ordinal_of(address: int) -> int:
     """The ordinal of the device that owns the memory at `address`; works in a thread without a context."""
     if not devices():
         raise LaunchError("an argument is a device array, but this machine has no GPU")
-    query = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     with _any_context():
-        return int(checked(driver.cuPointerGetAttribute(query, address)))
+        return int(checked(driver.cuPointerGetAttribute(driver.POINTER_DEVICE_ORDINAL, address)))
 
 
 @contextmanager
@@ -83,9 +83,9 @@ def primary_context(ordinal: int) -> Iterator[None]:
 
 
 @cache
-def retained_context(ordinal: int) -> driver.CUcontext:
+def retained_context(ordinal: int) -> int:
     """The primary context of the device, retained until the process ends."""
-    return checked(driver.cuDevicePrimaryCtxRetain(checked(driver.cuDeviceGet(ordinal))))
+    return int(checked(driver.cuDevicePrimaryCtxRetain(checked(driver.cuDeviceGet(ordinal)))))
 
 
 @contextmanager
@@ -94,7 +94,7 @@ def _any_context() -> Iterator[None]:
 
     Prefers a device whose primary context is active: creating one allocates device memory.
     """
-    if int(checked(driver.cuCtxGetCurrent())):
+    if checked(driver.cuCtxGetCurrent()):
         yield
         return
     ordinals = [device.ordinal for device in devices()]

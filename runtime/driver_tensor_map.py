@@ -8,17 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from cuda.bindings import driver
-
 from tilec.errors import LaunchError
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
 from tilec.lowering.tma.tensor_map import TensorMap
+from tilec.runtime import cuda_driver as driver
 from tilec.runtime.aligned_buffer import AlignedBuffer
-from tilec.runtime.devices import checked
 from tilec.runtime.tensor_map import SIZE_BYTES
 
-# cuda.h of CUDA 13 aligns CUtensorMap to 128 bytes (64 before); cuda-bindings' own objects have no alignment.
+# cuda.h of CUDA 13 aligns CUtensorMap to 128 bytes (64 before).
 HOST_ALIGNMENT_BYTES = 128
 # The lowest major compute capability of Blackwell.
 BLACKWELL_MAJOR = 10
@@ -54,10 +52,9 @@ _FUNCTIONS = {
 
 @cache
 def _function(name: str) -> Callable[..., int]:
-    """A function that encodes maps, called directly: cuda-bindings encodes into memory that may not be aligned."""
+    """A function that encodes maps."""
     found = _FUNCTIONS[name]
-    flags = driver.CUdriverProcAddress_flags.CU_GET_PROC_ADDRESS_DEFAULT
-    address, _ = checked(driver.cuGetProcAddress(name.encode(), found.introduced_in, flags))
+    address = driver.address_of(name, found.introduced_in)
     if not address:
         version = f"{found.introduced_in // 1000}.{found.introduced_in % 1000 // 10}"
         raise LaunchError(f"the CUDA driver has no {name}: install a driver of CUDA {version} or later")
@@ -80,8 +77,8 @@ def encode_by_driver(tensor_map: TensorMap, capability: tuple[int, int]) -> byte
         L2_PROMOTIONS[tensor_map.l2_promotion],
         FILLS[tensor_map.fill],
     )
-    if status != driver.CUresult.CUDA_SUCCESS:
-        raise LaunchError(f"the driver refuses a tensor map ({driver.CUresult(status).name}): {tensor_map}")
+    if status != driver.SUCCESS:
+        raise LaunchError(f"the driver refuses a tensor map ({driver.error_name(status)}): {tensor_map}")
     return without_faulty_bit(encoded.read()) if capability[0] >= BLACKWELL_MAJOR else encoded.read()
 
 

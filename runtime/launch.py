@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 
-from cuda.bindings import driver
-
 from tilec.errors import InputError
+from tilec.runtime import cuda_driver as driver
 from tilec.runtime.aligned_buffer import AlignedBuffer
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import Binding, bind
@@ -57,7 +56,7 @@ def launch(
             on_device(binding.named_arrays().values(), handle) as addresses,
             tables_on_device(binding, addresses, handle) as tables,
         ):
-            padding = partial(_padding_address, int(function), device.ordinal, handle)
+            padding = partial(_padding_address, function, device.ordinal, handle)
             encode = partial(encode_by_driver, capability=device.capability)
             _launch(
                 function,
@@ -109,23 +108,21 @@ def _assembled(ptx: str, target: str) -> bytes:
     return assemble(ptx, target).content
 
 
-def loaded(artifact: Artifact, device: Device) -> driver.CUfunction:
+def loaded(artifact: Artifact, device: Device) -> int:
     """The function of the artifact, loaded once per device; the primary context of the device must be current."""
     metadata = artifact.metadata
     return _function(_image(artifact), metadata.entry, metadata.shared_bytes, metadata.cluster, device.ordinal)
 
 
 @cache
-def _function(image: bytes, entry: str, shared_bytes: int, cluster: Dimensions, ordinal: int) -> driver.CUfunction:
+def _function(image: bytes, entry: str, shared_bytes: int, cluster: Dimensions, ordinal: int) -> int:
     """The loaded function with its shared memory and cluster attributes; loaded once per device."""
     with _allowed_in_capture():
-        function = checked(driver.cuModuleGetFunction(checked(driver.cuModuleLoadData(image)), entry.encode()))
-    attribute = driver.CUfunction_attribute
+        function = int(checked(driver.cuModuleGetFunction(checked(driver.cuModuleLoadData(image)), entry.encode())))
     if shared_bytes:
-        name = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        checked(driver.cuFuncSetAttribute(function, name, shared_bytes))
+        checked(driver.cuFuncSetAttribute(function, driver.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes))
     if _blocks(cluster) > PORTABLE_CLUSTER:
-        checked(driver.cuFuncSetAttribute(function, attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
+        checked(driver.cuFuncSetAttribute(function, driver.NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
     return function
 
 
@@ -135,12 +132,13 @@ def _allowed_in_capture() -> Iterator[None]:
 
     CUDA driver API, cuThreadExchangeStreamCaptureMode: neither is captured.
     """
-    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-    before = checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))
+    mode = ctypes.c_int(driver.CAPTURE_MODE_RELAXED)
+    # Exchanges the mode of the thread and the value of `mode`.
+    checked(driver.cuThreadExchangeStreamCaptureMode(ctypes.addressof(mode)))
     try:
         yield
     finally:
-        driver.cuThreadExchangeStreamCaptureMode(before)
+        driver.cuThreadExchangeStreamCaptureMode(ctypes.addressof(mode))
 
 
 def _padding_address(function: int, ordinal: int, stream: int, index: int, byte: int) -> int:
@@ -173,39 +171,36 @@ def _with_device_addresses(binding: Binding, addresses: dict[int, int], tables: 
 
 
 def _launch(
-    function: driver.CUfunction,
+    function: int,
     metadata: Metadata,
     grid: Dimensions,
     contents: list[bytes],
     stream: int,
     overlaps_previous: bool,
 ) -> None:
-    config = driver.CUlaunchConfig()
-    config.gridDimX, config.gridDimY, config.gridDimZ = grid
-    config.blockDimX, config.blockDimY, config.blockDimZ = metadata.block
-    config.sharedMemBytes = metadata.shared_bytes
-    config.hStream = driver.CUstream(stream)
     attributes = [_cluster_attribute(metadata.cluster)] if _blocks(metadata.cluster) > 1 else []
     attributes += [_overlap_attribute()] * overlaps_previous
-    config.attrs, config.numAttrs = attributes, len(attributes)
+    config = driver.LaunchConfig(
+        grid,
+        metadata.block,
+        metadata.shared_bytes,
+        stream,
+        (driver.LaunchAttribute * len(attributes))(*attributes),
+        len(attributes),
+    )
     content = block(contents, HOST_ALIGNMENT_BYTES)
     buffer = AlignedBuffer(len(content), HOST_ALIGNMENT_BYTES)
     buffer.write(content)
     addresses = [buffer.address + offset for offset in offsets(contents, HOST_ALIGNMENT_BYTES)]
     pointers = (ctypes.c_void_p * len(addresses))(*addresses)
-    checked(driver.cuLaunchKernelEx(config, function, ctypes.addressof(pointers), 0))
+    checked(driver.cuLaunchKernelEx(ctypes.addressof(config), function, ctypes.addressof(pointers), None))
 
 
-def _cluster_attribute(cluster: Dimensions) -> driver.CUlaunchAttribute:
-    attribute = driver.CUlaunchAttribute()
-    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-    attribute.value.clusterDim.x, attribute.value.clusterDim.y, attribute.value.clusterDim.z = cluster
-    return attribute
+def _cluster_attribute(cluster: Dimensions) -> driver.LaunchAttribute:
+    return driver.LaunchAttribute(driver.CLUSTER_DIMENSION, b"", driver.LaunchAttributeValue(clusterDim=cluster))
 
 
-def _overlap_attribute() -> driver.CUlaunchAttribute:
+def _overlap_attribute() -> driver.LaunchAttribute:
     """CUDA driver API, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
-    attribute = driver.CUlaunchAttribute()
-    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-    attribute.value.programmaticStreamSerializationAllowed = 1
-    return attribute
+    value = driver.LaunchAttributeValue(flag=1)
+    return driver.LaunchAttribute(driver.PROGRAMMATIC_STREAM_SERIALIZATION, b"", value)

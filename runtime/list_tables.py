@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from cuda.bindings import driver
 
 from tilec.errors import LaunchError
+from tilec.runtime import cuda_driver as driver
 from tilec.runtime.binding import Binding
 from tilec.runtime.devices import checked
 
@@ -44,5 +44,4 @@ def _table(binding: Binding, index: int, addresses: dict[int, int]) -> np.ndarra
 
 
 def _is_captured(stream: int) -> bool:
-    status = driver.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
-    return checked(driver.cuStreamIsCapturing(stream)) != status
+    return bool(checked(driver.cuStreamIsCapturing(stream)) != driver.CAPTURE_STATUS_NONE)

@@ -15,6 +15,7 @@ from tilec.errors import ArgumentTypeError, ArgumentValueError, UsageError
 from tilec.language.kernel import Kernel
 from tilec.lowering.model.throughput import THROUGHPUTS, least_cycles, microseconds
 from tilec.lowering.target import target_named
+from tilec.process.cuda_bindings import cuda_binding
 from tilec.tuning import search
 from tilec.tuning.candidate import Candidate, candidate_of
 from tilec.tuning.result import Measurement, TuningResult
@@ -190,7 +191,8 @@ def _timer(candidates: dict[int, Candidate], backend: str, stream: Any, flush_l2
     """The timer of a GPU; None for the simulator, or without candidates."""
     if backend != "launch" or not candidates:
         return None
-    # The driver's bindings are imported for launches only.
+    cuda_binding("driver")
+    # Imported here because it loads the bindings of the driver.
     from tilec.tuning.gpu_time import GpuTimer
 
     return GpuTimer(next(iter(candidates.values())), stream, flush_l2, timeout_s)

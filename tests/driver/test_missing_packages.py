@@ -17,6 +17,7 @@ class NoCuda(importlib.abc.MetaPathFinder):
 
 sys.meta_path.insert(0, NoCuda())
 import tilec as ct
+from tilec.process.cuda_bindings import cuda_binding
 
 @ct.kernel
 def double(x): ct.store(x, 0, ct.load(x, 0, 4) * 2)
@@ -30,7 +31,7 @@ print(x)
 for attempt in (
     lambda: ct.compile(double, signature="x: f32[4]"),
     lambda: ct.compile(power, signature="x: f32[4]", stop="ptx"),
-    lambda: ct.preload(ct.compile(double, signature="x: f32[4]", stop="ptx")),
+    lambda: cuda_binding("driver"),
 ):
     try:
         attempt()
@@ -49,5 +50,5 @@ def test_without_the_packages_of_nvidia(tmp_path: Path) -> None:
         "[2. 2. 2. 2.]",
         "UnsupportedError cuda.bindings.nvjitlink, which assembles cubins, is not installed",
         "UnsupportedError cuda.bindings.nvrtc, which compiles the device functions of CUDA, is not installed",
-        "UnsupportedError cuda.bindings.driver, which launches kernels, is not installed",
+        "UnsupportedError cuda.bindings.driver, which times kernels on a GPU, is not installed",
     ]

@@ -16,7 +16,7 @@
 
 namespace {
 constexpr int success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, file_not_found = 301,
-              not_ready = 600, capture_unsupported = 900;
+              not_ready = 600, assertion_failed = 710, capture_unsupported = 900;
 constexpr int relaxed = 2;
 constexpr size_t tensor_map_alignment = 128;
 constexpr int compute_capability_major = 75, compute_capability_minor = 76;
@@ -81,7 +81,18 @@ int cuDevicePrimaryCtxRetain(void **context, int) { return *context = reinterpre
 int cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) { return *flags = 0, *active = 1, success; }
 int cuCtxGetCurrent(void **context) { return *context = reinterpret_cast<void *>(contexts ? 0x1000 : 0), success; }
 int cuDevicePrimaryCtxRelease_v2(int) { return success; }
-int cuGetErrorName(int, const char **name) { return *name = "an error", success; }
+int cuGetErrorName(int status, const char **name) {
+  switch (status) {
+  case invalid_value:
+    return *name = "CUDA_ERROR_INVALID_VALUE", success;
+  case not_found:
+    return *name = "CUDA_ERROR_NOT_FOUND", success;
+  case assertion_failed:
+    return *name = "CUDA_ERROR_ASSERT", success;
+  default:
+    return *name = "an error", success;
+  }
+}
 int cuCtxGetDevice(int *device) { return *device = 0, contexts ? success : invalid_context; }
 int cuCtxPushCurrent_v2(void *) { return ++contexts, success; }
 int cuCtxPopCurrent_v2(void **) { return --contexts, success; }

@@ -58,6 +58,11 @@ def test_host_arrays_are_copied_to_the_device_and_back(recorded) -> None:
     assert lines[-1] == "True"
 
 
+def test_a_launch_does_not_load_the_bindings_of_the_driver(recorded) -> None:
+    program = "launch(VECTOR_ADD, 2, [a, b, c, 200])\nprint('cuda.bindings.driver' in sys.modules)"
+    assert recorded("import sys\n" + program)[-1] == "False"
+
+
 def test_read_only_arrays_are_not_copied_back(recorded) -> None:
     program = "a.flags.writeable = b.flags.writeable = False\nlaunch(VECTOR_ADD, 2, [a, b, c, 200])"
     assert recorded(program).count("to host 800") == 1
@@ -221,7 +226,6 @@ IMAGES_RECORD = [
 )
 def test_im2col_maps_are_encoded_by_their_function(recorded, map: str, symbol: str, record: list[str]) -> None:
     lines = recorded(IMAGES + f"print(encode_by_driver({map}, (9, 0)).hex())", RECORDED_SYMBOLS="1")
-    # cuda-bindings looks up all functions before.
     expected = [symbol, *record, *IMAGES_RECORD]
     assert lines[-len(expected) :] == expected
 

@@ -10,7 +10,6 @@ from tilec import options
 from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled
 from tilec.errors import UsageError
-from tilec.process.cuda_bindings import cuda_binding
 from tilec.runtime.arrays import view
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)
@@ -56,7 +55,6 @@ def preload(compiled: Compiled | Artifact, ordinal: int | None = None) -> None:
         ... except ct.TileError as error: print(error.message)
         example has no launch metadata: compile it to stage 'ptx' or 'cubin'
     """
-    cuda_binding("driver")
     from tilec.runtime.launch import preload as load_on_device
 
     load_on_device(compiled.artifact if isinstance(compiled, Compiled) else compiled, ordinal)
@@ -134,7 +132,6 @@ def run(
         compiled_or_module = _variant(compiled_or_module, chosen, args, target)
     artifact = _artifact(compiled_or_module, entry, target, "ptx" if chosen == "simulate" else "cubin")
     if chosen == "launch":
-        cuda_binding("driver")
         from tilec.runtime.launch import launch
 
         launch(artifact, grid, args, stream, **settings)
