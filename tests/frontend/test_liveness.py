@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from tilec.ast_to_tile.liveness import Liveness, assigned
+from tilec.ast_to_tile.liveness import Liveness, assigned, captured_names
 
 
 def body(text: str) -> list[ast.stmt]:
@@ -57,3 +57,29 @@ def test_live_names_at_a_loop_header_and_after_the_loop(text: str, header: str, 
 def test_nested_function_reads_names_of_the_enclosing_function() -> None:
     statements = body("a = 1\ndef f():\n    return a + b\na = 2\nuse(f)")
     assert Liveness(statements).after[statements[0]] >= {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("f = lambda: a", "a"),
+        # Parameters and local names are not those of the enclosing function; a default is read at the definition.
+        ("def f(p, q=d):\n    r = p\n    return r + a", "a"),
+        ("def f():\n    return lambda p: a + p + f", "af"),
+        ("use(lambda: [c + a for c in b])", "ab"),
+        ("x = a", ""),
+    ],
+)
+def test_captured_names(text: str, names: str) -> None:
+    assert captured_names(ast.Module(body(text), [])) == set(names)
+
+
+def test_captured_names_are_live_from_the_definition_on() -> None:
+    statements = body("a = 0\na = 1\nf = lambda: a\na = 2\nuse(f)")
+    liveness = Liveness(statements)
+    assert ["a" in liveness.after[statement] for statement in statements] == [False, True, True, True, True]
+
+
+def test_names_captured_in_an_iteration_are_carried_to_the_next() -> None:
+    statements = body("for i in r:\n    use(f)\n    a = i\n    f = lambda: a")
+    assert "a" in Liveness(statements).header[statements[0]]

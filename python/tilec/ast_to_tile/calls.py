@@ -14,7 +14,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 
 from tilec.ast_to_tile.arguments import BadArgument, known
 from tilec.ast_to_tile.builtins import BUILTINS
-from tilec.ast_to_tile.closures import freeze
+from tilec.ast_to_tile.closures import scope_of
 from tilec.ast_to_tile.comprehension import tuple_of
 from tilec.ast_to_tile.convert import construct
 from tilec.ast_to_tile.expressions import unpacked
@@ -247,11 +247,9 @@ def closure(function: FunctionType) -> dict[str, KernelValue]:
 def _inline_local(
     tracer: Tracer, function: LocalFunction, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
 ) -> KernelValue:
-    node, frame = function.node, function.frame
     name = function_name(function)
     names = _bind_arguments(name, _local_signature(function), arguments, keywords)
-    outer = frame if function.captured is None else frame.frozen(dict(function.captured))
-    return _run(tracer, _frame(tracer, name, frame.source, body_of(node), names, outer))
+    return _run(tracer, _frame(tracer, name, function.frame.source, body_of(function.node), names, scope_of(function)))
 
 
 def _local_signature(function: LocalFunction) -> inspect.Signature:
@@ -300,6 +298,6 @@ def _run(tracer: Tracer, frame: Frame) -> KernelValue:
     caller, tracer.frame = tracer.frame, frame
     try:
         flow = tracer.execute(frame.body)
-        return freeze(flow.value, frame) if isinstance(flow, Returned) else None
+        return flow.value if isinstance(flow, Returned) else None
     finally:
         tracer.frame = caller

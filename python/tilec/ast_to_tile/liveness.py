@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -42,6 +43,34 @@ def read(node: ast.AST | None) -> Names:
     return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
 
 
+def free_names(function: ast.FunctionDef | ast.Lambda) -> Names:
+    """The names of enclosing functions, and the global names, that the body of a function may read."""
+    body = function.body if isinstance(function, ast.FunctionDef) else [function.body]
+    every = [node for node in ast.walk(function.args) if isinstance(node, ast.arg)]
+    return _reads(body) - assigned(body) - {argument.arg for argument in every}
+
+
+def _reads(nodes: Iterable[ast.AST]) -> Names:
+    return NOTHING.union(*map(_reads_of, nodes))
+
+
+def _reads_of(node: ast.AST) -> Names:
+    if isinstance(node, ast.Name):
+        return frozenset({node.id}) if isinstance(node.ctx, ast.Load) else NOTHING
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return free_names(node) | _reads([node.args])
+    inner = _reads(ast.iter_child_nodes(node))
+    generators = getattr(node, "generators", [])
+    return inner - assigned([each.target for each in generators])
+
+
+def captured_names(node: ast.AST) -> Names:
+    """The names that the functions defined in a statement may read when they are called later."""
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return free_names(node) | captured_names(node.args)
+    return NOTHING.union(*map(captured_names, ast.iter_child_nodes(node)))
+
+
 def contains(node: ast.AST | Sequence[ast.stmt], kinds: type | tuple[type, ...]) -> bool:
     """Whether the tree contains a node of one of `kinds` outside nested functions."""
     if isinstance(node, Sequence):
@@ -74,29 +103,36 @@ class _Exits:
 
 
 class Liveness:
-    """The live names of a function: `after` each statement and at the `header` of each loop."""
+    """The live names of a function: `after` each statement and at the `header` of each loop.
+
+    A name that a nested function reads is live from the definition of that function on.
+    """
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self.after: dict[ast.AST, Names] = {}
         self.header: dict[ast.AST, Names] = {}
-        self._body(body, NOTHING, None)
+        self._body(body, NOTHING, None, NOTHING)
 
-    def _body(self, statements: Sequence[ast.stmt], live: Names, exits: _Exits | None) -> Names:
-        for statement in reversed(statements):
+    def _body(self, statements: Sequence[ast.stmt], live: Names, exits: _Exits | None, captured: Names) -> Names:
+        """The live names before the statements; functions defined before them read the names `captured`."""
+        before = list(itertools.accumulate(map(captured_names, statements), frozenset.union, initial=captured))
+        for position, statement in reversed(list(enumerate(statements))):
+            live |= before[position + 1]
             self.after[statement] = live
-            live = self._statement(statement, live, exits)
+            live = self._statement(statement, live, exits, before[position]) | before[position]
         return live
 
-    def _statement(self, node: ast.stmt, live: Names, exits: _Exits | None) -> Names:
+    def _statement(self, node: ast.stmt, live: Names, exits: _Exits | None, captured: Names) -> Names:
         match node:
             case ast.If():
-                return read(node.test) | self._body(node.body, live, exits) | self._body(node.orelse, live, exits)
+                branches = [self._body(body, live, exits, captured) for body in (node.body, node.orelse)]
+                return read(node.test).union(*branches)
             case ast.With():
-                return self._with(node, live, exits)
+                return self._with(node, live, exits, captured)
             case ast.For():
-                return read(node.iter) | self._loop(node, live, assigned([node.target]), NOTHING)
+                return read(node.iter) | self._loop(node, live, assigned([node.target]), NOTHING, captured)
             case ast.While():
-                return self._loop(node, live, NOTHING, read(node.test))
+                return self._loop(node, live, NOTHING, read(node.test), captured)
             case ast.Break() if exits:
                 return exits.after_loop
             case ast.Continue() if exits:
@@ -113,17 +149,19 @@ class Liveness:
                 return (live - {node.name}) | read(node)
         return live | read(node)
 
-    def _with(self, node: ast.With, live: Names, exits: _Exits | None) -> Names:
-        before = self._body(node.body, live, exits)
+    def _with(self, node: ast.With, live: Names, exits: _Exits | None, captured: Names) -> Names:
+        before = self._body(node.body, live, exits, captured)
         for item in reversed(node.items):
             targets = [] if item.optional_vars is None else [item.optional_vars]
             before = (before - _plain_targets(targets)) | read(item)
         return before
 
-    def _loop(self, node: ast.For | ast.While, live: Names, targets: Names, test: Names) -> Names:
+    def _loop(self, node: ast.For | ast.While, live: Names, targets: Names, test: Names, captured: Names) -> Names:
         header = live | test
+        # An iteration calls the functions that earlier iterations have defined.
+        captured |= captured_names(node)
         while True:
-            grown = header | (self._body(node.body, header, _Exits(live, header)) - targets)
+            grown = header | (self._body(node.body, header, _Exits(live, header), captured) - targets)
             if grown == header:
                 self.header[node] = header
                 return header

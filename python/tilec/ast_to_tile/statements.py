@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from tilec.ast_to_tile.assignment import bind
-from tilec.ast_to_tile.closures import define
+from tilec.ast_to_tile.closures import define, freeze
 from tilec.ast_to_tile.contexts import left
 from tilec.ast_to_tile.expressions import BINARY
 from tilec.ast_to_tile.loop_return import leave_loop
@@ -74,8 +74,8 @@ def _function(tracer: Tracer, node: ast.FunctionDef, rest: Rest) -> Flow:
 @statement(ast.Return)
 def _return(tracer: Tracer, node: ast.Return, rest: Rest) -> Flow:
     value = None if node.value is None else tracer.evaluate(node.value)
-    with left(tracer, tracer.frame.contexts) as freeze:
-        return _returned(tracer, freeze(value))
+    with left(tracer, tracer.frame.contexts) as frozen:
+        return _returned(tracer, freeze(frozen(value), tracer.frame))
 
 
 def _returned(tracer: Tracer, value: KernelValue) -> Flow:
