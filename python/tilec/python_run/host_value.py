@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilec.ast_to_tile.values import Method, Range, Tile, TypedConstant, describe
+from tilec.ast_to_tile.values import Range, Tile, TypedConstant, describe
 
 if TYPE_CHECKING:
     from tilec.python_run.block import BlockRun
@@ -119,8 +119,3 @@ for _name, _operator in _OPERATORS.items():
     setattr(HostValue, f"__r{_name}__", _binary(_operator, reflected=True))
 for _name, _compared in _COMPARISONS.items():
     setattr(HostValue, f"__{_name}__", _comparison(_compared))
-
-
-def is_method(value: object) -> bool:
-    """Whether the value is a bound method of a kernel value."""
-    return isinstance(value, HostValue) and isinstance(value.kernel_value, Method)
