@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -250,10 +250,9 @@ def _target_function(name: str, metadata: Metadata) -> list[str]:
 
 def _public_functions(name: str, parameters: Sequence[_Parameter], metadata: Sequence[Metadata]) -> list[str]:
     count = max(1, len(metadata[0].values))
-    array = f"{name}_images"
-    lines = [
+    return [
         f"static inline CUresult {name}_load(tilec_kernel *kernel, const char *folder) {{",
-        f"  return tilec_load(kernel, {array}, {len(metadata)}, folder);",
+        f"  return tilec_load(kernel, {name}_images, {len(metadata)}, folder);",
         "}",
         "",
         f"static inline const char *{name}_mismatch({_declared(parameters)[2:] or 'void'}) {{",
@@ -266,24 +265,32 @@ def _public_functions(name: str, parameters: Sequence[_Parameter], metadata: Seq
         f"  int64_t values[{count}];",
         f"  void *pointers[{count}];",
         "  int i;",
-        f"  if ({name}_bind(values{_passed(parameters)}))",
-        "    return CUDA_ERROR_INVALID_VALUE;",
-        "  /* A grid without blocks launches nothing, and encodes nothing. */",
-        "  if (!grid.x || !grid.y || !grid.z)",
-        "    return CUDA_SUCCESS;",
-        "  /* Hosts of CUDA are little endian: a narrow parameter is the start of its value. */",
-        f"  for (i = 0; i < {count}; ++i)",
-        "    pointers[i] = &values[i];",
+        *_launch_statements(name, parameters, metadata, count),
+        "}",
+        "",
     ]
-    lines += [
-        f"  pointers[{parameter.index}] = &{parameter.name};"
-        for parameter in parameters
-        if parameter.type in ("float", "double")
-    ]
-    lines.append("  switch (kernel->capability) {")
+
+
+def _launch_statements(
+    name: str, parameters: Sequence[_Parameter], metadata: Sequence[Metadata], count: int
+) -> Iterator[str]:
+    """Binds the arguments, and calls the launch function of the target of the device."""
+    yield f"  if ({name}_bind(values{_passed(parameters)}))"
+    yield "    return CUDA_ERROR_INVALID_VALUE;"
+    yield "  /* A grid without blocks launches nothing, and encodes nothing. */"
+    yield "  if (!grid.x || !grid.y || !grid.z)"
+    yield "    return CUDA_SUCCESS;"
+    yield "  /* Hosts of CUDA are little endian: a narrow parameter is the start of its value. */"
+    yield f"  for (i = 0; i < {count}; ++i)"
+    yield "    pointers[i] = &values[i];"
+    for parameter in parameters:
+        if parameter.type in ("float", "double"):
+            yield f"  pointers[{parameter.index}] = &{parameter.name};"
+    yield "  switch (kernel->capability) {"
     for position, each in enumerate(metadata):
-        lines += [
-            f"  case {_capability(each.target)}:",
-            f"    return {name}_launch_{each.target}(kernel, &{array}[{position}], stream, grid, values, pointers);",
-        ]
-    return [*lines, "  default:", "    return CUDA_ERROR_NOT_INITIALIZED;", "  }", "}", ""]
+        image = f"&{name}_images[{position}]"
+        yield f"  case {_capability(each.target)}:"
+        yield f"    return {name}_launch_{each.target}(kernel, {image}, stream, grid, values, pointers);"
+    yield "  default:"
+    yield "    return CUDA_ERROR_NOT_INITIALIZED;"
+    yield "  }"
