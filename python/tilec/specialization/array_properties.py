@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd
 
@@ -30,16 +31,6 @@ def array_argument(name: str, array: ArrayView, annotation: ArrayAnnotation | No
         for axis, stride in enumerate(found)
     )
     shape = tuple(extent if axis in static_shape else None for axis, extent in enumerate(array.shape))
-    # A vector access is as a whole inside or outside of the extent, along which elements are adjacent. In a row-major
-    # matrix this extent is divisible if the stride is, so it needs no more kernels.
-    shape_divisors = tuple(
-        per_alignment if known is None and stride == 1 and extent % per_alignment == 0 else 1
-        for known, stride, extent in zip(shape, strides, array.shape, strict=True)
-    )
-    stride_divisors = tuple(
-        per_alignment if known is None and stride % per_alignment == 0 else 1
-        for known, stride in zip(strides, found, strict=True)
-    )
     alignment = DEFAULT_ALIGNMENT if array.address % DEFAULT_ALIGNMENT == 0 else element.bitwidth // 8
     return ArrayArgument(
         name,
@@ -47,9 +38,29 @@ def array_argument(name: str, array: ArrayView, annotation: ArrayAnnotation | No
         shape,
         strides,
         alignment,
-        shape_divisors,
-        stride_divisors,
+        _shape_divisors(shape, strides, array.shape, per_alignment),
+        _divisors_of_unknown(strides, found, per_alignment),
         annotation.index_dtype.element,
+    )
+
+
+def _shape_divisors(
+    shape: Sequence[int | None], strides: Sequence[int | None], extents: Sequence[int], divisor: int
+) -> tuple[int, ...]:
+    """The divisors of the extents; only an extent along which elements are adjacent has one other than 1.
+
+    A vector access is as a whole inside or outside of this extent. In a row-major matrix it is divisible if the stride
+    is, so that the divisor needs no more kernels.
+    """
+    divisors = _divisors_of_unknown(shape, extents, divisor)
+    return tuple(found if stride == 1 else 1 for found, stride in zip(divisors, strides, strict=True))
+
+
+def _divisors_of_unknown(known: Sequence[int | None], values: Sequence[int], divisor: int) -> tuple[int, ...]:
+    """`divisor` for each of its multiples that is not known at compile time, else 1."""
+    return tuple(
+        divisor if constant is None and value % divisor == 0 else 1
+        for constant, value in zip(known, values, strict=True)
     )
 
 
