@@ -151,15 +151,7 @@ def _argument(name: str, parameter: ParameterConstraint, annotation: ParameterAn
 
 
 def _array_argument(name: str, array: ArrayConstraint) -> ArrayArgument:
-    _refuse_aliases(name, array)
-    if array.index_dtype is uint32:
-        raise UnsupportedError(f"parameter '{name}': extents and strides of uint32 are not supported: use int64")
-    for axis, (stride, bound) in enumerate(zip(array.stride_constant, array.stride_lower_bound_incl, strict=True)):
-        if (bound if stride is None else stride) is None or (stride or 0) < 0 or (bound or 0) < 0:
-            raise UnsupportedError(
-                f"parameter '{name}': stride {axis} may be negative, which is not supported: set "
-                "stride_lower_bound_incl=0"
-            )
+    _check_supported(name, array)
     element_bytes = max(1, array.dtype.bitwidth // 8)
     if element_bytes % array.base_addr_divisible_by and array.base_addr_divisible_by % element_bytes:
         raise ArgumentValueError(
@@ -176,6 +168,18 @@ def _array_argument(name: str, array: ArrayConstraint) -> ArrayArgument:
         array.stride_divisible_by,
         array.index_dtype.element,
     )
+
+
+def _check_supported(name: str, array: ArrayConstraint) -> None:
+    _refuse_aliases(name, array)
+    if array.index_dtype is uint32:
+        raise UnsupportedError(f"parameter '{name}': extents and strides of uint32 are not supported: use int64")
+    for axis, (stride, bound) in enumerate(zip(array.stride_constant, array.stride_lower_bound_incl, strict=True)):
+        if (bound if stride is None else stride) is None or (stride or 0) < 0 or (bound or 0) < 0:
+            raise UnsupportedError(
+                f"parameter '{name}': stride {axis} may be negative, which is not supported: set "
+                "stride_lower_bound_incl=0"
+            )
 
 
 def _refuse_aliases(name: str, parameter: ArrayConstraint | ListConstraint) -> None:
