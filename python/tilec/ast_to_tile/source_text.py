@@ -30,7 +30,7 @@ def remember(file: str, text: str) -> None:
 def _program_text(function: FunctionType) -> str:
     """The text of `python -c` or of standard input, if it defines the function.
 
-    These names also stand for the code of every exec, so that the text counts only if it compiles to the same code.
+    Code of every exec has these file names too, so that the text is used only if it compiles to the same code.
     """
     code = function.__code__
     for text in _candidates(function):
@@ -45,7 +45,7 @@ def _candidates(function: FunctionType) -> Iterator[str]:
     yield "".join(linecache.getlines(file, function.__globals__))
     yield _interactive_text(function)
     if file == _STRING and sys.argv[:1] == ["-c"]:
-        # The program stands before its arguments, which sys.argv repeats.
+        # The program precedes its arguments, which sys.argv repeats.
         yield sys.orig_argv[-len(sys.argv)]
     if file == _STANDARD_INPUT:
         yield _redirected_input()

@@ -46,7 +46,7 @@ _CLASSES: dict[type, type] = {
     PackedView: packed.PackedView,
     RawArrayMemory: raw_memory.RawArrayMemory,
 }
-# The classes of the Python objects that are values of kernels as they are.
+# The classes of the Python objects that are values of kernels without conversion.
 _CONSTANTS = (
     *(bool, int, float, str, type(None), enum.Enum, DType, slice, EllipsisType),
     *(ModuleType, FunctionType, BuiltinFunctionType, type, TypedConstant, Range),

@@ -1,4 +1,4 @@
-"""The identity of Python values across processes: equal digests mean that a kernel which reads them compiles alike.
+"""The identity of Python values across processes: a kernel that reads values of equal digests has one compile.
 
 A function is identified by its text and code, and by the values of all names that it reads; an object by its class and
 its attributes. What cannot be identified in this way raises Unidentified, so that the kernel is compiled again.

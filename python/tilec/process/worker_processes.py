@@ -42,7 +42,7 @@ class WorkerProcesses(Executor):
                 process.stdout.close()
 
     def kill(self) -> None:
-        """Ends the processes at once; their calls fail."""
+        """Ends the processes immediately; their calls fail."""
         for process in self._processes:
             process.kill()
 

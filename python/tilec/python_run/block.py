@@ -1,4 +1,4 @@
-"""One tile block of a kernel that Python executes: each operation is traced, and interpreted at once."""
+"""One tile block of a kernel that Python executes: each operation is traced, then interpreted immediately."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class TuningResult(Generic[T]):
         return self.summary()
 
     def _shown(self, top_k: int, bottom_k: int) -> list[Measurement[T] | int]:
-        """The measurements of the table; a number stands for so many that are left out."""
+        """The measurements of the table; a number is the count of measurements left out in its place."""
         ranked = self.ranked()
         left_out = len(ranked) - top_k - bottom_k
         # One line that counts the rows left out is not shorter than one row.

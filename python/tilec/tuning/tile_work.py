@@ -82,7 +82,7 @@ class _Counter:
         )
 
     def visit(self, block: ir.Block, times: float) -> None:
-        """Adds the operations of a block of the region that runs so many times."""
+        """Adds the operations of a block, each counted `times` times."""
         for view in block.operations:
             operation = view.operation
             name = operation.name.removeprefix("cuda_tile.")
