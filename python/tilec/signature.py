@@ -45,7 +45,6 @@ from tilec.runtime.arguments import (
 )
 from tilec.specialization.argument_values import Constant
 from tilec.specialization.call_signature import arguments_of_call
-from tilec.specialization.signature_text import arguments_of_text
 
 if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
@@ -173,6 +172,9 @@ class Signature:
 
 def parse(text: str) -> Signature:
     """Parses the text form that this module describes; raises InputError with a caret into the text."""
+    # Imported here because a launch reads no text.
+    from tilec.specialization.signature_text import arguments_of_text
+
     return Signature(arguments_of_text(text))
 
 

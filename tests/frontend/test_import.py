@@ -59,6 +59,11 @@ def test_declaration_of_a_kernel_does_not_load(name: str) -> None:
     assert name not in loaded_after(DECLARATION)
 
 
+def test_launch_loads_no_reader_of_text_or_of_folders() -> None:
+    found = loaded_after("from tilec import launch")
+    assert not {"tilec.specialization.signature_text", "tilec.runtime.kernel_folder", "cuda.bindings"} & found
+
+
 def _declared_for_type_checkers() -> set[str]:
     """The names of the block `if TYPE_CHECKING` of the package."""
     assert tilec.__file__ is not None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilec import options
 from tilec.diagnostics.user_traceback import public
@@ -15,8 +16,10 @@ from tilec.runtime.artifact import Artifact
 from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.grid import grid_of
-from tilec.runtime.kernel_folder import LoadedKernel
 from tilec.runtime.structured_values import arrays_in
+
+if TYPE_CHECKING:
+    from tilec.runtime.kernel_folder import LoadedKernel
 
 # Backend -> the settings that `run` accepts for it.
 BACKENDS = {
@@ -128,7 +131,7 @@ def run(
     if chosen == "interpret":
         _interpret(compiled_or_module, grid, args, entry, settings)
         return None
-    if isinstance(compiled_or_module, LoadedKernel):
+    if is_loaded_kernel(compiled_or_module):
         compiled_or_module = _variant(compiled_or_module, chosen, args, target)
     artifact = _artifact(compiled_or_module, entry, target, "ptx" if chosen == "simulate" else "cubin")
     if chosen == "launch":
@@ -153,6 +156,12 @@ def chosen_backend(backend: str | None, args: Sequence[Any], kernel: Any = None)
 def default_backend(args: Sequence[Any]) -> str:
     """`launch` if an array is in device memory, else `simulate`."""
     return "launch" if any(view(array, "").on_device for array in arrays_in(args)) else "simulate"
+
+
+def is_loaded_kernel(given: object) -> bool:
+    """Whether `tilec.load` has read the object, whose class then is loaded."""
+    module = sys.modules.get("tilec.runtime.kernel_folder")
+    return module is not None and isinstance(given, module.LoadedKernel)
 
 
 def _variant(kernel: LoadedKernel, backend: str, args: Sequence[Any], target: str | None) -> Artifact:
@@ -192,7 +201,7 @@ def _execute(given: Any, grid: Sequence[int] | int, args: Sequence[Any], setting
 def _interpret(
     given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry: str | None, settings: dict[str, Any]
 ) -> None:
-    if isinstance(given, Artifact | LoadedKernel):
+    if isinstance(given, Artifact) or is_loaded_kernel(given):
         raise UsageError("an artifact contains no Tile IR to interpret: simulate it, or interpret the module")
     from tilec.driver.entries import arguments_of, chosen
     from tilec.runtime.interpret.run import run as interpret

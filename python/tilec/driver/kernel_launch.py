@@ -7,18 +7,20 @@ everything unusual.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilec.diagnostics.user_traceback import public
 from tilec.driver.argument_forms import form_of_type, parameter_rules
-from tilec.driver.backends import chosen_backend, run
+from tilec.driver.backends import chosen_backend, is_loaded_kernel, run
 from tilec.driver.specialized import specialized
 from tilec.errors import LaunchUseError, UsageError
 from tilec.language.kernel import Kernel
 from tilec.runtime.dispatch._dispatch import Plan, connect, launch
 from tilec.runtime.dispatch._dispatch import launch_counts as _launch_counts
-from tilec.runtime.kernel_folder import LoadedKernel
 from tilec.runtime.streams import current_stream_of
+
+if TYPE_CHECKING:
+    from tilec.runtime.kernel_folder import LoadedKernel
 
 __all__ = ["launch", "launch_counts"]
 
@@ -59,7 +61,7 @@ def _launch(
     **settings: Any,
 ) -> Any:
     """The Python path of `launch`."""
-    if not isinstance(kernel, Kernel | LoadedKernel):
+    if not isinstance(kernel, Kernel) and not is_loaded_kernel(kernel):
         raise LaunchUseError(f"ct.launch expects a function decorated with @ct.kernel, got {type(kernel).__name__}")
     if not isinstance(args, tuple | list):
         raise LaunchUseError(f"ct.launch expects the arguments of the kernel as a tuple, got {type(args).__name__}")
@@ -68,7 +70,7 @@ def _launch(
         return run(kernel, grid, args, backend=chosen, **settings)
     if chosen == "launch":
         settings["programmatic_dependent_launch"] = programmatic_dependent_launch
-    if isinstance(kernel, LoadedKernel):
+    if not isinstance(kernel, Kernel):
         if hints:
             raise UsageError(f"kernel '{kernel.name}' is already compiled, so hints have no effect: remove them")
         return run(kernel, grid, args, backend=chosen, stream=stream, **settings)
