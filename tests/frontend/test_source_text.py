@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import linecache
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 
 import tilec as ct
@@ -70,3 +76,47 @@ def test_compile_of_exec_names_the_reason() -> None:
     exec(KERNEL.format(value=1), scope)
     with pytest.raises(ct.TileSyntaxError, match="because Python keeps no text of exec"):
         ct.compile(scope["kernel"], signature="x: i32[?]", stop="tile")
+
+
+def stored(kernel: object) -> int:
+    out = np.zeros(4, np.int32)
+    ct.launch(None, 1, kernel, (out,), backend="interpret")
+    return int(out[0])
+
+
+@pytest.fixture
+def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ModuleType, Callable[[str], object]]]:
+    """A module with the kernel that stores 3, and a function that edits its file."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    file = tmp_path / "edited_kernel.py"
+    file.write_text(KERNEL.format(value=3))
+    yield importlib.import_module("edited_kernel"), file.write_text
+    del sys.modules["edited_kernel"]
+
+
+def test_reloaded_module_has_its_new_text(edited: Any) -> None:
+    module, edit = edited
+    old = module.kernel
+    assert stored(old) == 3
+    edit(KERNEL.format(value=57))
+    importlib.reload(module)
+    assert [stored(kernel) for kernel in (module.kernel, old)] == [57, 3]
+
+
+def test_function_of_the_text_before_an_edit(edited: Any) -> None:
+    """Its text was read before the edit, for a traceback or for another kernel."""
+    module, edit = edited
+    old = module.kernel
+    linecache.getlines(module.__file__)
+    edit(KERNEL.format(value=57))
+    assert stored(old) == 3
+    importlib.reload(module)
+    assert stored(module.kernel) == 57
+
+
+def test_file_that_is_removed_after_its_text_was_read(edited: Any) -> None:
+    module, _ = edited
+    linecache.getlines(module.__file__)
+    Path(module.__file__).unlink()
+    assert stored(module.kernel) == 3

@@ -12,6 +12,9 @@ from types import CodeType, FunctionType
 
 # The file names that Python gives to the code of `python -c` and of exec, and to a program on standard input.
 _STRING, _STANDARD_INPUT = "<string>", "<stdin>"
+# The texts that each file had when functions of it were read: functions of the old text exist after an
+# edit, until their module is imported again, and longer where an object refers to them.
+_TEXTS: dict[str, list[str]] = {}
 
 
 def text_of(function: FunctionType) -> str:
@@ -19,7 +22,21 @@ def text_of(function: FunctionType) -> str:
     code = function.__code__
     if code.co_filename in (_STRING, _STANDARD_INPUT):
         return _program_text(function)
-    return "".join(linecache.getlines(code.co_filename, function.__globals__))
+    return _file_text(function)
+
+
+def _file_text(function: FunctionType) -> str:
+    file = function.__code__.co_filename
+    texts = _TEXTS.setdefault(file, [])
+    before = linecache.getlines(file, function.__globals__)
+    linecache.checkcache(file)
+    after = linecache.getlines(file, function.__globals__)
+    for text in map("".join, (before, after)):
+        if text and text not in texts:
+            texts.append(text)
+    if len(texts) < 2:
+        return "".join(texts)
+    return next((text for text in texts if _defines(text, function.__code__)), "")
 
 
 def remember(file: str, text: str) -> None:
