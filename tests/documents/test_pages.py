@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from page import Block, PageError, Runner, blocks
 
+from tilec.runtime.dispatch._dispatch import reset_launch_counts
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Pages with a separate test.
@@ -36,6 +38,8 @@ def run(page: Path, folder: Path) -> Runner:
     work = folder / "work"
     shutil.copytree(ROOT / "examples", work / "examples")
     runner, loaded = Runner(work, folder / "commands"), set(sys.modules)
+    # A page shows the launches of a new process.
+    reset_launch_counts()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(work)
         patch.syspath_prepend(str(work))
