@@ -238,3 +238,21 @@ def test_float_and_int_of_text(interpret: Interpret) -> None:
     out = np.zeros(2, np.float32)
     interpret(parsed, 1, out)
     assert out.tolist() == [-math.inf, 13]
+
+
+@ct.kernel
+def named_types(signed, unsigned):
+    ct.store(signed, (0,), ct.full((4,), 300, ct.int8))
+    ct.store(signed, (1,), ct.full((4,), -170, ct.int8))
+    ct.store(signed, (2,), ct.full((4,), -1.5, ct.int8))
+    ct.store(signed, (3,), ct.astile((300, -129, 2.75, True), dtype=ct.int8))
+    ct.store(unsigned, (0,), ct.full((4,), -1, ct.uint32))
+    ct.store(unsigned, (1,), ct.full((4,), 2**40 + 7, ct.uint32))
+
+
+def test_constants_of_a_named_type_keep_their_low_bits() -> None:
+    """As `astype` does, and cuTile Python: the fraction is dropped, and integers are reduced modulo 2^n."""
+    signed, unsigned = np.zeros(16, np.int8), np.zeros(8, np.uint32)
+    ct.launch(None, 1, named_types, (signed, unsigned), backend="interpret")
+    assert signed.reshape(4, 4).tolist() == [[44] * 4, [86] * 4, [-1] * 4, [44, 127, 2, 1]]
+    assert unsigned.reshape(2, 4).tolist() == [[2**32 - 1] * 4, [7] * 4]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.constant_value import stored
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import (
@@ -50,6 +51,17 @@ def constant_value(value: Constant, dtype: DType) -> Number:
     if isinstance(value, TypedConstant):
         return TypedConstant(value.value, dtype).value
     return int(value) if dtype.is_integral else value
+
+
+def named_type_value(value: Constant, dtype: DType) -> Number:
+    """A constant in an element type that the program names: as at run time, integers keep their low bits.
+
+    Raises TileValueError for an integer that no integer type has, and for NaN or infinity as an integer.
+    """
+    number = arguments.known(value)
+    if dtype.is_integral and isinstance(number, int) and not -(1 << 63) <= number < 1 << 64:
+        raise TileValueError(f"the constant {number} is out of range of every integer type")
+    return stored(number, dtype)
 
 
 def astype(emitter: Emitter, value: Operand, dtype: DType, rounding: RoundingMode | None = None) -> Operand:

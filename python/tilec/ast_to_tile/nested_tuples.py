@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
-from tilec.ast_to_tile.convert import constant_value, to_dtype
+from tilec.ast_to_tile.convert import named_type_value, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import reshape
@@ -51,7 +51,8 @@ def _scalars(value: KernelValue) -> Iterator[Operand]:
 
 
 def _constant_tile(emitter: Emitter, constants: list[Constant], dtype: DType, shape: Shape) -> Tile:
-    return arguments.at("value", emitter.elements, [constant_value(item, dtype) for item in constants], dtype, shape)
+    values = [arguments.at("value", named_type_value, item, dtype) for item in constants]
+    return emitter.elements(values, dtype, shape)
 
 
 def _concatenated(emitter: Emitter, scalars: list[Tile]) -> Tile:

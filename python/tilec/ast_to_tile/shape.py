@@ -6,7 +6,7 @@ import math
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
-from tilec.ast_to_tile.convert import constant_tile, to_dtype
+from tilec.ast_to_tile.convert import constant_tile, named_type_value, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import KernelValue, Operand, Shape, Tile, describe
@@ -69,9 +69,9 @@ def iota(emitter: Emitter, size: int) -> Tile:
 def _full(emitter: Emitter, shape: KernelValue, fill_value: KernelValue, dtype: KernelValue) -> Tile:
     extents = arguments.shape(shape)
     element = arguments.dtype(dtype)
-    value = arguments.known(arguments.tile_like(fill_value, "fill_value"))
+    value = arguments.tile_like(fill_value, "fill_value")
     if not isinstance(value, Tile):
-        return arguments.at("fill_value", emitter.constant, value, element, extents)
+        return emitter.constant(arguments.at("fill_value", named_type_value, value, element), element, extents)
     if value.shape:
         raise BadArgument("fill_value", f"expected a scalar, got {describe(value)}")
     return broadcast(emitter, to_dtype(emitter, value, element), extents)

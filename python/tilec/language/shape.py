@@ -18,7 +18,7 @@ def full(shape: Shape, fill_value: Operand, dtype: DType) -> Tile:
 
     Args:
         shape: the extents.
-        fill_value: the value, a scalar or a Python number.
+        fill_value: the value, a scalar or a Python number; it is converted to `dtype` as by ct.astype.
         dtype: the element type.
 
     Returns:
@@ -26,7 +26,7 @@ def full(shape: Shape, fill_value: Operand, dtype: DType) -> Tile:
 
     Raises:
         TileTypeError: an extent is not a constant power of two, or `fill_value` is not a scalar.
-        TileValueError: a Python number is out of range of `dtype`.
+        TileValueError: a Python integer is out of range of every integer type, or is NaN or infinite as an integer.
 
     Example:
         >>> @ct.kernel
@@ -290,7 +290,8 @@ def astile(value: tuple[object, ...] | Operand, /, *, dtype: DType) -> Tile:
     """The numbers of nested tuples as a tile.
 
     Args:
-        value: numbers or scalars in nested tuples; all tuples of a level have the same length, a power of two.
+        value: numbers or scalars in nested tuples, converted to `dtype` as by ct.astype; all tuples of a level have the
+            same length, a power of two.
         dtype: the element type.
 
     Returns:
@@ -298,7 +299,7 @@ def astile(value: tuple[object, ...] | Operand, /, *, dtype: DType) -> Tile:
 
     Raises:
         TileTypeError: the tuples of a level differ in length, or an item is not a scalar.
-        TileValueError: a number is out of range of `dtype`.
+        TileValueError: an integer is out of range of every integer type, or a number is NaN or infinite as an integer.
 
     Example:
         >>> @ct.kernel
