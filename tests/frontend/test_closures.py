@@ -100,6 +100,22 @@ def call_each_other(n):
     return make()(3)
 
 
+def carried_with_the_function_that_it_calls(n):
+    def make(value):
+        def read():
+            return value + double()
+
+        def double():
+            return value * 2
+
+        return read
+
+    read = make(1)
+    for i in range(n):
+        read = make(read() + i)
+    return read()
+
+
 def defined_in_a_comprehension(n):
     def make():
         value = 1
@@ -161,6 +177,7 @@ FUNCTIONS = [
     returned_early_from_the_outer_call,
     calls_itself,
     call_each_other,
+    carried_with_the_function_that_it_calls,
     defined_in_a_comprehension,
     called_in_a_loop,
     called_after_a_loop,

@@ -52,13 +52,17 @@ def _capturing(function: LocalFunction, frame: Frame, scopes: Sequence[Frame]) -
                 captured[name] = item = scope.names[name]
                 # A function of the same scope may call this one: it takes its names from this function.
                 waiting += [item] if is_sibling(item, function) else []
-    kept = [(name, item if is_sibling(item, function) else freeze(item, frame)) for name, item in captured.items()]
-    return LocalFunction(function.node, function.frame, function.defaults, tuple(kept))
+    kept = tuple((name, _captured(item, function, frame)) for name, item in captured.items())
+    return replace(function, captured=kept)
+
+
+def _captured(value: KernelValue, function: LocalFunction, frame: Frame) -> KernelValue:
+    return replace(value, captured=()) if is_sibling(value, function) else freeze(value, frame)
 
 
 def is_sibling(value: KernelValue, function: LocalFunction) -> TypeGuard[LocalFunction]:
     """Whether a value is a function of the same scope that has not captured values of its own."""
-    return isinstance(value, LocalFunction) and value.frame is function.frame and value.captured is None
+    return isinstance(value, LocalFunction) and value.frame is function.frame and not value.captured
 
 
 def scope_of(function: LocalFunction) -> Frame:
@@ -67,5 +71,5 @@ def scope_of(function: LocalFunction) -> Frame:
         return function.frame
     scope = function.frame.frozen(dict(function.captured))
     siblings = {name: item for name, item in function.captured if is_sibling(item, function)}
-    scope.names |= {name: replace(item, frame=scope) for name, item in siblings.items()}
+    scope.names |= {name: replace(item, frame=scope, captured=None) for name, item in siblings.items()}
     return scope
