@@ -55,6 +55,15 @@ def test_tuples_of_tiles(interpret: Interpret, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == f"{pair} ('100%', 5, (6,), 2)\n{pair} and (5, 'x') (3, (5, 4)) (3, 1)\n"
 
 
+def test_f_strings_in_tuples_and_f_strings(interpret: Interpret, capsys: pytest.CaptureFixture[str]) -> None:
+    @ct.kernel
+    def kernel(n):
+        print((f"n={n}", 1), f"{(f'{n}',)} {f'<{n:03d}>'}")
+
+    interpret(kernel, 1, 5)
+    assert capsys.readouterr().out == "('n=5', 1) ('5',) <005>\n"
+
+
 def test_format_specification_of_a_tuple(interpret: Interpret) -> None:
     @ct.kernel
     def kernel(n):

@@ -70,9 +70,9 @@ def _formatted(emitter: Emitter, item: KernelValue) -> tuple[str, list[Tile]]:
         return "".join(formats), [piece[0] for piece in item.pieces if not isinstance(piece, str)]
     if isinstance(item, Tile):
         return _directive(item.dtype, ""), [item]
-    if isinstance(item, tuple) and is_printable(item) and not is_static(item):
+    if isinstance(item, tuple) and is_printable(item) and not _is_constant(item):
         return _formatted(emitter, joined([(item, "")]))
-    if not is_static(item):
+    if not _is_constant(item):
         raise BadArgument("args", f"expected strings, constants and tiles, got {describe(item)}")
     return str(_untyped(item)).replace("%", "%%"), []
 
@@ -95,7 +95,7 @@ def joined(pieces: Sequence[tuple[KernelValue, str]]) -> str | Text:
     Args:
         pieces: the values and their format specifications.
     """
-    if all(is_static(value) for value, _ in pieces):
+    if all(_is_constant(value) for value, _ in pieces):
         return "".join(format(_plain(value), specification) for value, specification in pieces)
     items = [item for value, specification in pieces for item in _items(value, specification)]
     return Text(
@@ -107,23 +107,35 @@ def joined(pieces: Sequence[tuple[KernelValue, str]]) -> str | Text:
 
 
 def is_printable(value: KernelValue) -> bool:
-    """Whether `print` and f-strings take the value: a constant, a tile, or a tuple of these."""
+    """Whether `print` and f-strings take the value: a constant, a tile, an f-string, or a tuple of these."""
     if isinstance(value, tuple):
         return all(map(is_printable, value))
-    return isinstance(value, Tile) or is_static(value)
+    return isinstance(value, Tile | Text) or is_static(value)
+
+
+def _is_constant(value: KernelValue) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_constant, value))
+    return not isinstance(value, Text) and is_static(value)
 
 
 def _items(value: KernelValue, specification: str) -> Iterator[tuple[KernelValue, str]]:
     """The pieces of a value; those of a tuple with tiles are its items and the punctuation of Python."""
-    if not isinstance(value, tuple) or is_static(value):
+    if isinstance(value, Tile) or _is_constant(value):
         yield value, specification
         return
     if specification:
         raise TileTypeError(f"a format specification needs a tile or a number, got {describe(value)}")
+    if isinstance(value, Text):
+        yield from ((piece, "") if isinstance(piece, str) else piece for piece in value.pieces)
+    if not isinstance(value, tuple):
+        return
     for at, item in enumerate(value):
         yield ", " if at else "(", ""
-        if is_static(item):
+        if _is_constant(item):
             yield repr(_untyped(item)), ""
+        elif isinstance(item, Text):
+            yield from (("'", ""), *_items(item, ""), ("'", ""))
         else:
             yield from _items(item, "")
     yield ",)" if len(value) == 1 else ")", ""
