@@ -31,12 +31,6 @@ def last_nonzero(a, b):
     return ct.where(a != 0, a, b)
 
 
-def last_nonzero_by_branch(a, b):
-    if a != 0:
-        b = a
-    return b
-
-
 def greater(a, b):
     """Not associative with NaN: the result depends on the tree, which is one of neighbours."""
     return ct.where(a > b, a, b)
@@ -132,7 +126,6 @@ FUNCTIONS = {
     "earlier": (earlier, lambda a, b: b, 1),
     "later": (later, lambda a, b: a, 1),
     "last non-zero": (last_nonzero, lambda a, b: a if a[0] != 0 else b, 1),
-    "last non-zero by a branch": (last_nonzero_by_branch, lambda a, b: a if a[0] != 0 else b, 1),
     "composed": (composed, lambda a, b: composed(*a, *b), 2),
     "appended": (appended, lambda a, b: appended(*a, *b), 2),
     "multiplied": (multiplied, lambda a, b: multiplied(*a, *b), 4),
@@ -141,7 +134,6 @@ TYPES = {
     "earlier": ["int8", "float16", "float32", "float64"],
     "later": ["int16", "bool"],
     "last non-zero": ["int32", "float32", "int64"],
-    "last non-zero by a branch": ["int32"],
     "composed": ["int32", "uint32", "int8"],
     "appended": ["int64", "int32"],
     "multiplied": ["int32", "uint16"],
@@ -287,3 +279,52 @@ def test_index_of_the_largest_with_nan(place, nan_wins, target):
         found = np.zeros(np.expand_dims(expected, axis).shape, np.int32)
         ct.launch(None, 1, largest, (source, found), backend=backend, **options)
         assert np.array_equal(found, np.expand_dims(expected, axis))
+
+
+# The language has no branches in these functions, but Tile IR has.
+BRANCH = """
+cuda_tile.module @branches {{
+  entry @last_nonzero(%x: tile<ptr<i32>>, %y: tile<ptr<i32>>) {{
+    %source = make_tensor_view %x, shape = [16, 64], strides = [64, 1] : tensor_view<16x64xi32, strides=[64,1]>
+    %sources = make_partition_view %source : partition_view<tile=(16x64), tensor_view<16x64xi32, strides=[64,1]>>
+    %first = constant <i32: 0> : tile<i32>
+    %tile, %read = load_view_tko weak %sources[%first, %first]
+      : partition_view<tile=(16x64), tensor_view<16x64xi32, strides=[64,1]>>, tile<i32> -> tile<16x64xi32>, token
+    %found = {operation} %tile dim=1 {keywords} identities=[0 : i32] : tile<16x64xi32> -> tile<{result}xi32>
+    (%later: tile<i32>, %earlier: tile<i32>) {{
+      %zero = constant <i32: 0> : tile<i32>
+      %counts = cmpi not_equal %later, %zero, signed : tile<i32> -> tile<i1>
+      %chosen = if %counts -> (tile<i32>) {{
+        yield %later : tile<i32>
+      }} else {{
+        yield %earlier : tile<i32>
+      }}
+      yield %chosen : tile<i32>
+    }}
+    %rows = reshape %found : tile<{result}xi32> -> tile<16x{columns}xi32>
+    %target = make_tensor_view %y, shape = [16, {columns}], strides = [{columns}, 1]
+      : tensor_view<16x{columns}xi32, strides=[{columns},1]>
+    %targets = make_partition_view %target
+      : partition_view<tile=(16x{columns}), tensor_view<16x{columns}xi32, strides=[{columns},1]>>
+    %written = store_view_tko weak %rows, %targets[%first, %first]
+      : tile<16x{columns}xi32>,
+        partition_view<tile=(16x{columns}), tensor_view<16x{columns}xi32, strides=[{columns},1]>>, tile<i32> -> token
+    return
+  }}
+}}
+"""
+BRANCHES = {
+    "reduce": BRANCH.format(operation="reduce", keywords="", result="16", columns=1),
+    "scan": BRANCH.format(operation="scan", keywords="reverse=false", result="16x64", columns=64),
+}
+
+
+@pytest.mark.parametrize("operation", ["reduce", "scan"])
+def test_branches_of_tile_ir(operation, target):
+    (source,) = source_tiles("last non-zero", "int32", (16, 64), 1)
+    (expected,) = oracle(lambda a, b: a if a[0] != 0 else b, [source], 1, operation == "scan", False)
+    compiled = ct.compile(ct.Module.parse(BRANCHES[operation]), target=target)
+    for backend in ("simulate", "interpret"):
+        found = np.zeros((16, 64 if operation == "scan" else 1), np.int32)
+        ct.run(compiled, 1, [source, found], backend=backend)
+        assert np.array_equal(found, expected)
