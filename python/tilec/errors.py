@@ -184,10 +184,10 @@ class TileValueError(CompileError):
 
     Example:
         >>> @ct.kernel
-        ... def example(): ct.full(4, 300, ct.int8)
+        ... def example(): ct.zeros(4, ct.int8) + 300
         >>> try: ct.launch(None, 1, example, (), backend="interpret")
         ... except ct.TileValueError as error: print(error.message)
-        'ct.full', argument 'fill_value': the constant 300 is out of range of int8 (-128 to 127)
+        the integer 300 is out of range of int8 (-128 to 127)
     """
 
 

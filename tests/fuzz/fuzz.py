@@ -2,7 +2,7 @@
 
 `programs` and `exits` compare the results of random programs of Tile IR in numpy, the interpreter and the simulator
 (program_fuzz.py); `kernels` does so for random Python kernels that overwrite arrays that they read (kernel_fuzz.py).
-`mutations` compiles Python kernels with changes at random, most of them mistakes (mutations.py).
+`mutations` compiles Python kernels with changes at random, most of them mistakes (kernel_mutations.py).
 Failures are written to the working folder.
 The inputs of readers are guided by code coverage, which needs `atheris` (`pip install atheris`). A run has several
 rounds, because a context of MLIR never frees types; each round is a process that starts with the inputs that reached
@@ -55,7 +55,7 @@ def main() -> int:
     if settings.target == KERNELS:
         return importlib.import_module("kernel_fuzz").main(settings.inputs, settings.seed, work)
     if settings.target == MUTATIONS:
-        mutations = importlib.import_module("mutations")
+        mutations = importlib.import_module("kernel_mutations")
         if settings.round is not None:
             mutations.run_round(*settings.round, work)
             return 0

@@ -57,7 +57,7 @@ def test_results_of_random_kernels_with_overwritten_arrays_agree(first: int, tmp
 
 
 def test_mutated_kernels_compile_or_have_an_error_of_the_user() -> None:
-    failure = importlib.import_module("mutations").failure
+    failure = importlib.import_module("kernel_mutations").failure
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         for seed in range(FIRST_MUTATION, FIRST_MUTATION + MUTATIONS):
@@ -66,7 +66,7 @@ def test_mutated_kernels_compile_or_have_an_error_of_the_user() -> None:
 
 
 def test_seeds_of_mutations_compile() -> None:
-    mutations = importlib.import_module("mutations")
+    mutations = importlib.import_module("kernel_mutations")
     seeds = importlib.import_module("mutation_seeds")
     for name, signature in seeds.SIGNATURES.items():
         assert ct.compile(getattr(seeds, name), signature=signature, stop="tile").tile
@@ -74,7 +74,7 @@ def test_seeds_of_mutations_compile() -> None:
 
 
 def test_failures_of_mutations_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    mutations = importlib.import_module("mutations")
+    mutations = importlib.import_module("kernel_mutations")
     source, name = "import time\ndef kernel(): pass\nSIGNATURES = {'kernel': ''}\n", "kernel"
     monkeypatch.setattr(mutations, "LONGEST_S", 0.2)
     for change, expected in (

@@ -1,7 +1,9 @@
 """The text in which a function is defined, also for programs that are not in a file."""
 
 from __future__ import annotations
+import __future__
 
+import functools
 import inspect
 import linecache
 import os
@@ -89,10 +91,17 @@ def _redirected_input() -> str:
 
 def _defines(text: str, wanted: CodeType) -> bool:
     try:
-        program = compile(text, wanted.co_filename, "exec", dont_inherit=True)
+        # Code of exec and of notebooks inherits the future features of its caller.
+        program = compile(text, wanted.co_filename, "exec", wanted.co_flags & _future_flags(), dont_inherit=True)
     except (SyntaxError, ValueError):
         return False
     return _contains(program, wanted)
+
+
+@functools.cache
+def _future_flags() -> int:
+    features = (getattr(__future__, name) for name in __future__.all_feature_names)
+    return functools.reduce(int.__or__, (feature.compiler_flag for feature in features))
 
 
 def _contains(code: CodeType, wanted: CodeType) -> bool:
