@@ -214,7 +214,7 @@ class TupleArgument:
 
 @dataclass(frozen=True)
 class RecordArgument:
-    """A dataclass or a NamedTuple; its fields have the names `name.field`.
+    """A dataclass; its fields have the names `name.field`.
 
     `kind` is the class; it is None if the argument was read from text.
     """

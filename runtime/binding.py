@@ -25,7 +25,7 @@ from tilec.runtime.arguments import (
 )
 from tilec.runtime.arrays import ArrayView, is_array, view
 from tilec.runtime.elements import ELEMENTS, POINTEES, element_of
-from tilec.runtime.structured_values import fields_of
+from tilec.runtime.structured_values import check_plain_tuple, fields_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -87,6 +87,7 @@ def _listing(arguments: Sequence[Argument]) -> str:
 
 
 def _bind_one(argument: Argument, value: object, binding: Binding) -> None:
+    check_plain_tuple(argument.name, value)
     if isinstance(argument, ConstantArgument):
         _check_constant(argument, value)
     elif isinstance(argument, ScalarArgument):

@@ -1,4 +1,4 @@
-"""Tuples, dataclasses and NamedTuples among the Python arguments of a launch."""
+"""Tuples and dataclasses among the Python arguments of a launch."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tilec.errors import ArgumentTypeError
 from tilec.runtime.arrays import is_array
 
 
 def fields_of(value: object) -> dict[str, Any] | None:
-    """The values of the fields of a dataclass or a NamedTuple by name; None for other values."""
+    """The values of the fields of a dataclass by name; None for other values."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return dict(zip(value._fields, value, strict=True))
     return None
 
 
+def check_plain_tuple(name: str, value: object) -> None:
+    """Refuses instances of subclasses of tuple, such as NamedTuples, whose names and methods a kernel would lose."""
+    if isinstance(value, tuple) and type(value) is not tuple:
+        raise ArgumentTypeError(
+            f"argument '{name}': expected a plain tuple or a dataclass, got {type(value).__name__}, a subclass of "
+            "tuple: convert it with tuple()"
+        )
+
+
 def arrays_in(values: Iterable[object]) -> Iterator[Any]:
-    """All arrays in arguments, also those in lists, tuples, dataclasses and NamedTuples."""
+    """All arrays in arguments, also those in lists, tuples and dataclasses."""
     for value in values:
         if is_array(value):
             yield value

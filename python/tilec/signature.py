@@ -13,7 +13,7 @@ The text form (`--sig`) is a list of arguments separated by commas, in any order
     pair: (f16[?,?], i32, =8)          a tuple of an array, a scalar and a constant
     shape=(64, 128)                    a tuple of constants
     xs: list f16[?,?]                  a list of arrays, which the kernel indexes at run time
-    w: Layer{scale: f32, n=8}          a dataclass or a NamedTuple, by the names of its fields
+    w: Layer{scale: f32, n=8}          a dataclass, by the names of its fields
     A: f16[?,?] index i64              extents and strides of 64 bits (ct.IndexedWithInt64)
 
 An extent or stride is an integer, `?` (any) or `?%n` (any multiple of n). Without `strides` the last stride is 1 and

@@ -71,7 +71,7 @@ def _closure(function: FunctionType) -> dict[str, object]:
 
 @functools.cache
 def field_annotations(kind: type) -> dict[str, ParameterAnnotation]:
-    """The annotations of the fields of a dataclass or a NamedTuple."""
+    """The annotations of the fields of a dataclass."""
     names = vars(sys.modules[kind.__module__]) if kind.__module__ in sys.modules else {}
     hints = {name: hint for base in reversed(kind.__mro__) for name, hint in inspect.get_annotations(base).items()}
     return {name: _annotation(_evaluated(hint, names)) for name, hint in hints.items()}

@@ -14,7 +14,7 @@ from tilec.language.datatypes import DType, bool_, float32, foreign_dtype, from_
 from tilec.language.parameter_annotations import ParameterAnnotation, field_annotations
 from tilec.runtime.arguments import Argument, ConstantArgument, RecordArgument, ScalarArgument, TupleArgument
 from tilec.runtime.arrays import is_array, view
-from tilec.runtime.structured_values import fields_of
+from tilec.runtime.structured_values import check_plain_tuple, fields_of
 from tilec.specialization.argument_values import Constant, constant_value
 from tilec.specialization.array_properties import array_argument, list_argument
 
@@ -26,7 +26,7 @@ def arguments_of_call(kernel: Kernel, arguments: Sequence[object]) -> tuple[Argu
     """The arguments of the signature of a call: the properties of arrays, types of scalars and values of constants.
 
     The properties of an array are its element type, rank, unit strides, alignment, and the divisors of its strides and
-    of the extent along which elements are adjacent. A tuple, a dataclass and a NamedTuple have those of their items.
+    of the extent along which elements are adjacent. A tuple and a dataclass have those of their items.
     Calls whose arguments agree in these properties have the same signature and share a compiled kernel.
     Raises ArgumentTypeError, ArgumentValueError or ArgumentOverflowError if an argument does not match its parameter.
     """
@@ -43,6 +43,7 @@ def arguments_of_call(kernel: Kernel, arguments: Sequence[object]) -> tuple[Argu
 
 def _argument(name: str, value: object, annotation: ParameterAnnotation) -> Argument:
     annotation.check(name)
+    check_plain_tuple(name, value)
     if not annotation.constant and is_array(value) and not isinstance(value, np.generic):
         return array_argument(name, view(value, name), annotation.array)
     if _is_always_constant(value):
