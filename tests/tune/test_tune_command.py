@@ -54,7 +54,7 @@ def test_table_and_plot(tune: Any) -> None:
     outcome = tune()
     assert (outcome.status, outcome.err) == (0, "")
     table, plot = outcome.out.split("\n\n")
-    assert table.startswith("2 succeeded, 0 failed (estimated from the simulator's counters, not measured)\n")
+    assert table.startswith("2 succeeded, 0 failed\n  timer: estimated from the simulator's counters, not measured\n")
     assert "* {'tile': 16}: " in table
     assert [line.partition(" |")[0] for line in plot.splitlines()] == ["{'tile': 16}", "{'tile': 32}"]
 

@@ -81,12 +81,13 @@ class TuningResult(Generic[T]):
         Example:
             >>> best = ct.tune.Measurement(config=64, mean_us=1.5, num_samples=5, error_margin_us=0.1)
             >>> print(ct.tune.TuningResult(best=best, successes=(best,), failures=()).summary())
-            1 succeeded, 0 failed (CUDA events)
+            1 succeeded, 0 failed
+              timer: CUDA events
             * 64: 1.5±0.1 us (5 samples)
         """
         counts = f"{len(self.successes)} succeeded, {len(self.failures)} failed"
         pruned = f", {len(self.pruned)} pruned" if self.pruned else ""
-        lines = [f"{counts}{pruned} ({_TIMERS[self.timer]})", *self._rows(self._shown(top_k, bottom_k))]
+        lines = [f"{counts}{pruned}", f"  timer: {_TIMERS[self.timer]}", *self._rows(self._shown(top_k, bottom_k))]
         if self.pruned:
             lines.append("  not timed, because the cost model estimates more time:")
             listed = [f"    {config}: {estimate:.1f} us" for config, estimate in self.pruned]
