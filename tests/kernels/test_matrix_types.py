@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from compare import SEEDS, assert_within, run_everywhere
 from matrix_kernels import accumulated_product
+from short_sums import chained, promoted
 
 import tilec as ct
 from tilec.runtime.cubin import assemble
@@ -169,6 +170,19 @@ def test_short_sums_of_wgmma(fast, expected):
     for target, exact in (("sm_90a", expected), ("sm_100a", 2**15 + 128)):
         (found,) = run("e4m3", ((64, 16, 256), (64, 16, 256)), *args, target, fast=fast, interpret=False)
         assert (found == exact).all()
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("depth", [32, 64, 128, 256])
+@pytest.mark.parametrize("kind", ["e4m3", "e5m2"])
+def test_sums_of_wgmma_are_those_of_the_hardware(kind, depth, fast):
+    """Bit for bit; the exact sums are others."""
+    random = np.random.default_rng(6)
+    A, B, C = arrays(kind, (False, True), *(random.standard_normal(s) for s in ((64, 512), (512, 16), (64, 16))))
+    expected = chained(A, B, C.astype(np.float64)) if fast else promoted(A, B, C, depth)
+    (found,) = run(kind, ((64, 16, depth), (64, 16, 512)), A, B, C, "sm_90a", fast=fast, interpret=False)
+    np.testing.assert_array_equal(found, expected.astype(np.float32))
+    assert np.abs(found - (A.astype(np.float64) @ B.astype(np.float64) + C)).max() > 1e-3
 
 
 @ct.kernel
