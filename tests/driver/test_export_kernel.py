@@ -188,6 +188,66 @@ def test_rounding_of_a_conversion_needs_its_bytecode_version() -> None:
         exported(truncated, [signature], bytecode_version="12.0", **options)
 
 
+@ct.kernel
+def added(x, y):
+    ct.atomic_add(x, ct.arange(8, dtype=ct.int32), ct.load(y, 0, 8))
+
+
+def test_atomic_addition_of_bfloat16_needs_its_bytecode_version() -> None:
+    signature = KernelSignature([array(ct.bfloat16), array(ct.bfloat16)], V1, "added")
+    options: dict[str, Any] = {"gpu_code": "sm_90", "output_format": "tileir_bytecode"}
+    with pytest.raises(ct.TileUnsupportedFeatureError, match="'addf' of bf16 needs bytecode version 13.3") as caught:
+        exported(added, [signature], bytecode_version="13.2", **options)
+    assert caught.value.location is not None and caught.value.location.file == __file__
+    assert exported(added, [signature], bytecode_version="13.3", **options)
+    assert exported(added, [KernelSignature([array(), array()], V1, "added")], bytecode_version="13.2", **options)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "gpu_code", "first"),
+    [
+        (ct.float8_e5m2, "sm_80", "sm_90"),
+        (ct.float8_e8m0fnu, "sm_90", "sm_100"),
+        (ct.float4_e2m1fn, "sm_90a", "sm_100"),
+        (ct.float8_e5m3fnu, "sm_100", "sm_107"),
+    ],
+)
+def test_element_type_that_cutile_refuses_for_a_gpu(dtype: ct.DType, gpu_code: str, first: str) -> None:
+    """cuTile 1.7 refuses it when it compiles; without a GPU Tile IR is written."""
+
+    @ct.kernel
+    def narrow(x):
+        ct.store(x, 0, ct.full(8, 2, dtype).astype(ct.float32))
+
+    signature = KernelSignature([array()], V1, "narrow")
+    for output_format in ("cubin", "ptx", "tileir_bytecode", "tileir_text"):
+        with pytest.raises(ct.TileUnsupportedFeatureError) as caught:
+            exported(narrow, [signature], gpu_code=gpu_code, output_format=output_format)
+        assert caught.value.message.startswith(f"{dtype} needs {first} or later in cuTile, got {gpu_code}")
+        assert caught.value.location is not None and caught.value.location.file == __file__
+    assert exported(narrow, [signature], output_format="tileir_bytecode")
+
+
+def test_error_of_the_kernel_precedes_that_of_the_gpu() -> None:
+    @ct.kernel
+    def negative(x):
+        ct.store(x, 0, ct.astile(-1.0, dtype=ct.float8_e5m3fnu))
+
+    with pytest.raises(ct.TileValueError):
+        exported(negative, [KernelSignature([array()], V1, "negative")], gpu_code="sm_107", output_format="cubin")
+
+
+def test_hint_that_is_newer_than_the_bytecode_version_is_ignored_with_a_warning() -> None:
+    hinted = scale.replace_hints(num_worker_warps=8)
+    options: dict[str, Any] = {"gpu_code": "sm_100", "output_format": "tileir_bytecode"}
+    with pytest.warns(UserWarning, match="num_worker_warps is ignored: requires tileiras 13.3") as caught:
+        old = exported(hinted, [SCALE], bytecode_version="13.2", **options)
+    assert [each.filename for each in caught] == [__file__]
+    new = exported(hinted, [SCALE], bytecode_version="13.3", **options)
+    hint = "num_worker_warps_per_cta = 8"
+    assert [hint in ct.Module.parse(bytecode).to_text() for bytecode in (old, new)] == [False, True]
+
+
 def test_unknown_gpu_is_unsupported() -> None:
     with pytest.raises(ct.TileUnsupportedFeatureError, match="gpu_code 'sm_80' is not supported: expected one of"):
         exported(scale, [SCALE], gpu_code="sm_80", output_format="cubin")

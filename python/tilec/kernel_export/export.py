@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 from tilec.diagnostics.user_traceback import public
 from tilec.errors import ArgumentTypeError, ArgumentValueError, InputError, UnsupportedError
 from tilec.kernel_export.constraint_arguments import arguments_of
+from tilec.kernel_export.element_support import check_elements
 from tilec.kernel_export.kernel_signature import KernelSignature
 from tilec.language.kernel import Kernel
 from tilec.lowering.target import TARGETS
@@ -22,14 +24,17 @@ if TYPE_CHECKING:
 
 # The first version of bytecode whose hints name their target, so that bytecode is for every GPU.
 _PORTABLE = "13.3"
+# The first version of bytecode that has the hint num_worker_warps (Tile IR 13.3, entry operation).
+_WORKER_WARPS = "13.3"
 
 
 @dataclass(frozen=True)
 class _Request:
-    """The kernel, its signatures with symbols, and the arguments of export_kernel."""
+    """The kernel, its signatures with symbols, their Tile IR, and the arguments of export_kernel."""
 
     kernel: Kernel
     signatures: tuple[KernelSignature, ...]
+    module: Module
     gpu_code: str | None
     bytecode_version: str | None
 
@@ -55,6 +60,9 @@ def export_kernel(
     The entries of a cubin and of PTX have the parameters of the calling convention only. They therefore use no tensor
     maps. A launch needs the number of threads that `.reqntid` of the PTX states; beside a file of PTX or a cubin with a
     path, `<path>.<symbol>.launch.json` states it with the dynamic shared memory (docs/artifact.md).
+
+    What cuTile refuses for `gpu_code` is refused, such as float4_e2m1fn before sm_100, which ct.compile emulates. The
+    hint num_worker_warps is ignored, with a UserWarning, if `bytecode_version` is older than it.
 
     Args:
         kernel: the kernel.
@@ -88,7 +96,11 @@ def export_kernel(
         raise ArgumentValueError(f"unknown output_format '{output_format}': expected one of {', '.join(_WRITERS)}")
     if gpu_code is None and output_format in ("cubin", "ptx"):
         raise ArgumentValueError(f"gpu_code is required for output_format '{output_format}', such as 'sm_100'")
-    request = _Request(kernel, _with_symbols(kernel, signatures), gpu_code, bytecode_version)
+    named = _with_symbols(kernel, signatures)
+    supported = _with_known_hints(kernel, bytecode_version)
+    request = _Request(supported, named, _module(supported, named), gpu_code, bytecode_version)
+    if gpu_code is not None:
+        check_elements(request.module.ir, gpu_code)
     if output_format in ("cubin", "ptx"):
         _check_target(request)
     content, compiled = _WRITERS[output_format](request)
@@ -118,17 +130,30 @@ def _with_symbols(kernel: Kernel, signatures: Sequence[KernelSignature]) -> tupl
     return named
 
 
-def _module(request: _Request) -> Module:
+def _with_known_hints(kernel: Kernel, version: str | None) -> Kernel:
+    """The kernel without hints that are newer than the bytecode version, each with a warning."""
+    if version is None or _number(version) >= _number(_WORKER_WARPS) or kernel.hints.num_worker_warps is None:
+        return kernel
+    warnings.warn(
+        # The words of cuTile, for which programs may have a filter.
+        f"num_worker_warps is ignored: requires tileiras {_WORKER_WARPS}, but current version is {version}",
+        # The caller of export_kernel, which a decorator wraps.
+        stacklevel=4,
+    )
+    return kernel.replace_hints(num_worker_warps=None)
+
+
+def _module(kernel: Kernel, signatures: Sequence[KernelSignature]) -> Module:
     """The Tile IR module with an entry per signature."""
     from tilec.ast_to_tile.entry import kernel_to_tile
     from tilec.dialect.mlir import ir
     from tilec.text_input.module import Module
 
     modules = []
-    for signature in request.signatures:
-        named = request.kernel.replace_hints()
+    for signature in signatures:
+        named = kernel.replace_hints()
         named.name = str(signature.symbol)
-        modules.append(kernel_to_tile(named, Signature(arguments_of(request.kernel, signature.parameters))))
+        modules.append(kernel_to_tile(named, Signature(arguments_of(kernel, signature.parameters))))
     for other in modules[1:]:
         with modules[0].operation.location:
             for operation in other.body.operations:
@@ -140,21 +165,20 @@ def _bytecode(request: _Request) -> tuple[bytes, list[Compiled]]:
     version = request.bytecode_version
     if request.gpu_code is None and version is not None and _number(version) < _number(_PORTABLE):
         raise UnsupportedError(f"bytecode {version} is for one GPU: pass gpu_code, or version {_PORTABLE} or later")
-    module = _module(request)
     if version is not None:
-        _check_conversions(module, version)
+        _check_uses(request.module, version)
     try:
-        return module.to_bytecode(version), []
+        return request.module.to_bytecode(version), []
     except InputError as problem:
         raise UnsupportedError(problem.message, problem.location, problem.notes) from None
 
 
-def _check_conversions(module: Module, version: str) -> None:
+def _check_uses(module: Module, version: str) -> None:
     from tilec.dialect.bytecode.version import Version
-    from tilec.kernel_export.conversion_versions import check_conversions
+    from tilec.kernel_export.version_support import check_uses
 
     try:
-        check_conversions(module.ir, Version.parse(version))
+        check_uses(module.ir, Version.parse(version))
     except ValueError as problem:
         raise ArgumentValueError(f"bytecode_version: {problem}") from None
 
@@ -167,7 +191,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _text(request: _Request) -> tuple[bytes, list[Compiled]]:
-    return _module(request).to_text().encode(), []
+    return request.module.to_text().encode(), []
 
 
 def _ptx(request: _Request) -> tuple[bytes, list[Compiled]]:
@@ -190,10 +214,9 @@ def _compiled(request: _Request) -> list[Compiled]:
     """Each entry compiled to PTX, without tensor maps, for which calling conventions have no parameters."""
     from tilec.driver.stages import compile as compile_entry
 
-    module = _module(request)
     found = []
-    for entry in module.entries:
-        compiled = compile_entry(module, entry=entry, target=request.target, hints={"tma": False}, stop="ptx")
+    for entry in request.module.entries:
+        compiled = compile_entry(request.module, entry=entry, target=request.target, hints={"tma": False}, stop="ptx")
         if compiled.metadata is not None and compiled.metadata.tensor_maps:
             raise UnsupportedError(f"'{entry}' needs tensor maps, for which calling conventions have no parameters")
         found.append(compiled)
