@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir, passmanager
 from tilec.lowering.tile.annotate_analysis import annotate_analysis
-from tilec.lowering.tile.emulate_block_scaling import emulate_block_scaling
+from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand_tilex import expand_im2col_extents, expand_tilex
 from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
@@ -71,9 +71,9 @@ PASSES: dict[str, TilePass] = {
         "replace accesses of packed elements by accesses of their bytes", _plain(expand_packed_views)
     ),
     "expand-tilex": TilePass("replace the operations of tilex by Tile IR", _plain(expand_tilex)),
-    "emulate-block-scaling": TilePass(
-        "replace block-scaled multiplies by multiplies of scaled operands of bf16: it changes roundings and ranges",
-        _plain(emulate_block_scaling),
+    "expand-block-scaling": TilePass(
+        "replace block-scaled multiplies by a multiply per block along K, scaled in f32: it changes roundings",
+        _plain(expand_block_scaling),
     ),
     "fuse-fma": TilePass("fuse mulf and addf into fma: one rounding in place of two changes results", _plain(fuse_fma)),
 }
@@ -83,8 +83,8 @@ DEFAULT = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
     "unbatch-multiplies", "split-tiles", "simplify", "cse", "hoist-invariants", "prune-tokens", "remove-dead",
 )  # fmt: skip
-# The passes after the option emulate_block_scaling.
-AFTER_EMULATION = ("simplify", "cse", "hoist-invariants")
+# The passes after block-scaled multiplies are expanded.
+AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
 
 
 @deep_recursion()

@@ -25,7 +25,6 @@ from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES, free_columns, matrix_types, unit_for, unit_reasons
 
-_EMULATION = ": the hint emulate_block_scaling=True multiplies operands of bf16 instead"
 # The number of the operand of a multiply that is the accumulator.
 _ACCUMULATOR = 2
 
@@ -158,7 +157,8 @@ def _unit(
     unit, refusals = unit_for(op, target, warps, columns)
     if unit is None:
         message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, target)}"
-        raise UnsupportedError(message + _EMULATION * (types.scale is not None), location)
+        expansion = ": run the pass expand-block-scaling" if types.scale is not None else ""
+        raise UnsupportedError(message + expansion, location)
     return unit, refusals
 
 

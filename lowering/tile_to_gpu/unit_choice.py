@@ -60,10 +60,10 @@ def _refusal(
 def free_columns(multiplies: Iterable[ir.OpView], target: Target, warps: int) -> dict[ir.Operation, int]:
     """The columns of tensor memory that each multiply may use.
 
-    Each has its columns for the whole kernel; those in inner loops come first.
+    Each has its columns for the whole kernel; those in inner loops come first, and of them those with block scaling.
     """
     left, found = target.tensor_memory_columns, {}
-    for op in sorted(multiplies, key=_depth, reverse=True):
+    for op in sorted(multiplies, key=lambda op: (_depth(op), op.operation.name == SCALED), reverse=True):
         found[op.operation] = left
         unit, _ = unit_for(op, target, warps, left)
         if unit is not None and unit.accumulates_in_tensor_memory:

@@ -13,7 +13,6 @@ SWITCHES = {
     "roles": "assign loads, matrix instructions and epilogue to separate warps",
     "pipeline": "fill a ring of buffers ahead of its use",
     "tma": "use TMA for the loads and stores of views that support it",
-    "emulate_block_scaling": "do block-scaled multiplies without a unit of the target with operands of bf16",
 }
 SIZES = {
     "stages": ("number of buffers in the ring", range(1, 17)),
@@ -32,7 +31,6 @@ class CompileOptions:
     roles: bool = True
     pipeline: bool = True
     tma: bool = True
-    emulate_block_scaling: bool = False
     stages: int | None = None
     warps: int | None = None
     occupancy: int | None = None

@@ -167,7 +167,7 @@ def _hinted(kernel: Any, hints: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]
 
 
 # Options that are not hints of a kernel.
-_COMPILER_OPTIONS = ("roles", "pipeline", "tma", "emulate_block_scaling", "stages", "warps")
+_COMPILER_OPTIONS = ("roles", "pipeline", "tma", "stages", "warps")
 
 
 def _traced(

@@ -102,9 +102,10 @@ def scaled_batch(shapes: dict[str, tuple[int, int, int]]) -> str:
     return f"entry @scaled({parameters}) {{\n" + "\n".join(lines) + "\nreturn }"
 
 
-def test_block_scaled_batch(random):
-    """sm_90a has no multiply with block scaling."""
-    tb, tm, tn, tk = 2, 128, 64, 128
+@pytest.mark.parametrize("extents", [(2, 128, 64, 128), (4, 16, 8, 64)], ids=str)
+def test_block_scaled_batch(random, extents, target):
+    """sm_90a and 16 rows have no unit with block scaling."""
+    tb, tm, tn, tk = extents
     shapes = {
         "a": (tb, tm, tk),
         "b": (tb, tk, tn),
@@ -112,7 +113,7 @@ def test_block_scaled_batch(random):
         "sb": (tb, tk // 32, tn),
         "c": (tb, tm, tn),
     }
-    compiled = tilec.compile(tilec.Module.parse(scaled_batch(shapes)), target="sm_100a", stop="ptx")
+    compiled = tilec.compile(tilec.Module.parse(scaled_batch(shapes)), target=target, stop="ptx")
     a, b = (random.integers(-3, 4, shapes[name]).astype(ml_dtypes.float8_e4m3fn) for name in ("a", "b"))
     sa, sb = ((2.0 ** random.integers(-2, 3, shapes[name])).astype(ml_dtypes.float8_e8m0fnu) for name in ("sa", "sb"))
     left, right = np.repeat(sa.astype(np.float64), 32, 2) * a, np.repeat(sb.astype(np.float64), 32, 1) * b

@@ -63,8 +63,7 @@ def test_block_scaling_is_accepted(element: str, target: str, tmp_path: Path) ->
         f"A: {element}[?,?], SA: {scale}[?,?], B: {element}[?,?], SB: {scale}[?,?], C: f32[?,?], "
         f"tm=128, tn=64, tk=128, block={block}, packed={packed}"
     )
-    hints = {"emulate_block_scaling": target == "sm_90a"}
-    compiled = tilec.compile(block_scaling.matmul, target=target, signature=signature, hints=hints, stop="ptx")
+    compiled = tilec.compile(block_scaling.matmul, target=target, signature=signature, stop="ptx")
     assert ("block_scale" in compiled.ptx) == (target == "sm_100a")
     assert_accepted(compiled.ptx, target, tmp_path)
 

@@ -13,15 +13,12 @@ import pytest
 from float_vectors import value
 from matrix_vectors import product
 from rational import FORMATS, decode
-from refused import refusal
 from unit_tiles import enlarged, extents, is_scaled, scaled_elements
-from vector_facts import operations
 from vector_files import Vector, named_vectors
 from vector_memory import storage_bits, unpacked
 from vector_module import case_of, parts
 
 import tilec
-from tilec.errors import UnsupportedError
 
 CASES = [
     pytest.param(vector, id=name) for name, vector in named_vectors() if vector.get("operation", "").startswith("mma")
@@ -29,7 +26,7 @@ CASES = [
 # A fragment of mma.sync, and its transpose.
 FRAGMENTS = ((16, 8), (8, 16))
 # Scale factors that no tensor core has.
-EMULATED_SCALES = ("fnv8E5M3FNU",)
+SCALES_WITHOUT_UNIT = ("fnv8E5M3FNU",)
 # Fraction bits of sums in f32 and of sums of 8-bit floats by wgmma, and half a unit in the last place of results.
 FRACTION_BITS, SHORT_FRACTION_BITS = 23, 13
 HALF_UNIT = {"f16": Fraction(1, 2**11), "f32": Fraction(1, 2**24), "f64": Fraction(0), "i32": Fraction(0)}
@@ -77,9 +74,8 @@ def tolerances(vector: Vector, target: str) -> list[Fraction]:
     return [(lost + half) * magnitude for magnitude in magnitudes]
 
 
-def compiled(vector: Vector, target: str, *, emulated: bool = False) -> tilec.Compiled:
-    hints = {"emulate_block_scaling": True} if emulated else {}
-    return tilec.compile(tilec.Module(case_of(vector).module), target=target, hints=hints, stop="ptx")
+def compiled(vector: Vector, target: str) -> tilec.Compiled:
+    return tilec.compile(tilec.Module(case_of(vector).module), target=target, stop="ptx")
 
 
 def simulated(vector: Vector, kernel: tilec.Compiled) -> list[int]:
@@ -106,20 +102,16 @@ def check(vector: Vector, target: str, kernel: tilec.Compiled) -> None:
 @pytest.mark.parametrize("target", MULTIPLIES)
 @pytest.mark.parametrize("case", CASES)
 def test_compiled_multiply(case: Vector, target: str) -> None:
-    refused = refusal(operations(case_of(case).module), target)
-    assert (refused is not None) == is_scaled(case)
-    if refused is not None:
-        with pytest.raises(UnsupportedError, match=f"{refused.message}.*: the hint emulate_block_scaling=True"):
-            compiled(case, target)
-    check(case, target, compiled(case, target, emulated=is_scaled(case)))
+    check(case, target, compiled(case, target))
 
 
 @pytest.mark.parametrize("target", MULTIPLIES)
 @pytest.mark.parametrize("case", CASES)
 def test_tile_of_the_size_of_tensor_cores(case: Vector, target: str) -> None:
     large = enlarged(case)
-    has_unit = target == "sm_100a" and not set(EMULATED_SCALES) & {parts(tile["type"])[1] for tile in case["operands"]}
-    kernel = compiled(large, target, emulated=is_scaled(case) and not has_unit)
+    elements = {parts(tile["type"])[1] for tile in case["operands"]}
+    has_unit = target == "sm_100a" and not set(SCALES_WITHOUT_UNIT) & elements
+    kernel = compiled(large, target)
     assert ("block_scale" in kernel.ptx) == (is_scaled(case) and has_unit)
     assert (MULTIPLIES[target] in kernel.ptx) == (element(case) not in WITHOUT_TENSOR_CORES)
     check(large, target, kernel)

@@ -57,16 +57,14 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.driver.entries import with_one_entry
-    from tilec.lowering.tile.passes import AFTER_EMULATION, run
+    from tilec.lowering.tile.passes import AFTER_EXPANSION, run
+    from tilec.lowering.tile_to_gpu.expanded_multiplies import expand_multiplies
     from tilec.runtime.interpret.evaluate import evaluate
 
     made = run(with_one_entry(module, job.entry), evaluate=evaluate)
-    if not job.options.emulate_block_scaling:
+    if not expand_multiplies(made, job.target, job.remarks):
         return made
-    from tilec.lowering.tile_to_gpu.emulated_multiplies import emulate_multiplies
-
-    emulate_multiplies(made, job.target, job.remarks)
-    return run(made, AFTER_EMULATION, evaluate=evaluate)
+    return run(made, AFTER_EXPANSION, evaluate=evaluate)
 
 
 def _tile_to_gpu(module: Any, job: Job) -> Any:
@@ -114,7 +112,12 @@ STAGES = (
     Stage(
         "tile-opt",
         ".tile.opt.mlir",
-        ("tilec.driver.entries", "tilec.lowering.tile.passes", "tilec.runtime.interpret.evaluate"),
+        (
+            "tilec.driver.entries",
+            "tilec.lowering.tile.passes",
+            "tilec.lowering.tile_to_gpu.expanded_multiplies",
+            "tilec.runtime.interpret.evaluate",
+        ),
         _tile_passes,
     ),
     Stage("gpu-raw", ".gpu.raw.mlir", ("tilec.lowering.tile_to_gpu.kernel",), _tile_to_gpu),
