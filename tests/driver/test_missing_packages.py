@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = '''
+PROGRAM = """
 import importlib.abc, sys
 import numpy as np
 
@@ -37,7 +37,7 @@ for attempt in (
         attempt()
     except ct.TileError as error:
         print(type(error).__name__, error.message.partition(":")[0])
-'''
+"""
 
 
 def test_without_the_packages_of_nvidia(tmp_path: Path) -> None:

@@ -115,4 +115,6 @@ def element(emitter: Emitter, value: KernelValue, key: KernelValue) -> KernelVal
     try:
         return operator.getitem(value, constant)  # type: ignore[misc]
     except (IndexError, KeyError, TypeError) as problem:
+        if isinstance(problem, TypeError) or not isinstance(constant, int | str):
+            raise TileTypeError(f"{describe(value)} cannot be indexed by {describe(key)}") from problem
         raise TileTypeError(f"{describe(value)} has no element {constant!r}") from problem

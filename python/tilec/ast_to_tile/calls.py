@@ -123,6 +123,11 @@ def _construct(
         return ContextManager(function, given, named)  # type: ignore[arg-type]
     if issubclass(kind, enum.Enum):
         return _member(kind, arguments, keywords)
+    if kind in (enumerate, zip, reversed, map, filter):
+        raise TileTypeError(
+            f"'{kind.__name__}' can only be called at compile time: write it inside ct.static_iter(...) or "
+            "ct.static_eval(...)"
+        )
     raise TileTypeError(
         f"the class '{kind.__name__}' cannot be called in a kernel: use a frozen dataclass or a function"
     )

@@ -95,5 +95,5 @@ def raise_static_exception(tracer: Tracer, node: ast.expr | None) -> None:
     if isinstance(problem, type) and issubclass(problem, BaseException):
         problem = problem()
     if not isinstance(problem, BaseException):
-        raise TileTypeError(f"'ct.static_exception' takes an exception, got {problem!r}")
+        raise TileTypeError(f"'ct.static_exception' takes an exception, got {describe(problem)}")
     raise StaticException(f"exception at compile time: {type(problem).__name__}: {problem}") from problem

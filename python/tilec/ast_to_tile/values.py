@@ -271,6 +271,13 @@ def describe_tile(dtype: DType, shape: Shape) -> str:
     return f"{article} {dtype} tile of shape {shape}" if shape else f"{article} {dtype} scalar"
 
 
+def _describe_keys(keys: list[str]) -> str:
+    """The first eight keys: dictionaries of modules have hundreds."""
+    if len(keys) > 8:
+        return f"a dictionary of {len(keys)} with the keys {', '.join(keys[:8])} and others"
+    return f"a dictionary with the keys {', '.join(keys)}"
+
+
 def describe(value: KernelValue) -> str:
     """The description of a value in error messages."""
     if isinstance(value, Tile | Array | ArrayList):
@@ -292,7 +299,7 @@ def describe(value: KernelValue) -> str:
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
     if isinstance(value, dict):
-        return f"a dictionary with the keys {', '.join(map(repr, value))}" if value else "an empty dictionary"
+        return _describe_keys(list(map(repr, value))) if value else "an empty dictionary"
     if isinstance(value, Record):
         return f"an instance of '{value.kind.__name__}'"
     if isinstance(value, Range):

@@ -53,9 +53,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="accept asynchronous writes after generic reads without a proxy fence, as in kernels of CUTLASS",
     )
-    parser.add_argument(
-        "--same-value-races", action="store_true", help="also report concurrent stores of equal values"
-    )
+    parser.add_argument("--same-value-races", action="store_true", help="also report concurrent stores of equal values")
 
 
 def run(arguments: argparse.Namespace) -> None:

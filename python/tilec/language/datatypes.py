@@ -164,9 +164,7 @@ def _by_numpy(only_numpy: bool) -> dict[np.dtype, DType]:
     signed = [dtype for dtype in ALL if dtype not in (*UNSIGNED, tfloat32, float8_e5m3fnu, float4_e2m1fn)]
     rows = {dtype: element_type(dtype.element) for dtype in signed}
     default = {
-        row.dtypes[0]: dtype
-        for dtype, row in rows.items()
-        if not only_numpy or row.dtype_names[0].startswith("numpy.")
+        row.dtypes[0]: dtype for dtype, row in rows.items() if not only_numpy or row.dtype_names[0].startswith("numpy.")
     }
     # The default type of an integer of Tile IR is the signed one.
     unsigned = {element_type(f"i{dtype.bitwidth}").dtypes[1]: dtype for dtype in UNSIGNED}
