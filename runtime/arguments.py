@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 
+from tilec.frozen import Frozen
 from tilec.runtime.elements import ELEMENTS, POINTEES
 from tilec.runtime.json_record import Record
 
@@ -22,8 +22,7 @@ def _text_with_name(argument: Argument) -> str:
     return f"{argument.name}{_described(argument)}"
 
 
-@dataclass(frozen=True)
-class ArrayArgument:
+class ArrayArgument(Frozen):
     """An array; an extent or stride of None is known only at launch, strides count elements.
 
     The kernel assumes that the address is a multiple of `alignment` bytes, and each extent and stride a multiple of its
@@ -81,8 +80,7 @@ def _extent_text(value: int | None, divisor: int) -> str:
     return f"?%{divisor}" if value is None else str(value)
 
 
-@dataclass(frozen=True)
-class PointerArgument:
+class PointerArgument(Frozen):
     """An address of elements, passed as an array that starts there or as an integer."""
 
     name: str
@@ -96,8 +94,7 @@ class PointerArgument:
         return {"name": self.name, "kind": "pointer", "element": self.element, "alignment": self.alignment}
 
 
-@dataclass(frozen=True)
-class ScalarArgument:
+class ScalarArgument(Frozen):
     """One number, passed at launch; a `signless` integer accepts signed and unsigned values."""
 
     name: str
@@ -118,19 +115,17 @@ class ScalarArgument:
     __str__ = _text_with_name
 
 
-@dataclass(frozen=True)
-class ElementConstant:
+class ElementConstant(Frozen):
     """An element type that is the value of a constant."""
 
     element: str
 
 
-@dataclass(frozen=True)
-class MemberConstant:
+class MemberConstant(Frozen, hidden=("member",)):
     """A member of an enumeration that is the value of a constant; `member` is None if it was read from text."""
 
     name: str
-    member: Enum | None = field(default=None, repr=False)
+    member: Enum | None = None
 
     @classmethod
     def of(cls, member: Enum) -> MemberConstant:
@@ -140,8 +135,7 @@ class MemberConstant:
 ConstantValue = bool | int | float | str | None | ElementConstant | MemberConstant
 
 
-@dataclass(frozen=True)
-class ConstantArgument:
+class ConstantArgument(Frozen):
     """A value compiled into the kernel."""
 
     name: str
@@ -167,8 +161,7 @@ class ConstantArgument:
     __str__ = _text_with_name
 
 
-@dataclass(frozen=True)
-class ListArgument:
+class ListArgument(Frozen):
     """A list of arrays with the properties of `element`, which the kernel indexes at run time.
 
     The list is passed as a table in memory: for each array 1 + 2 * rank words of 64 bits, the address, the extents and
@@ -191,8 +184,7 @@ class ListArgument:
     __str__ = _text_with_name
 
 
-@dataclass(frozen=True)
-class TupleArgument:
+class TupleArgument(Frozen):
     """A tuple; its items have the names `name[0]`, `name[1]`, ..."""
 
     name: str
@@ -212,8 +204,7 @@ class TupleArgument:
     __str__ = _text_with_name
 
 
-@dataclass(frozen=True)
-class RecordArgument:
+class RecordArgument(Frozen, hidden=("kind",)):
     """A dataclass; its fields have the names `name.field`.
 
     `kind` is the class; it is None if the argument was read from text.
@@ -222,7 +213,7 @@ class RecordArgument:
     name: str
     class_name: str
     items: tuple[Argument, ...]
-    kind: type | None = field(default=None, repr=False)
+    kind: type | None = None
 
     def value_names(self) -> tuple[str, ...]:
         return tuple(name for item in self.items for name in item.value_names())

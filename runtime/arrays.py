@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilec.element_types import dtype_named
 from tilec.errors import ArgumentTypeError, InputError
+from tilec.frozen import Frozen
 
 
-@dataclass(frozen=True)
-class ArrayView:
+class ArrayView(Frozen):
     """The memory of an array, on the host or on a device; strides count elements, `owner` keeps the memory alive."""
 
     address: int

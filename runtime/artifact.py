@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilec.errors import InputError
+from tilec.frozen import Frozen, replace
 from tilec.runtime import metadata as launch_metadata
 from tilec.runtime.json_record import Record
 from tilec.runtime.metadata import Metadata
@@ -16,8 +16,7 @@ METADATA_SUFFIX = ".launch.json"
 SUFFIXES = (METADATA_SUFFIX, ".ptx", ".cubin")
 
 
-@dataclass(frozen=True)
-class Artifact:
+class Artifact(Frozen):
     """A compiled entry; `ptx` or `cubin` is empty if the artifact does not contain it."""
 
     metadata: Metadata

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tilec.errors import ArgumentTypeError, ArgumentValueError
+from tilec.frozen import replace
 from tilec.runtime.arguments import (
     Argument,
     ArrayArgument,
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 MAX_EXTENT = {"i32": 2**31 - 1, "i64": 2**63 - 1}
 
 
-@dataclass
 class Binding:
     """The entry arguments: `values[i]` is a number or an address, `arrays[i]` the array at that address.
 
     `tables[i]` are the arrays whose addresses are in the table of a list, which is `arrays[i]`.
     """
 
-    names: list[str] = field(default_factory=list)
-    values: list[int | float] = field(default_factory=list)
-    arrays: dict[int, ArrayView] = field(default_factory=dict)
-    plain_addresses: list[int] = field(default_factory=list)
-    tables: dict[int, tuple[ArrayView, ...]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.values: list[int | float] = []
+        self.arrays: dict[int, ArrayView] = {}
+        self.plain_addresses: list[int] = []
+        self.tables: dict[int, tuple[ArrayView, ...]] = {}
 
     def named_arrays(self) -> dict[str, ArrayView]:
         """The arrays of the caller by name, those of lists included."""

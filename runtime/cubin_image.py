@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from tilec.frozen import Frozen
 
 
-@dataclass(frozen=True)
-class Cubin:
+class Cubin(Frozen, hidden=("content", "log")):
     """A cubin and the log of ptxas; the counts cover the whole module, spills are in bytes per thread.
 
     `warnings` contains the warnings of ptxas and its notes C75xx about serialised or dropped instructions.
     """
 
-    content: bytes = field(repr=False)
-    log: str = field(repr=False)
+    content: bytes
+    log: str
     registers: int
     spill_bytes: int
     warnings: tuple[str, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from tilec.frozen import Frozen
 from tilec.runtime import cuda_driver as driver
 from tilec.runtime.arrays import ArrayView
 from tilec.runtime.devices import checked
@@ -14,8 +14,7 @@ from tilec.runtime.devices import checked
 GRANULE_BYTES = 256
 
 
-@dataclass(frozen=True)
-class HostRange:
+class HostRange(Frozen):
     """A range of host memory that one device allocation mirrors."""
 
     address: int

@@ -5,16 +5,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from tilec.errors import LaunchError
+from tilec.frozen import Frozen
 from tilec.runtime import cuda_driver as driver
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(Frozen):
     """A CUDA device and the target its kernels are compiled for."""
 
     ordinal: int

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from tilec.errors import LaunchError
+from tilec.frozen import Frozen
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
 from tilec.lowering.tma.tensor_map import TensorMap
@@ -30,8 +30,7 @@ _INT, _U32, _POINTER = ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p
 _FIRST, _LAST = (_POINTER, _INT, _U32, _POINTER, _POINTER, _POINTER), (_INT, _INT, _INT)
 
 
-@dataclass(frozen=True)
-class _Function:
+class _Function(Frozen):
     """A function of the driver: the CUDA version that introduced it, and the types of the parameters of its kind."""
 
     introduced_in: int

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tilec.element_types import ELEMENT_TYPES, FLOAT, dtype_named
+from tilec.frozen import Frozen
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-@dataclass(frozen=True)
-class ArrayElement:
+class ArrayElement(Frozen):
     """An element type and the names of the numpy types of its arrays, the default one first.
 
     Integers of Tile IR are signless, so a pointer to i8 accepts int8 and uint8; signatures have u8 for a Python uint8.

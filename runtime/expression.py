@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tilec.errors import InputError
+from tilec.frozen import Frozen
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Frozen):
     """The value of one entry argument: an integer or the address of an array."""
 
     index: int
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Frozen):
     """An operator of OPERATORS applied to two expressions."""
 
     name: str

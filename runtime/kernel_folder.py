@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from tilec.errors import InputError, Note
+from tilec.frozen import Frozen
 from tilec.runtime import artifact as artifacts
 from tilec.runtime import kernel_index
 from tilec.runtime.arguments import Argument, ArrayArgument, ListArgument, leaves
@@ -16,8 +16,7 @@ from tilec.runtime.binding import bind
 from tilec.runtime.kernel_index import INDEX_FILE, Variant
 
 
-@dataclass(frozen=True)
-class LoadedVariant:
+class LoadedVariant(Frozen):
     """A variant in its folder; its files are read when they are needed."""
 
     folder: Path
@@ -45,8 +44,7 @@ class LoadedVariant:
         return known, divisors, sum(array.alignment for array in arrays)
 
 
-@dataclass(frozen=True)
-class LoadedKernel:
+class LoadedKernel(Frozen):
     """A kernel of a folder, which `tilec.run` and `ct.launch` run."""
 
     name: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from tilec.frozen import Frozen, field_names
 from tilec.runtime.json_record import Record
 
 SCHEMA = "tilec.index/1"
@@ -16,8 +16,7 @@ FILES = ("metadata", "ptx", "cubin")
 VERSIONS = ("tilec", "ptx", "assembler")
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Frozen):
     """A kernel compiled for one signature and one target.
 
     Attributes:
@@ -41,7 +40,7 @@ class Variant:
     versions: Mapping[str, str]
 
 
-_FIELDS = tuple(Variant.__dataclass_fields__)
+_FIELDS = tuple(field_names(Variant))
 
 
 def to_text(variants: tuple[Variant, ...], tilec_version: str) -> str:

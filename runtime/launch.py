@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from copy import copy
 from functools import cache, partial
 
 from tilec.errors import InputError
@@ -167,7 +167,9 @@ def _with_device_addresses(binding: Binding, addresses: dict[int, int], tables: 
             values[index] = tables[index]
         elif not array.on_device:
             values[index] = addresses[array.address]
-    return replace(binding, values=values)
+    found = copy(binding)
+    found.values = values
+    return found
 
 
 def _launch(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tilec.frozen import replace
 from tilec.runtime.json_record import Record
 from tilec.runtime.metadata import Metadata, read, to_line
 

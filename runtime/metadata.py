@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
+from tilec.frozen import Frozen, field_names
 from tilec.runtime import expression
 from tilec.runtime.arguments import Argument, read_arguments
 from tilec.runtime.elements import PARAMETER_DTYPES
@@ -19,23 +19,20 @@ MAX_THREADS = 1024
 MAX_CLUSTER = 16
 
 
-@dataclass(frozen=True)
-class ValueParameter:
+class ValueParameter(Frozen):
     """A kernel parameter that holds one entry argument."""
 
     type: str
     name: str
 
 
-@dataclass(frozen=True)
-class TensorMapParameter:
+class TensorMapParameter(Frozen):
     """A kernel parameter of 128 bytes that holds the tensor map of the recipe `index`."""
 
     index: int
 
 
-@dataclass(frozen=True)
-class Metadata:
+class Metadata(Frozen):
     """The launch metadata of an entry."""
 
     entry: str
@@ -58,7 +55,7 @@ class Metadata:
         return tuple(parameter for parameter in self.parameters if isinstance(parameter, ValueParameter))
 
 
-FIELDS = {"schema", *Metadata.__dataclass_fields__}
+FIELDS = {"schema", *field_names(Metadata)}
 
 
 def read(record: Record) -> Metadata:

@@ -8,8 +8,7 @@ memory that nothing else uses.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tilec.frozen import replace
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.im2col_rules import corner_range
 from tilec.lowering.tma.tensor_map import TensorMap

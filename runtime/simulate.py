@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tilec.errors import InputError, Note, SimulationError, SourceLocation, UnsupportedError
+from tilec.frozen import Frozen, replace
 from tilec.runtime.aligned_buffer import AlignedBuffer
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import bind
@@ -19,8 +19,7 @@ from tilec.runtime.tensor_map import encode_for_simulator
 Range = tuple[int, int, bool]
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Frozen):
     """Options of a simulation.
 
     Attributes:
@@ -47,8 +46,7 @@ class Settings:
 DEFAULT_SETTINGS = Settings()
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Frozen):
     """The dimensions of a launch; `shared_bytes` is the size of dynamic shared memory."""
 
     grid: Dimensions

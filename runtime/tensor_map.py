@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from tilec.errors import InputError, Note, SourceLocation
+from tilec.frozen import Frozen, field_names
 from tilec.lowering.tma.contract import violations
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import FILLS, IM2COL_KINDS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
@@ -28,8 +28,7 @@ from tilec.runtime.padding_memory import reads_nothing
 SIZE_BYTES = 128
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(Frozen):
     """The fields of a tensor map; base, extents and strides are expressions of the entry arguments.
 
     Base and strides (from dimension 1) are in bytes. The other fields are those of TensorMap.
@@ -54,13 +53,13 @@ class Recipe:
 
 
 _IM2COL_FIELDS = {"kind", "lower", "upper", "channels_per_pixel", "pixels_per_column"}
-_COMMON_FIELDS = set(Recipe.__dataclass_fields__) - _IM2COL_FIELDS - {"box"}
+_COMMON_FIELDS = set(field_names(Recipe)) - _IM2COL_FIELDS - {"box"}
 
 
 def _fields_of(kind: str) -> list[str]:
     """The fields of launch metadata of this kind; maps of kind tiled need not name it."""
     own = _IM2COL_FIELDS if kind in IM2COL_KINDS else {"box"}
-    return [name for name in Recipe.__dataclass_fields__ if name in _COMMON_FIELDS | own]
+    return [name for name in field_names(Recipe) if name in _COMMON_FIELDS | own]
 
 
 def read_recipe(record: Record) -> Recipe:

@@ -7,9 +7,9 @@ satisfy both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 
+from tilec.frozen import replace
 from tilec.lowering.tma.im2col_rules import IM2COL_RULES
 from tilec.lowering.tma.rule import Rule, Violation
 from tilec.lowering.tma.rules import RULES, SHAPE_RULES

@@ -5,13 +5,11 @@ Source: CUDA driver API, CUtensorMapDataType; PTX ISA 5.5.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilec.element_types import ELEMENT_TYPES
+from tilec.frozen import Frozen
 
 
-@dataclass(frozen=True)
-class TensorElement:
+class TensorElement(Frozen):
     """An element type of a tensor map.
 
     Attributes:

@@ -5,11 +5,10 @@ Source: CUDA driver API, "Tensor Map Object Management"; PTX ISA 5.5.2 and 5.5.7
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tilec.frozen import Frozen
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Frozen):
     """A kind of tensor map.
 
     Attributes:
@@ -34,8 +33,7 @@ IM2COL_KINDS = ("im2col", "im2col_w", "im2col_w128")
 WIDE_KINDS = ("im2col_w", "im2col_w128")
 
 
-@dataclass(frozen=True)
-class Swizzle:
+class Swizzle(Frozen):
     """A shared-memory swizzle.
 
     Attributes:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 
+from tilec.frozen import Frozen
 from tilec.lowering.tma.enumerations import KINDS, WIDE_KINDS
 from tilec.lowering.tma.tensor_map import TensorMap
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(Frozen):
     """A violated rule: the field, its dimension, the expected value, the actual value, and the rule's source."""
 
     field: str
@@ -23,8 +22,7 @@ class Violation:
 Check = Callable[[TensorMap, str | None], Iterator[Violation]]
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Frozen):
     """A rule.
 
     Attributes:

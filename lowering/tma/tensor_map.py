@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from tilec.frozen import Frozen, replace
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import IM2COL_KINDS, WIDE_KINDS
 
 
-@dataclass(frozen=True)
-class TensorMap:
+class TensorMap(Frozen):
     """The fields of a tensor map, in the order of the driver's functions.
 
     Dimension 0 is contiguous. Strides are in bytes and start with dimension 1. None is a value that is not yet known.

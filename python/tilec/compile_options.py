@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tilec.errors import UsageError
+from tilec.frozen import Frozen, replace
 
 SWITCHES = {
     "roles": "assign loads, matrix instructions and epilogue to separate warps",
@@ -24,8 +23,7 @@ SIZES = {
 _SWITCH_VALUES = {"on": True, "true": True, "off": False, "false": False}
 
 
-@dataclass(frozen=True)
-class CompileOptions:
+class CompileOptions(Frozen):
     """Switches that enable optimizations, and sizes; the compiler chooses a size that is None."""
 
     roles: bool = True
@@ -56,7 +54,7 @@ class CompileOptions:
     def completed(self, hints: Mapping[str, int]) -> CompileOptions:
         """A copy of these options in which sizes that are None have the values of `hints`."""
         missing: dict[str, Any] = {name: value for name, value in hints.items() if getattr(self, name) is None}
-        return dataclasses.replace(self, **missing)
+        return replace(self, **missing)
 
     def to_text(self) -> list[str]:
         """The `name=value` texts of the options that differ from the default; `hints_from_text` parses them."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import importlib
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from tilec.frozen import Frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 PREDICATE, INTEGER, FLOAT = "predicate", "integer", "float"
 
 
-@dataclass(frozen=True)
-class FloatFormat:
+class FloatFormat(Frozen):
     """A float format: normal values are 1.f * 2**e with `precision` bits and min_exponent <= e <= max_exponent."""
 
     precision: int
@@ -59,8 +59,7 @@ def _finite(precision: int, exponents: tuple[int, int], largest: float, **proper
     return FloatFormat(precision, *exponents, largest, saturates=True, has_infinity=False, **properties)
 
 
-@dataclass(frozen=True)
-class ElementType:
+class ElementType(Frozen):
     """The properties of one element type, a row of the table.
 
     Attributes:

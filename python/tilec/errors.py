@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import linecache
-from dataclasses import dataclass, field
+
+from tilec.frozen import Frozen
 
 _LONGEST_EXCERPT = 200
 
 
-@dataclass(frozen=True)
-class SourceLocation:
+class SourceLocation(Frozen):
     """A position in a source file. Lines and columns count from 1; 0 means unknown, and line 0 the whole file."""
 
     file: str
@@ -53,15 +53,13 @@ def _visible(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Frozen):
     """An explanation attached to an error, usually with a second location: a call, a definition, a loop."""
 
     message: str
     location: SourceLocation | None = None
 
 
-@dataclass
 class TilecError(Exception):
     """Base class of all errors that a user can cause; `str()` renders the message, the source excerpt and the notes.
 
@@ -75,14 +73,13 @@ class TilecError(Exception):
         error: expected a tile
     """
 
-    message: str
-    location: SourceLocation | None = None
-    notes: list[Note] = field(default_factory=list)
-
     exit_status = 1
 
-    def __post_init__(self) -> None:
-        super().__init__(self.message)
+    def __init__(self, message: str, location: SourceLocation | None = None, notes: list[Note] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.location = location
+        self.notes = [] if notes is None else notes
 
     def __str__(self) -> str:
         notes = (_line("note", note.message, note.location) for note in self.notes)
@@ -96,8 +93,7 @@ def _line(severity: str, message: str, location: SourceLocation | None) -> str:
     return f"{location}: {severity}: {message}" + (f"\n{excerpt}" if excerpt else "")
 
 
-@dataclass(frozen=True)
-class CompilerWarning:
+class CompilerWarning(Frozen):
     """A report of valid input that is likely a mistake; `str()` renders the message and the source excerpt."""
 
     message: str
@@ -274,7 +270,6 @@ class InternalError(TilecError):
     """
 
 
-@dataclass
 class ToolError(InternalError):
     """A tool that compiles the output of tilec failed.
 
@@ -284,8 +279,17 @@ class ToolError(InternalError):
         compiler_version: the name and version of the tool; None if it is unknown.
     """
 
-    compiler_flags: str = ""
-    compiler_version: str | None = None
+    def __init__(
+        self,
+        message: str,
+        location: SourceLocation | None = None,
+        notes: list[Note] | None = None,
+        compiler_flags: str = "",
+        compiler_version: str | None = None,
+    ) -> None:
+        super().__init__(message, location, notes)
+        self.compiler_flags = compiler_flags
+        self.compiler_version = compiler_version
 
 
 class TileCompilerExecutionError(ToolError, CompileError):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tilec.errors import UsageError
+from tilec.frozen import Frozen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,8 +15,7 @@ DEFAULT_TARGET = "sm_100a"
 DEFAULT_CACHE_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Frozen):
     """Settings from environment variables."""
 
     target: str = DEFAULT_TARGET

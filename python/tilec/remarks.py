@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilec.errors import SourceLocation
+from tilec.frozen import Frozen
 
 # The topics of remarks, each with the condition that it reports.
 TOPICS = {
@@ -18,8 +17,7 @@ TOPICS = {
 }
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(Frozen):
     """One remark; `str()` renders the message, the topic and the source excerpt.
 
     Raises ValueError for an unknown topic.

@@ -25,10 +25,10 @@ of n bytes; each run checks the assertion. Element types are `i1`, `u8`..`u64`, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tilec.errors import InputError, Note
+from tilec.frozen import Frozen, replace
 from tilec.language.datatypes import DType, by_element
 from tilec.language.parameter_annotations import ParameterAnnotation, field_annotations
 from tilec.runtime.arguments import (
@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Frozen):
     """The arguments of one compiled kernel, in the order of its parameters.
 
     Args:

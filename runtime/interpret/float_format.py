@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import cache
 
 import ml_dtypes
@@ -11,12 +11,11 @@ import numpy as np
 from tilec.element_types import ELEMENT_TYPES, ElementType, FloatFormat
 
 
-@dataclass(frozen=True)
-class TileFormat(FloatFormat):
+class TileFormat(FloatFormat, kw_only=True):
     """A format, its name in Tile IR, and the numpy type of a tile."""
 
-    name: str = field(kw_only=True)
-    dtype: np.dtype = field(kw_only=True)
+    name: str
+    dtype: np.dtype
 
     def decode(self, tile: np.ndarray) -> np.ndarray:
         """The values of a tile as f64, exactly."""

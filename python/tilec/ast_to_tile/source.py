@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
-from dataclasses import dataclass
 from types import FunctionType
 
 from tilec.ast_to_tile.source_text import text_of
 from tilec.errors import SourceLocation, TileSyntaxError
+from tilec.frozen import Frozen
 
 Definition = ast.FunctionDef | ast.Lambda
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Frozen):
     """The syntax tree of a function; its positions are relative to the file."""
 
     node: Definition

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilec import options
 from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled
 from tilec.errors import UsageError
+from tilec.frozen import replace
 from tilec.runtime.arrays import view
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from tilec.diagnostics.user_traceback import public
 from tilec.driver.launch_metadata import metadata_of
 from tilec.driver.stage_text import module_text
 from tilec.errors import UsageError
+from tilec.frozen import Frozen
 from tilec.remarks import Remark
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.artifact import Artifact
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from tilec.runtime.dispatch._dispatch import Launcher
 
 
-@dataclass(frozen=True)
-class StageResult:
+class StageResult(Frozen):
     """The result of one stage; `seconds` is zero for the stage that the compile started from."""
 
     name: str
@@ -62,8 +61,7 @@ class StageResult:
         return path
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Frozen):
     """A compiled entry; the text of a stage that the compile did not reach is empty.
 
     Example:

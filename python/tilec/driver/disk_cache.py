@@ -12,7 +12,6 @@ import json
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from tilec.compile_options import CompileOptions
 from tilec.driver.compiled import Compiled, StageResult
 from tilec.driver.identity import Unidentified, digest
 from tilec.errors import SourceLocation, TilecError
+from tilec.frozen import Frozen, replace
 from tilec.installation import fingerprint
 from tilec.language.kernel import Kernel
 from tilec.remarks import Remark
@@ -37,8 +37,7 @@ _FORM = 1
 _STAGES = ("ptx", "cubin")
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Frozen):
     """A compile of a kernel, as ct.launch needs it."""
 
     kernel: Kernel
@@ -160,8 +159,7 @@ def _remark_from_json(fields: list[Any]) -> Remark:
     return Remark(topic, message, None if at is None else SourceLocation(*at))
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Frozen):
     """A file of the cache."""
 
     path: Path

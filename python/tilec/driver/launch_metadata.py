@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilec.driver.stage_text import ptx_version
 from tilec.errors import TilecError
+from tilec.frozen import replace
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.json_record import Record
 from tilec.runtime.metadata import SCHEMA, Metadata, read

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
+from tilec.frozen import Frozen
 from tilec.language.datatypes import DType, int32, int64
 
 T = TypeVar("T")
@@ -27,8 +27,7 @@ class ConstantAnnotation:
         return "ConstantAnnotation()"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArrayAnnotation:
+class ArrayAnnotation(Frozen, kw_only=True):
     """Selects extents and strides that become compile-time constants, by dimension; -1 is the last dimension.
 
     Args:
@@ -69,8 +68,7 @@ def _check_dimensions(name: str, dimensions: object) -> None:
             raise TypeError(f"expected integers in {name}, got {dimension!r}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScalarAnnotation:
+class ScalarAnnotation(Frozen, kw_only=True):
     """The type of an integer parameter: int32 or int64."""
 
     dtype: DType
@@ -80,8 +78,7 @@ class ScalarAnnotation:
             raise ValueError(f"expected a dtype of int32 or int64, got {self.dtype}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListAnnotation:
+class ListAnnotation(Frozen, kw_only=True):
     """Annotates the arrays of a list.
 
     Args:

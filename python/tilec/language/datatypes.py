@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from tilec.element_types import element_type
 from tilec.errors import HostCallError, TileTypeError, TileValueError
+from tilec.frozen import Frozen
 from tilec.language.kernel_function import compile_time_handler
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ class Category(IntEnum):
     RESTRICTED = 3
 
 
-@dataclass(frozen=True, eq=False)
-class DType:
+class DType(Frozen, eq=False):
     """An element type; in a kernel, calling it creates a scalar of that type: `ct.int16(5)`.
 
     Args:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tilec.errors import HintError, KernelUseError
+from tilec.frozen import Frozen, replace
 
 # sm_<major><minor>, as in sm_100: hints do not distinguish sm_100 and sm_100a.
 _TARGET_NAME = re.compile(r"sm_[0-9]+")
@@ -45,8 +44,7 @@ class ByTarget:
 Hint: TypeAlias = int | ByTarget | None
 
 
-@dataclass(frozen=True)
-class Hints:
+class Hints(Frozen):
     """The hints of a kernel; each is a value, a `ByTarget`, or None if the compiler chooses."""
 
     num_ctas: Hint = None
@@ -61,7 +59,7 @@ class Hints:
                 raise KernelUseError(f"unknown hint '{name}', expected one of: {', '.join(_LIMITS)}")
             for single in [value.default, *value.values.values()] if isinstance(value, ByTarget) else [value]:
                 _check(name, single)
-        return dataclasses.replace(self, **changes)
+        return replace(self, **changes)
 
     def by_target(self) -> dict[str, dict[str, int]]:
         """{target or "default": {hint name in Tile IR: value}}, without opt_level, which Tile IR does not have."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import sys
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import CellType, FrameType, FunctionType
 from typing import Annotated, Any, TypeVar
 
 from tilec.errors import ArgumentTypeError
+from tilec.frozen import Frozen, replace
 from tilec.language.annotations import ArrayAnnotation, ConstantAnnotation, ListAnnotation, ScalarAnnotation
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class ParameterAnnotation:
+class ParameterAnnotation(Frozen):
     """The contents of the annotation of a parameter, or of an item of a tuple.
 
     `items` annotate the items of a tuple of this length, `each` all items of a tuple of any length.
@@ -41,7 +39,7 @@ class ParameterAnnotation:
     def item(self, index: int) -> ParameterAnnotation:
         """The annotation of an item of the tuple; that of a constant is constant."""
         found = self.items[index] if self.items is not None else self.each or ParameterAnnotation()
-        return dataclasses.replace(found, constant=True) if self.constant else found
+        return replace(found, constant=True) if self.constant else found
 
 
 # In the order in which `check` names them.

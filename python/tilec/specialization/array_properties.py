@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import gcd
 
 from tilec.errors import ArgumentOverflowError, ArgumentTypeError, ArgumentValueError
+from tilec.frozen import replace
 from tilec.language.annotations import ArrayAnnotation, ListAnnotation
 from tilec.language.datatypes import DType, from_numpy
 from tilec.runtime.arguments import ArrayArgument, ListArgument

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tilec.driver.stage_text import ptx_target, read_module, stage_of
 from tilec.errors import InputError, UsageError
+from tilec.frozen import Frozen
 from tilec.runtime.launch_comment import split_launch_comment
 from tilec.runtime.metadata import Metadata
 from tilec.text_input.decoding import decoded
@@ -19,8 +19,7 @@ STANDARD_INPUT = "-"
 _STDIN = "<stdin>"
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Frozen):
     """The source of a compile.
 
     Attributes:
