@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tilec import cache_files
 from tilec.installation import fingerprint
 from tilec.options import cache_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Each installed version of tilec has one file per dialect.
 KEPT_FILES = 32
@@ -27,7 +25,7 @@ def load(dialect: Any, ir: Any) -> None:
         dialect: the `ext.Dialect` class.
         ir: the module `ir` of the bindings.
     """
-    path = cache_folder() / "dialects" / f"{dialect.DIALECT_NAMESPACE}-{fingerprint()[:32]}.mlirbc"
+    path = Path(cache_folder()) / "dialects" / f"{dialect.DIALECT_NAMESPACE}-{fingerprint()[:32]}.mlirbc"
     kept = cache_files.read(path)
     if kept is None:
         dialect.load()

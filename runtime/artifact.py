@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tilec.errors import InputError
 from tilec.frozen import Frozen, replace
+from tilec.hashing import sha256
 from tilec.runtime import metadata as launch_metadata
 from tilec.runtime.json_record import Record
 from tilec.runtime.metadata import Metadata
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 METADATA_SUFFIX = ".launch.json"
 SUFFIXES = (METADATA_SUFFIX, ".ptx", ".cubin")
@@ -27,6 +30,9 @@ class Artifact(Frozen):
 
 def stem(path: str | Path) -> Path:
     """The common stem of the three files of an artifact, from the stem or any of them."""
+    # Imported here because a kernel in the disk cache has no path.
+    from pathlib import Path
+
     path = Path(path)
     suffix = next((suffix for suffix in SUFFIXES if path.name.endswith(suffix)), "")
     return path.with_name(path.name.removesuffix(suffix))
@@ -98,7 +104,7 @@ def save_metadata(artifact: Artifact, path: str | Path) -> Metadata:
 
 def digest(ptx: str) -> str:
     """The SHA-256 of PTX text, in hexadecimal."""
-    return hashlib.sha256(ptx.encode()).hexdigest()
+    return sha256(ptx.encode()).hexdigest()
 
 
 def check_folder(path: Path) -> None:
@@ -112,6 +118,8 @@ def write(path: Path, content: bytes) -> None:
 
     Raises InputError if the folder does not exist or cannot be written.
     """
+    from pathlib import Path
+
     if not content:
         return
     path = Path(os.path.realpath(path))

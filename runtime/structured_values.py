@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,9 +9,12 @@ from tilec.errors import ArgumentTypeError
 from tilec.runtime.arrays import is_array
 
 
-def fields_of(value: object) -> dict[str, Any] | None:
+def fields_of(value: Any) -> dict[str, Any] | None:
     """The values of the fields of a dataclass by name; None for other values."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if hasattr(type(value), "__dataclass_fields__"):
+        # Imported here because most launches have no dataclass.
+        import dataclasses
+
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return None
 

@@ -17,7 +17,7 @@ def cached(made_from: Sequence[str], make: Callable[[], str]) -> str:
     If the cache folder cannot be read or written, the text is made again.
     """
     digest = hashlib.sha256("\0".join(made_from).encode()).hexdigest()
-    path = cache_folder() / "math" / f"{digest}.ptx"
+    path = Path(cache_folder()) / "math" / f"{digest}.ptx"
     kept = _read(path)
     if kept is None:
         kept = make()

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from tilec.hashing import sha256
 
-_DIGEST_BYTES = hashlib.sha256().digest_size
+_DIGEST_BYTES = sha256().digest_size
 # Files that are being written have this suffix; the other files are complete.
 TEMPORARY_SUFFIX = ".tmp"
 
 
-def read(path: Path) -> bytes | None:
+def read(path: str | os.PathLike[str]) -> bytes | None:
     """The content that `write` stored; None if the file is missing, truncated or damaged."""
     try:
-        content = path.read_bytes()
+        with open(path, "rb") as file:
+            content = file.read()
     except OSError:
         return None
     body = content[_DIGEST_BYTES:]
-    return body if hashlib.sha256(body).digest() == content[:_DIGEST_BYTES] else None
+    return body if sha256(body).digest() == content[:_DIGEST_BYTES] else None
 
 
-def write(path: Path, content: bytes) -> None:
+def write(path: str | os.PathLike[str], content: bytes) -> None:
     """Stores the content with its digest; raises OSError if the folder cannot be written.
 
     Other processes see the whole file or none, because the file is renamed when it is complete.
@@ -33,11 +31,12 @@ def write(path: Path, content: bytes) -> None:
     # Imported here because most processes only read.
     import tempfile
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(suffix=TEMPORARY_SUFFIX, dir=path.parent)
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(suffix=TEMPORARY_SUFFIX, dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(content).digest() + content)
+            file.write(sha256(content).digest() + content)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.util
 import os
 import sys
 from collections.abc import Iterator
 
 from tilec import version
+from tilec.hashing import sha256
 
 # The distributions whose version determines what the compiler emits, as prefixes of `.dist-info` folders.
 DISTRIBUTIONS = (
@@ -33,7 +33,7 @@ def fingerprint() -> str:
     parts = [version.VERSION, sys.version, sys.platform, str(sys.flags.optimize), *sorted(_distributions())]
     if max(modified_ns for _, _, modified_ns in files) > version.IMPORTED_NS:
         parts += [str(os.getpid()), str(version.IMPORTED_NS)]
-    return hashlib.sha256(repr((parts, files)).encode()).hexdigest()
+    return sha256(repr((parts, files)).encode()).hexdigest()
 
 
 def _files() -> Iterator[tuple[str, int, int]]:

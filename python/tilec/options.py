@@ -29,16 +29,21 @@ def from_environment() -> Options:
 
     Raises UsageError for a seed that is not a non-negative integer.
     """
-    # Imported here because importing tilec must be fast.
-    from pathlib import Path
-
-    dump = os.environ.get("TILEC_DUMP")
     return Options(
         target=os.environ.get("TILEC_TARGET", DEFAULT_TARGET),
         backend=os.environ.get("TILEC_BACKEND") or None,
-        dump=Path(dump) if dump else None,
+        dump=_path(os.environ.get("TILEC_DUMP")),
         seed=_seed(os.environ.get("TILEC_SEED", "0")),
     )
+
+
+def _path(text: str | None) -> Path | None:
+    if not text:
+        return None
+    # Imported here because importing tilec must be fast.
+    from pathlib import Path
+
+    return Path(text)
 
 
 def _seed(text: str) -> int:
@@ -85,9 +90,16 @@ def cuda_folders() -> tuple[str | None, ...]:
     return os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")
 
 
-def cache_folder() -> Path:
-    """The cache folder: `TILEC_CACHE` if set, else the folder `tilec` in the user's cache."""
-    from pathlib import Path
+def cache_folder() -> str:
+    """The cache folder: `TILEC_CACHE` if set, else the folder `tilec` in the user's cache.
 
-    folder = os.environ.get("TILEC_CACHE")
-    return Path(folder) if folder else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilec"
+    Raises UsageError if the user has no home folder.
+    """
+    if folder := os.environ.get("TILEC_CACHE"):
+        return folder
+    if folder := os.environ.get("XDG_CACHE_HOME"):
+        return os.path.join(folder, "tilec")
+    home = os.path.expanduser("~")
+    if home == "~":
+        raise UsageError("the user has no home folder: set TILEC_CACHE to the folder for compiled kernels")
+    return os.path.join(home, ".cache", "tilec")

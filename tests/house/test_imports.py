@@ -18,7 +18,7 @@ ORDER = (
     # to NVIDIA's packages.
     (
         *("tilec.errors", "tilec.options", "tilec.compile_options", "tilec.remarks", "tilec.version"),
-        *("tilec.element_types", "tilec.cache_files", "tilec.installation"),
+        *("tilec.element_types", "tilec.cache_files", "tilec.installation", "tilec.frozen", "tilec.hashing"),
         *("tilec.process.recursion_limit", "tilec.process.time_limit", "tilec.process.cuda_bindings"),
         "tilec.process.garbage_collector",
     ),

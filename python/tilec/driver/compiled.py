@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilec.diagnostics.user_traceback import public
@@ -19,6 +18,8 @@ from tilec.runtime.metadata import Metadata
 from tilec.text_input.source import Source
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tilec.runtime.dispatch._dispatch import Launcher
 
 

@@ -12,8 +12,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilec import cache_files, options
 from tilec.compile_options import CompileOptions
@@ -29,6 +28,9 @@ from tilec.runtime.cubin_image import Cubin
 from tilec.runtime.json_record import Record
 from tilec.signature import Signature
 from tilec.text_input.source import Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SUFFIX = ".kernel"
 # The version of the format of an entry.
@@ -62,13 +64,13 @@ def kept_or_compiled(request: Request, compile: Callable[[], Compiled]) -> Compi
         compiled = compile()
         message = f"the compiled kernel is not kept on disk: {problem}"
         return replace(compiled, remarks=(*compiled.remarks, Remark("cache", message, request.kernel.location)))
-    path = folder() / f"{key}{SUFFIX}"
+    path = os.path.join(folder(), key + SUFFIX)
     return _read(path, request) or _compile_and_keep(path, key, request, compile)
 
 
-def folder() -> Path:
+def folder() -> str:
     """The folder of the entries."""
-    return options.cache_folder() / "kernels"
+    return os.path.join(options.cache_folder(), "kernels")
 
 
 def _key(request: Request) -> str:
@@ -76,7 +78,7 @@ def _key(request: Request) -> str:
     return digest(_FORM, fingerprint(), options.cuda_folders(), *parts)
 
 
-def _compile_and_keep(path: Path, key: str, request: Request, compile: Callable[[], Compiled]) -> Compiled:
+def _compile_and_keep(path: str, key: str, request: Request, compile: Callable[[], Compiled]) -> Compiled:
     compiled = compile()
     # If the compile changes a value that the kernel reads, such as a counter, the result does not belong to the key.
     with contextlib.suppress(Unidentified):
@@ -85,12 +87,12 @@ def _compile_and_keep(path: Path, key: str, request: Request, compile: Callable[
     return compiled
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: str, content: bytes) -> None:
     try:
         cache_files.write(path, content)
         evict(options.cache_size_bytes())
     except OSError as error:
-        _warn_once(f"compiled kernels are not kept on disk: cannot write {path.parent}: {error.strerror}")
+        _warn_once(f"compiled kernels are not kept on disk: cannot write {os.path.dirname(path)}: {error.strerror}")
 
 
 _WARNED: set[str] = set()
@@ -118,7 +120,7 @@ def _content(compiled: Compiled, request: Request) -> bytes:
     return json.dumps(header).encode() + b"\n" + ptx + compiled.cubin
 
 
-def _read(path: Path, request: Request) -> Compiled | None:
+def _read(path: str, request: Request) -> Compiled | None:
     content = cache_files.read(path)
     if content is None:
         return None
@@ -126,7 +128,7 @@ def _read(path: Path, request: Request) -> Compiled | None:
     header = json.loads(line)
     ptx, cubin = body[: header["ptx_bytes"]].decode(), body[header["ptx_bytes"] :]
     try:
-        metadata = launch_metadata.read(Record.parse(header["metadata"], str(path)))
+        metadata = launch_metadata.read(Record.parse(header["metadata"], path))
     except TilecError:
         return None
     with contextlib.suppress(OSError):
@@ -174,6 +176,9 @@ class Entry(Frozen):
 
 def entries() -> list[Entry]:
     """The entries, the least recently used one first."""
+    # Imported here because a process that finds its kernel does not list the others.
+    from pathlib import Path
+
     found = []
     with contextlib.suppress(OSError):
         for item in os.scandir(folder()):

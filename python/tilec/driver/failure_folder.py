@@ -18,7 +18,7 @@ def new_failure_folder() -> Path:
 
     The folder is in the temporary directory if the cache cannot be written.
     """
-    root = cache_folder() / "failures"
+    root = Path(cache_folder()) / "failures"
     name = time.strftime("%Y%m%d-%H%M%S-")
     try:
         root.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
-import hashlib
 import re
 import struct
 import sys
@@ -21,6 +20,7 @@ from tilec.ast_to_tile.source import Source, read
 from tilec.ast_to_tile.source_text import text_of
 from tilec.driver.free_names import free_names, identifiers
 from tilec.errors import TilecError
+from tilec.hashing import sha256
 from tilec.language.kernel import Kernel
 
 # Packages whose functions depend on their arguments only, and whose version is part of the fingerprint of the
@@ -74,7 +74,7 @@ class _Identity:
     """A walk over values that updates a hash; each object is visited once, then identified by its number."""
 
     def __init__(self) -> None:
-        self.hash = hashlib.sha256()
+        self.hash = sha256()
         # The objects are kept, so that no other object gets their address.
         self.seen: dict[int, tuple[int, object]] = {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tilec.errors import ArgumentOverflowError, ArgumentTypeError
+from tilec.frozen import replace
 from tilec.language.datatypes import DType, bool_, float32, foreign_dtype, from_numpy, int32, int64
 from tilec.language.parameter_annotations import ParameterAnnotation, field_annotations
 from tilec.runtime.arguments import Argument, ConstantArgument, RecordArgument, ScalarArgument, TupleArgument
@@ -76,7 +76,7 @@ def _record(name: str, kind: type, fields: Mapping[str, object], annotation: Par
     for field, value in fields.items():
         found = annotations.get(field, ParameterAnnotation())
         constant = annotation.constant or found.constant
-        items.append(_argument(f"{name}.{field}", value, dataclasses.replace(found, constant=constant)))
+        items.append(_argument(f"{name}.{field}", value, replace(found, constant=constant)))
     return RecordArgument(name, kind.__qualname__.rpartition(".")[2], tuple(items), kind)
 
 

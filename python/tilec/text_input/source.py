@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilec.driver.stage_text import ptx_target, read_module, stage_of
 from tilec.errors import InputError, UsageError
@@ -12,6 +12,9 @@ from tilec.frozen import Frozen
 from tilec.runtime.launch_comment import split_launch_comment
 from tilec.runtime.metadata import Metadata
 from tilec.text_input.decoding import decoded
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # The path that denotes standard input.
 STANDARD_INPUT = "-"
@@ -55,7 +58,7 @@ def open_source(given: Any, entry: str | None = None) -> Source:
         return Source(given.ir, "tile", "the module")
     if isinstance(given, bytes) or (isinstance(given, str) and "\n" in given):
         return _from_text(given, "the text", None)
-    if isinstance(given, str | Path):
+    if isinstance(given, str | os.PathLike):
         return _from_path(str(given), entry)
     raise UsageError(f"expected a kernel, a Module, text or a path, got {type(given).__name__}")
 
@@ -63,6 +66,9 @@ def open_source(given: Any, entry: str | None = None) -> Source:
 def _from_path(path: str, entry: str | None) -> Source:
     if path == STANDARD_INPUT:
         return _from_standard_input(entry)
+    # Imported here because a kernel in the disk cache has no path.
+    from pathlib import Path
+
     file, colon, name = path.rpartition(":")
     if path.endswith(".py") or (colon and file.endswith(".py")):
         from tilec.language.kernel import find

@@ -47,7 +47,7 @@ def store(identity: str, timer: str, measurement: Measurement[Any]) -> None:
 
 def folder() -> Path:
     """The folder of the measurements."""
-    return options.cache_folder() / "tuning"
+    return Path(options.cache_folder()) / "tuning"
 
 
 def files() -> list[Path]:
