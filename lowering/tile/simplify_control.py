@@ -9,7 +9,7 @@ from tilec.dialect.walk import is_within, operations_named
 from tilec.lowering.tile.bounds import Interval, bounds
 from tilec.lowering.tile.carried import keep_results, without_carried
 from tilec.lowering.tile.constants import splat
-from tilec.lowering.tile.terminators import CONTINUE, YIELD, terminators
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 
 
 def simplify_control(module: ir.Module) -> None:
@@ -89,6 +89,15 @@ def _fold_trip_count(op: ir.OpView) -> bool:
     if trips != 1 or len(list(terminators(op))) > 1:
         return False
     _inline(op, op.body.blocks[0], [op.lowerBound, *op.initValues])
+    return True
+
+
+def _inline_single_iteration(op: ir.OpView) -> bool:
+    """Inlines a loop whose only terminator is the `break` at the end of its body."""
+    ends = [end.operation.name for end in terminators(op)]
+    if ends != [BREAK]:
+        return False
+    _inline(op, op.body.blocks[0], list(op.initValues))
     return True
 
 
@@ -179,5 +188,10 @@ Step = Callable[[ir.OpView], bool]
 _RULES: dict[str, tuple[Step, ...]] = {
     "cuda_tile.if": (_take_known_branch, _share_equal_results, _drop_unused_results),
     "cuda_tile.for": (_fold_trip_count, _replace_invariant_carried, _drop_unused_carried),
-    "cuda_tile.loop": (_replace_invariant_carried, _drop_unused_carried, _drop_unused_results),
+    "cuda_tile.loop": (
+        _inline_single_iteration,
+        _replace_invariant_carried,
+        _drop_unused_carried,
+        _drop_unused_results,
+    ),
 }

@@ -6,7 +6,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.errors import UnsupportedError
-from tilec.lowering.tile.terminators import BREAK, CONTINUE, RETURN, YIELD, returns
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, RETURN, YIELD, returns, terminators
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
@@ -79,6 +79,43 @@ def _forwarded(end: ir.OpView, *names: str) -> list[ir.Value]:
 
 @converts("loop")
 def _loop(op: ir.OpView, conversion: Conversion) -> None:
+    if any(end.operation.name == CONTINUE for end in terminators(op)):
+        _repeated(op, conversion)
+    else:
+        _executed_once(op, conversion)
+
+
+def _executed_once(op: ir.OpView, conversion: Conversion) -> None:
+    """The body of a loop without `continue`, in its place.
+
+    If the loop contains a return, the last value is false after one.
+    """
+    operation, block = op.operation, op.operation.regions[0].blocks[0]
+    for argument, value in zip(block.arguments, op.initValues, strict=True):
+        if isinstance(value.type, TileType):
+            conversion.set(argument, conversion.tile(value, conversion.layouts.get(argument)))
+    kept = [result for result in operation.results if isinstance(result.type, TileType)]
+    types = list(map(conversion.type, kept))
+    may_return = next(returns(op), None) is not None
+
+    def finish(end: ir.OpView) -> list[ir.Value]:
+        given = _forwarded(end, BREAK, RETURN)
+        completed = [emitter.boolean(end.operation.name == BREAK)] * may_return
+        if end.operation.name == RETURN:
+            return [*map(emitter.zero, types), *completed]
+        pairs = zip(operation.results, given, strict=True)
+        values = [conversion.tile(value, conversion.layouts.get(result)) for result, value in pairs if result in kept]
+        return [*values, *completed]
+
+    ends = [*types, *[emitter.integer_type(1)] * may_return]
+    values = convert_block(list(block.operations), ends, finish, conversion)
+    for result, value in zip(kept, values, strict=False):
+        conversion.set(result, value)
+    if may_return:
+        conversion.completed[operation] = values[-1]
+
+
+def _repeated(op: ir.OpView, conversion: Conversion) -> None:
     """scf.while over whether to continue, the carried values, and the results of the last break.
 
     If the loop contains a return, the last value is false once the loop is left by one.

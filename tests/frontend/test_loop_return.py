@@ -1,4 +1,4 @@
-"""`return` inside `while` of called functions."""
+"""`return` inside loops of called functions and of kernels, and the counter of a `for` after it."""
 
 from __future__ import annotations
 
@@ -57,6 +57,85 @@ def test_return_inside_while(options: dict[str, Any]) -> None:
     out = np.zeros((4, 3), np.int32)
     ct.launch(None, 4, kernel, (x, out, 20), **options)
     assert out.tolist() == [[*first_power_above(int(n)), collatz(int(n), 20)] for n in x]
+
+
+def first_square_above(n):
+    for i in range(5):
+        for j in range(i + 1):
+            if i * j > n:
+                return i, j
+    return -1, -1
+
+
+@BACKENDS
+def test_return_inside_for(options: dict[str, Any]) -> None:
+    @ct.kernel
+    def kernel(out):
+        n = ct.bid(0)
+        i, j = first_square_above(n)
+        ct.scatter(out, (n, 0), i)
+        ct.scatter(out, (n, 1), j)
+
+    out = np.zeros((20, 2), np.int32)
+    ct.launch(None, 20, kernel, (out,), **options)
+    assert out.tolist() == [list(first_square_above(n)) for n in range(20)]
+
+
+@BACKENDS
+def test_kernel_returns_inside_for(options: dict[str, Any]) -> None:
+    @ct.kernel
+    def kernel(out):
+        n = ct.bid(0)
+        total = 0
+        for i in range(5):
+            j = 0
+            while j < 4:
+                if i * j > n:
+                    ct.store(out, n, i * 10 + j)
+                    return
+                j += 1
+            if n == 5 and i == 3:
+                break
+            total += i
+        ct.store(out, n, 100 + total)
+
+    def expected(n: int) -> int:
+        total = 0
+        for i in range(5):
+            for j in range(4):
+                if i * j > n:
+                    return i * 10 + j
+            if n == 5 and i == 3:
+                break
+            total += i
+        return 100 + total
+
+    out = np.zeros(14, np.int32)
+    ct.launch(None, 14, kernel, (out,), **options)
+    assert out.tolist() == [expected(n) for n in range(14)]
+
+
+def counters(n):
+    i = j = total = 100
+    for i in range(n):
+        total += i
+    for j in range(5):
+        if j == n:
+            break
+        j += 10
+    return total + i * 1000 + j
+
+
+@BACKENDS
+def test_counter_after_its_loop(options: dict[str, Any]) -> None:
+    @ct.kernel
+    def kernel(out):
+        n = ct.bid(0)
+        ct.store(out, n, counters(n))
+
+    out = np.zeros(7, np.int32)
+    ct.launch(None, 7, kernel, (out,), **options)
+    assert out.tolist() == [counters(n) for n in range(7)]
 
 
 def test_returned_values_of_different_types_are_refused(error_message: Callable[[Any, str], str]) -> None:

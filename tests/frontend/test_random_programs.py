@@ -48,30 +48,30 @@ def condition(draw: Callable[..., Any], depth: int = 1) -> str:
     return f"(not {test})" if draw(st.integers(0, 4)) == 0 else f"({test})"
 
 
-def statements(draw: Callable[..., Any], indent: str, depth: int, loop: bool, returns: bool) -> list[str]:
+def statements(draw: Callable[..., Any], indent: str, depth: int, loop: bool) -> list[str]:
     lines: list[str] = []
     for _ in range(draw(st.integers(1, 3))):
-        lines += statement(draw, indent, depth, loop, returns)
+        lines += statement(draw, indent, depth, loop)
     return lines
 
 
-def statement(draw: Callable[..., Any], indent: str, depth: int, loop: bool, returns: bool) -> list[str]:
+def statement(draw: Callable[..., Any], indent: str, depth: int, loop: bool) -> list[str]:
     inner = indent + "    "
     kind = draw(
         st.sampled_from(["=", "=", "+=", "write"] + ["if", "if", "for", "while"] * (depth > 0) + ["leave"] * loop)
     )
     if kind == "if":
-        lines = [f"{indent}if {condition(draw)}:", *statements(draw, inner, depth - 1, loop, returns)]
+        lines = [f"{indent}if {condition(draw)}:", *statements(draw, inner, depth - 1, loop)]
         if draw(st.booleans()):
-            lines += [f"{indent}else:", *statements(draw, inner, depth - 1, loop, returns)]
-        if returns and draw(st.integers(0, 3)) == 0:
+            lines += [f"{indent}else:", *statements(draw, inner, depth - 1, loop)]
+        if draw(st.integers(0, 3)) == 0:
             lines += [f"{indent}if {condition(draw)}:", f"{inner}return {expression(draw)}"]
         return lines
     if kind == "for":
         counter = f"i{next(numbers)}"
         bound = f"min(abs({expression(draw)}), {draw(st.integers(0, 4))})"
         head = f"{indent}for {counter} in range({bound}):"
-        return [head, f"{inner}a = a + {counter}", *statements(draw, inner, depth - 1, True, False)]
+        return [head, f"{inner}a = a + {counter}", *statements(draw, inner, depth - 1, True)]
     if kind == "while":
         counter = f"w{next(numbers)}"
         head = f"{indent}while {counter} < {draw(st.integers(0, 4))} and {condition(draw)}:"
@@ -79,7 +79,7 @@ def statement(draw: Callable[..., Any], indent: str, depth: int, loop: bool, ret
             f"{indent}{counter} = 0",
             head,
             f"{inner}{counter} += 1",
-            *statements(draw, inner, depth - 1, True, False),
+            *statements(draw, inner, depth - 1, True),
         ]
     if kind == "write":
         return [f"{indent}write(memory, {draw(st.integers(0, CELLS - 1))}, {expression(draw)})"]
@@ -91,7 +91,7 @@ def statement(draw: Callable[..., Any], indent: str, depth: int, loop: bool, ret
 @st.composite
 def programs(draw: Callable[..., Any]) -> str:
     """A function of one integer and memory that always terminates, with variables that are always assigned."""
-    lines = statements(draw, "    ", 2, False, True)
+    lines = statements(draw, "    ", 2, False)
     return "\n".join(
         ["def program(n, memory):", "    a, b, c = 1, n, 3", *lines, f"    return {expression(draw)} + a + b + c", ""]
     )

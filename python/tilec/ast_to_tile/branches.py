@@ -3,6 +3,9 @@
 A constant condition selects a branch at compile time. Otherwise both branches are traced, and the names that they
 assign differently and that are read later become results. A branch that ends in return, break or continue yields no
 results, because the code after the `if` is reached only from the other branch.
+
+In a called function, the statements after an `if` that contains `return` are traced in the branch that reaches them. If
+both branches may reach them, the rest of the function is a loop of one iteration, which each `return` leaves.
 """
 
 from __future__ import annotations
@@ -10,33 +13,40 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-from tilec.ast_to_tile.liveness import assigned, contains
+from tilec.ast_to_tile.liveness import assigned, contains, falls_through
 from tilec.ast_to_tile.merge import NoMerge, Plan, lower, rebuild, types_of, unify
+from tilec.ast_to_tile.return_exits import UNLIKE_RETURNS
+from tilec.ast_to_tile.run_once import run_once
 from tilec.ast_to_tile.tracer import Block, Flow, Returned, Tracer, statement
 from tilec.ast_to_tile.values import KernelValue, Tile, Unusable
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, TileTypeError
 
 _MISSING = object()
+_UNLIKE_BRANCHES = "the two branches have incompatible values"
 
 
 def either(
-    tracer: Tracer, condition: Tile, then: Callable[[], KernelValue], otherwise: Callable[[], KernelValue]
+    tracer: Tracer,
+    condition: Tile,
+    then: Callable[[], KernelValue],
+    otherwise: Callable[[], KernelValue],
+    problem: str = _UNLIKE_BRANCHES,
 ) -> KernelValue:
-    """The value of one of two computations; only the selected one is executed."""
+    """The value of one of two computations; only the selected one is executed. `problem` introduces a type error."""
     blocks = [_value_block(tracer, run) for run in (then, otherwise)]
     values = [_returned(block) for block in blocks]
-    plan = common_plan(values)
+    plan = common_plan(values, problem)
     results = _close(tracer, condition, blocks, [[(plan, value)] for value in values])
     return rebuild(plan, results)
 
 
-def common_plan(values: Sequence[KernelValue]) -> Plan:
+def common_plan(values: Sequence[KernelValue], problem: str = _UNLIKE_BRANCHES) -> Plan:
     """The plan that merges the values of two branches; raises TileTypeError if they are incompatible."""
     try:
         return unify(values)
-    except NoMerge as problem:
-        raise TileTypeError(f"the two branches have incompatible values: {problem.message}") from problem
+    except NoMerge as unlike:
+        raise TileTypeError(f"{problem}: {unlike.message}") from unlike
 
 
 def _value_block(tracer: Tracer, run: Callable[[], KernelValue]) -> Block:
@@ -75,6 +85,11 @@ def _if(tracer: Tracer, node: ast.If, rest: Sequence[ast.stmt]) -> Flow:
         return _returning(tracer, node, condition, rest)
     if isinstance(condition, bool):
         return tracer.execute(node.body if condition else node.orelse)
+    return _branches(tracer, node, condition)
+
+
+def _branches(tracer: Tracer, node: ast.If, condition: Tile) -> Flow:
+    """Builds an `if` whose condition is a run-time value."""
     then = tracer.trace(lambda: tracer.execute(node.body))
     if then.flow is not None:
         return _close_guard(tracer, condition, then, node.orelse)
@@ -140,11 +155,14 @@ def _forget(tracer: Tracer, node: ast.If, names: frozenset[str]) -> None:
 
 
 def _returning(tracer: Tracer, node: ast.If, condition: bool | Tile, rest: Sequence[ast.stmt]) -> Flow:
-    """In a called function, appends the following statements to both branches, so that both end in a return."""
+    """An `if` that contains `return` in a called function, with the statements after it."""
     if isinstance(condition, bool):
         return Returned(result_of(tracer, [*(node.body if condition else node.orelse), *rest]))
+    if falls_through(node.body) and falls_through(node.orelse):
+        return run_once(tracer, lambda: _branches(tracer, node, condition) or tracer.execute(rest))
     then, otherwise = [*node.body, *rest], [*node.orelse, *rest]
-    return Returned(either(tracer, condition, lambda: result_of(tracer, then), lambda: result_of(tracer, otherwise)))
+    values = (lambda: result_of(tracer, then)), (lambda: result_of(tracer, otherwise))
+    return Returned(either(tracer, condition, *values, UNLIKE_RETURNS))
 
 
 def result_of(tracer: Tracer, statements: Sequence[ast.stmt]) -> KernelValue:

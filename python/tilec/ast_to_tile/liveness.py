@@ -94,6 +94,19 @@ def leaves_loop(statements: Sequence[ast.stmt]) -> bool:
     return False
 
 
+def falls_through(statements: Sequence[ast.stmt]) -> bool:
+    """Whether control may reach the end of the statements; a loop may always end."""
+    return all(map(_falls_through, statements))
+
+
+def _falls_through(node: ast.stmt) -> bool:
+    if isinstance(node, ast.If):
+        return falls_through(node.body) or falls_through(node.orelse)
+    if isinstance(node, ast.With):
+        return falls_through(node.body)
+    return not isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue)
+
+
 @dataclass(frozen=True)
 class _Exits:
     """The live names at the targets of `break` and `continue`."""

@@ -1,7 +1,8 @@
 """Builds `for` and `while` loops.
 
 A loop carries the names that its body assigns and that are read in a later iteration or after the loop. A `for`
-without `break` becomes `cuda_tile.for`; every other loop becomes `cuda_tile.loop` with the condition in its body.
+without `break` and `return` becomes `cuda_tile.for`; every other loop becomes `cuda_tile.loop` with the condition in
+its body.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.arith import binary, common_dtype, compare, invert
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.iteration import unroll
-from tilec.ast_to_tile.liveness import assigned, leaves_loop
-from tilec.ast_to_tile.loop_return import FLAG, VALUE, after_loop, filled
+from tilec.ast_to_tile.liveness import assigned, contains, leaves_loop
+from tilec.ast_to_tile.loop_return import after_loop
 from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify
+from tilec.ast_to_tile.return_exits import FLAG, VALUE, filled, plan_of_flags, plan_of_values
 from tilec.ast_to_tile.static_calls import is_static_call
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
 from tilec.ast_to_tile.values import KernelValue, Operand, Range, Tile, Unusable, describe, is_number
@@ -41,15 +43,17 @@ def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
         raise TileSyntaxError("expected one name as the variable of a loop over range(...)")
     start, stop, step = loop_bounds(tracer, bounds)
     counter = node.target.id
-    plans = _carried(tracer, node, except_for=counter)
-    if leaves_loop(node.body):
+    plans = _carried(tracer, node)
+    leaves = leaves_loop(node.body) or contains(node.body, ast.Return)
+    if leaves:
         _for_as_loop(tracer, node, counter, plans, start, stop, step, _may_overflow(bounds, start.dtype))
     else:
         _counted(tracer, node, counter, plans, start, stop, step)
-    tracer.frame.names[counter] = Unusable(
-        f"'{counter}' has no value after its loop, which may have zero iterations: assign another name in the loop"
-    )
-    return None
+    if counter not in plans:
+        tracer.frame.names[counter] = Unusable(
+            f"'{counter}' has no value after its loop, which may have zero iterations: assign it before the loop too"
+        )
+    return after_loop(tracer, node, rest) if leaves else None
 
 
 def loop_bounds(tracer: Tracer, bounds: Range) -> list[Tile]:
@@ -78,15 +82,12 @@ def _wider_bound(x: Operand, y: Operand) -> Operand:
     return next((value for value in (x, y) if not is_number(value) and value.dtype is dtype), x)
 
 
-def _carried(tracer: Tracer, node: ast.For | ast.While, except_for: str | None = None) -> Plans:
+def _carried(tracer: Tracer, node: ast.For | ast.While) -> Plans:
     liveness = tracer.frame.liveness
-    names = assigned(node.body) & (liveness.header[node] | liveness.after[node])
-    if isinstance(node, ast.While):
-        names |= assigned([node.test]) & (liveness.header[node] | liveness.after[node])
+    own = [node.test] if isinstance(node, ast.While) else [node.target]
+    names = assigned([*own, *node.body]) & (liveness.header[node] | liveness.after[node])
     defined = {name: tracer.frame.names[name] for name in sorted(names) if name in tracer.frame.names}
-    return {
-        name: carry(value) for name, value in defined.items() if name != except_for and not isinstance(value, Unusable)
-    }
+    return {name: carry(value) for name, value in defined.items() if not isinstance(value, Unusable)}
 
 
 def _initial(tracer: Tracer, plans: Plans) -> list[ir.Value]:
@@ -298,7 +299,7 @@ def _close_loop(tracer: Tracer, loop: Loop, node: ast.For | ast.While, initial: 
 def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -> Plan | Unusable:
     note = Note("in this loop", tracer.frame.source_location(node))
     if name in (FLAG, VALUE):
-        return _at_returns(name, exits)
+        return plan_of_flags(exits) if name == FLAG else plan_of_values(exits)
     values = [each.names.get(name) for each in exits]
     for each, value in zip(exits, values, strict=True):
         if isinstance(value, Unusable):
@@ -314,12 +315,3 @@ def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -
         )
     except NoMerge as problem:
         return Unusable(f"'{name}' has incompatible values after the loop: {problem.message}", (note,))
-
-
-def _at_returns(name: str, exits: Sequence[Jump]) -> Plan:
-    if name == FLAG:
-        return unify([FLAG in each.names for each in exits], local=True)
-    try:
-        return unify([each.names[VALUE] for each in exits if VALUE in each.names], local=True)
-    except NoMerge as problem:
-        raise TileTypeError(f"the values that a function returns are incompatible: {problem.message}") from problem

@@ -9,9 +9,9 @@ from tilec.ast_to_tile.assignment import bind
 from tilec.ast_to_tile.closures import define, freeze
 from tilec.ast_to_tile.contexts import left
 from tilec.ast_to_tile.expressions import BINARY
-from tilec.ast_to_tile.loop_return import leave_loop
 from tilec.ast_to_tile.loops import jump
 from tilec.ast_to_tile.operators import operate
+from tilec.ast_to_tile.return_exits import leave_loop
 from tilec.ast_to_tile.static_calls import raise_static_exception
 from tilec.ast_to_tile.tracer import Flow, Left, Loop, Returned, Tracer, statement
 from tilec.ast_to_tile.values import KernelValue
@@ -84,8 +84,6 @@ def _returned(tracer: Tracer, value: KernelValue) -> Flow:
         return Returned(value) if loop is None else leave_loop(tracer, value, tracer.node)
     if value is not None:
         raise TileTypeError("a kernel returns nothing: write results with ct.store")
-    if any(loop.exits is None for loop in tracer.loops):
-        raise TileSyntaxError("'return' inside a 'for' loop is not supported: leave the loop with 'break' first")
     tracer.emitter.build("return")
     return Returned(None)
 
