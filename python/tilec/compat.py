@@ -4,7 +4,8 @@
     python -m tilec.compat -m MODULE [ARGUMENT ...]
     python -m tilec.compat -c CODE [ARGUMENT ...]
 
-Other packages below `cuda`, such as `cuda.bindings`, remain importable. The environment variables TILEC_BACKEND and
+Other packages below `cuda`, such as `cuda.bindings`, remain importable. Of the private modules of cuTile there are the
+names of `tilec.capabilities`, by which programs ask what they can run. The environment variables TILEC_BACKEND and
 TILEC_TARGET select where the kernels run.
 """
 
@@ -17,11 +18,13 @@ import linecache
 import os
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
+from tilec import capabilities
 from tilec.errors import InputError, UsageError
 
 PACKAGE = "cuda.tile"
@@ -59,6 +62,9 @@ class _TileFinder(importlib.abc.MetaPathFinder):
             return importlib.util.spec_from_loader(name, _AliasLoader(MODULES[name]))
         if not f"{name}.".startswith(f"{PACKAGE}."):
             return None
+        private = capabilities.MODULES.get(name.removeprefix(f"{PACKAGE}."))
+        if private is not None:
+            return importlib.util.spec_from_loader(name, _NamesLoader(private), is_package=True)
         if any(part.startswith("_") for part in name.split(".")):
             message = f"'{name}' is a private module of cuTile Python, which tilec does not have"
         else:
@@ -88,6 +94,19 @@ class _AliasLoader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         # The import system has replaced the specification of the module by that of its second name.
         module.__spec__ = self._spec
+
+
+class _NamesLoader(importlib.abc.Loader):
+    """Loads a module with some names."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self._names = names
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module).update(self._names)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tilec.capabilities import BytecodeVersion
+from tilec.dialect.bytecode.version import VERSIONS
+
 PROGRAM = """
 import sys
 import cuda.tile
@@ -89,6 +92,35 @@ def test_modules_of_installed_imports(tmp_path: Path) -> None:
     ]
     assert missing_name.startswith("ImportError: cannot import name 'nothing' from 'tilec'")
     assert bindings == "cuda.bindings"
+
+
+CAPABILITIES = """
+import tempfile
+from cuda.tile._cext import dev_features_enabled, get_compute_capability
+from cuda.tile._bytecode import BytecodeVersion
+from cuda.tile._bytecode.version import BytecodeVersion as Same
+from cuda.tile._compile import _get_max_supported_bytecode_version
+
+newest = _get_max_supported_bytecode_version(tempfile.gettempdir(), allow_dev=dev_features_enabled())
+print(get_compute_capability(), newest.as_string(), newest >= BytecodeVersion.V_13_3, BytecodeVersion is Same)
+from cuda.tile._cext import launch
+"""
+
+
+@pytest.mark.parametrize(("target", "capability"), [("sm_100a", "(10, 0)"), ("sm_90a", "(9, 0)")])
+def test_program_asks_what_it_can_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, capability: str
+) -> None:
+    """NVIDIA's sample BlockScaledMatMul begins like this; other private names are missing."""
+    monkeypatch.setenv("TILEC_TARGET", target)
+    process = run("-m", "tilec.compat", "-c", CAPABILITIES, folder=tmp_path)
+    assert process.stdout == f"{capability} 13.5 True True\n"
+    assert process.stderr.splitlines()[-1].startswith("ImportError: cannot import name 'launch' from 'cuda.tile._cext'")
+
+
+def test_versions_of_programs_are_those_of_bytecode() -> None:
+    known = [(version.major(), version.minor(), version.tag(), version.as_string()) for version in BytecodeVersion]
+    assert known == [(*version, 0, str(version)) for version in VERSIONS]
 
 
 def test_without_any_package_below_cuda(tmp_path: Path) -> None:

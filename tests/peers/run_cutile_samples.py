@@ -1,10 +1,12 @@
 """Runs the kernels of NVIDIA's samples for cuTile Python in the interpreter and prints their errors and bounds.
 
     python tests/peers/run_cutile_samples.py FOLDER [--version 13.4] [--simulate sm_100a]
+    python -m tilec.compat tests/peers/run_cutile_samples.py FOLDER ...
 
 FOLDER is the folder `samples` of a checkout of github.com/NVIDIA/cutile-python. Neither a GPU nor torch is needed: the
 names that the samples import from torch are replaced by empty classes. `--simulate` also compiles the kernels for a
-target and runs them in its simulator, if tilec supports them.
+target and runs them in its simulator, if tilec supports them. The first command traces the kernels with cuTile, the
+second with tilec.
 """
 
 from __future__ import annotations

@@ -68,14 +68,15 @@ def test_disassembly_parses_to_the_same_module(topic: str, tmp_path: Path) -> No
         assert read == printed
 
 
-def test_script_runs_kernels_with_the_names_of_nvidias_samples(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runner", [[], ["-m", "tilec.compat"]], ids=["cutile", "tilec"])
+def test_script_runs_kernels_with_the_names_of_nvidias_samples(tmp_path: Path, runner: list[str]) -> None:
     """The kernels of this folder with the files, names and imports of NVIDIA's samples."""
     (tmp_path / "Transpose.py").write_text(
         "import torch\nfrom torch.nn.attention import sdpa_kernel\n"
         "from cutile.transpose import transpose as transpose_kernel\n"
         "def launch(x: torch.Tensor, function: torch.autograd.Function = None): ...\n"
     )
-    command = [sys.executable, str(HERE / "run_cutile_samples.py"), str(tmp_path), "--topic", "transpose"]
+    command = [sys.executable, *runner, str(HERE / "run_cutile_samples.py"), str(tmp_path), "--topic", "transpose"]
     process = subprocess.run([*command, "--simulate", "sm_90a"], capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
     result = "transpose of (70, 50) float32: largest error 0, 0 of its bound"
