@@ -176,7 +176,7 @@ def endless(n):
         ("[n, n]", "[n, n]", "a list cannot be used in a kernel: use a tuple"),
         ("[i for i in range(3)]", None, "a list comprehension cannot be used in a kernel"),
         ("{'a': n}", None, "a dictionary cannot be used in a kernel: use a tuple"),
-        ("f'{x}'", "f'{x}'", "an f-string takes constants and tiles, got array 'x' of float32, rank 1"),
+        ("f'{x}'", "f'{x}'", "expected strings, constants and tiles, got array 'x' of float32, rank 1"),
         ("ct.assert_(n > 3, f'{n}')", "f'{n}'", "expected a string, got an f-string with tiles"),
         ("1j", "1j", "a complex constant cannot be used in a kernel"),
     ],

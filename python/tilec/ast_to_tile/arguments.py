@@ -179,10 +179,12 @@ def _constant_suggestion(value: KernelValue) -> str:
 
 
 def at(parameter: str, function: Callable[P, R], *arguments: P.args, **keywords: P.kwargs) -> R:
-    """The result of a call whose errors are attributed to the argument `parameter`."""
+    """The result of a call whose errors are attributed to the argument `parameter`, unless they have a location."""
     try:
         return function(*arguments, **keywords)
     except BadArgument:
         raise
     except CompileError as problem:
+        if problem.location is not None:
+            raise
         raise BadArgument(parameter, problem.message, type(problem)) from problem

@@ -10,7 +10,7 @@ from tilec.ast_to_tile.arguments import is_integer_scalar, known
 from tilec.ast_to_tile.arith import binary
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.operators import FUNCTIONS
-from tilec.ast_to_tile.structured_value import is_static
+from tilec.ast_to_tile.value_text import representation_of, text_of
 from tilec.ast_to_tile.values import (
     ArrayList,
     KernelValue,
@@ -110,17 +110,6 @@ def _get(tracer: Tracer, mapping: KernelValue, key: KernelValue, default: Kernel
     return mapping.get(key, default)
 
 
-def _text(convert: Callable[[object], str]) -> Callable[..., str]:
-    def build(tracer: Tracer, value: KernelValue) -> str:
-        if not is_static(value):
-            raise TileTypeError(
-                f"'{convert.__name__}' takes a constant, got {describe(value)}: print values with ct.print"
-            )
-        return convert(known(value))
-
-    return build
-
-
 BUILTINS: dict[Callable[..., object], Callable[..., KernelValue]] = {
     range: _range,
     min: _extreme("min"),
@@ -131,8 +120,8 @@ BUILTINS: dict[Callable[..., object], Callable[..., KernelValue]] = {
     bool: _number(bool, datatypes.bool_),
     tuple: _tuple,
     sum: _sum,
-    str: _text(str),
-    repr: _text(repr),
+    str: lambda tracer, value: text_of(tracer.emitter, value),
+    repr: lambda tracer, value: representation_of(tracer.emitter, value),
     slice: lambda tracer, *bounds: slice(*bounds),
     dict.get: _get,
     **FUNCTIONS,

@@ -8,11 +8,11 @@ from tilec.ast_to_tile.arith import binary, where
 from tilec.ast_to_tile.attributes import attribute, element
 from tilec.ast_to_tile.branches import common_plan, either
 from tilec.ast_to_tile.closures import define
-from tilec.ast_to_tile.debug import is_printable, joined
 from tilec.ast_to_tile.merge import Carried
 from tilec.ast_to_tile.operators import conjunction, contained, identical, negation, operate, unary
 from tilec.ast_to_tile.tracer import Tracer, expression
-from tilec.ast_to_tile.values import KernelValue, Tile, describe, is_tile_like
+from tilec.ast_to_tile.value_text import concatenated, formatted, text_of
+from tilec.ast_to_tile.values import KernelValue, Text, Tile, describe, is_tile_like
 from tilec.errors import TileSyntaxError, TileTypeError
 
 # The name of each binary operation.
@@ -165,26 +165,21 @@ def _conditional(tracer: Tracer, node: ast.IfExp) -> KernelValue:
 
 @expression(ast.JoinedStr)
 def _formatted(tracer: Tracer, node: ast.JoinedStr) -> KernelValue:
-    pieces: list[tuple[KernelValue, str]] = []
+    pieces: list[str | Text] = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             if part.conversion != -1:
                 raise TileSyntaxError(f"'!{chr(part.conversion)}' in an f-string cannot be used in a kernel: remove it")
-            pieces.append((_printable(tracer, part.value), _specification(tracer, part)))
+            value = tracer.evaluate(part.value)
+            pieces.append(formatted(tracer.emitter, value, _specification(part)))
         else:
-            pieces.append((tracer.evaluate(part), ""))
-    return joined(pieces)
+            pieces.append(text_of(tracer.emitter, tracer.evaluate(part)))
+    return concatenated(pieces)
 
 
-def _specification(tracer: Tracer, part: ast.FormattedValue) -> str:
-    text = "" if part.format_spec is None else tracer.evaluate(part.format_spec)
-    if not isinstance(text, str):
-        raise TileTypeError(f"expected a constant format specification, got {describe(text)}")
-    return text
-
-
-def _printable(tracer: Tracer, node: ast.expr) -> KernelValue:
-    value = tracer.evaluate(node)
-    if not is_printable(value):
-        raise TileTypeError(f"an f-string takes constants and tiles, got {describe(value)}")
-    return value
+def _specification(part: ast.FormattedValue) -> str:
+    values = part.format_spec.values if isinstance(part.format_spec, ast.JoinedStr) else []
+    literal = [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+    if len(literal) != len(values):
+        raise TileSyntaxError("a format specification in a kernel must be a literal string, without braces")
+    return "".join(literal)

@@ -11,8 +11,10 @@ from tilec.ast_to_tile.attributes import element
 from tilec.ast_to_tile.fold import COMPARISONS
 from tilec.ast_to_tile.merge import same
 from tilec.ast_to_tile.mma import matmul
+from tilec.ast_to_tile.records import is_generated, special_method
 from tilec.ast_to_tile.structured_value import is_static
-from tilec.ast_to_tile.values import KernelValue, Record, Tile, TypedConstant, describe, is_tile_like
+from tilec.ast_to_tile.value_text import concatenated
+from tilec.ast_to_tile.values import KernelValue, Record, Text, Tile, TypedConstant, describe, is_tile_like
 from tilec.errors import TileTypeError
 
 if TYPE_CHECKING:
@@ -55,8 +57,8 @@ def operate(tracer: Tracer, name: str, x: KernelValue, y: KernelValue) -> Kernel
         return x + y
     if isinstance(x, tuple) and isinstance(y, int) and name == "mul":
         return x * y
-    if isinstance(x, str) and isinstance(y, str) and name == "add":
-        return x + y
+    if isinstance(x, str | Text) and isinstance(y, str | Text) and name == "add":
+        return concatenated([x, y])
     return binary(tracer.emitter, name, x, y)
 
 
@@ -64,7 +66,7 @@ def _operate_on_records(tracer: Tracer, name: str, x: KernelValue, y: KernelValu
     of_left, of_right = _METHODS[name]
     for receiver, other, method in ((x, y, of_left), (y, x, of_right)):
         function = special_method(receiver, method) if isinstance(receiver, Record) else None
-        if function is not None and not _is_generated(function):
+        if function is not None and not is_generated(function):
             result = tracer.emitter.call(function, [receiver, other])
             if result is not NotImplemented:
                 return result
@@ -72,18 +74,6 @@ def _operate_on_records(tracer: Tracer, name: str, x: KernelValue, y: KernelValu
         equal = _equal_records(tracer, x, y)
         return equal if name == "eq" else negation(tracer, equal)
     raise TileTypeError(f"{describe(x)} and {describe(y)} do not define '{of_left}'")
-
-
-def special_method(value: Record, name: str) -> Callable[..., object] | None:
-    """A special method that the class of a record defines; None for those of `object`."""
-    found = getattr(value.kind, name, None)
-    return None if found is getattr(object, name, None) else found
-
-
-def _is_generated(function: Callable[..., object]) -> bool:
-    """Whether `dataclass` made the method, which has no source."""
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_filename == "<string>"
 
 
 def _equal_records(tracer: Tracer, x: KernelValue, y: KernelValue) -> bool | Tile:

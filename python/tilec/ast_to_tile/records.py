@@ -39,8 +39,7 @@ def construct_record(
 
 def _has_generated_init(kind: type) -> bool:
     """Whether `dataclass` made the constructor, which Python compiles from text without a file."""
-    code = getattr(_init(kind), "__code__", None)
-    return code is not None and code.co_filename == "<string>"
+    return is_generated(_init(kind))
 
 
 def _init(kind: type) -> Callable[..., None]:
@@ -85,3 +84,15 @@ def record_attribute(emitter: Emitter, record: Record, name: str) -> KernelValue
 
 
 _MISSING = object()
+
+
+def special_method(value: Record, name: str) -> Callable[..., object] | None:
+    """A special method that the class of a record defines; None for those of `object`."""
+    found = getattr(value.kind, name, None)
+    return None if found is getattr(object, name, None) else found
+
+
+def is_generated(function: Callable[..., object]) -> bool:
+    """Whether `dataclass` made the method, which has no source."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == "<string>"

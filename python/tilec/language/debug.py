@@ -34,12 +34,12 @@ def print(*args: object, sep: str = " ", end: str = "\n") -> None:
     """Prints text, f-strings and tiles; Python's `print` is equivalent in a kernel.
 
     Args:
-        args: tiles, f-strings, constants, and tuples of these.
+        args: tiles, f-strings, constants, and tuples and dataclasses of these.
         sep: the text between arguments.
         end: the text after the last argument.
 
     Raises:
-        TileTypeError: an argument cannot be printed, or `sep` or `end` is not a constant string.
+        TileTypeError: an argument cannot be printed, or `sep` or `end` is not a string.
 
     Example:
         >>> @ct.kernel
