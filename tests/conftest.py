@@ -1,4 +1,4 @@
-"""Which tests need a GPU, how `.mlir` files with CHECK lines are run, and the recording driver.
+"""Which tests need a GPU, how `.mlir` files with CHECK lines are run, and stand-ins for the CUDA driver.
 
 Tests of a GPU run where there is one of the target they name, and are the only ones ever skipped.
 """
@@ -65,6 +65,17 @@ def recording_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
     command = [compiler, "-std=c++17", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", folder / "libcuda.so.1"]
     subprocess.run([*command, Path(__file__).parent / "runtime" / "recording_driver.cpp", "-ldl"], check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def null_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the library of benchmarks/null_driver.c, for LD_LIBRARY_PATH."""
+    folder = tmp_path_factory.mktemp("null_driver")
+    compiler = os.environ.get("CC") or shutil.which("cc") or "gcc"
+    command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
+    source = Path(__file__).parents[1] / "benchmarks" / "null_driver.c"
+    subprocess.run([*command, "-o", folder / "libcuda.so.1", source], check=True)
     return folder
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,17 +11,6 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-SOURCE = HERE.parents[1] / "benchmarks" / "null_driver.c"
-
-
-@pytest.fixture(scope="session")
-def null_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the null driver."""
-    folder = tmp_path_factory.mktemp("null_driver")
-    compiler = os.environ.get("CC") or shutil.which("cc") or "gcc"
-    command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
-    subprocess.run([*command, "-o", folder / "libcuda.so.1", SOURCE], check=True)
-    return folder
 
 
 @pytest.fixture

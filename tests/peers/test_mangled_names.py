@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 from types import ModuleType
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 import tilec as ct
 
-cutile = pytest.importorskip("cuda.tile", reason="cuTile Python is not installed")
+pytestmark = pytest.mark.peers
 
 SCALARS = "bool_ int8 uint16 int32 uint64 float16 bfloat16 float32 float64 tfloat32 float8_e5m2 float8_e8m0fnu".split()
 CONSTANTS = (True, 0, -7, 42, 2.5, -0.0, float("inf"), float("nan"))
@@ -75,6 +76,7 @@ def array_in_groups(library: ModuleType) -> Any:
 
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_symbols_are_those_of_cutile_and_can_be_read(first: int) -> None:
+    cutile = importlib.import_module("cuda.tile")
     for seed in range(first, first + 100):
         name = symbol(seed, ct)
         assert name == symbol(seed, cutile)
