@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 import resource
 import signal
 import subprocess
@@ -345,7 +346,9 @@ def failure(seed: int) -> str | None:
     except InternalError as error:
         return f"internal error: {error}"
     except TilecError as error:
-        return next((f"message with '{word}': {error}" for word in INTERNALS if word in str(error)), None)
+        # Python's own messages may contain addresses.
+        message = re.sub(r"raised \w+: .*", "", str(error))
+        return next((f"message with '{word}': {error}" for word in INTERNALS if word in message), None)
     except Endless:
         return f"no end after {LONGEST_S} s"
     except Exception as error:

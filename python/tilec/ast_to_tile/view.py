@@ -166,6 +166,8 @@ def _bound(value: KernelValue, parameter: str) -> Tile | int:
     bound = int(arguments.known(item))
     if bound < 0:
         raise BadArgument(parameter, f"expected at least 0, got {bound}")
+    if bound >> 63:
+        raise BadArgument(parameter, f"expected less than 2^63, got {bound}")
     return bound
 
 
