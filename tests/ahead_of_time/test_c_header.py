@@ -53,6 +53,14 @@ def scalars(double, a, b, c, d, e, f, grid):
     ct.store(double, (ct.bid(0), 0), ct.full((4, 16), result, ct.float32))
     ct.store(grid, (), result)
 
+@ct.signatures("arrays: list f32[?,?%8], total: f32[4,8], factor: f32")
+@ct.kernel
+def listed(arrays, total, factor):
+    found = ct.zeros((4, 8), ct.float32)
+    for index in range(len(arrays)):
+        found += ct.load(arrays[index], (0, 0), (4, 8)) * factor
+    ct.store(total, (0, 0), found)
+
 @ct.signatures("x: f32[?] index i64")
 @ct.kernel
 def large(x):
@@ -107,6 +115,7 @@ DECLARATIONS
   if (NAME_mismatch(ARGUMENTS))
     printf("mismatch: %s\\n", NAME_mismatch(ARGUMENTS));
   status = NAME_load(&kernel, folder);
+  kernel.programmatic_dependent_launch = OVERLAPS;
   if (status == CUDA_SUCCESS)
     status = NAME_launch(&kernel, (CUstream)(uintptr_t)0x77, grid, ARGUMENTS);
   if (status == CUDA_SUCCESS)
@@ -131,7 +140,8 @@ class Array:
 PYTHON_CASE = """
 os.environ["RECORDED_PARAMETERS"] = "SIZES"
 print("case INDEX", flush=True)
-launch(tilec.load_artifact(os.path.join(sys.argv[1], "NAME.TARGET")), (GRID), (ARGUMENTS), 0x77)
+launch(tilec.load_artifact(os.path.join(sys.argv[1], "NAME.TARGET")), (GRID), (ARGUMENTS), 0x77,
+       programmatic_dependent_launch=bool(OVERLAPS))
 """
 
 
@@ -154,6 +164,22 @@ class Array:
 
 
 @dataclass(frozen=True)
+class List:
+    """A list of arrays of one rank."""
+
+    arrays: tuple[Array, ...]
+
+    def in_c(self) -> str:
+        initializers = ", ".join(array.in_c().partition(" = ")[2].rstrip(";") for array in self.arrays)
+        rank = len(self.arrays[0].shape)
+        items = f"const tilec_array_{rank}d @_items[] = {{{initializers}}};"
+        return f"{items}\n  const tilec_list_{rank}d @ = {{@_items, {len(self.arrays)}}};"
+
+    def in_python(self) -> str:
+        return f"[{', '.join(array.in_python() for array in self.arrays)}]"
+
+
+@dataclass(frozen=True)
 class Number:
     """A scalar, and its type in C."""
 
@@ -173,7 +199,8 @@ class Case:
 
     name: str
     grid: tuple[int, int, int]
-    arguments: Sequence[Array | Number]
+    arguments: Sequence[Array | Number | List]
+    overlaps: bool = False
 
 
 def f16(address: int, *shape: int) -> Array:
@@ -203,6 +230,7 @@ SCALARS = [
     Array(0x30000000, (), ()),
 ]
 FILTER = [f16(0x20000000, 64, 64), f32(0x30000000, 320, 64)]
+LIST = List((f32(0x10000000, 4, 8), Array(0x20000000, (16, 8), (24, 1))))
 CASES = {
     "matrices": Case("matmul", (4, 3, 1), MATRICES),
     "clusters": Case("clusters", (4, 4, 1), MATRICES),
@@ -218,6 +246,10 @@ CASES = {
     "no rows": Case("windows_0", (3, 1, 1), [f16(0x10000000, 2, 0, 9, 64), *FILTER]),
     "wide windows": Case("windows_1", (3, 1, 1), [f16(0x10000000, 40, 2, 15, 64), *FILTER]),
     "no wide rows": Case("windows_2", (3, 1, 1), [f16(0x10000000, 2, 9, 0, 64), *FILTER]),
+    "overlap": Case("matmul", (4, 3, 1), MATRICES, overlaps=True),
+    "overlap of clusters": Case("clusters", (4, 4, 1), MATRICES, overlaps=True),
+    "lists": Case("listed", (1, 1, 1), [LIST, f32(0x30000000, 4, 8), Number(0.5, "float")]),
+    "list without a launch": Case("listed", (0, 1, 1), [LIST, f32(0x30000000, 4, 8), Number(0.5, "float")]),
     "extent of 64 bits": Case("large", (2, 1, 1), [f32(0x10000000, 2**33)]),
     "pointers": Case("pointers", (1, 1, 1), [Number(0x10000000, "CUdeviceptr"), Number(-7, "int32_t")]),
 }
@@ -273,6 +305,7 @@ def filled(template: str, index: int, case: Case, metadata: Metadata, **replaced
         "NAME": metadata_name(case, metadata.target),
         "TARGET": metadata.target,
         "SIZES": " ".join(map(str, sizes(metadata))),
+        "OVERLAPS": str(int(case.overlaps)),
         "INDEX": str(index),
         **replaced,
     }
@@ -316,7 +349,7 @@ def recorded(command: Sequence[object], recording_driver: Path, target: str) -> 
     process = subprocess.run([str(each) for each in command], capture_output=True, text=True, env=environment)
     assert process.returncode == 0, process.stdout + process.stderr
     setup = ("load", "allocate", "free", "unload", "function")
-    lines = [line for line in process.stdout.splitlines() if not line.startswith(setup)]
+    lines = [line for line in process.stdout.splitlines() if "in stream" in line or not line.startswith(setup)]
     masked = [re.sub(r"address (?!0x[123]0000000\b)\S+", "address PADDING", line) for line in lines]
     starts = [index for index, line in enumerate(masked) if line.startswith("case ")]
     return [masked[start + 1 : end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
@@ -453,12 +486,39 @@ def test_items_of_tuples_are_arguments(tilec_compile, tmp_path: Path) -> None:
     assert "k_mismatch(tilec_array_1d pair_0, int32_t pair_1, float new_)" in header
 
 
-def test_lists_of_arrays_are_refused(tilec_compile, tmp_path: Path) -> None:
+def test_list_with_an_array_that_does_not_fit_is_refused(
+    headers: dict[str, Path], recording_driver: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "main.c").write_text(LIST_PROGRAM)
+    executable = built(tmp_path / "main.c", headers["sm_90a"], recording_driver)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(recording_driver)}
+    process = subprocess.run([executable], capture_output=True, text=True, env=environment)
+    requirement = "arrays: list f32[?%1,?%8] strides (?%4,1) align 16"
+    assert process.stdout.splitlines() == ["fits", "fits", requirement, requirement, "1"]
+
+
+LIST_PROGRAM = """
+#include "kernels.h"
+static void show(const char *requirement) { puts(requirement ? requirement : "fits"); }
+int main(void) {
+  const tilec_grid grid = {1, 1, 1};
+  const tilec_array_2d total = {0x20000000, {4, 8}, {8, 1}};
+  const tilec_array_2d arrays[] = {{0x10000000, {4, 8}, {8, 1}}, {0x10000000, {4, 12}, {12, 1}}};
+  const tilec_list_2d fits = {arrays, 1}, empty = {NULL, 0}, both = {arrays, 2}, negative = {arrays, -1};
+  show(listed_mismatch(fits, total, 0.5f));
+  show(listed_mismatch(empty, total, 0.5f));
+  show(listed_mismatch(both, total, 0.5f));
+  show(listed_mismatch(negative, total, 0.5f));
+  printf("%d\\n", (int)listed_launch(NULL, NULL, grid, both, total, 0.5f));
+  return 0;
+}
+"""
+
+
+def test_list_of_arrays_without_a_c_type_is_refused(tilec_compile, tmp_path: Path) -> None:
     (tmp_path / "k.py").write_text(
-        "import tilec as ct\n@ct.signatures('arrays: list f32[?]')\n@ct.kernel\ndef k(arrays): pass\n"
+        f"import tilec as ct\n@ct.signatures('x: list f32[{','.join('?' * 9)}]')\n@ct.kernel\ndef k(x): pass\n"
     )
     outcome = tilec_compile(tmp_path / "k.py", "--folder", tmp_path / "out", "--header", "k.h")
     assert outcome.status == 1
-    assert (
-        "supports arrays, pointers and numbers, and 'arrays' of kernel 'k' is a list: launch it from Py" in outcome.err
-    )
+    assert "a C header supports arrays of rank 0 to 8, and 'x' of kernel 'k' has rank 9" in outcome.err

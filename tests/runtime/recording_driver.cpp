@@ -37,12 +37,18 @@ struct LaunchConfig {
 
 thread_local int contexts = 0, capture_mode = 0;
 unsigned char encoded_maps = 0;
+uint64_t allocated_in_stream = 0;
 unsigned blocks_of_last_launch = 0;
 
 void print_parameters(const char *sizes, void **parameters) {
   int size, length;
   for (int i = 0; sscanf(sizes, "%d%n", &size, &length) == 1; sizes += length, ++i) {
     printf("parameter %d ", i);
+    if (size == sizeof allocated_in_stream && allocated_in_stream &&
+        !memcmp(parameters[i], &allocated_in_stream, sizeof allocated_in_stream)) {
+      printf("is the memory that the stream allocated last\n");
+      continue;
+    }
     for (int byte = 0; byte < size; ++byte)
       printf("%02x", static_cast<unsigned char *>(parameters[i])[byte]);
     printf("\n");
@@ -120,7 +126,7 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
   return memcpy(reinterpret_cast<void *>(to), from, size), printf("to device %zu\n", size), success;
 }
 int cuMemAllocAsync(uint64_t *address, size_t size, void *stream) {
-  *address = reinterpret_cast<uint64_t>(calloc(1, size));
+  *address = allocated_in_stream = reinterpret_cast<uint64_t>(calloc(1, size));
   return printf("allocate %zu in stream %p\n", size, stream), success;
 }
 int cuMemFreeAsync(uint64_t address, void *stream) {

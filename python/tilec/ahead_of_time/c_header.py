@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilec.ahead_of_time.c_contract import bind_call, contract_lines
+from tilec.ahead_of_time.c_list import bind_list, list_type, table_function
 from tilec.ahead_of_time.c_support import MAX_RANK, support_text
 from tilec.ahead_of_time.c_tensor_map import tensor_map_lines
 from tilec.errors import UnsupportedError
@@ -15,11 +17,11 @@ from tilec.runtime.arguments import (
     Argument,
     ArrayArgument,
     ConstantArgument,
+    ListArgument,
     PointerArgument,
     ScalarArgument,
     leaves,
 )
-from tilec.runtime.binding import MAX_EXTENT
 from tilec.runtime.kernel_index import Variant
 from tilec.runtime.metadata import Metadata, TensorMapParameter
 from tilec.version import VERSION
@@ -40,11 +42,11 @@ _SCALARS = {
 }
 # Names of the generated functions, and words of C and C++ that Python programs use as names.
 _RESERVED = frozenset(
-    "kernel stream grid folder values pointers status maps map parameters alignas alignof and asm auto bitand bitor "
-    "bool case catch char class const constexpr decltype default delete do double else enum explicit export extern "
-    "false float for friend goto if inline int long mutable namespace new noexcept not nullptr operator or private "
-    "protected public register restrict return short signed sizeof static struct switch template this throw true try "
-    "typedef typeid typename union unsigned using virtual void volatile wchar_t while xor".split()
+    "kernel stream grid folder values pointers status maps map parameters tables at words alignas alignof and asm "
+    "auto bitand bitor bool case catch char class const constexpr decltype default delete do double else enum "
+    "explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not nullptr "
+    "operator or private protected public register restrict return short signed sizeof static struct switch template "
+    "this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor".split()
 )
 
 
@@ -52,10 +54,14 @@ _RESERVED = frozenset(
 class _Parameter:
     """An argument of the C function: its name and type, and the index of its first entry argument."""
 
-    argument: ArrayArgument | PointerArgument | ScalarArgument
+    argument: ArrayArgument | PointerArgument | ScalarArgument | ListArgument
     name: str
     type: str
     index: int
+
+
+def _lists(parameters: Sequence[_Parameter]) -> list[tuple[_Parameter, ListArgument]]:
+    return [(each, each.argument) for each in parameters if isinstance(each.argument, ListArgument)]
 
 
 def header_text(folder: Path, variants: Sequence[Variant], name: str) -> str:
@@ -77,7 +83,7 @@ def header_text(folder: Path, variants: Sequence[Variant], name: str) -> str:
             f"#ifndef {guard}",
             f"#define {guard}",
             "",
-            *("#include <cuda.h>", "#include <stdint.h>", "#include <stdio.h>", "#include <string.h>"),
+            *(f"#include <{name}.h>" for name in ("cuda", "stdint", "stdio", "stdlib", "string")),
             "",
             *("#ifdef __cplusplus", 'extern "C" {', "#endif"),
             support_text(),
@@ -105,6 +111,7 @@ def _kernel(folder: Path, variants: Sequence[Variant]) -> str:
             "};",
             "",
             *_bind_function(name, parameters),
+            *(line for each, argument in _lists(parameters) for line in table_function(name, argument, each.name)),
             *(line for each in metadata for line in _target_function(name, each)),
             *_public_functions(name, parameters, metadata),
         ]
@@ -125,11 +132,7 @@ def _parameters(kernel: str, arguments: Sequence[Argument]) -> list[_Parameter]:
     for argument in leaves(arguments):
         if isinstance(argument, ConstantArgument):
             continue
-        if not isinstance(argument, ArrayArgument | PointerArgument | ScalarArgument):
-            raise UnsupportedError(
-                f"a C header supports arrays, pointers and numbers, and '{argument.name}' of kernel '{kernel}' is a "
-                f"list: launch it from Python"
-            )
+        assert isinstance(argument, ArrayArgument | PointerArgument | ScalarArgument | ListArgument)
         name = _identifier(argument.name, used)
         used.add(name)
         parameters.append(_Parameter(argument, name, _type(kernel, argument), index))
@@ -145,14 +148,15 @@ def _identifier(name: str, used: set[str]) -> str:
     return name
 
 
-def _type(kernel: str, argument: ArrayArgument | PointerArgument | ScalarArgument) -> str:
-    if isinstance(argument, ArrayArgument):
-        if argument.rank > MAX_RANK:
+def _type(kernel: str, argument: ArrayArgument | PointerArgument | ScalarArgument | ListArgument) -> str:
+    if isinstance(argument, ArrayArgument | ListArgument):
+        array = argument.element if isinstance(argument, ListArgument) else argument
+        if array.rank > MAX_RANK:
             raise UnsupportedError(
                 f"a C header supports arrays of rank 0 to {MAX_RANK}, and '{argument.name}' of kernel '{kernel}' has "
-                f"rank {argument.rank}: reshape it, or launch it from Python"
+                f"rank {array.rank}: reshape it, or launch it from Python"
             )
-        return f"tilec_array_{argument.rank}d"
+        return list_type(argument) if isinstance(argument, ListArgument) else f"tilec_array_{array.rank}d"
     if isinstance(argument, PointerArgument):
         return "CUdeviceptr"
     if argument.element not in _SCALARS:
@@ -192,6 +196,8 @@ def _bind_function(name: str, parameters: Sequence[_Parameter]) -> list[str]:
         argument = parameter.argument
         if isinstance(argument, ArrayArgument):
             lines += _bind_array(argument, parameter)
+        elif isinstance(argument, ListArgument):
+            lines += bind_list(argument, parameter.name, parameter.index)
         elif isinstance(argument, PointerArgument):
             lines.append(f"  values[{parameter.index}] = (int64_t){parameter.name};")
             lines.append(f"  if ({parameter.name} % {argument.alignment})")
@@ -206,17 +212,10 @@ def _bind_function(name: str, parameters: Sequence[_Parameter]) -> list[str]:
 
 
 def _bind_array(argument: ArrayArgument, parameter: _Parameter) -> list[str]:
-    def listed(values: Sequence[int | None]) -> str:
-        return "{" + ", ".join(str(-1 if value is None else value) for value in values or (0,)) + "}"
-
-    fields = [argument.shape, argument.strides, argument.shape_divisors, argument.stride_divisors]
     contract = f"{parameter.name}_contract"
-    shape, strides = (f"{parameter.name}.{field}" if argument.rank else "NULL" for field in ("shape", "strides"))
-    limit = f"INT64_C({MAX_EXTENT[argument.index]})"
     return [
-        f"  static const tilec_contract {contract} = {{{argument.rank}, {argument.alignment}, {limit}, "
-        f"{', '.join(map(listed, fields))}}};",
-        f"  if (!tilec_bind(&{contract}, {parameter.name}.data, {shape}, {strides}, values + {parameter.index}))",
+        *(f"  {line}" for line in contract_lines(contract, argument)),
+        f"  if (!{bind_call(contract, parameter.name, argument.rank, f'values + {parameter.index}')})",
         f'    return "{argument}";',
     ]
 
@@ -249,7 +248,7 @@ def _target_function(name: str, metadata: Metadata) -> list[str]:
 
 
 def _public_functions(name: str, parameters: Sequence[_Parameter], metadata: Sequence[Metadata]) -> list[str]:
-    count = max(1, len(metadata[0].values))
+    count, lists = max(1, len(metadata[0].values)), _lists(parameters)
     return [
         f"static inline CUresult {name}_load(tilec_kernel *kernel, const char *folder) {{",
         f"  return tilec_load(kernel, {name}_images, {len(metadata)}, folder);",
@@ -264,6 +263,8 @@ def _public_functions(name: str, parameters: Sequence[_Parameter], metadata: Seq
         f"{_declared(parameters)}) {{",
         f"  int64_t values[{count}];",
         f"  void *pointers[{count}];",
+        *([f"  CUdeviceptr tables[{len(lists)}] = {{0}};"] if lists else []),
+        "  CUresult status = CUDA_SUCCESS;",
         "  int i;",
         *_launch_statements(name, parameters, metadata, count),
         "}",
@@ -274,7 +275,8 @@ def _public_functions(name: str, parameters: Sequence[_Parameter], metadata: Seq
 def _launch_statements(
     name: str, parameters: Sequence[_Parameter], metadata: Sequence[Metadata], count: int
 ) -> Iterator[str]:
-    """Binds the arguments, and calls the launch function of the target of the device."""
+    """Binds the arguments, copies the tables of lists, and calls the launch function of the target of the device."""
+    lists = _lists(parameters)
     yield f"  if ({name}_bind(values{_passed(parameters)}))"
     yield "    return CUDA_ERROR_INVALID_VALUE;"
     yield "  /* A grid without blocks launches nothing, and encodes nothing. */"
@@ -286,11 +288,20 @@ def _launch_statements(
     for parameter in parameters:
         if parameter.type in ("float", "double"):
             yield f"  pointers[{parameter.index}] = &{parameter.name};"
+    for position, (parameter, _) in enumerate(lists):
+        yield "  if (status == CUDA_SUCCESS)"
+        yield f"    status = {name}_table_{parameter.name}({parameter.name}, stream, &tables[{position}]);"
+        yield f"  values[{parameter.index}] = (int64_t)tables[{position}];"
+    if lists:
+        yield "  if (status != CUDA_SUCCESS)"
+        yield f"    return tilec_free_tables(tables, {len(lists)}, stream, status);"
     yield "  switch (kernel->capability) {"
     for position, each in enumerate(metadata):
         image = f"&{name}_images[{position}]"
         yield f"  case {_capability(each.target)}:"
-        yield f"    return {name}_launch_{each.target}(kernel, {image}, stream, grid, values, pointers);"
+        yield f"    status = {name}_launch_{each.target}(kernel, {image}, stream, grid, values, pointers);"
+        yield "    break;"
     yield "  default:"
-    yield "    return CUDA_ERROR_NOT_INITIALIZED;"
+    yield "    status = CUDA_ERROR_NOT_INITIALIZED;"
     yield "  }"
+    yield f"  return tilec_free_tables(tables, {len(lists)}, stream, status);" if lists else "  return status;"

@@ -24,6 +24,8 @@ typedef struct {
   CUfunction function;
   int capability;      /* of the device: 10 * major + minor */
   CUdeviceptr padding; /* memory for the tensor maps of arrays without elements */
+  /* Whether launches may start before the preceding kernel of the stream ends; a load function sets 0. */
+  int programmatic_dependent_launch;
 } tilec_kernel;
 
 /* Arrays by rank: address, extents, and strides in elements. */
@@ -31,6 +33,8 @@ typedef struct {
   CUdeviceptr data;
 } tilec_array_0d;
 @ARRAYS@
+/* Lists of arrays by rank: descriptions in host memory, which a launch copies, and their number. */
+@LISTS@
 /* The assumptions of a kernel about an array; an extent or stride of -1 is known at launch only. */
 typedef struct {
   int rank;
@@ -233,24 +237,52 @@ static inline CUresult tilec_load(tilec_kernel *kernel, const tilec_image *image
   return status;
 }
 
+/* Copies the table of a list to memory that the stream allocates; a captured graph would read the table later. */
+static inline CUresult tilec_copy_table(CUdeviceptr *address, const int64_t *table, size_t bytes, CUstream stream) {
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUresult status = cuStreamIsCapturing(stream, &capture);
+  if (status == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE)
+    status = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (status == CUDA_SUCCESS)
+    status = cuMemAllocAsync(address, bytes ? bytes : 1, stream);
+  if (status == CUDA_SUCCESS)
+    status = cuMemcpyHtoDAsync(*address, table, bytes, stream);
+  return status;
+}
+
+/* Frees the tables after the launch; returns the first error. */
+static inline CUresult tilec_free_tables(const CUdeviceptr *tables, int count, CUstream stream, CUresult status) {
+  int i;
+  for (i = 0; i < count; ++i) {
+    const CUresult freed = tables[i] ? cuMemFreeAsync(tables[i], stream) : CUDA_SUCCESS;
+    status = status == CUDA_SUCCESS ? freed : status;
+  }
+  return status;
+}
+
 /* Launches a loaded kernel. */
 static inline CUresult tilec_launch(const tilec_kernel *kernel, const tilec_image *image, CUstream stream,
                                     tilec_grid grid, void **parameters) {
   CUlaunchConfig config;
-  CUlaunchAttribute cluster;
+  CUlaunchAttribute attributes[2];
   memset(&config, 0, sizeof config);
-  memset(&cluster, 0, sizeof cluster);
+  memset(attributes, 0, sizeof attributes);
   config.gridDimX = grid.x, config.gridDimY = grid.y, config.gridDimZ = grid.z;
   config.blockDimX = image->block[0], config.blockDimY = image->block[1], config.blockDimZ = image->block[2];
   config.sharedMemBytes = image->shared_bytes;
   config.hStream = stream;
+  config.attrs = attributes;
   if (image->cluster[0] * image->cluster[1] * image->cluster[2] > 1) {
-    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    cluster.value.clusterDim.x = image->cluster[0];
-    cluster.value.clusterDim.y = image->cluster[1];
-    cluster.value.clusterDim.z = image->cluster[2];
-    config.attrs = &cluster;
-    config.numAttrs = 1;
+    CUlaunchAttribute *const cluster = &attributes[config.numAttrs++];
+    cluster->id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster->value.clusterDim.x = image->cluster[0];
+    cluster->value.clusterDim.y = image->cluster[1];
+    cluster->value.clusterDim.z = image->cluster[2];
+  }
+  if (kernel->programmatic_dependent_launch) {
+    CUlaunchAttribute *const overlap = &attributes[config.numAttrs++];
+    overlap->id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    overlap->value.programmaticStreamSerializationAllowed = 1;
   }
   return cuLaunchKernelEx(&config, kernel->function, parameters, NULL);
 }
@@ -260,10 +292,16 @@ static inline CUresult tilec_launch(const tilec_kernel *kernel, const tilec_imag
 
 
 def support_text() -> str:
-    """The C text, with an array type per rank."""
+    """The C text, with the types of arrays and lists of each rank."""
     ranks = (f"  CUdeviceptr data;\n  int64_t shape[{n}], strides[{n}];\n}} tilec_array_{n}d;" for n in _RANKS)
     arrays = "".join(f"typedef struct {{\n{fields}\n" for fields in ranks)
-    return SUPPORT.replace("@ARRAYS@\n", arrays).replace("@MAX_RANK@", str(MAX_RANK))
+    lists = "".join(_LIST.replace("@RANK@", str(rank)) for rank in (0, *_RANKS))
+    return SUPPORT.replace("@ARRAYS@\n", arrays).replace("@LISTS@\n", lists).replace("@MAX_RANK@", str(MAX_RANK))
 
 
 _RANKS = range(1, MAX_RANK + 1)
+_LIST = """typedef struct {
+  const tilec_array_@RANK@d *arrays;
+  int64_t count;
+} tilec_list_@RANK@d;
+"""

@@ -1,0 +1,60 @@
+"""The C text for a list of arrays: its check, and its table in memory that the stream of the launch allocates.
+
+tilec.runtime.list_tables does the same for launches from Python.
+"""
+
+from __future__ import annotations
+
+from tilec.ahead_of_time.c_contract import bind_call, contract_lines
+from tilec.runtime.arguments import ListArgument
+
+
+def bind_list(argument: ListArgument, name: str, index: int) -> list[str]:
+    """Statements that return the requirement if the list does not satisfy it, and write its length."""
+    contract = f"{name}_contract"
+    element = bind_call(contract, f"{name}.arrays[at]", argument.element.rank, "words")
+    return [
+        "  {",
+        f"    {contract_lines(contract, argument.element)[0]}",
+        f"    int64_t at, words[{_words(argument)}];",
+        f"    if ({name}.count < 0 || {name}.count > INT32_MAX)",
+        f'      return "{argument}";',
+        f"    for (at = 0; at < {name}.count; ++at)",
+        f"      if (!{element})",
+        f'        return "{argument}";',
+        f"    values[{index}] = 0;",
+        f"    values[{index + 1}] = {name}.count;",
+        "  }",
+    ]
+
+
+def table_function(kernel: str, argument: ListArgument, name: str) -> list[str]:
+    """The function that starts the copy of the table of a list that satisfies its requirement."""
+    contract = f"{name}_contract"
+    element = bind_call(contract, "list.arrays[at]", argument.element.rank, f"table + {_words(argument)} * at")
+    return [
+        f"static inline CUresult {kernel}_table_{name}({list_type(argument)} list, CUstream stream, "
+        "CUdeviceptr *address) {",
+        f"  {contract_lines(contract, argument.element)[0]}",
+        f"  const size_t bytes = (size_t)list.count * {_words(argument)} * sizeof(int64_t);",
+        "  int64_t *const table = (int64_t *)malloc(bytes + 1);",
+        "  CUresult status = CUDA_ERROR_OUT_OF_MEMORY;",
+        "  int64_t at;",
+        "  for (at = 0; table && at < list.count; ++at)",
+        f"    {element};",
+        "  if (table)",
+        "    status = tilec_copy_table(address, table, bytes, stream);",
+        "  free(table);",
+        "  return status;",
+        "}",
+        "",
+    ]
+
+
+def list_type(argument: ListArgument) -> str:
+    return f"tilec_list_{argument.element.rank}d"
+
+
+def _words(argument: ListArgument) -> int:
+    """The words of one array in the table: the address, the extents and the strides."""
+    return 1 + 2 * argument.element.rank
