@@ -200,3 +200,60 @@ def test_numpy_scalars_are_typed_constants(interpret: Interpret) -> None:
     interpret(kernel, 1, x, y)
     assert x.tolist() == [-56] * 4
     assert y.tolist() == [3.5] * 4
+
+
+@dataclass(frozen=True, order=True)
+class Version:
+    major: Any
+    minor: Any = 0
+
+    def __len__(self):
+        return self.major
+
+    def __bool__(self):
+        return self.major > 1
+
+
+@pytest.mark.parametrize("n", range(4))
+def test_order_length_and_truth(n: int, interpret: Interpret) -> None:
+    def values(n):
+        one, other = Version(n, 2), Version(2, n)
+        return one < other, one <= other, one > other, one >= other, len(one) == n, True if one else False, not other
+
+    @ct.kernel
+    def kernel(out, n: int):
+        results = values(n)
+        for i in ct.static_iter(range(7)):
+            ct.scatter(out, i, results[i])
+
+    out = np.zeros(7, np.bool_)
+    interpret(kernel, 1, out, n)
+    assert out.tolist() == list(values(n))
+
+
+@dataclass(frozen=True)
+class Cells:
+    array: Any
+
+    def __getitem__(self, index):
+        return ct.gather(self.array, index)
+
+    def __setitem__(self, index, value):
+        ct.scatter(self.array, index, value)
+
+
+def test_element_is_updated_by_an_operator(interpret: Interpret) -> None:
+    @ct.kernel
+    def kernel(out):
+        cells = Cells(out)
+
+        def key():
+            cells[0] += 1
+            return 1
+
+        name = "array"
+        cells[key()] -= getattr(cells, name).shape[0] * 10
+
+    out = np.array([0, 100], np.int32)
+    interpret(kernel, 1, out)
+    assert out.tolist() == [1, 80]

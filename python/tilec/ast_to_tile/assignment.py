@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tilec.ast_to_tile.attributes import element
 from tilec.ast_to_tile.values import KernelValue, Record, describe
 from tilec.errors import TileSyntaxError, TileTypeError, TileValueError
 
@@ -27,11 +29,24 @@ def bind(tracer: Tracer, target: ast.expr, value: KernelValue) -> None:
 
 def set_element(tracer: Tracer, target: ast.Subscript, value: KernelValue) -> None:
     """`target = value`, for records that define __setitem__."""
+    owner, method = _owner(tracer, target)
+    tracer.emitter.call(method, [owner, tracer.evaluate(target.slice), value])
+
+
+def update_element(tracer: Tracer, target: ast.Subscript, update: Callable[[KernelValue], KernelValue]) -> None:
+    """`target = update(target)`; the object and the key are evaluated once."""
+    owner, method = _owner(tracer, target)
+    key = tracer.evaluate(target.slice)
+    tracer.emitter.call(method, [owner, key, update(element(tracer.emitter, owner, key))])
+
+
+def _owner(tracer: Tracer, target: ast.Subscript) -> tuple[KernelValue, Callable[..., object]]:
+    """The object of a subscript and its `__setitem__`; raises TileTypeError if it has none."""
     owner = tracer.evaluate(target.value)
     method = getattr(owner.kind, "__setitem__", None) if isinstance(owner, Record) else None
     if method is None:
         raise TileTypeError("elements cannot be assigned: tiles are immutable, and arrays are written with ct.store")
-    tracer.emitter.call(method, [owner, tracer.evaluate(target.slice), value])
+    return owner, method
 
 
 def _unpack(tracer: Tracer, targets: list[ast.expr], value: KernelValue) -> None:

@@ -11,7 +11,7 @@ both branches may reach them, the rest of the function is a loop of one iteratio
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tilec.ast_to_tile.liveness import assigned, contains, falls_through
 from tilec.ast_to_tile.merge import NoMerge, Plan, lower, rebuild, types_of, unify
@@ -34,8 +34,8 @@ def either(
     problem: str = _UNLIKE_BRANCHES,
 ) -> KernelValue:
     """The value of one of two computations; only the selected one is executed. `problem` introduces a type error."""
-    blocks = [_value_block(tracer, run) for run in (then, otherwise)]
-    values = [_returned(block) for block in blocks]
+    blocks = [value_block(tracer, run) for run in (then, otherwise)]
+    values = [returned_value(block) for block in blocks]
     plan = common_plan(values, problem)
     results = _close(tracer, condition, blocks, [[(plan, value)] for value in values])
     return rebuild(plan, results)
@@ -49,11 +49,42 @@ def common_plan(values: Sequence[KernelValue], problem: str = _UNLIKE_BRANCHES) 
         raise TileTypeError(f"{problem}: {unlike.message}") from unlike
 
 
-def _value_block(tracer: Tracer, run: Callable[[], KernelValue]) -> Block:
+def choose(
+    tracer: Tracer, node: ast.AST, nodes: Sequence[ast.expr], condition: Tile, blocks: Sequence[Block]
+) -> KernelValue:
+    """The value of one of two blocks that evaluate `nodes`; names that `:=` assigns in them are merged too."""
+    values = [returned_value(block) for block in blocks]
+    plan = common_plan(values)
+    merged = {name: _merged(tracer, node, name, blocks) for name in sorted(assigned(nodes))}
+    plans = {name: each for name, each in merged.items() if not isinstance(each, Unusable)}
+    names = [[(each, block.names[name]) for name, each in plans.items()] for block in blocks]
+    yielded = [[(plan, value), *items] for value, items in zip(values, names, strict=True)]
+    results = _close(tracer, condition, blocks, yielded)
+    value = rebuild(plan, results)
+    _assign(tracer, node, merged, blocks, results)
+    return value
+
+
+def _assign(
+    tracer: Tracer,
+    node: ast.AST,
+    merged: Mapping[str, Plan | Unusable],
+    blocks: Sequence[Block],
+    results: Iterator[ir.Value],
+) -> None:
+    """Assigns the values of names that blocks yield."""
+    for name, plan in merged.items():
+        value = plan if isinstance(plan, Unusable) else rebuild(plan, results)
+        tracer.frame.assign(name, value, blocks[0].assigned_at.get(name, node))
+
+
+def value_block(tracer: Tracer, run: Callable[[], KernelValue]) -> Block:
+    """A traced block with the value of a computation."""
     return tracer.trace(lambda: Returned(run()))
 
 
-def _returned(block: Block) -> KernelValue:
+def returned_value(block: Block) -> KernelValue:
+    """The value at the end of a block; None if it has none."""
     return block.flow.value if isinstance(block.flow, Returned) else None
 
 
@@ -123,18 +154,18 @@ def _merge_into(
     values = [[(plan, b.names[name]) for name, plan in plans.items()] if b in falling else None for b in blocks]
     needs_else = bool(node.orelse) or any(types_of(plan) for plan in plans.values())
     results = _close(tracer, condition, blocks if needs_else else blocks[:1], values if needs_else else values[:1])
-    for name, plan in merged.items():
-        value = plan if isinstance(plan, Unusable) else rebuild(plan, results)
-        tracer.frame.assign(name, value, falling[0].assigned_at.get(name, node))
+    _assign(tracer, node, merged, falling, results)
 
 
-def _merged(tracer: Tracer, node: ast.If, name: str, blocks: Sequence[Block]) -> Plan | Unusable:
+def _merged(tracer: Tracer, node: ast.AST, name: str, blocks: Sequence[Block]) -> Plan | Unusable:
     values = [block.names.get(name, _MISSING) for block in blocks]
     for value in values:
         if isinstance(value, Unusable):
             return value
     if _MISSING in values:
-        note = Note("by this 'if'", tracer.frame.source_location(node))
+        note = Note(
+            "by this 'if'" if isinstance(node, ast.If) else "by this condition", tracer.frame.source_location(node)
+        )
         return Unusable(f"'{name}' is assigned in one branch only: assign it before the 'if', or in both", (note,))
     try:
         return unify(values, local=len(blocks) == 1)

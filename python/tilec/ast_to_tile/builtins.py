@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile.arguments import is_integer_scalar, known
 from tilec.ast_to_tile.arith import binary
+from tilec.ast_to_tile.attributes import attribute
 from tilec.ast_to_tile.convert import to_dtype
-from tilec.ast_to_tile.operators import FUNCTIONS
+from tilec.ast_to_tile.operators import FUNCTIONS, special_method
 from tilec.ast_to_tile.value_text import representation_of, text_of
 from tilec.ast_to_tile.values import (
     ArrayList,
@@ -17,6 +18,7 @@ from tilec.ast_to_tile.values import (
     Number,
     Operand,
     Range,
+    Record,
     Tile,
     describe,
     is_tile_like,
@@ -63,9 +65,24 @@ def _extreme(name: str) -> Callable[..., Operand]:
 def _length(tracer: Tracer, *values: KernelValue) -> int | Tile:
     if len(values) == 1 and isinstance(values[0], ArrayList):
         return values[0].length
+    if len(values) == 1 and isinstance(values[0], Record) and (method := special_method(values[0], "__len__")):
+        return _checked_length(tracer.emitter.call(method, values))
     if len(values) != 1 or not isinstance(values[0], tuple | list | dict | str):
         raise TileTypeError(f"'len' takes a tuple, got {', '.join(map(describe, values)) or 'nothing'}")
     return len(values[0])
+
+
+def _checked_length(length: KernelValue) -> int | Tile:
+    value = known(length) if is_integer_scalar(length) else None
+    if not isinstance(value, int | Tile):
+        raise TileTypeError(f"'__len__' returns an integer, got {describe(length)}")
+    return value
+
+
+def _getattr(tracer: Tracer, value: KernelValue, name: KernelValue) -> KernelValue:
+    if not isinstance(name, str):
+        raise TileTypeError(f"'getattr' takes a constant name, got {describe(name)}")
+    return attribute(tracer.emitter, value, name)
 
 
 def _number(kind: type[Number], dtype: DType) -> Callable[..., Operand]:
@@ -123,6 +140,7 @@ BUILTINS: dict[Callable[..., object], Callable[..., KernelValue]] = {
     str: lambda tracer, value: text_of(tracer.emitter, value),
     repr: lambda tracer, value: representation_of(tracer.emitter, value),
     slice: lambda tracer, *bounds: slice(*bounds),
+    getattr: _getattr,
     dict.get: _get,
     **FUNCTIONS,
 }

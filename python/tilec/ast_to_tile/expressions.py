@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
-from tilec.ast_to_tile.arith import binary, where
 from tilec.ast_to_tile.attributes import attribute, element
-from tilec.ast_to_tile.branches import common_plan, either
 from tilec.ast_to_tile.closures import define
-from tilec.ast_to_tile.merge import Carried
+from tilec.ast_to_tile.conditional import and_then
 from tilec.ast_to_tile.operators import conjunction, contained, identical, negation, operate, unary
 from tilec.ast_to_tile.tracer import Tracer, expression
 from tilec.ast_to_tile.value_text import concatenated, formatted, text_of
-from tilec.ast_to_tile.values import KernelValue, Text, Tile, describe, is_tile_like
+from tilec.ast_to_tile.values import KernelValue, Text, Tile, describe
 from tilec.errors import TileSyntaxError, TileTypeError
 
 # The name of each binary operation.
@@ -112,13 +111,21 @@ def _unary(tracer: Tracer, node: ast.UnaryOp) -> KernelValue:
 
 @expression(ast.Compare)
 def _compare(tracer: Tracer, node: ast.Compare) -> KernelValue:
-    left = tracer.evaluate(node.left)
-    result: KernelValue = True
-    for operator, right_node in zip(node.ops, node.comparators, strict=True):
-        right = tracer.evaluate(right_node)
-        result = conjunction(tracer, result, _compared(tracer, operator, left, right))
-        left = right
-    return result
+    return _chained(tracer, tracer.evaluate(node.left), node.ops, node.comparators)
+
+
+def _chained(
+    tracer: Tracer, left: KernelValue, operators: Sequence[ast.cmpop], comparators: Sequence[ast.expr]
+) -> KernelValue:
+    """`left < x < y ...`; comparators after the first false comparison of scalars are not evaluated."""
+    right = tracer.evaluate(comparators[0])
+    result = _compared(tracer, operators[0], left, right)
+    if len(comparators) == 1:
+        return result
+    rest = comparators[1:]
+    if isinstance(result, Tile) and result.shape:
+        return conjunction(tracer, result, _chained(tracer, right, operators[1:], rest))
+    return and_then(tracer, result, rest, lambda: _chained(tracer, right, operators[1:], rest))
 
 
 def _compared(tracer: Tracer, operator: ast.cmpop, x: KernelValue, y: KernelValue) -> KernelValue:
@@ -129,38 +136,6 @@ def _compared(tracer: Tracer, operator: ast.cmpop, x: KernelValue, y: KernelValu
     if isinstance(operator, ast.NotIn):
         return negation(tracer, contained(tracer, x, y))
     return operate(tracer, _COMPARE[type(operator)], x, y)
-
-
-@expression(ast.BoolOp)
-def _boolean(tracer: Tracer, node: ast.BoolOp) -> KernelValue:
-    return _connect(tracer, isinstance(node.op, ast.And), node.values)
-
-
-def _connect(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> bool | Tile:
-    """The value of `and` or `or`; operands after the deciding one are not evaluated."""
-    truth = tracer.condition(nodes[0])
-    rest = nodes[1:]
-    if not rest:
-        return truth
-    if isinstance(truth, bool):
-        return _connect(tracer, is_and, rest) if truth == is_and else truth
-    if any(isinstance(inner, ast.Call) for node in rest for inner in ast.walk(node)):
-        follow, stop = (lambda: _connect(tracer, is_and, rest)), (lambda: not is_and)
-        return tracer.truth(either(tracer, truth, *((follow, stop) if is_and else (stop, follow))))
-    return binary(tracer.emitter, "and" if is_and else "or", truth, _connect(tracer, is_and, rest))
-
-
-@expression(ast.IfExp)
-def _conditional(tracer: Tracer, node: ast.IfExp) -> KernelValue:
-    condition = tracer.condition(node.test)
-    if isinstance(condition, bool):
-        return tracer.evaluate(node.body if condition else node.orelse)
-    if any(isinstance(inner, ast.Call) for part in (node.body, node.orelse) for inner in ast.walk(part)):
-        return either(tracer, condition, lambda: tracer.evaluate(node.body), lambda: tracer.evaluate(node.orelse))
-    x, y = tracer.evaluate(node.body), tracer.evaluate(node.orelse)
-    if is_tile_like(x) and is_tile_like(y):
-        return where(tracer.emitter, condition, x, y) if isinstance(common_plan([x, y]), Carried) else x
-    return either(tracer, condition, lambda: x, lambda: y)
 
 
 @expression(ast.JoinedStr)

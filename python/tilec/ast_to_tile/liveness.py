@@ -157,7 +157,7 @@ class Liveness:
             case ast.AnnAssign():
                 return (live - _plain_targets([node.target])) | read(node.value)
             case ast.AugAssign():
-                return live | read(node.value) | assigned([node.target])
+                return live | read(node) | assigned([node.target])
             case ast.FunctionDef():
                 return (live - {node.name}) | read(node)
         return live | read(node)

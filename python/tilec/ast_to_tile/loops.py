@@ -40,7 +40,7 @@ def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
     if not isinstance(bounds, Range):
         raise TileTypeError(f"expected range(...) or ct.static_iter(...) after 'in', got {describe(bounds)}")
     if not isinstance(node.target, ast.Name):
-        raise TileSyntaxError("expected one name as the variable of a loop over range(...)")
+        raise TileTypeError("expected one name as the variable of a loop over range(...), which yields integers")
     start, stop, step = loop_bounds(tracer, bounds)
     counter = node.target.id
     plans = _carried(tracer, node)

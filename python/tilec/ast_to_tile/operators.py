@@ -73,6 +73,8 @@ def _operate_on_records(tracer: Tracer, name: str, x: KernelValue, y: KernelValu
     if name in ("eq", "ne"):
         equal = _equal_records(tracer, x, y)
         return equal if name == "eq" else negation(tracer, equal)
+    if isinstance(x, Record) and isinstance(y, Record) and x.kind is y.kind and special_method(x, of_left) is not None:
+        return _ordered(tracer, name, x.fields, y.fields)
     raise TileTypeError(f"{describe(x)} and {describe(y)} do not define '{of_left}'")
 
 
@@ -118,6 +120,21 @@ def _equal_tuples(tracer: Tracer, x: tuple[KernelValue, ...], y: tuple[KernelVal
     return tracer.truth(result)
 
 
+def _ordered(tracer: Tracer, name: str, x: tuple[KernelValue, ...], y: tuple[KernelValue, ...]) -> bool | Tile:
+    """`x <name> y` for the fields of dataclasses with order=True: the first unequal fields decide."""
+    if not x:
+        return name in ("le", "ge")
+    if len(x) == 1:
+        return _scalar_comparison(tracer, name, x[0], y[0])
+    strict = _scalar_comparison(tracer, name.replace("e", "t"), x[0], y[0])
+    tie = conjunction(tracer, equal_scalars(tracer, x[0], y[0]), _ordered(tracer, name, x[1:], y[1:]))
+    return disjunction(tracer, strict, tracer.truth(tie))
+
+
+def _scalar_comparison(tracer: Tracer, name: str, x: KernelValue, y: KernelValue) -> bool | Tile:
+    return tracer.truth(operate(tracer, name, x, y))
+
+
 def equal_scalars(tracer: Tracer, x: KernelValue, y: KernelValue) -> bool | Tile:
     """Whether two elements of tuples are equal; raises TileTypeError for arrays, and for tiles of many elements."""
     for value in (x, y):
@@ -133,6 +150,15 @@ def conjunction(tracer: Tracer, x: KernelValue, y: KernelValue) -> KernelValue:
     if isinstance(y, bool):
         return x if y else y
     return binary(tracer.emitter, "and", x, y)
+
+
+def disjunction(tracer: Tracer, x: bool | Tile, y: bool | Tile) -> bool | Tile:
+    """x or y, both of bool."""
+    if isinstance(x, bool):
+        return x or y
+    if isinstance(y, bool):
+        return y or x
+    return tracer.truth(binary(tracer.emitter, "or", x, y))
 
 
 def negation(tracer: Tracer, value: KernelValue) -> bool | Tile:
@@ -161,7 +187,7 @@ def _contained_in_tuple(tracer: Tracer, x: KernelValue, y: tuple[KernelValue, ..
         if equal is True:
             return True
         if isinstance(equal, Tile):
-            result = equal if result is False else tracer.truth(binary(tracer.emitter, "or", result, equal))
+            result = disjunction(tracer, result, equal)
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tilec.ast_to_tile.assignment import bind
+from tilec.ast_to_tile.assignment import bind, update_element
 from tilec.ast_to_tile.closures import define, freeze
 from tilec.ast_to_tile.contexts import left
 from tilec.ast_to_tile.expressions import BINARY
@@ -37,12 +37,16 @@ def _annotated(tracer: Tracer, node: ast.AnnAssign, rest: Rest) -> Flow:
 
 @statement(ast.AugAssign)
 def _augmented(tracer: Tracer, node: ast.AugAssign, rest: Rest) -> Flow:
+    operator = BINARY[type(node.op)]
+    if isinstance(node.target, ast.Subscript):
+        update_element(
+            tracer, node.target, lambda before: operate(tracer, operator, before, tracer.evaluate(node.value))
+        )
+        return None
     if not isinstance(node.target, ast.Name):
-        raise TileTypeError("elements cannot be assigned: tiles are immutable, and arrays are written with ct.store")
+        raise TileSyntaxError("only names and elements can be changed by an operator: attributes cannot be assigned")
     before = tracer.frame.lookup(node.target.id)
-    tracer.frame.assign(
-        node.target.id, operate(tracer, BINARY[type(node.op)], before, tracer.evaluate(node.value)), node
-    )
+    tracer.frame.assign(node.target.id, operate(tracer, operator, before, tracer.evaluate(node.value)), node)
     return None
 
 

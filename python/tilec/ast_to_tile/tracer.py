@@ -172,6 +172,8 @@ class Tracer:
         """The truth value of a kernel value."""
         if isinstance(value, TypedConstant):
             return bool(value.value)
+        if isinstance(value, Record) and hasattr(value.kind, "__bool__"):
+            return self.truth(self.emitter.call(value.kind.__bool__, [value]))
         if isinstance(value, Array | View | Range | Method | Record):
             raise TileTypeError(f"expected a condition, got {describe(value)}")
         if not isinstance(value, Tile):
