@@ -256,3 +256,14 @@ def test_constants_of_a_named_type_keep_their_low_bits() -> None:
     ct.launch(None, 1, named_types, (signed, unsigned), backend="interpret")
     assert signed.reshape(4, 4).tolist() == [[44] * 4, [86] * 4, [-1] * 4, [44, 127, 2, 1]]
     assert unsigned.reshape(2, 4).tolist() == [[2**32 - 1] * 4, [7] * 4]
+
+
+def test_negative_power_of_integers_is_truncated(interpret: Interpret) -> None:
+    @ct.kernel
+    def kernel(out):
+        for i, base in ct.static_iter(enumerate((-2, -1, 1, 2))):
+            ct.scatter(out, i, ct.int8(base) ** -3)
+
+    out = np.full(4, 7, np.int8)
+    interpret(kernel, 1, out)
+    assert out.tolist() == [0, -1, 1, 0]

@@ -18,6 +18,7 @@ from tilec.ast_to_tile.closures import scope_of
 from tilec.ast_to_tile.comprehension import tuple_of
 from tilec.ast_to_tile.convert import construct
 from tilec.ast_to_tile.expressions import unpacked
+from tilec.ast_to_tile.fold import MAXIMUM_BITS
 from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
 from tilec.ast_to_tile.python_object import plain
 from tilec.ast_to_tile.records import construct_record, replaced
@@ -164,9 +165,12 @@ def _fold_math_call(
             f"'math.{function.__name__}' takes only constants in a kernel: for tiles use the functions of ct"
         )
     try:
-        return function(*map(known, arguments))
+        result = function(*map(known, arguments))
     except (ArithmeticError, ValueError, TypeError) as problem:
         raise TileValueError(f"'math.{function.__name__}': {problem}") from problem
+    if isinstance(result, int) and result.bit_length() > MAXIMUM_BITS:
+        raise TileValueError(f"the result of 'math.{function.__name__}' has more than {MAXIMUM_BITS} bits")
+    return result
 
 
 @functools.cache

@@ -7,14 +7,15 @@ operand becomes a branch.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Sequence
 
 from tilec.ast_to_tile.arith import binary, where
 from tilec.ast_to_tile.branches import choose, common_plan, returned_value, value_block
 from tilec.ast_to_tile.liveness import contains
-from tilec.ast_to_tile.merge import Carried, Same
+from tilec.ast_to_tile.merge import Same
 from tilec.ast_to_tile.tracer import Block, Tracer, expression
-from tilec.ast_to_tile.values import KernelValue, Tile
+from tilec.ast_to_tile.values import KernelValue, Tile, is_tile_like
 from tilec.dialect.mlir import ir
 
 # Operations whose result is undefined for some second operands, zero among them.
@@ -64,11 +65,13 @@ def _conditional(tracer: Tracer, node: ast.IfExp) -> KernelValue:
     if isinstance(condition, bool):
         return tracer.evaluate(node.body if condition else node.orelse)
     parts = [node.body, node.orelse]
-    blocks = [value_block(tracer, lambda part=part: tracer.evaluate(part)) for part in parts]
+    blocks = [value_block(tracer, functools.partial(tracer.evaluate, part)) for part in parts]
     x, y = map(returned_value, blocks)
     plan = common_plan([x, y])
-    if isinstance(plan, Carried | Same) and _evaluated_always(parts, blocks):
-        return where(tracer.emitter, condition, x, y) if isinstance(plan, Carried) else plan.value
+    if isinstance(plan, Same) and _evaluated_always(parts, blocks):
+        return plan.value
+    if is_tile_like(x) and is_tile_like(y) and _evaluated_always(parts, blocks):
+        return where(tracer.emitter, condition, x, y)
     return choose(tracer, node, parts, condition, blocks)
 
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from tilec.ast_to_tile.constant_value import stored
 from tilec.ast_to_tile.values import Number, TypedConstant
-from tilec.errors import TileValueError
+from tilec.errors import TileTypeError, TileValueError
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
 
+# Python would compute longer integers for any time, and allocate any memory.
+MAXIMUM_BITS = 4096
 # Any: the operand types of Python's operators depend on the operator.
 Binary = Callable[[Any, Any], Any]
 
@@ -48,13 +50,25 @@ _PYTHON: dict[str, Binary] = {
 
 def fold_numbers(name: str, x: Number, y: Number) -> Number:
     """x <name> y of two Python numbers, computed by Python; raises CompileError if Python raises."""
+    if isinstance(x, int) and isinstance(y, int) and _bits_of(name, x, y) > MAXIMUM_BITS:
+        raise TileValueError(f"the result of '{name}' of constants has more than {MAXIMUM_BITS} bits")
     return _evaluated(_PYTHON[name], x, y, (x, y))
+
+
+def _bits_of(name: str, x: int, y: int) -> int:
+    """An upper bound of the size of an integer result in bits, for the operations that make long integers."""
+    if name == "mul":
+        return x.bit_length() + y.bit_length()
+    if name not in ("lshift", "pow") or y < 0 or x in (-1, 0, 1):
+        return 0
+    return x.bit_length() + y if name == "lshift" else x.bit_length() * y
 
 
 def fold_typed(name: str, x: Number | TypedConstant, y: Number | TypedConstant, dtype: DType) -> TypedConstant:
     """x <name> y in `dtype`, the type to which the operands are promoted; at least one operand is typed.
 
-    Raises CompileError for division by zero, a negative shift amount, or a power that is not real.
+    Raises CompileError for division by zero, a negative shift amount, a negative power of zero, or a power that is not
+    real.
     """
     if name == "floordiv" and dtype.is_float:
         # The quotient is rounded before floor, as in the two run-time operations.
@@ -74,12 +88,13 @@ def _evaluated(function: Binary, x: Number, y: Number, written: tuple[Number, Nu
         result: Number = function(x, y)
         return result
     except (ArithmeticError, ValueError, TypeError) as problem:
-        raise TileValueError(f"the constants {written[0]!r} and {written[1]!r}: {problem}") from problem
+        kind = TileTypeError if isinstance(problem, TypeError) else TileValueError
+        raise kind(f"the constants {written[0]!r} and {written[1]!r}: {problem}") from problem
 
 
 def _integer_power(base: int, exponent: int) -> int:
     if exponent < 0:
-        raise ValueError("negative exponent of an integer")
+        return int(base**exponent)
     # Integers wrap at 64 bits at the latest, and the power itself could have billions of digits.
     return pow(base, exponent, 1 << datatypes.int64.bitwidth)
 

@@ -15,11 +15,13 @@ from tilec.ast_to_tile.records import is_generated, special_method
 from tilec.ast_to_tile.structured_value import is_static
 from tilec.ast_to_tile.value_text import concatenated
 from tilec.ast_to_tile.values import KernelValue, Record, Text, Tile, TypedConstant, describe, is_tile_like
-from tilec.errors import TileTypeError
+from tilec.errors import TileTypeError, TileValueError
 
 if TYPE_CHECKING:
     from tilec.ast_to_tile.tracer import Tracer
 
+# Longer tuples would fill the memory.
+MAXIMUM_LENGTH = 65536
 # The special methods of a binary operation: of the left operand, and of the right operand.
 _METHODS = {
     "add": ("__add__", "__radd__"),
@@ -56,6 +58,8 @@ def operate(tracer: Tracer, name: str, x: KernelValue, y: KernelValue) -> Kernel
     if isinstance(x, tuple) and isinstance(y, tuple) and name == "add":
         return x + y
     if isinstance(x, tuple) and isinstance(y, int) and name == "mul":
+        if len(x) * y > MAXIMUM_LENGTH:
+            raise TileValueError(f"the tuple has {len(x) * y} elements: at most {MAXIMUM_LENGTH} are supported")
         return x * y
     if isinstance(x, str | Text) and isinstance(y, str | Text) and name == "add":
         return concatenated([x, y])
@@ -204,7 +208,13 @@ def unary(tracer: Tracer, name: str, value: KernelValue) -> KernelValue:
     """`neg`, `pos` or `invert` of a tile or a number."""
     if not is_tile_like(value):
         raise TileTypeError(f"expected a tile or a number, got {describe(value)}")
+    if name == "invert" and _is_boolean_constant(value):
+        raise TileTypeError("'~' of a boolean constant is an integer in Python: use 'not', or ct.bitwise_not")
     return _UNARY[name](tracer.emitter, value)
+
+
+def _is_boolean_constant(value: KernelValue) -> bool:
+    return isinstance(value, bool) or isinstance(value, TypedConstant) and value.dtype.is_boolean
 
 
 _UNARY = {"neg": negate, "pos": as_signed_number, "invert": invert}
