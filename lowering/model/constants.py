@@ -204,6 +204,12 @@ ROWS = (
         "shared_bytes_per_cycle", "bytes/cycle", "port of shared memory, reads and writes", _same(128, VENDOR, "guide")
     ),
     Row(
+        "shared_write_share",
+        "1",
+        "share of the bytes that TMA writes to shared memory which take the port from multiplies",
+        _same(1, PLACEHOLDER, "not measured: 0 or 1; 1 agrees with the step times of tutorials of Gluon"),
+    ),
+    Row(
         "tensor_memory_read_bytes_per_cycle",
         "bytes/cycle",
         "tcgen05.ld by four warps",
@@ -330,6 +336,12 @@ ROWS = (
     Row("exponentials_per_cycle", "operations/cycle", "MUFU: ex2, rcp, rsqrt, lg2", _same(16, VENDOR, "guide")),
     Row("shuffles_per_cycle", "operations/cycle", "threads that shuffle", _same(32, VENDOR, "guide")),
     Row(
+        "independent_instructions",
+        "instructions",
+        "instructions of a warp that do not wait for each other",
+        _same(2, PLACEHOLDER, "assumed"),
+    ),
+    Row(
         "dependent_issue_cycles",
         "cycles",
         "from an instruction of a warp to one that uses its result",
@@ -376,6 +388,7 @@ class Device:
     tensor_memory_multiply_latency_cycles: float
     mma_sync_multiply_adds_per_cycle: float
     shared_bytes_per_cycle: float
+    shared_write_share: float
     tensor_memory_read_bytes_per_cycle: float
     tensor_memory_write_bytes_per_cycle: float
     tensor_memory_allocation_cycles: float
@@ -398,6 +411,7 @@ class Device:
     alu_per_cycle: float
     exponentials_per_cycle: float
     shuffles_per_cycle: float
+    independent_instructions: float
     dependent_issue_cycles: float
 
     @property
