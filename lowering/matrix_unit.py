@@ -21,6 +21,8 @@ from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS
 STEP_BYTES = 32
 # Largest N of one instruction (PTX ISA 9.7.16.2.1 and 9.7.15.2).
 MAXIMUM_COLUMNS = 256
+# The smallest N of tcgen05 that tilec uses with 128 rows.
+TCGEN05_LEAST_COLUMNS = 16
 WARPS_OF_A_GROUP = 4
 # The products along K that are summed before the sum is added to the accumulator in f32, as by NVIDIA's tileiras 13.5.
 PROMOTED_ELEMENTS = 128
@@ -133,7 +135,7 @@ def _fma_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
 def _tcgen05_refusal(rows: int, columns: int, warps: int) -> str | None:
     if rows != 64 and rows % 128:
         return f"tcgen05 needs 64 or a multiple of 128 rows, the accumulator has {rows}"
-    least = 16 if rows != 64 else 8 * (warps // WARPS_OF_A_GROUP)
+    least = TCGEN05_LEAST_COLUMNS if rows != 64 else 8 * (warps // WARPS_OF_A_GROUP)
     if not least <= columns <= MAXIMUM_COLUMNS:
         return f"tcgen05 needs {least} to {MAXIMUM_COLUMNS} columns, the accumulator has {columns}"
     if columns * max(1, rows // 128) > TENSOR_MEMORY_COLUMNS:

@@ -83,7 +83,7 @@ DEFAULT = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
     "unbatch-multiplies", "split-tiles", "simplify", "cse", "hoist-invariants", "prune-tokens", "remove-dead",
 )  # fmt: skip
-# The passes after block-scaled multiplies are expanded.
+# The passes after block-scaled multiplies are divided or expanded.
 AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
 
 

@@ -3,12 +3,13 @@
     %x = load_view_tko %v[%i] : tile<4x64x64xf16>;  extract %x[1, 0, 0] : tile<1x64x64xf16>
     ->  load_view_tko %w[%i * 4 + 1] : tile<1x64x64xf16>, where the tiles of view %w are the parts
 
-Only parts whose elements are consecutive are considered, so that accesses to memory stay contiguous.
+By default only parts whose elements are consecutive are considered, so that accesses to memory stay contiguous.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.reduction_rules import effect_free
@@ -27,30 +28,40 @@ from tilec.lowering.tile.replacing import replace_results
 from tilec.lowering.tile.tile_parts import Part, part_of, reshaped
 
 
-def split_tiles(module: ir.Module) -> None:
-    """Changes a module in place, up to a fixed point; removes unused operations too."""
+# Whether a part may be computed on its own.
+Accepts = Callable[[Part], bool]
+# L2 cache and memory are read in sectors of 32 bytes (CUDA programming guide, device memory accesses).
+_SECTOR_BITS = 256
+
+
+def split_tiles(module: ir.Module, accepts: Accepts = lambda part: part.is_run) -> None:
+    """Changes a module in place, up to a fixed point; removes unused operations too.
+
+    `accepts` selects the parts that are considered. Loads are divided into consecutive elements or whole sectors.
+    """
     changed = True
     while changed:
-        replace_results(module, {"extract": _moved_up})
+        replace_results(module, {"extract": partial(_moved_up, accepts)})
         # A whole tile that nothing uses any more must not count as a use of its operands.
         remove_dead(module)
-        loads = sum(map(_split_load, operations_named(module, ("cuda_tile.load_view_tko",))))
-        loops = sum(map(_split_loop, operations_named(module, ("cuda_tile.for",), innermost_first=True)))
-        changed = loads + loops > 0
+        loads = operations_named(module, ("cuda_tile.load_view_tko",))
+        changed = sum(_split_load(accepts, op) for op in loads) > 0
+        loops = operations_named(module, ("cuda_tile.for",), innermost_first=True)
+        changed |= sum(_split_loop(accepts, op) for op in loops) > 0
 
 
-def _run_of(op: ir.OpView) -> Part | None:
-    """The part that an extract selects, if its elements are consecutive."""
+def _accepted_part(accepts: Accepts, op: ir.OpView) -> Part | None:
+    """The part that an extract selects, if it is considered."""
     part = part_of(op)
-    return part if part is not None and part.is_run else None
+    return part if part is not None and accepts(part) else None
 
 
-def _used_parts(value: ir.Value) -> dict[ir.OpView, Part] | None:
-    """The parts of a tile by extract; None unless all uses are consecutive parts of one shape."""
+def _used_parts(accepts: Accepts, value: ir.Value) -> dict[ir.OpView, Part] | None:
+    """The parts of a tile by extract; None unless all uses are parts of one shape that are considered."""
     found: dict[ir.OpView, Part] = {}
     for use in value.uses:
         op = use.owner
-        part = _run_of(op) if op.operation.name == "cuda_tile.extract" else None
+        part = _accepted_part(accepts, op) if op.operation.name == "cuda_tile.extract" else None
         if part is None:
             return None
         found[op] = part
@@ -60,18 +71,18 @@ def _used_parts(value: ir.Value) -> dict[ir.OpView, Part] | None:
 # ---- extract of an operation -> the operation on a part
 
 
-def _moved_up(op: ir.OpView) -> ir.Value | None:
-    part = _run_of(op)
+def _moved_up(accepts: Accepts, op: ir.OpView) -> ir.Value | None:
+    part = _accepted_part(accepts, op)
     if part is None or isinstance(op.source.owner, ir.Block):
         return None
     maker = op.source.owner
     rule = _UPWARD.get(maker.operation.name.removeprefix("cuda_tile."))
     if rule is not None:
-        return rule(maker, part)
-    return _of_elements(maker, part) if _is_divisible(maker) else None
+        return rule(accepts, maker, part)
+    return _of_elements(maker, part) if _is_divisible(accepts, maker) else None
 
 
-def _of_cat(op: ir.OpView, part: Part) -> ir.Value | None:
+def _of_cat(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
     """A part that lies in one of the operands."""
     start = part.position[op.dim] * part.shape[op.dim]
     split = op.lhs.type.shape[op.dim]
@@ -83,7 +94,7 @@ def _of_cat(op: ir.OpView, part: Part) -> ir.Value | None:
     return Part(side, position, part.shape).extracted()
 
 
-def _of_broadcast(op: ir.OpView, part: Part) -> ir.Value | None:
+def _of_broadcast(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
     repeated = [extent == 1 for extent in op.source.type.shape]
     position = tuple(0 if once else index for once, index in zip(repeated, part.position, strict=True))
     shape = tuple(1 if once else extent for once, extent in zip(repeated, part.shape, strict=True))
@@ -94,18 +105,20 @@ def _of_broadcast(op: ir.OpView, part: Part) -> ir.Value | None:
     return source if source.type == type else build("broadcast", [source], [type]).result
 
 
-def _of_permute(op: ir.OpView, part: Part) -> ir.Value | None:
-    """A permutation of a part, if that part is consecutive as well."""
+def _of_permute(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
+    """A permutation of a part, if that part is considered as well."""
     inverse = [list(op.permutation).index(d) for d in range(len(part.shape))]
     before = Part(op.source, tuple(part.position[d] for d in inverse), tuple(part.shape[d] for d in inverse))
-    if not before.is_run:
+    if not accepts(before):
         return None
     type = TileType.get(part.shape, op.result.type.element)
     return build("permute", [before.extracted()], [type], {"permutation": list(op.permutation)}).result
 
 
-def _of_reshape(op: ir.OpView, part: Part) -> ir.Value:
+def _of_reshape(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
     """Consecutive elements are consecutive in every shape: the leading dimensions of the source divide them."""
+    if not part.is_run:
+        return None
     number, count = 0, 1
     for index, parts in zip(part.position, part.counts, strict=True):
         number, count = number * parts + index, count * parts
@@ -119,7 +132,7 @@ def _of_reshape(op: ir.OpView, part: Part) -> ir.Value:
     return reshaped(Part(op.source, tuple(position), tuple(shape)).extracted(), part.shape)
 
 
-_UPWARD: dict[str, Callable[[ir.OpView, Part], ir.Value | None]] = {
+_UPWARD: dict[str, Callable[[Accepts, ir.OpView, Part], ir.Value | None]] = {
     "cat": _of_cat,
     "broadcast": _of_broadcast,
     "permute": _of_permute,
@@ -127,12 +140,12 @@ _UPWARD: dict[str, Callable[[ir.OpView, Part], ir.Value | None]] = {
 }
 
 
-def _is_divisible(op: ir.OpView) -> bool:
+def _is_divisible(accepts: Accepts, op: ir.OpView) -> bool:
     """Whether an operation computes the elements of one tile, besides constants, and only parts are used."""
     if len(op.operation.results) != 1 or not is_elementwise(op) or not effect_free(op):
         return False
     varying = {operand for operand in op.operation.operands if splat(operand) is None}
-    return len(varying) <= 1 and _used_parts(op.operation.results[0]) is not None
+    return len(varying) <= 1 and _used_parts(accepts, op.operation.results[0]) is not None
 
 
 def _of_elements(op: ir.OpView, part: Part) -> ir.Value:
@@ -144,16 +157,16 @@ def _of_elements(op: ir.OpView, part: Part) -> ir.Value:
 # ---- loads
 
 
-def _split_load(op: ir.OpView) -> bool:
+def _split_load(accepts: Accepts, op: ir.OpView) -> bool:
     """Loads the parts of a tile through a view whose tiles are the parts."""
     tile, token = op.operation.results
-    parts = _used_parts(tile)
+    parts = _used_parts(accepts, tile)
     if parts is None or op.memory_ordering_semantics != "weak" or not isinstance(op.view.type, PartitionViewType):
         return False
     first = next(iter(parts.values()))
     if isinstance(op.view.owner, ir.Block) or tuple(tile.type.shape) == first.shape:
         return False
-    if _divides_bytes(op.view.type, first.shape):
+    if _divides_bytes(op.view.type, first.shape) or not (first.is_run or _has_whole_sectors(op.view.type, first)):
         return False
     with ir.InsertionPoint(op.operation), op.location:
         type = op.view.type
@@ -176,6 +189,13 @@ def _divides_bytes(view: PartitionViewType, part: Sequence[int]) -> bool:
     per_byte = element_type(spell(view.element)).per_byte
     adjacent = [part[k] for k, d in enumerate(view.dim_map) if view.tensor_view.strides[d] == 1]
     return any(extent % per_byte for extent in adjacent)
+
+
+def _has_whole_sectors(view: PartitionViewType, part: Part) -> bool:
+    """Whether a part is as long as the whole, or one sector at least, along each dimension contiguous in memory."""
+    bits = element_type(spell(view.element)).storage_bits
+    contiguous = [k for k, d in enumerate(view.dim_map) if view.tensor_view.strides[d] == 1]
+    return all(part.counts[k] == 1 or part.shape[k] * bits >= _SECTOR_BITS for k in contiguous)
 
 
 def _load(op: ir.OpView, view: ir.Value, part: Part) -> ir.Operation:
@@ -218,10 +238,10 @@ def _part_index(index: ir.Value, count: int, number: int) -> ir.Value:
 # ---- loops
 
 
-def _split_loop(op: ir.OpView) -> bool:
+def _split_loop(accepts: Accepts, op: ir.OpView) -> bool:
     """Carries the parts of the first carried tile that is only used in parts; a loop is rebuilt for each."""
     for index, argument in enumerate(op.carried):
-        parts = _used_parts(argument) if isinstance(argument.type, TileType) else None
+        parts = _used_parts(accepts, argument) if isinstance(argument.type, TileType) else None
         if parts is not None and next(iter(parts.values())).shape != tuple(argument.type.shape):
             split_carried(op, index, parts)
             return True

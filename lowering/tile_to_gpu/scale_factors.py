@@ -22,9 +22,19 @@ def scale_columns(op: ir.OpView) -> int:
     return sum(layout.columns for _, layout in scale_operands(op))
 
 
+def least_factor_columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under the factors of the smallest part of a multiply: one atom along its rows."""
+    return sum(layout.columns // layout.row_groups for _, layout in scale_operands(op))
+
+
+def has_scaled_kind(types: MatrixTypes) -> bool:
+    """Whether tcgen05 multiplies elements with factors of these types."""
+    return (types.element, types.scale, types.scaled_elements) in SCALED_KINDS
+
+
 def scaled_refusal(op: ir.OpView, types: MatrixTypes, target: Target) -> str | None:
     """The reason why tcgen05 cannot multiply with these factors, or None."""
-    if (types.element, types.scale, types.scaled_elements) not in SCALED_KINDS:
+    if not has_scaled_kind(types):
         return f"block-scaled tcgen05 has no factors of {types.scale} for {types.scaled_elements} elements"
     rows, columns = op.acc.type.shape
     needed = columns * (rows // ATOM_ROWS) + scale_columns(op)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.matrix_unit import UNITS, MatrixTypes, MatrixUnit
+from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile_to_gpu.scale_factors import scale_columns, scaled_refusal
+from tilec.lowering.tile_to_gpu.scale_factors import has_scaled_kind, least_factor_columns, scale_columns, scaled_refusal
 
 # Operations whose first two operands are matrices, whose third is the accumulator, and any others scale factors.
 SCALED = "cuda_tile.mmaf_scaled"
@@ -76,6 +76,21 @@ def _columns(op: ir.OpView) -> int:
     rows, columns = op.acc.type.shape
     factors = scale_columns(op) if op.operation.name == SCALED else 0
     return columns * max(1, rows // TENSOR_LANES) + factors
+
+
+def least_scaled_columns(op: ir.OpView, target: Target) -> int | None:
+    """The columns of tensor memory under the smallest part of a block-scaled multiply that tcgen05 can do.
+
+    None if tcgen05 can do no part, or only the whole.
+    """
+    (rows, columns), types, depth = op.acc.type.shape, matrix_types(op), op.lhs.type.shape[1]
+    units = [UNITS[name] for name in target.scaled_matrix_units]
+    if all(unit.operand_refusal(types, depth) is not None for unit in units) or not has_scaled_kind(types):
+        return None
+    smallest = (TENSOR_LANES, TCGEN05_LEAST_COLUMNS)
+    if rows % TENSOR_LANES or columns < TCGEN05_LEAST_COLUMNS or (rows, columns) == smallest:
+        return None
+    return TCGEN05_LEAST_COLUMNS + least_factor_columns(op)
 
 
 def _depth(op: ir.OpView) -> int:

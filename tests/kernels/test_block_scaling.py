@@ -191,11 +191,11 @@ def test_a_remark_has_the_reason_why_the_unit_is_not_used(shape, target, instruc
     compiled = ct.compile(matmul, target=target, signature=signature, stop="ptx")
     assert instruction in compiled.ptx
     found = [remark.message for remark in compiled.remarks if "done in blocks" in remark.message]
-    assert found == [f"{IN_BLOCKS_OF_32}: {refusal}" for refusal in refusals]
+    assert found == [f"the multiply of {shape[0]}x{shape[1]} is {IN_BLOCKS_OF_32}: {refusal}" for refusal in refusals]
 
 
 IN_BLOCKS_OF_32 = (
-    "the multiply is done in blocks of 32 elements along K, whose sums are multiplied by their scale factors in f32"
+    "done in blocks of 32 elements along K, whose sums are multiplied by their scale factors in f32"
 )
 
 

@@ -58,11 +58,11 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.driver.entries import with_one_entry
     from tilec.lowering.tile.passes import AFTER_EXPANSION, run
-    from tilec.lowering.tile_to_gpu.expanded_multiplies import expand_multiplies
+    from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
     from tilec.runtime.interpret.evaluate import evaluate
 
     made = run(with_one_entry(module, job.entry), evaluate=evaluate)
-    if not expand_multiplies(made, job.target, job.remarks):
+    if not fit_scaled_multiplies(made, job.target, job.remarks):
         return made
     return run(made, AFTER_EXPANSION, evaluate=evaluate)
 
@@ -115,7 +115,7 @@ STAGES = (
         (
             "tilec.driver.entries",
             "tilec.lowering.tile.passes",
-            "tilec.lowering.tile_to_gpu.expanded_multiplies",
+            "tilec.lowering.tile_to_gpu.scaled_multiplies",
             "tilec.runtime.interpret.evaluate",
         ),
         _tile_passes,
