@@ -199,18 +199,53 @@ IN_BLOCKS_OF_32 = (
 )
 
 
-def test_a_multiply_for_which_no_columns_are_left_is_done_in_blocks():
+DIVIDED = "divided into parts that need fewer columns of tensor memory"
+
+
+def messages(kernel, args, words: str) -> list[str]:
+    """The remarks of sm_100a with these words."""
+    compiled = ct.compile(kernel, target="sm_100a", signature=Signature.from_arguments(kernel, args), stop="ptx")
+    return [remark.message for remark in compiled.remarks if words in remark.message]
+
+
+def test_a_multiply_is_divided_into_parts_for_which_columns_are_left(target):
     random, form = np.random.default_rng(3), FORMS["mxf8 e4m3"]
     a, b = operand(random, 128, 32, form), operand(random, 256, 32, form)
     exact = 2 * a.values @ b.values.T
     args = (a.stored, a.factors, b.stored, b.factors.T, np.zeros((128, 256), np.float32))
-    compiled = ct.compile(
-        product_and_double, target="sm_100a", signature=Signature.from_arguments(product_and_double, args)
-    )
     reason = "other multiplies leave 244 columns of tensor memory, and this one needs 268"
-    assert f"{IN_BLOCKS_OF_32}: {reason}" in [remark.message for remark in compiled.remarks]
-    for (c,) in run_everywhere(product_and_double, (1, 1), args, (4,), target="sm_100a", hints={}):
+    assert messages(product_and_double, args, DIVIDED) == [f"the multiply of 128x256 is {DIVIDED}: {reason}"]
+    for (c,) in run_everywhere(product_and_double, (1, 1), args, (4,), target=target, hints={}):
         assert_within(c, exact, 2 * product_tolerance(a.values, b.values.T, exact / 2, np.float32))
+
+
+def test_a_divided_multiply_of_factors_in_blocks():
+    check_blocks(((256, 256, 128), (256, 256, 256)), hints={})
+
+
+@pytest.mark.parametrize(
+    ("shape", "reason"),
+    [
+        (((256, 256, 32), (256, 256, 64)), "256x256 and its scale factors need 528 columns"),
+        (((128, 512, 32), (128, 512, 32)), "tcgen05 needs 16 to 256 columns, the accumulator has 512"),
+    ],
+    ids=str,
+)
+def test_a_tile_that_needs_more_than_tensor_memory_is_divided(shape, reason):
+    """The unit does the parts for which there are columns."""
+    random, form = np.random.default_rng(0), FORMS["mxf8 e4m3"]
+    a, b = operand(random, shape[1][0], 32, form), operand(random, shape[1][1], 32, form)
+    (message,) = messages(matmul, arguments(form, a, b, shape[0]), DIVIDED)
+    assert reason in message
+    check(form, shape, target="sm_100a", hints={}, seeds=range(1))
+
+
+def test_a_tile_that_no_unit_can_do_is_not_divided():
+    random, form = np.random.default_rng(0), FORMS["mxf8 e4m3"]
+    a, b = operand(random, 64, 32, form), operand(random, 512, 32, form)
+    args = arguments(form, a, b, (64, 512, 32))
+    reason = "block-scaled tcgen05 needs a multiple of 128 rows, the accumulator has 64"
+    assert messages(matmul, args, "the multiply of") == [f"the multiply of 64x512 is {IN_BLOCKS_OF_32}: {reason}"]
 
 
 @pytest.mark.parametrize("element", [E4M3, E5M2])
