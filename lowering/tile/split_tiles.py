@@ -27,7 +27,6 @@ from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.replacing import replace_results
 from tilec.lowering.tile.tile_parts import Part, part_of, reshaped
 
-
 # Whether a part may be computed on its own.
 Accepts = Callable[[Part], bool]
 # L2 cache and memory are read in sectors of 32 bytes (CUDA programming guide, device memory accesses).

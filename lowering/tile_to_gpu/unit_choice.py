@@ -8,7 +8,12 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile_to_gpu.scale_factors import has_scaled_kind, least_factor_columns, scale_columns, scaled_refusal
+from tilec.lowering.tile_to_gpu.scale_factors import (
+    has_scaled_kind,
+    least_factor_columns,
+    scale_columns,
+    scaled_refusal,
+)
 
 # Operations whose first two operands are matrices, whose third is the accumulator, and any others scale factors.
 SCALED = "cuda_tile.mmaf_scaled"

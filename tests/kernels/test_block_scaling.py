@@ -194,9 +194,7 @@ def test_a_remark_has_the_reason_why_the_unit_is_not_used(shape, target, instruc
     assert found == [f"the multiply of {shape[0]}x{shape[1]} is {IN_BLOCKS_OF_32}: {refusal}" for refusal in refusals]
 
 
-IN_BLOCKS_OF_32 = (
-    "done in blocks of 32 elements along K, whose sums are multiplied by their scale factors in f32"
-)
+IN_BLOCKS_OF_32 = "done in blocks of 32 elements along K, whose sums are multiplied by their scale factors in f32"
 
 
 DIVIDED = "divided into parts that need fewer columns of tensor memory"
