@@ -14,6 +14,13 @@ def branch(a, b):
     return a - b
 
 
+def invalid_branch(a, b):
+    """The branch is refused before the invalid expression in it."""
+    if ct.bid(0) == 0:
+        return a + b.missing()
+    return a
+
+
 def loop(a, b):
     for _ in range(ct.bid(0)):
         a = a + b
@@ -46,6 +53,7 @@ def unrolled(a, b):
 
 REFUSED = {
     branch: "a branch: select values with ct.where",
+    invalid_branch: "a branch: select values with ct.where",
     loop: "a loop: unroll it with ct.static_iter",
     printed: "an access to memory, or a print: only compute with the operands",
     reduced: "a reduction: compute it before",
@@ -75,7 +83,7 @@ def test_operation_that_is_refused(function, scans):
     ) as caught:
         run(function, scans)
     first = function.__code__.co_firstlineno
-    assert caught.value.location is not None and first < caught.value.location.line <= first + 2
+    assert caught.value.location is not None and first < caught.value.location.line <= first + 3
 
 
 @pytest.mark.parametrize("scans", [False, True])

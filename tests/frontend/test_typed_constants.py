@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -267,3 +270,18 @@ def test_negative_power_of_integers_is_truncated(interpret: Interpret) -> None:
     out = np.full(4, 7, np.int8)
     interpret(kernel, 1, out)
     assert out.tolist() == [0, -1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("ct.float4_e2m1fn(2.0)", "'float4_e2m1fn(...)' cannot be called: make a tile with ct.full"),
+        ("np.float32('text')", "'float32(...)' cannot convert 'text'"),
+        ("ct.float32((1, 2))", "'float32(...)' takes a scalar, got a tuple of 2"),
+    ],
+)
+def test_type_that_cannot_make_a_value_is_a_type_error(tmp_path: Path, expression: str, problem: str) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(f"import numpy as np\nimport tilec as ct\n@ct.kernel\ndef kernel():\n    {expression}\n")
+    with pytest.raises(ct.TileTypeError, match=re.escape(problem)):
+        ct.launch(None, 1, runpy.run_path(str(path))["kernel"], (), backend="interpret")

@@ -155,11 +155,17 @@ def _parsed(dtype: DType, text: str) -> float:
     try:
         return float(text)
     except ValueError as problem:
-        raise TileValueError(f"'{dtype}(...)' cannot convert {text!r}: {problem}") from problem
+        raise TileTypeError(f"'{dtype}(...)' cannot convert {text!r}: {problem}") from problem
 
 
 def construct(dtype: DType, value: KernelValue, emitter: Emitter) -> Operand:
-    """`ct.int16(5)`: a scalar of a fixed type; constant if `value` is constant."""
+    """`ct.int16(5)`: a scalar of a fixed type; constant if `value` is constant.
+
+    Raises TileTypeError for types of less than a byte, which cuTile does not construct, and for values that are not
+    scalars.
+    """
+    if dtype.bitwidth < 8 and not dtype.is_boolean:
+        raise TileTypeError(f"'{dtype}(...)' cannot be called: make a tile with ct.full, or convert one with astype()")
     if isinstance(value, str):
         value = _parsed(dtype, value)
     if is_number(value) or isinstance(value, TypedConstant):

@@ -64,6 +64,8 @@ class Emitter:
         self.locate = locate
         # Calls a user function, for operations such as ct.reduce that take a function.
         self.call = call
+        # "reduce" or "scan" while the function of one is traced.
+        self.reduction: str | None = None
 
     def build(
         self,

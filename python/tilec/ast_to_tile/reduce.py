@@ -57,9 +57,13 @@ def _fill_body(emitter: Emitter, made: ir.Operation, tiles: Sequence[Tile], comb
     location = emitter.locate()
     block = ir.Block.create_at_start(made.regions[0], types, [location] * len(types))
     scalars = [Tile(value, tiles[at // 2].dtype, ()) for at, value in enumerate(block.arguments)]
-    with ir.InsertionPoint(block):
-        combined = combine(scalars[0::2], scalars[1::2])
-        emitter.build("yield", [value.value for value in combined])
+    outer, emitter.reduction = emitter.reduction, made.name.removeprefix("cuda_tile.")
+    try:
+        with ir.InsertionPoint(block):
+            combined = combine(scalars[0::2], scalars[1::2])
+            emitter.build("yield", [value.value for value in combined])
+    finally:
+        emitter.reduction = outer
 
 
 def _axes(axis: KernelValue, rank: int) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.frame import Frame
+from tilec.ast_to_tile.reduction_body import refuse_nested_block
 from tilec.ast_to_tile.unsupported import reject_expression, reject_statement
 from tilec.ast_to_tile.values import Array, KernelValue, Method, Range, Record, Tile, TypedConstant, View, describe
 from tilec.dialect.mlir import ir
@@ -188,6 +189,8 @@ class Tracer:
 
     def trace_with(self, run: Callable[[Sequence[ir.Value]], Flow], arguments: Sequence[ir.Type]) -> Block:
         """Traces `run` into a detached block with arguments, which are passed to `run`."""
+        if self.emitter.reduction is not None:
+            refuse_nested_block(self.emitter.reduction, self.node)
         frame, location = self.frame, self.location()
         holder = ir.Operation.create("builtin.module", regions=1, loc=location)
         self.holders.append(holder)
