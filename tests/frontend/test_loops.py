@@ -286,3 +286,22 @@ def test_too_many_loop_carried_values_are_rejected_at_the_loop(error_message: An
     message = error_message(scope["kernel"], "x: i32[?], n: i32")
     found = "a loop can carry at most 256 groups of consecutive values of one type, this loop carries 257 (v000"
     assert message.startswith(f"{path}:258:5: error: {found}")
+
+
+def test_constant_that_every_iteration_keeps_is_constant_after_the_loop(interpret: Interpret) -> None:
+    @ct.kernel
+    def kernel(out, n: int):
+        size, pair, step = 4, (8, n), ct.int32(2)
+        for i in range(n):
+            size, pair, step = 4, (8, pair[1] + i), ct.int32(2)
+        for _ in range(5):
+            size = 4
+            if n == 3:
+                break
+        ct.store(out, 0, ct.ones(size, ct.int32) + pair[1])
+        ct.store(out, 1, ct.full(pair[0] // step, 9, ct.int32))
+
+    for n in (0, 3):
+        out = np.zeros(8, np.int32)
+        interpret(kernel, 1, out, n)
+        assert out.tolist() == [1 + n + sum(range(n))] * 4 + [9] * 4

@@ -16,7 +16,7 @@ from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.iteration import unroll
 from tilec.ast_to_tile.liveness import assigned, contains, leaves_loop
 from tilec.ast_to_tile.loop_return import after_loop
-from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify
+from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify, with_kept_constants
 from tilec.ast_to_tile.return_exits import FLAG, VALUE, filled, plan_of_flags, plan_of_values
 from tilec.ast_to_tile.static_calls import is_static_call
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
@@ -154,6 +154,7 @@ def _next(tracer: Tracer, loop: Loop, name: str, plan: Plan, value: KernelValue,
 
 def _counted(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
     loop = Loop(tracer.frame, node)
+    before = dict(tracer.frame.names)
     initial = _initial(tracer, plans)
 
     def run(arguments: Sequence[ir.Value]) -> Flow:
@@ -168,6 +169,13 @@ def _counted(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: Tile
     made = tracer.emitter.build("for", operands, [value.type for value in initial], flags)
     block.move_into(made.regions[0])
     _leave(tracer, node, plans, block, iter(made.results))
+    for name in plans:
+        tracer.frame.names[name] = _after_iterations(name, before, loop, tracer.frame.names[name])
+
+
+def _after_iterations(name: str, before: dict[str, KernelValue], loop: Loop, carried: KernelValue) -> KernelValue:
+    """The value of a carried name after a `for`, with the constants that every iteration keeps."""
+    return with_kept_constants(before[name], [each.names[name] for each in loop.repeats], carried)
 
 
 def _trace(tracer: Tracer, loop: Loop, run: Callable[[Sequence[ir.Value]], Flow], types: list[ir.Type]) -> Block:
@@ -205,7 +213,9 @@ def _for_as_loop(
     may_overflow: bool,
 ) -> None:
     """A `for` with `break`: the loop carries the counter and compares it with the bound first."""
-    loop = Loop(tracer.frame, node, exits=[])
+    exits: list[Jump] = []
+    loop = Loop(tracer.frame, node, exits=exits)
+    before = dict(tracer.frame.names)
     initial = [start.value, *_initial(tracer, plans)]
     after: list[ir.Value] = []
 
@@ -221,6 +231,12 @@ def _for_as_loop(
 
     block = _trace(tracer, loop, run, [start.value.type, *_types(plans)])
     _repeat(tracer, loop, node, plans, block, after)
+    # The first exit is that of the counter: it has the carried values.
+    for name, carried in [(name, exits[0].names[name]) for name in plans]:
+        value = _after_iterations(name, before, loop, carried)
+        for each in exits:
+            if each.names[name] is carried:
+                each.names[name] = value
     _close_loop(tracer, loop, node, initial, block)
 
 

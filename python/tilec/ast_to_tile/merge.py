@@ -145,6 +145,17 @@ def carry(value: KernelValue) -> Plan:
     return unify_arrays([value]) or Same(value)
 
 
+def with_kept_constants(initial: KernelValue, following: Sequence[KernelValue], carried: KernelValue) -> KernelValue:
+    """The carried value, with the constants of the initial value that all following values have too."""
+    if is_number(initial) or isinstance(initial, TypedConstant):
+        return initial if all(same(initial, value) for value in following) else carried
+    rows = [parts_of(value) or () for value in (initial, carried, *following)]
+    if not rows[0]:
+        return carried
+    columns = zip(*rows, strict=True)
+    return with_parts(carried, [with_kept_constants(first, rest, item) for first, item, *rest in columns])
+
+
 def types_of(plan: Plan) -> list[ir.Type]:
     """The operand types of a plan."""
     if isinstance(plan, Carried):
