@@ -23,8 +23,12 @@ ORDER = (
         "tilec.process.garbage_collector",
     ),
     ("tilec.dialect",),
-    # Tables and analyses that several stages use: layouts, costs, targets, matrix units, TMA rules, device functions.
-    ("tilec.lowering.layout", "tilec.lowering.model", "tilec.lowering.math", "tilec.lowering.tma", "tilec.lowering"),
+    # Tables and analyses that several stages use: layouts, costs, schedules, targets, matrix units, TMA rules, device
+    # functions.
+    (
+        *("tilec.lowering.layout", "tilec.lowering.model", "tilec.lowering.schedule", "tilec.lowering.math"),
+        *("tilec.lowering.tma", "tilec.lowering"),
+    ),
     ("tilec.lowering.tile",),
     ("tilec.lowering.tile_to_gpu",),
     ("tilec.lowering.gpu",),

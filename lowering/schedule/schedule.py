@@ -1,0 +1,89 @@
+"""A schedule of a problem: the start and the role of each operation, and the depth of each ring; and its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilec.lowering.schedule.parts import ProblemError
+from tilec.lowering.schedule.problem import Problem
+from tilec.lowering.schedule.problem_text import Line
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Operation v of iteration n starts at start[v] + n * interval.
+
+    Attributes:
+        interval: the clocks from one iteration to the next.
+        start: the start of each operation of iteration 0, in program order.
+        role: the role of each operation; roles are numbered by their first operation.
+        depth: the slots of each buffer; 0 for a buffer that lies in the slot of its overlay.
+    """
+
+    interval: int
+    start: tuple[int, ...]
+    role: tuple[int, ...]
+    depth: tuple[int, ...]
+
+    @cached_property
+    def roles(self) -> int:
+        return max(self.role) + 1
+
+    def stage(self, number: int) -> int:
+        """The number of whole intervals before the start of an operation."""
+        return self.start[number] // self.interval
+
+    def overlaid(self, problem: Problem) -> frozenset[str]:
+        """The buffers that lie in the slot of their overlay."""
+        return frozenset(buffer.name for buffer, depth in zip(problem.buffers, self.depth, strict=True) if not depth)
+
+
+def numbered_by_first(roles: list[int]) -> tuple[int, ...]:
+    """The roles, numbered in order of their first operation."""
+    number = {role: position for position, role in enumerate(dict.fromkeys(roles))}
+    return tuple(number[role] for role in roles)
+
+
+def warps_of_roles(problem: Problem, role: tuple[int, ...]) -> list[int]:
+    """The warps of each role: those of its operation with the most."""
+    warps = [0] * (max(role) + 1)
+    for operation, number in zip(problem.operations, role, strict=True):
+        warps[number] = max(warps[number], operation.warps)
+    return warps
+
+
+def write_schedule(problem: Problem, schedule: Schedule) -> str:
+    """The text of a schedule, one line per operation and buffer."""
+    lines = [f"interval clocks={schedule.interval}"]
+    for operation, start, role in zip(problem.operations, schedule.start, schedule.role, strict=True):
+        lines.append(f"start {operation.name} clock={start} role={role}")
+    lines += [
+        f"depth {buffer.name} slots={slots}" for buffer, slots in zip(problem.buffers, schedule.depth, strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def read_schedule(problem: Problem, text: str) -> Schedule:
+    """The schedule with this text; raises ProblemError if it is not a text of a schedule of the problem."""
+    interval = 0
+    starts: dict[str, tuple[int, int]] = {}
+    depths: dict[str, int] = {}
+    for number, content in enumerate(text.splitlines(), 1):
+        line = Line(content, number)
+        keyword = line.name("a keyword")
+        if keyword == "interval":
+            interval = line.number_of("clocks")
+        elif keyword == "start":
+            starts[line.name("an operation")] = line.number_of("clock"), line.number_of("role")
+        elif keyword == "depth":
+            depths[line.name("a buffer")] = line.number_of("slots")
+        else:
+            raise line.error(f"unknown keyword '{keyword}'")
+        line.end()
+    if list(starts) != [operation.name for operation in problem.operations]:
+        raise ProblemError("expected one line 'start' per operation, in program order")
+    if list(depths) != [buffer.name for buffer in problem.buffers] or interval < 1:
+        raise ProblemError("expected one line 'interval', and one line 'depth' per buffer in order")
+    start, role = zip(*starts.values(), strict=True)
+    return Schedule(interval, start, role, tuple(depths.values()))

@@ -1,0 +1,114 @@
+"""Scheduling problems have one text, which is read back; inconsistent problems are refused with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from expert_bodies import BODIES
+from small_problems import load_and_multiply, random_problem
+
+from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Operation, ProblemError, RegisterValue, Use
+from tilec.lowering.schedule.problem import Problem
+from tilec.lowering.schedule.problem_text import read_problem, write_problem
+
+
+def test_text_of_a_problem() -> None:
+    assert write_problem(load_and_multiply()) == (
+        "problem load-and-multiply\n"
+        "limits roles=6 warps=16 registers=65536 thread_registers=255 base_registers=40 producer_registers=24\n"
+        "memory shared capacity=4000\n"
+        "operation load stream duration=4 warps=1 uses=tma:20\n"
+        "operation multiply issue duration=8 warps=1 uses=tc:40\n"
+        "edge load multiply latency=80 cross=20\n"
+        "buffer a source=load memory=shared size=1000 uses=multiply:60\n"
+    )
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_text_of_documented_bodies_is_read_back(name: str) -> None:
+    problem = BODIES[name][0]()
+    assert read_problem(write_problem(problem)) == problem
+
+
+def test_text_of_random_problems_is_read_back() -> None:
+    problems = [random_problem(seed) for seed in range(50)]
+    assert [read_problem(write_problem(problem)) for problem in problems] == problems
+
+
+def test_text_of_every_field_is_read_back() -> None:
+    base = load_and_multiply()
+    operations = (
+        *base.operations,
+        Operation("p", Kind.TILE, 8, (Use("alu", 4, 50), Use("tc", 4)), 4, is_rare=True, role="compute"),
+    )
+    edges = (*base.edges, Edge("p", "p", 8, distance=1, cross=4, moved_kb=2, is_same=True))
+    buffers = (
+        *base.buffers,
+        Buffer("b", "p", (BufferUse("p", 4, 1),), "shared", 10, overlay="a"),
+        Buffer("c", "p", (BufferUse("p", 4),), "shared", 10, is_pooled=True),
+        Buffer("d", "p", (BufferUse("p", 4),), "shared", 10, depth=2),
+    )
+    values = (RegisterValue("v", "p", (BufferUse("p", 8, 1),), 32, delay=4),)
+    problem = replace(base, operations=operations, edges=edges, buffers=buffers, registers=values)
+    assert read_problem(write_problem(problem)) == problem
+
+
+REFUSED_PROBLEMS = {
+    "problem 'p': expected at least one operation": lambda base: Problem("p", ()),
+    "operation 'load' is defined twice": lambda base: replace(base, operations=base.operations * 2),
+    "operation 'a b': expected a name without blanks": lambda base: Problem("p", (Operation("a b", Kind.TILE, 4),)),
+    "edge 'load' to 'x': unknown operation 'x'": lambda base: replace(base, edges=(Edge("load", "x", 4),)),
+    "edge 'load' to 'multiply': expected non-negative numbers, got -4": lambda base: replace(
+        base, edges=(Edge("load", "multiply", -4),)
+    ),
+    "edge 'load' to 'multiply': operations of different classes cannot have the same role": lambda base: replace(
+        base, edges=(Edge("load", "multiply", 4, is_same=True),)
+    ),
+    "operation 'x': uses the unit 'tc' twice": lambda base: Problem(
+        "p", (Operation("x", Kind.TILE, 4, (Use("tc", 4), Use("tc", 8))),)
+    ),
+    "operation 'x': expected a share of 'tc' from 1 to 100 percent, got 101": lambda base: Problem(
+        "p", (Operation("x", Kind.TILE, 4, (Use("tc", 4, 101),)),)
+    ),
+    "operation 'x': expected at least one warp, got 0": lambda base: Problem(
+        "p", (Operation("x", Kind.TILE, 4, warps=0),)
+    ),
+    "buffer 'b': unknown memory 'tensor'": lambda base: _with_buffer(base, memory="tensor"),
+    "buffer 'b': expected at least one use": lambda base: _with_buffer(base, uses=()),
+    "buffer 'b': unknown overlay 'x'": lambda base: _with_buffer(base, overlay="x"),
+    "buffer 'b': does not fit in a slot of 'a'": lambda base: _with_buffer(base, overlay="a", size=2000),
+    "buffer 'b': an overlay has no ring of its own": lambda base: _with_buffer(base, overlay="a", depth=2),
+}
+
+
+def _with_buffer(base: Problem, **changes: object) -> Problem:
+    buffer = Buffer("b", "load", (BufferUse("multiply", 4),), "shared", 10)
+    return replace(base, buffers=(*base.buffers, replace(buffer, **changes)))
+
+
+@pytest.mark.parametrize("message", REFUSED_PROBLEMS)
+def test_inconsistent_problem_is_refused(message: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        REFUSED_PROBLEMS[message](load_and_multiply())
+    assert str(caught.value) == message
+
+
+REFUSED_TEXTS = {
+    "operation x": "line 8: expected a class",
+    "operation x tile warps=4": "line 8: expected duration=",
+    "operation x fast duration=4 warps=1": "line 8: unknown class 'fast': expected one of stream, issue, tile",
+    "operation x tile duration=-4 warps=1": "line 8: expected a non-negative integer, got '-4'",
+    "operation x tile duration=4 warps=1 uses=tc": "line 8: expected unit:clocks or unit:clocks:percent, got 'tc'",
+    "operation x tile duration=4 warps=1 long": "line 8: unexpected 'long'",
+    "edge load multiply latency=4 speed=3": "line 8: unexpected 'speed='",
+    "node x": "line 8: unknown keyword 'node'",
+    "problem other": "expected one line 'problem' and one line 'limits'",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED_TEXTS)
+def test_text_that_is_not_a_problem_is_refused(line: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        read_problem(write_problem(load_and_multiply()) + line)
+    assert str(caught.value) == REFUSED_TEXTS[line]
