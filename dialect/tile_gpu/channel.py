@@ -48,7 +48,10 @@ def _known_consumer(op: ir.OpView) -> str | None:
 
 
 class MakeChannelOp(Operation, name="make_channel"):
-    """A ring of `stages` slots from one producer to some consumers; `shares` lends its slots (README.md, Channels)."""
+    """A ring of `stages` slots from one producer to some consumers; `shares` lends its slots (README.md, Channels).
+
+    With `continues` it is the same ring as `shares`, with other buffers in the slots.
+    """
 
     channel: Result[Channel]
     shares: Operand[Channel] | None
@@ -56,9 +59,10 @@ class MakeChannelOp(Operation, name="make_channel"):
     producer: Producer
     consumers: Array
     reuse: Reuse
+    continues: Flag
     assembly = (
         "stages $stages producer $producer consumers word_list($consumers) reuse $reuse{ shares"
-        " $shares} attr-dict : type($channel)"
+        " $shares}{ $continues} attr-dict : type($channel)"
     )
 
     def check(self) -> str | None:
@@ -69,9 +73,29 @@ class MakeChannelOp(Operation, name="make_channel"):
             return f"a slot has 1 to {MAXIMUM_BUFFERS} buffers, but this one has {len(self.results[0].type.buffers)}"
         if self.stages < 1:
             return f"stages must be positive, but got {self.stages}"
+        if self.continues:
+            return _continuation_problem(self)
         if self.shares is not None and self.shares.type != self.results[0].type:
             return f"shared slots must have the type of the channel, but got {self.shares.type.spelled()}"
         return None
+
+
+# What the channels of one ring have in common.
+_OF_A_RING = ("stages", "producer", "consumers", "reuse")
+
+
+def _continuation_problem(op: MakeChannelOp) -> str | None:
+    if op.shares is None:
+        return "a channel that continues a ring must share its slots"
+    ring = op.shares.owner
+    if ring.shares is not None:
+        return "a channel must continue the first channel of its ring, but got one that shares the slots of another"
+    if op.reuse != "ring":
+        return f"a channel that continues a ring must have reuse ring, but got {op.reuse}"
+    for name in _OF_A_RING:
+        if op.attributes[name] != ring.attributes[name]:
+            return f"{name} must be that of the ring, {ring.attributes[name]}, but got {op.attributes[name]}"
+    return None
 
 
 class PutBeginOp(Operation, name="put_begin"):

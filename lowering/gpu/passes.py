@@ -10,6 +10,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
+from tilec.lowering.gpu.reuse_channels import reuse_channels
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
 from tilec.process.time_limit import check_time
@@ -32,6 +33,7 @@ def _rings(kernel: KernelOp, target: Target, options: CompileOptions, remarks: l
 # By name, in order: the rewrite of one tile_gpu.kernel, and the option that disables it.
 PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),
+    "reuse-channels": (lambda kernel, target, options, remarks: reuse_channels(kernel, target), None),
     "partition-roles": (_roles, "roles"),
     "pipeline": (_rings, "pipeline"),
 }

@@ -9,19 +9,16 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.operation_role import is_rematerializable
-from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan, tensor_columns
+from tilec.lowering.gpu.shared_plan import SCRATCH_RESERVE_BYTES, SharedPlan, memory_plan, shared_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.remarks import Remark
 
 DEFAULT_STAGES = 4
-# Left for the scratch of reductions and layout conversions.
-SCRATCH_RESERVE_BYTES = 16384
 _PUTS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.tma_gather", "tile_gpu.put_commit")
 
 
@@ -37,14 +34,14 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
         target = share_of_block(target, blocks)
     elif OCCUPANCY in kernel.operation.attributes:
         del kernel.operation.attributes[OCCUPANCY]
-    channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and op.reuse == "ring"]
+    channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and _is_ring(op)]
     plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target)
     deep = _deepen_tma(kernel, plan, [op for op in channels if op.producer == TMA], target, stages or DEFAULT_STAGES)
     _deepen_accumulators(kernel, [op for op in channels if op.producer == MMA], target)
     if not any(op.operation.name == "tile_gpu.roles" for op in block.operations):
         for op in [inner.operation for inner in operations_below(kernel)]:
             if op.name == "scf.for":
-                _run_ahead(op, {channel.operation.results[0] for channel in deep}, deep)
+                _run_ahead(op, {one.operation.results[0] for channel in deep for one in _of_ring(channel)}, deep)
 
 
 def _deepen_scale_factors(
@@ -52,7 +49,7 @@ def _deepen_scale_factors(
 ) -> SharedPlan:
     """Two slots of scale factors from registers, so that one is stored while the other is multiplied; the new plan."""
     free = target.shared_bytes - SCRATCH_RESERVE_BYTES - plan.scratch
-    columns = target.tensor_memory_columns - _tensor_columns(kernel)
+    columns = target.tensor_memory_columns - plan.columns_used
     for op in channels:
         slot = plan.channels[op.operation.results[0]]
         if slot.slot_columns and slot.slot_bytes and slot.slot_bytes <= free and slot.slot_columns <= columns:
@@ -61,19 +58,22 @@ def _deepen_scale_factors(
     return shared_plan(kernel, target)
 
 
+def _is_ring(op: MakeChannelOp) -> bool:
+    """Whether a channel is the first of a ring."""
+    return op.reuse == "ring" and not op.continues
+
+
 def _set_stages(op: MakeChannelOp, stages: int) -> None:
-    op.operation.attributes["stages"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), stages)
+    """Sets the slots of a ring, in all channels of the ring."""
+    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), stages)
+    for channel in _of_ring(op):
+        channel.operation.attributes["stages"] = attribute
 
 
-def _tensor_columns(kernel: KernelOp) -> int:
-    """The columns of tensor memory of all channels."""
-    return sum(
-        tensor_columns(buffer) * op.stages
-        for op in kernel.operation.regions[0].blocks[0].operations
-        if op.operation.name == "tile_gpu.make_channel" and op.shares is None
-        for buffer in op.operation.results[0].type.buffers
-        if buffer.memory == TENSOR
-    )
+def _of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:
+    """The channel and those that continue it."""
+    users = [use.owner.operation.opview for use in op.operation.results[0].uses]
+    return [op, *(user for user in users if user.operation.name == "tile_gpu.make_channel" and user.continues)]
 
 
 def _deepen_tma(
@@ -86,7 +86,7 @@ def _deepen_tma(
     free = target.shared_bytes - SCRATCH_RESERVE_BYTES - (plan.scratch - slots)
     most = min(most, free // slots)
     if columns:
-        most = min(most, 1 + (target.tensor_memory_columns - _tensor_columns(kernel)) // columns)
+        most = min(most, 1 + (target.tensor_memory_columns - plan.columns_used) // columns)
     stages = max(1, most)
     for op in channels:
         _set_stages(op, stages)
@@ -95,9 +95,10 @@ def _deepen_tma(
 
 def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target: Target) -> None:
     """Two accumulators, so that one tile is stored while the next is multiplied."""
-    needed = _tensor_columns(kernel)
+    plan = memory_plan(kernel)
+    needed = plan.columns_used
     for op in channels:
-        columns = sum(tensor_columns(buffer) for buffer in op.operation.results[0].type.buffers)
+        columns = plan.channels[op.operation.results[0]].slot_columns
         if needed + columns <= target.tensor_memory_columns:
             _set_stages(op, 2)
             needed += columns
@@ -109,7 +110,7 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
     operations = [op.operation for op in body.operations]
     puts = [op for op in operations if op.name in _PUTS and _channel(op) in deep]
     needed = _slice(puts, body)
-    if not puts or needed is None:
+    if not puts or needed is None or not _has_one_put_per_ring(loop, puts):
         return
     stages = min(ir.IntegerAttr(c.operation.attributes["stages"]).value for c in channels)
     group = [op for op in operations if op in needed or op in puts]
@@ -123,7 +124,7 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
             prologue = ir.Operation.create("scf.for", [], [lower, end, step], attributes, regions=1)
             first = prologue.regions[0].blocks.append(lower.type, arg_locs=[loop.location])
             with ir.InsertionPoint(first):
-                _clone(group, body.arguments[0], first.arguments[0], first_round=not _in_loop(loop))
+                _clone(group, body.arguments[0], first.arguments[0], first_round=_starts_rings(loop, puts))
                 ir.Operation.create("scf.yield")
         with ir.InsertionPoint(puts[0]):
             left = emitter.binary("arith.subi", upper, body.arguments[0])
@@ -133,6 +134,37 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
                 _clone(group, body.arguments[0], following)
     for op in reversed(puts):
         op.erase()
+
+
+def _ring_uses(channel: ir.Value) -> list[ir.Operation]:
+    """The operations on a channel and on all others of its ring."""
+    op = channel.owner.opview
+    ring = op.shares.owner.opview if op.continues else op
+    return [use.owner.operation for one in _of_ring(ring) for use in one.operation.results[0].uses]
+
+
+def _has_one_put_per_ring(loop: ir.Operation, puts: list[ir.Operation]) -> bool:
+    """Whether an iteration fills one slot of each ring, so that the copies that run ahead fill the slots in order."""
+    for op in puts:
+        inside = [use for use in _ring_uses(_channel(op)) if use.name == "tile_gpu.put_begin" and _is_inside(use, loop)]
+        if len(inside) != 1:
+            return False
+    return True
+
+
+def _starts_rings(loop: ir.Operation, puts: list[ir.Operation]) -> bool:
+    """Whether the rings are used by this loop alone, which runs once: its first puts find empty slots."""
+    declared = ("tile_gpu.make_channel",)
+    users = [use for op in puts for use in _ring_uses(_channel(op)) if use.name not in declared]
+    return not _in_loop(loop) and all(_is_inside(use, loop) for use in users)
+
+
+def _is_inside(op: ir.Operation, loop: ir.Operation) -> bool:
+    while op.name != "tile_gpu.kernel":
+        op = op.parent.operation
+        if op == loop:
+            return True
+    return False
 
 
 def _saturated_product(step: ir.Value, factor: int) -> ir.Value:

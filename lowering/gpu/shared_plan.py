@@ -21,6 +21,8 @@ from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 
 BARRIER_BYTES = 8
+# Left for the scratch of reductions and layout conversions.
+SCRATCH_RESERVE_BYTES = 16384
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
 # Consumers whose operations one elected thread issues.
@@ -46,7 +48,10 @@ PRODUCER = Party()
 
 @dataclass
 class ChannelPlan:
-    """One channel: buffer offsets of its first slot, bytes and columns to the next slot, and its barriers."""
+    """One channel: buffer offsets of its first slot, bytes and columns to the next slot, and its barriers.
+
+    Channels of one ring have one name; `ring` is the plan of the channel that the others continue.
+    """
 
     name: str
     stages: int
@@ -54,7 +59,10 @@ class ChannelPlan:
     consumers: list[str]
     is_ring: bool
     buffers: list[BufferType]
+    ring: ChannelPlan | None = None
     offsets: list[int] = field(default_factory=list)
+    first_byte: int = 0
+    first_column: int = 0
     slot_bytes: int = 0
     slot_columns: int = 0
     full: int = 0
@@ -89,6 +97,7 @@ class SharedPlan:
     buffers: dict[ir.Value, int] = field(default_factory=dict)
     barriers: int = 0
     barrier_count: int = 0
+    columns_used: int = 0
     tensor_columns: int = 0
     tensor_address: int = 0
     scratch: int = 0
@@ -121,25 +130,28 @@ def tensor_columns(buffer: BufferType) -> int:
 
 def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
     """Assigns memory to all declarations of a kernel; raises UnsupportedError if they do not fit the target."""
-    plan = SharedPlan()
-    at = columns = 0
+    plan = memory_plan(kernel)
+    _check(kernel, plan, target)
+    return plan
+
+
+def memory_plan(kernel: KernelOp) -> SharedPlan:
+    """Assigns memory to all declarations of a kernel, however much that is."""
+    plan, at = SharedPlan(), 0
+    slots = _slot_sizes(kernel)
     for op in _declarations(kernel):
         if op.operation.name == "tile_gpu.shared":
             buffer = op.operation.results[0]
             plan.buffers[buffer] = at
             at += _aligned(stored_layout(buffer.type).size_bytes)
         elif op.operation.name == "tile_gpu.make_channel":
-            at, columns = _allocate_channel(op, plan, at, columns)
+            at = _allocate_channel(op, plan, at, slots)
     plan.barriers = at
-    for channel in plan.channels.values():
-        channel.full = plan.barrier_count
-        channel.empty = plan.barrier_count + channel.stages
-        plan.barrier_count += channel.stages * (2 if channel.is_ring else 1)
+    _number_barriers(plan)
     plan.tensor_address = plan.barriers + BARRIER_BYTES * plan.barrier_count
-    if columns:
-        plan.tensor_columns = max(LEAST_TENSOR_COLUMNS, 1 << (columns - 1).bit_length())
+    if plan.columns_used:
+        plan.tensor_columns = max(LEAST_TENSOR_COLUMNS, 1 << (plan.columns_used - 1).bit_length())
     plan.scratch = _aligned(plan.declared_bytes)
-    _check(kernel, plan, columns, target)
     return plan
 
 
@@ -147,41 +159,81 @@ def _declarations(kernel: KernelOp) -> Iterator[ir.OpView]:
     yield from kernel.operation.regions[0].blocks[0].operations
 
 
-def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, columns: int) -> tuple[int, int]:
+def _slot_sizes(kernel: KernelOp) -> dict[ir.Value, tuple[int, int]]:
+    """The bytes and columns of a slot of each channel; those of a ring have the largest of all its channels."""
+    sizes: dict[ir.Value, tuple[int, int]] = {}
+    for op in _declarations(kernel):
+        if op.operation.name == "tile_gpu.make_channel":
+            owner = op.operation.results[0] if op.shares is None else op.shares
+            wanted, had = slot_size(op.operation.results[0].type.buffers), sizes.get(owner, (0, 0))
+            sizes[owner] = max(wanted[0], had[0]), max(wanted[1], had[1])
+    return sizes
+
+
+def slot_size(buffers: list[BufferType]) -> tuple[int, int]:
+    """The bytes of shared memory and the columns of tensor memory of a slot with these buffers."""
+    size_bytes = sum(_aligned(stored_layout(buffer).size_bytes) for buffer in buffers if buffer.memory == SHARED)
+    return size_bytes, sum(tensor_columns(buffer) for buffer in buffers if buffer.memory == TENSOR)
+
+
+def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, slots: dict[ir.Value, tuple[int, int]]) -> int:
+    """Adds the plan of a channel whose slots, if it owns them, start at a number of bytes; returns their end."""
     result = op.operation.results[0]
+    lender = None if op.shares is None else plan.channels[op.shares]
+    ring = lender if op.continues else None
     channel = ChannelPlan(
-        f"channel{len(plan.channels)}",
+        f"channel{len(plan.channels)}" if ring is None else ring.name,
         op.stages,
         op.producer,
         [entry.value for entry in op.operation.attributes["consumers"]],
         op.reuse == "ring",
         result.type.buffers,
+        ring,
     )
     plan.channels[result] = channel
-    if op.shares is not None:
-        lender = plan.channels[op.shares]
-        channel.offsets, channel.slot_bytes = lender.offsets, lender.slot_bytes
-        channel.slot_columns = lender.slot_columns
-        return at, columns
-    for buffer in channel.buffers:
+    channel.slot_bytes, channel.slot_columns = slots[result if lender is None else op.shares]
+    if lender is not None:
+        channel.offsets = _offsets(channel.buffers, lender.first_byte, lender.first_column)
+        channel.first_byte, channel.first_column = lender.first_byte, lender.first_column
+        return at
+    channel.offsets = _offsets(channel.buffers, at, plan.columns_used)
+    channel.first_byte, channel.first_column = at, plan.columns_used
+    plan.columns_used += channel.slot_columns * channel.stages
+    return at + channel.slot_bytes * channel.stages
+
+
+def _offsets(buffers: list[BufferType], at: int, column: int) -> list[int]:
+    """Where the buffers of a slot lie that starts at a byte of shared memory and a column of tensor memory."""
+    offsets = []
+    for buffer in buffers:
         if buffer.memory == SHARED:
-            channel.offsets.append(at + channel.slot_bytes)
-            channel.slot_bytes += _aligned(stored_layout(buffer).size_bytes)
+            offsets.append(at)
+            at += _aligned(stored_layout(buffer).size_bytes)
         else:
-            channel.offsets.append(columns + channel.slot_columns)
-            channel.slot_columns += tensor_columns(buffer)
-    return at + channel.slot_bytes * channel.stages, columns + channel.slot_columns * channel.stages
+            offsets.append(column)
+            column += tensor_columns(buffer)
+    return offsets
+
+
+def _number_barriers(plan: SharedPlan) -> None:
+    for channel in plan.channels.values():
+        if channel.ring is not None:
+            channel.full, channel.empty = channel.ring.full, channel.ring.empty
+            continue
+        channel.full = plan.barrier_count
+        channel.empty = plan.barrier_count + channel.stages
+        plan.barrier_count += channel.stages * (2 if channel.is_ring else 1)
 
 
 def _aligned(size_bytes: int) -> int:
     return math.ceil(size_bytes / BASE_ALIGNMENT_BYTES) * BASE_ALIGNMENT_BYTES
 
 
-def _check(kernel: KernelOp, plan: SharedPlan, columns: int, target: Target) -> None:
+def _check(kernel: KernelOp, plan: SharedPlan, target: Target) -> None:
     check_shared_bytes(kernel, plan.declared_bytes, target)
-    if columns > target.tensor_memory_columns:
+    if plan.columns_used > target.tensor_memory_columns:
         raise UnsupportedError(
-            f"the accumulators need {columns} columns of tensor memory, "
+            f"the accumulators need {plan.columns_used} columns of tensor memory, "
             f"{target.name} has {target.tensor_memory_columns}: use smaller tiles",
             source_location(kernel.operation.location),
         )

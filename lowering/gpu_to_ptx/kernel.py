@@ -152,6 +152,8 @@ def _initialise_barriers(lowering: Lowering) -> None:
     b, plan = lowering.b, lowering.plan
     arrivals: list[tuple[ir.Value, int]] = []
     for channel in plan.channels.values():
+        if channel.ring is not None:
+            continue
         groups = [(channel.full, channel.full_arrivals(lowering.compute_threads))]
         if channel.is_ring:
             groups.append((channel.empty, channel.empty_arrivals(lowering.compute_threads)))

@@ -28,6 +28,15 @@ class Accumulator:
     def starts_at_zero(self) -> bool:
         return is_zero(self.initial)
 
+    def overlaps(self, other: Accumulator) -> bool:
+        """Whether both are in use at the same time: the loop that carries one contains the other, or carries it too."""
+        own, others = self._extent, other._extent
+        return own == others or _contains(own, others) or _contains(others, own)
+
+    @property
+    def _extent(self) -> ir.Operation:
+        return self.multiply.operation if self.loop is None else self.loop.operation
+
 
 def accumulator_of(multiply: ir.OpView) -> Accumulator:
     """The accumulator of a multiply, carried by the loop around it if nothing else uses it."""
@@ -49,6 +58,14 @@ def accumulator_of(multiply: ir.OpView) -> Accumulator:
     if sum(end.operation.name == CONTINUE for end in terminators(loop)) != 1:
         return Accumulator(multiply)
     return Accumulator(multiply, loop, index)
+
+
+def _contains(outer: ir.Operation, inner: ir.Operation) -> bool:
+    while inner.parent is not None:
+        inner = inner.parent.operation
+        if inner == outer:
+            return True
+    return False
 
 
 def _argument_number(argument: ir.Value) -> int:

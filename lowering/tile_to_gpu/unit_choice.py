@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import TENSOR_LANES, Target
+from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.scale_factors import (
     has_scaled_kind,
     least_factor_columns,
@@ -62,25 +64,53 @@ def _refusal(
     return refusal
 
 
-def free_columns(multiplies: Iterable[ir.OpView], target: Target, warps: int) -> dict[ir.Operation, int]:
-    """The columns of tensor memory that each multiply may use.
+@dataclass(eq=False)
+class _SharedColumns:
+    """Columns of tensor memory that several accumulators use, one after the other (lowering/gpu/reuse_channels.py)."""
 
-    Each has its columns for the whole kernel; those in inner loops come first, and of them those with block scaling.
+    kind: str
+    columns: int = 0
+    accumulators: list[Accumulator] = field(default_factory=list)
+
+    def admits(self, accumulator: Accumulator) -> bool:
+        return self.kind == _kind(accumulator) and not any(map(accumulator.overlaps, self.accumulators))
+
+
+def free_columns(multiplies: Iterable[ir.OpView], target: Target, warps: int) -> dict[ir.Operation, int]:
+    """The columns of tensor memory that each multiply may use: those that are left, and those of accumulators before.
+
+    Multiplies in inner loops come first, and of them those with block scaling.
     """
     left, found = target.tensor_memory_columns, {}
+    shared: list[_SharedColumns] = []
     for op in sorted(multiplies, key=lambda op: (_depth(op), op.operation.name == SCALED), reverse=True):
-        found[op.operation] = left
-        unit, _ = unit_for(op, target, warps, left)
+        accumulator, needed = accumulator_of(op), _accumulator_columns(op)
+        usable = [each for each in shared if each.admits(accumulator)]
+        own = max(usable, key=lambda each: min(each.columns, needed), default=_SharedColumns(_kind(accumulator)))
+        found[op.operation] = left + min(own.columns, needed)
+        unit, _ = unit_for(op, target, warps, found[op.operation])
         if unit is not None and unit.accumulates_in_tensor_memory:
-            left -= _columns(op)
+            left -= _columns(op) - min(own.columns, needed)
+            own.columns = max(own.columns, needed)
+            own.accumulators.append(accumulator)
+            if own not in usable:
+                shared.append(own)
     return found
+
+
+def _kind(accumulator: Accumulator) -> str:
+    """Accumulators with an initial value have a second channel, and share columns only if their types are equal."""
+    return "" if accumulator.starts_at_zero else str(accumulator.result.type)
 
 
 def _columns(op: ir.OpView) -> int:
     """The columns of tensor memory under an accumulator, and under scale factors."""
+    return _accumulator_columns(op) + (scale_columns(op) if op.operation.name == SCALED else 0)
+
+
+def _accumulator_columns(op: ir.OpView) -> int:
     rows, columns = op.acc.type.shape
-    factors = scale_columns(op) if op.operation.name == SCALED else 0
-    return columns * max(1, rows // TENSOR_LANES) + factors
+    return columns * max(1, rows // TENSOR_LANES)
 
 
 def least_scaled_columns(op: ir.OpView, target: Target) -> int | None:

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Three accumulators of 256 columns. The one in the loop comes first, then the first of the others; 512 columns are then in use.
+// A loop carries three accumulators of 256 columns: 512 columns are in use after the first two.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
@@ -21,12 +21,12 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   %x, %t0 = load_view_tko weak %ta[%i, %i] : !TA, tile<i32> -> tile<128x16xf16>, token
   %y, %t1 = load_view_tko weak %tb[%i, %i] : !TB, tile<i32> -> tile<16x256xf16>, token
   %w, %t2 = load_view_tko weak %tb[%j, %i] : !TB, tile<i32> -> tile<16x256xf16>, token
-  %a = mmaf %x, %y, %z : tile<128x16xf16>, tile<16x256xf16>, tile<128x256xf32>
-  %b = mmaf %x, %w, %z : tile<128x16xf16>, tile<16x256xf16>, tile<128x256xf32>
-  %c = for %k in (%i to %n, step %j) : tile<i32> iter_values(%acc = %z) -> (tile<128x256xf32>) {
-    %u, %t3 = load_view_tko weak %ta[%i, %k] : !TA, tile<i32> -> tile<128x16xf16>, token
-    %m = mmaf %u, %y, %acc : tile<128x16xf16>, tile<16x256xf16>, tile<128x256xf32>
-    continue %m : tile<128x256xf32>
+  %a, %b, %c = for %k in (%i to %n, step %j) : tile<i32>
+      iter_values(%p0 = %z, %p1 = %z, %p2 = %z) -> (tile<128x256xf32>, tile<128x256xf32>, tile<128x256xf32>) {
+    %m0 = mmaf %x, %y, %p0 : tile<128x16xf16>, tile<16x256xf16>, tile<128x256xf32>
+    %m1 = mmaf %x, %w, %p1 : tile<128x16xf16>, tile<16x256xf16>, tile<128x256xf32>
+    %m2 = mmaf %x, %y, %p2 : tile<128x16xf16>, tile<16x256xf16>, tile<128x256xf32>
+    continue %m0, %m1, %m2 : tile<128x256xf32>, tile<128x256xf32>, tile<128x256xf32>
   }
   store_view_tko weak %a, %tc[%i, %i] : tile<128x256xf32>, !TC, tile<i32> -> token
   store_view_tko weak %b, %tc[%j, %i] : tile<128x256xf32>, !TC, tile<i32> -> token
@@ -34,8 +34,8 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.tcgen05_mma
-// CHECK: tile_gpu.mma_sync
 // CHECK: scf.for
 // CHECK: tile_gpu.tcgen05_mma
-// CHECK: mma_columns_left.mlir:25:{{.*}} remark: the multiply is done by mma.sync: other multiplies leave 0 columns of tensor memory, and this one needs 256
+// CHECK: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.mma_sync
+// CHECK: mma_columns_left.mlir:28:{{.*}} remark: the multiply is done by mma.sync: other multiplies leave 0 columns of tensor memory, and this one needs 256

@@ -1,0 +1,140 @@
+"""Channels whose slots are never in use at the same time become one ring.
+
+before:   for { put a, get a, mma, release a }   for { put b, get b, mma, release b }
+after:    for { put r, get r, mma, release r }   for { put r, get r, mma, release r }
+
+The barriers of the ring then order the second loop's writes after the first loop's reads, in every role, and the load
+role still runs ahead into the second loop. Slots with other buffers keep their own type (`continues`) and are as large
+as the largest. Channels of loops are joined always, as their order stays: all releases of one precede all puts of the
+other. Others are joined only as far as memory requires, since a put then waits that did not wait before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.lowering.gpu.channel_life import ChannelLife, channel_lives
+from tilec.lowering.gpu.shared_plan import SCRATCH_RESERVE_BYTES, memory_plan, slot_size
+from tilec.lowering.target import Target
+
+
+@dataclass
+class _Ring:
+    """Channels that become one ring; `size` has the bytes and columns of a slot."""
+
+    lives: list[ChannelLife]
+    parties: tuple[object, ...]
+    size: tuple[int, int]
+
+    def may_join(self, other: _Ring) -> bool:
+        return self.parties == other.parties and all(
+            own.is_apart(others) for own in self.lives for others in other.lives
+        )
+
+    def is_in_other_loops(self, other: _Ring) -> bool:
+        return all(own.is_in_another_loop(others) for own in self.lives for others in other.lives)
+
+    def join(self, other: _Ring) -> tuple[int, int]:
+        """Takes the channels of another ring; returns the bytes and columns that this saves."""
+        stages = self.lives[0].channels[0].stages
+        (own_bytes, own_columns), (other_bytes, other_columns) = self.size, other.size
+        self.lives += other.lives
+        self.size = max(own_bytes, other_bytes), max(own_columns, other_columns)
+        return stages * min(own_bytes, other_bytes), stages * min(own_columns, other_columns)
+
+
+def reuse_channels(kernel: KernelOp, target: Target) -> None:
+    """Rewrites a tile_gpu.kernel without roles in place."""
+    if any(op.operation.name == "tile_gpu.roles" for op in kernel.body.blocks[0].operations):
+        return
+    plan = memory_plan(kernel)
+    short_bytes = plan.declared_bytes + SCRATCH_RESERVE_BYTES - target.shared_bytes
+    short_columns = plan.columns_used - target.tensor_memory_columns
+    rings: list[_Ring] = []
+    for ring in map(_ring, channel_lives(kernel)):
+        found = [earlier for earlier in rings if earlier.may_join(ring) and earlier.is_in_other_loops(ring)]
+        if found:
+            saved = min(found, key=lambda earlier: _difference(earlier, ring)).join(ring)
+            short_bytes, short_columns = short_bytes - saved[0], short_columns - saved[1]
+        else:
+            rings.append(ring)
+    _join_while_short(rings, short_bytes, short_columns)
+    for ring in rings:
+        if len(ring.lives) > 1:
+            _rewrite(ring)
+
+
+def _ring(life: ChannelLife) -> _Ring:
+    return _Ring([life], _parties(life), slot_size(_buffers(life.channels[0])))
+
+
+def _buffers(channel: MakeChannelOp) -> list[BufferType]:
+    return channel.operation.results[0].type.buffers
+
+
+def _parties(life: ChannelLife) -> tuple[object, ...]:
+    """What the channels of a ring have in common; those whose slots others share also have equal buffers.
+
+    The inbound and the outbound channel of an accumulator do not wait for other warps between two accumulators, so
+    each warp must access the same columns of both.
+    """
+    first = life.channels[0]
+    common = tuple(first.operation.attributes[name] for name in ("stages", "producer", "consumers"))
+    if len(life.channels) == 1:
+        return *common, frozenset(buffer.memory for buffer in _buffers(first))
+    sharing = [(op.producer, op.operation.attributes["consumers"], op.reuse) for op in life.channels]
+    return *common, first.operation.results[0].type, *sharing
+
+
+def _difference(first: _Ring, second: _Ring) -> tuple[bool, int]:
+    """Sorts equal slots first, then those of similar sizes."""
+    types = [ring.lives[0].channels[0].operation.results[0].type for ring in (first, second)]
+    return types[0] != types[1], sum(abs(own - other) for own, other in zip(first.size, second.size, strict=True))
+
+
+def _join_while_short(rings: list[_Ring], short_bytes: int, short_columns: int) -> None:
+    """Joins rings outside of loops or in one loop, the largest first, until so much memory is saved.
+
+    If columns are short, all accumulators join: in a ring of two slots a multiply overlaps the read of the one before.
+    """
+    short_of_columns = short_columns > 0
+    for ring in sorted(rings, key=lambda ring: ring.size, reverse=True):
+        useful = short_bytes > 0 and ring.size[0] or short_of_columns and ring.size[1]
+        other = next((other for other in rings if other is not ring and other.may_join(ring)), None) if useful else None
+        if other is not None:
+            short_bytes -= other.join(ring)[0]
+            rings.remove(ring)
+
+
+def _rewrite(ring: _Ring) -> None:
+    """Makes one ring of channels: equal ones are one channel, the others continue it."""
+    for channels in zip(*(life.channels for life in ring.lives), strict=True):
+        first = min(channels, key=_position)
+        if len(ring.lives[0].channels) == 1:
+            first.operation.attributes["reuse"] = ir.StringAttr.get("ring")
+        same = {first.operation.results[0].type: first.operation}
+        for channel in channels:
+            if channel.operation == first.operation:
+                continue
+            type = channel.operation.results[0].type
+            if type not in same:
+                same[type] = _continuation(first, channel)
+            channel.operation.results[0].replace_all_uses_with(same[type].results[0])
+            channel.operation.erase()
+
+
+def _continuation(ring: MakeChannelOp, channel: MakeChannelOp) -> ir.Operation:
+    """Declares a channel with the buffers of another one and the slots and barriers of a ring."""
+    attributes = {name: ring.operation.attributes[name] for name in ("stages", "producer", "consumers", "reuse")}
+    with channel.operation.location, ir.InsertionPoint(channel.operation):
+        types = [channel.operation.results[0].type]
+        return build("tile_gpu.make_channel", [ring.operation.results[0]], types, {**attributes, "continues": True})
+
+
+def _position(op: MakeChannelOp) -> int:
+    return next(number for number, other in enumerate(op.operation.block.operations) if other == op)

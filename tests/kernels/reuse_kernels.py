@@ -1,0 +1,81 @@
+"""Kernels whose matrix operands and accumulators are in use one after the other."""
+
+import tilec as ct
+
+Const = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.function
+def product(A, B, first, last, rows: Const, columns: Const, depth: Const):
+    """A @ B over the steps [first, last) of `depth` along K."""
+    total = ct.full((rows, columns), 0, dtype=ct.float32)
+    for k in range(first, last):
+        a = ct.load(A, index=(0, k), shape=(rows, depth), padding_mode=ZERO)
+        b = ct.load(B, index=(k, 0), shape=(depth, columns), padding_mode=ZERO)
+        total = ct.mma(a, b, total)
+    return total
+
+
+@ct.kernel
+def products_in_sequence(A, B, C, bounds: tuple, rows: Const, columns: Const, depth: Const):
+    """C[i] = A @ B over the steps [bounds[i], bounds[i + 1]) of K: loops of other lengths, which may not run."""
+    for i in ct.static_iter(range(len(bounds) - 1)):
+        total = product(A, B, bounds[i], bounds[i + 1], rows, columns, depth)
+        ct.store(C, index=(i, 0), tile=total.astype(C.dtype))
+
+
+@ct.kernel
+def unlike_products(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """Two products whose tiles have other sizes: the slots of the second are a part of those of the first."""
+    ct.store(C, index=(0, 0), tile=product(A, B, 0, steps, rows, columns, depth))
+    ct.store(C, index=(2, 0), tile=product(A, B, 0, 2 * steps, rows // 2, columns // 2, depth // 2))
+
+
+@ct.kernel
+def nested_products(A, B, C, tiles: int, steps: int, rows: Const, columns: Const, depth: Const):
+    """In each iteration of an outer loop one of two products, and then a third."""
+    for i in range(tiles):
+        if i % 2 == 0:
+            total = product(A, B, 0, steps, rows, columns, depth)
+        else:
+            total = product(A, B, steps, 2 * steps, rows, columns, depth)
+        ct.store(C, index=(2 * i, 0), tile=total)
+        ct.store(C, index=(2 * i + 1, 0), tile=product(A, B, i, steps, rows, columns, depth))
+
+
+@ct.kernel
+def chain(X, W, Y, count: Const, size: Const):
+    """Y = X @ W[0] @ W[1] .. without a loop: each product is rounded and is the left operand of the next."""
+    x = ct.load(X, index=(0, 0), shape=(size, size))
+    for i in ct.static_iter(range(count)):
+        w = ct.load(W, index=(i, 0), shape=(size, size))
+        x = ct.mma(x, w, ct.full((size, size), 0, dtype=ct.float32)).astype(X.dtype)
+    ct.store(Y, index=(0, 0), tile=x)
+
+
+@ct.kernel
+def attention_in_two_loops(Q, K, V, O, split: int, scale: ct.Constant[float], tm: Const, tn: Const, width: Const):  # noqa: E741
+    """Softmax(Q @ K.T * scale) @ V: the blocks of keys before `split`, then the others, as in causal attention."""
+    q = ct.load(Q, index=(ct.bid(0), 0), shape=(tm, width), padding_mode=ZERO)
+    largest = ct.full((tm, 1), -1e30, dtype=ct.float32)
+    total = ct.full((tm, 1), 0, dtype=ct.float32)
+    acc = ct.full((tm, width), 0, dtype=ct.float32)
+    for j in range(split):
+        largest, total, acc = attend(K, V, j, q, largest, total, acc, scale, tm, tn, width)
+    for j in range(split, ct.num_tiles(K, axis=0, shape=(tn, width))):
+        largest, total, acc = attend(K, V, j, q, largest, total, acc, scale, tm, tn, width)
+    ct.store(O, index=(ct.bid(0), 0), tile=(acc / total).astype(O.dtype))
+
+
+@ct.function
+def attend(K, V, j, q, largest, total, acc, scale, tm: Const, tn: Const, width: Const):
+    """Adds block j of keys to the running maximum, sum and accumulator."""
+    k = ct.load(K, index=(j, 0), shape=(tn, width), padding_mode=ZERO)
+    s = ct.mma(q, ct.transpose(k), ct.full((tm, tn), 0, dtype=ct.float32)) * scale
+    new_largest = ct.maximum(largest, ct.max(s, axis=1, keepdims=True))
+    p = ct.exp(s - new_largest)
+    factor = ct.exp(largest - new_largest)
+    v = ct.load(V, index=(j, 0), shape=(tn, width), padding_mode=ZERO)
+    acc = ct.mma(p.astype(q.dtype), v, acc * factor)
+    return new_largest, total * factor + ct.sum(p, axis=1, keepdims=True), acc
