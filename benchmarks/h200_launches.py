@@ -66,10 +66,11 @@ def kernel_of(artifact: Any) -> Any:
 
     connect(
         lambda stream, grid, _kernel, args, **settings: launch(artifact, grid, args, stream, **settings),
-        lambda kernel: [(False, (), ()) for _ in kernel.parameters],
-        lambda _kernel, args: plan(artifact, args),
+        lambda kernel: [(False, False, (), (), (), (), ()) for _ in kernel.parameters],
+        lambda _kernel, args, grid: plan(artifact, args, grid),
         lambda _library, _ordinal: 0,
-        lambda _value: ("interface", "", ""),
+        lambda _value: ("interface", "", "", ()),
+        lambda args: args,
     )
     return Compiled()
 

@@ -40,9 +40,12 @@ typedef struct {
   LaunchAttribute attributes[4];
   unsigned char parameters[most_parameters][map_bytes];
   uint64_t launches;
+  uint64_t copied;      // a hash of what was copied in streams before the launch, and where
+  uint64_t allocations; // those in streams that are not freed
 } Record;
 
 static _Thread_local Record record;
+static _Thread_local uint64_t copied;
 static _Thread_local void *contexts[16];
 static _Thread_local int context_count, capture_mode;
 static int parameter_count, parameter_sizes[most_parameters], recording, capturing, launch_status, adds;
@@ -130,6 +133,15 @@ static int allocate(uint64_t *address, size_t size) {
     return capture_unsupported;
   return *address = (uint64_t)(uintptr_t)aligned_alloc(256, (size + 255) / 256 * 256), success;
 }
+// Addresses of allocations in streams are those of a stack, so that equal launches have equal ones.
+static int allocate_in_stream(uint64_t *address, size_t size, void *stream) {
+  (void)size, (void)stream;
+  return *address = 0x700000000000 + 0x10000 * record.allocations++, success;
+}
+static int release_in_stream(uint64_t address, void *stream) {
+  (void)address, (void)stream;
+  return --record.allocations, success;
+}
 static int release(uint64_t address) { return free((void *)(uintptr_t)address), success; }
 static int load_image(void **module, const void *image) {
   (void)image;
@@ -148,6 +160,18 @@ static int error_name(int status, const char **name) {
   *name = status == out_of_resources ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" : "CUDA_ERROR_UNKNOWN";
   return success;
 }
+
+// FNV-1a.
+static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
+  for (size_t i = 0; i < size; ++i)
+    hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+  return hash;
+}
+static int copy_in_stream(uint64_t to, const void *from, size_t size, void *stream) {
+  const uint64_t where[] = {to, (uint64_t)(uintptr_t)stream};
+  return copied = mix(mix(copied, where, sizeof where), from, size), success;
+}
+static int is_capturing(void *stream, int *status) { return (void)stream, *status = capturing, success; }
 
 static int copy_to_device(uint64_t to, const void *from, size_t size) {
   return memcpy((void *)(uintptr_t)to, from, size), success;
@@ -205,6 +229,7 @@ static int launch(const LaunchConfig *config, void *function, void **parameters,
   record.shared_bytes = config->shared_bytes, record.stream = (uintptr_t)config->stream;
   record.function = (uintptr_t)function;
   record.context = context_count ? (uintptr_t)contexts[context_count - 1] : 0;
+  record.copied = copied, copied = 0;
   record.attribute_count = config->attribute_count;
   memcpy(record.attributes, config->attributes, config->attribute_count * sizeof *record.attributes);
   for (int i = 0; i < parameter_count; ++i)
@@ -212,12 +237,7 @@ static int launch(const LaunchConfig *config, void *function, void **parameters,
   return ++record.launches, launch_status;
 }
 
-// FNV-1a over all arguments, spread over the bytes of the map.
-static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
-  for (size_t i = 0; i < size; ++i)
-    hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
-  return hash;
-}
+// A hash of all arguments, spread over the bytes of the map.
 static int spread(void *map, uint64_t hash) {
   if ((uintptr_t)map % map_bytes)
     return invalid_value;
@@ -290,6 +310,10 @@ static const struct {
     {"cuGetErrorString", error_text},
     {"cuGetErrorName", error_name},
     {"cuLaunchKernelEx", launch},
+    {"cuMemAllocAsync", allocate_in_stream},
+    {"cuMemFreeAsync", release_in_stream},
+    {"cuMemcpyHtoDAsync", copy_in_stream},
+    {"cuStreamIsCapturing", is_capturing},
     {"cuMemcpyHtoD", copy_to_device},
     {"cuMemcpyDtoH", copy_to_host},
     {"cuStreamBeginCapture", begin_capture},
@@ -339,5 +363,5 @@ EXPORT(cuModuleGetFunction, get_function);
 EXPORT(cuModuleLoadData, load_image);
 EXPORT(cuModuleUnload, nothing);
 EXPORT(cuPointerGetAttribute, query_pointer);
-EXPORT(cuStreamIsCapturing, nothing);
+EXPORT(cuStreamIsCapturing, is_capturing);
 EXPORT(cuLaunchKernelEx, launch);

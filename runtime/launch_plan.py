@@ -13,6 +13,8 @@ from tilec.runtime.arguments import (
     Argument,
     ArrayArgument,
     ConstantArgument,
+    ListArgument,
+    PointerArgument,
     RecordArgument,
     ScalarArgument,
     TupleArgument,
@@ -23,6 +25,7 @@ from tilec.runtime.devices import Device, device_for, primary_context, retained_
 from tilec.runtime.dispatch._dispatch import Launcher, Plan
 from tilec.runtime.driver_tensor_map import BLACKWELL_MAJOR, encode_by_driver
 from tilec.runtime.expression import Expression, Operation, Parameter
+from tilec.runtime.grid import grid_of
 from tilec.runtime.launch import launch, loaded, ordinal_of_arrays
 from tilec.runtime.metadata import Metadata, TensorMapParameter
 from tilec.runtime.padding_memory import reads_nothing
@@ -34,14 +37,16 @@ _FUNCTIONS = {"tiled": 0, "im2col": 1, "im2col_w": 2, "im2col_w128": 2}
 _UNKNOWN = -1
 
 
-def plan(artifact: Artifact, given: Sequence[object]) -> Plan | None:
+def plan(artifact: Artifact, given: Sequence[object], grid: Sequence[int] | int | None = None) -> Plan | None:
     """The plan of native launches like one with the arguments `given`; None if only the Python path launches them.
 
     Loads the kernel on the device of the arrays. Raises InputError if the arguments do not match the signature or yield
-    a tensor map that TMA does not support, LaunchError if no GPU can run the kernel.
+    a tensor map that TMA does not support, or for an invalid grid, LaunchError if no GPU can run the kernel.
     """
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
+    if grid is not None:
+        grid_of(grid, metadata.cluster)
     device = device_for(metadata.target, ordinal_of_arrays(binding))
     return _plan(artifact, device) if _rules_are_checked(metadata, binding) else None
 
@@ -86,7 +91,7 @@ def _rules_are_checked(metadata: Metadata, binding: Binding) -> bool:
 def _plan(artifact: Artifact, device: Device) -> Plan | None:
     metadata = artifact.metadata
     runtime = list(leaves(metadata.arguments))
-    if not all(isinstance(argument, ArrayArgument | ScalarArgument) for argument in runtime):
+    if any(isinstance(argument, PointerArgument) for argument in runtime):
         return None
     with primary_context(device.ordinal):
         function = int(loaded(artifact, device))
@@ -117,15 +122,17 @@ def leaves(arguments: Sequence[Argument]) -> Iterator[Argument]:
             yield argument
 
 
-def _argument(argument: Argument) -> tuple[bool, str, int, list[int], list[int], list[int], list[int]]:
+def _argument(argument: Argument) -> tuple[str, str, int, list[int], list[int], list[int], list[int]]:
     if isinstance(argument, ScalarArgument):
-        return False, argument.element, 1, [], [], [], []
+        return "number", argument.element, 1, [], [], [], []
+    kind = "list" if isinstance(argument, ListArgument) else "array"
+    argument = argument.element if isinstance(argument, ListArgument) else argument
     assert isinstance(argument, ArrayArgument)
     shape, strides = (
         [_UNKNOWN if value is None else value for value in values] for values in (argument.shape, argument.strides)
     )
     divisors = list(argument.shape_divisors), list(argument.stride_divisors)
-    return True, argument.element, argument.alignment, shape, strides, *divisors
+    return kind, argument.element, argument.alignment, shape, strides, *divisors
 
 
 def _parameters(metadata: Metadata) -> list[int]:

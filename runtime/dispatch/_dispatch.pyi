@@ -20,7 +20,7 @@ class Plan:
         block: tuple[int, int, int],
         cluster: tuple[int, int, int],
         shared_bytes: int,
-        arguments: Sequence[tuple[bool, str, int, list[int], list[int], list[int], list[int]]],
+        arguments: Sequence[tuple[str, str, int, list[int], list[int], list[int], list[int]]],
         parameters: Sequence[int],
         maps: Sequence[dict[str, Any]],
         blackwell: bool,
@@ -53,8 +53,9 @@ def reset_launch_counts() -> None: ...
 def connect(
     launch: Callable[..., Any],
     describe_kernel: Callable[[Any], Sequence[Any]],
-    plan: Callable[[Any, tuple[Any, ...]], Plan | None],
+    plan: Callable[[Any, tuple[Any, ...], Sequence[int] | int | None], Plan | None],
     current_stream: Callable[[str, int], int],
-    describe_type: Callable[[object], tuple[str, str, str]],
+    describe_type: Callable[[object], tuple[str, str, str, tuple[tuple[str, Any], ...]]],
+    copy_arguments: Callable[[tuple[Any, ...]], tuple[Any, ...]],
     /,
 ) -> None: ...

@@ -18,14 +18,13 @@ int device_of(uint64_t address) {
   return !found || found->device_count == 1 || !address ? 0 : found->ordinal_of(address);
 }
 
-Outcome add_tensor(Call &call, const DlTensor &tensor, const StaticDimensions &known) {
+Outcome read_tensor(const DlTensor &tensor, ArrayForm &array) {
   if (tensor.device_type != device_cuda && tensor.device_type != device_cuda_managed)
     return tensor.device_type == device_cpu || tensor.device_type == device_cuda_host ? Outcome::HostArray
                                                                                       : Outcome::ArrayForm;
   const int element = element_of_dlpack(tensor);
   if (element < 0 || tensor.rank < 0 || tensor.rank > int(max_rank))
     return Outcome::ArrayForm;
-  ArrayForm array;
   array.element = Element(element);
   array.rank = tensor.rank;
   array.address = uint64_t(uintptr_t(tensor.data)) + tensor.byte_offset;
@@ -37,18 +36,18 @@ Outcome add_tensor(Call &call, const DlTensor &tensor, const StaticDimensions &k
   else
     for (int axis = 0; axis < tensor.rank; ++axis)
       array.strides[axis] = tensor.strides[axis];
-  return call.add_array(array, known);
+  return Outcome::Native;
 }
 
 /// Reads the tensor of a capsule, which is held until after the launch: its deleter may free the extents.
-Outcome add_capsule(Call &call, PyObject *capsule, const StaticDimensions &known) {
+Outcome read_capsule(Call &call, PyObject *capsule, ArrayForm &array) {
   if (!capsule)
     return clear_exception(Outcome::ArrayForm);
   if (Outcome outcome = call.hold(capsule); outcome != Outcome::Native)
     return outcome;
   if (!PyCapsule_IsValid(capsule, "dltensor"))
     return Outcome::ArrayForm;
-  return add_tensor(call, *static_cast<DlTensor *>(PyCapsule_GetPointer(capsule, "dltensor")), known);
+  return read_tensor(*static_cast<DlTensor *>(PyCapsule_GetPointer(capsule, "dltensor")), array);
 }
 
 /// Array API standard, __dlpack__: stream -1 means no synchronization.
@@ -129,17 +128,16 @@ bool read_interface(PyObject *interface, ArrayForm &array) {
          read_strides(PyDict_GetItemWithError(interface, names.strides), array);
 }
 
-Outcome add_interface(Call &call, PyObject *value, const StaticDimensions &known) {
+Outcome read_interface_of(PyObject *value, ArrayForm &array) {
   PyObject *interface = PyObject_GetAttr(value, names.interface);
   if (!interface)
     return clear_exception(Outcome::ArrayForm);
-  ArrayForm array;
   const bool read = read_interface(interface, array);
   Py_DECREF(interface);
   if (!read)
     return clear_exception(Outcome::ArrayForm);
   array.device = device_of(array.address);
-  return call.add_array(array, known);
+  return Outcome::Native;
 }
 
 /// torch._C._to_dlpack, for versions of torch without the C exchange.
@@ -167,7 +165,7 @@ bool prepare_names() {
   return !PyErr_Occurred();
 }
 
-Outcome read_array(Call &call, const Reader &reader, PyObject *value, const StaticDimensions &known) {
+Outcome read_array(Call &call, const Reader &reader, PyObject *value, ArrayForm &array) {
   if (reader.library != Library::None) {
     // The current streams of two libraries may differ: the Python path compares them.
     if (call.library != Library::None && call.library != reader.library)
@@ -176,15 +174,15 @@ Outcome read_array(Call &call, const Reader &reader, PyObject *value, const Stat
     call.exchange = reader.exchange;
   }
   if (reader.form == Form::Interface)
-    return add_interface(call, value, known);
+    return read_interface_of(value, array);
   if (reader.form == Form::Capsule)
-    return add_capsule(call, export_capsule(value), known);
+    return read_capsule(call, export_capsule(value), array);
   if (reader.form == Form::Torch)
-    return add_capsule(call, export_by_torch(value), known);
+    return read_capsule(call, export_by_torch(value), array);
   DlTensor tensor;
   if (reader.exchange->borrow(value, &tensor))
     return clear_exception(Outcome::ArrayForm);
-  return add_tensor(call, tensor, known);
+  return read_tensor(tensor, array);
 }
 
 } // namespace dispatch

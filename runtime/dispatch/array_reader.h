@@ -5,8 +5,8 @@
 
 namespace dispatch {
 
-/// Adds an array in device memory; `reader.form` is a form of arrays.
-Outcome read_array(Call &call, const Reader &reader, PyObject *value, const StaticDimensions &known);
+/// Reads an array in device memory; `reader.form` is a form of arrays. `call` holds what must live until the launch.
+Outcome read_array(Call &call, const Reader &reader, PyObject *value, ArrayForm &array);
 
 /// Creates the names of the attributes that are read; false with an exception.
 bool prepare_names();

@@ -11,13 +11,15 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 namespace nb = nanobind;
 using namespace dispatch;
 
 namespace {
 
 using Steps = std::vector<std::tuple<std::string, int64_t>>;
-using Argument = std::tuple<bool, std::string, uint64_t, std::vector<int64_t>, std::vector<int64_t>,
+using Argument = std::tuple<std::string, std::string, uint64_t, std::vector<int64_t>, std::vector<int64_t>,
                             std::vector<int64_t>, std::vector<int64_t>>;
 
 constexpr const char *operators[] = {"constant", "parameter", "add", "sub", "mul", "floordiv", "ceildiv", "min", "max"};
@@ -68,19 +70,23 @@ MapRecipe recipe_of(nb::dict fields) {
   return recipe;
 }
 
+// The names of Given::Kind.
+constexpr const char *kinds[] = {"array", "integer", "number", "list"};
+
 PlannedArgument argument_of(const Argument &given, unsigned &word) {
   PlannedArgument argument;
-  const auto &[array, element, alignment, shape, strides, shape_divisors, stride_divisors] = given;
+  const auto &[kind, element, alignment, shape, strides, shape_divisors, stride_divisors] = given;
   const int row = element_named(element);
-  if (row < 0 || shape.size() > max_rank)
+  const size_t form = std::find(std::begin(kinds), std::end(kinds), kind) - std::begin(kinds);
+  if (row < 0 || shape.size() > max_rank || form == std::size(kinds))
     throw nb::value_error("an argument that is not planned");
-  argument.array = array;
+  argument.kind = Given::Kind(form);
   argument.element = Element(row);
   argument.alignment = alignment;
   argument.shape = shape, argument.strides = strides;
   argument.shape_divisors = shape_divisors, argument.stride_divisors = stride_divisors;
   argument.word = word;
-  word += array ? 1 + 2 * unsigned(shape.size()) : 1;
+  word += argument.word_count();
   return argument;
 }
 
@@ -103,12 +109,13 @@ void create_plan(Plan *plan, uint64_t function, uint64_t context, int ordinal, s
 }
 
 void connect(nb::object launch, nb::object describe_kernel, nb::object plan, nb::object current_stream,
-             nb::object describe_type) {
+             nb::object describe_type, nb::object copy_arguments) {
   PythonPath &path = python_path();
   replace(path.launch, launch.release().ptr());
   replace(path.describe_kernel, describe_kernel.release().ptr());
   replace(path.plan, plan.release().ptr());
   replace(path.current_stream, current_stream.release().ptr());
+  replace(path.copy_arguments, copy_arguments.release().ptr());
   set_describe(describe_type.ptr());
 }
 

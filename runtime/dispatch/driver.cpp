@@ -51,8 +51,12 @@ bool load(Driver &found) {
          find(get, "cuCtxGetCurrent", 4000, found.current_context) &&
          find(get, "cuCtxPushCurrent", 4000, found.push_context) &&
          find(get, "cuCtxPopCurrent", 4000, found.pop_context) &&
-         find(get, "cuPointerGetAttribute", 4000, found.pointer_attribute) && !initialize(0) &&
-         !count(&found.device_count) && found.device_count > 0;
+         find(get, "cuPointerGetAttribute", 4000, found.pointer_attribute) &&
+         find(get, "cuStreamIsCapturing", 10000, found.is_capturing) &&
+         find(get, "cuMemAllocAsync", 11020, found.allocate_in_stream) &&
+         find(get, "cuMemcpyHtoDAsync", 3020, found.copy_in_stream) &&
+         find(get, "cuMemFreeAsync", 11020, found.free_in_stream) && !initialize(0) && !count(&found.device_count) &&
+         found.device_count > 0;
 }
 
 } // namespace

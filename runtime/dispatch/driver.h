@@ -1,6 +1,7 @@
 // The functions of the CUDA driver that a launch calls, found in the library that is already loaded or installed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dispatch {
@@ -35,6 +36,10 @@ struct Driver {
   int (*push_context)(void *);
   int (*pop_context)(void **);
   int (*pointer_attribute)(void *, int attribute, uint64_t address);
+  int (*is_capturing)(void *stream, int *status);
+  int (*allocate_in_stream)(uint64_t *address, size_t bytes, void *stream);
+  int (*copy_in_stream)(uint64_t to, const void *from, size_t bytes, void *stream);
+  int (*free_in_stream)(uint64_t address, void *stream);
   int (*encode_tiled)(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
                       const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides, int interleave,
                       int swizzle, int promotion, int fill);

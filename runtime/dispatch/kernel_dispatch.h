@@ -1,16 +1,10 @@
 // The base class of kernels, which holds their specializations.
 #pragma once
 
+#include "parameter_rule.h"
 #include "specialization_table.h"
 
 namespace dispatch {
-
-/// What a launch needs to know about a parameter of the kernel.
-struct ParameterRule {
-  bool constant = false;
-  bool unknown = false; // of an annotation that only the Python path supports
-  StaticDimensions known;
-};
 
 struct Dispatch {
   bool described = false;

@@ -51,8 +51,7 @@ Outcome read_arguments(Call &call, const Dispatch &dispatch, PyObject *args) {
     PyObject *value = tuple_item(args, Py_ssize_t(i));
     if (rule.unknown)
       return Outcome::NotPlanned;
-    const Outcome outcome = rule.constant ? read_constant(call, value) : read_argument(call, value, rule.known);
-    if (outcome != Outcome::Native)
+    if (Outcome outcome = read_value(call, value, rule); outcome != Outcome::Native)
       return outcome;
   }
   if (!call.on_device)
@@ -61,31 +60,6 @@ Outcome read_arguments(Call &call, const Dispatch &dispatch, PyObject *args) {
     return Outcome::ArrayForm;
   call.key[0] = uint64_t(call.ordinal);
   return Outcome::Native;
-}
-
-bool read_dimensions(PyObject *given, int8_t *dimensions, uint8_t &count) {
-  if (!PyTuple_Check(given) || tuple_size(given) > Py_ssize_t(max_rank))
-    return false;
-  for (Py_ssize_t i = 0; i < tuple_size(given); ++i) {
-    const long value = PyLong_AsLong(tuple_item(given, i));
-    if (value < -128 || value > 127 || PyErr_Occurred())
-      return false;
-    dimensions[count++] = int8_t(value);
-  }
-  return true;
-}
-
-ParameterRule rule_of(PyObject *described) {
-  ParameterRule rule;
-  int constant = 0;
-  PyObject *shape, *strides;
-  if (!PyTuple_Check(described) || !PyArg_ParseTuple(described, "pOO", &constant, &shape, &strides) ||
-      !read_dimensions(shape, rule.known.shape, rule.known.shape_count) ||
-      !read_dimensions(strides, rule.known.strides, rule.known.stride_count))
-    rule.unknown = true;
-  rule.constant = constant;
-  PyErr_Clear();
-  return rule;
 }
 
 Outcome describe(Dispatch &dispatch, PyObject *kernel) {
@@ -103,8 +77,8 @@ Outcome describe(Dispatch &dispatch, PyObject *kernel) {
 }
 
 /// Compiles and loads the specialization of `args` and adds it to the table; false with an exception.
-bool add_plan(Dispatch &dispatch, Call &call, PyObject *kernel, PyObject *args) {
-  PyObject *object = PyObject_CallFunctionObjArgs(python_path().plan, kernel, args, nullptr);
+bool add_plan(Dispatch &dispatch, Call &call, PyObject *kernel, PyObject *args, PyObject *grid) {
+  PyObject *object = PyObject_CallFunctionObjArgs(python_path().plan, kernel, args, grid, nullptr);
   if (!object)
     return false;
   Plan *plan = plan_of(object);
@@ -117,7 +91,8 @@ bool add_plan(Dispatch &dispatch, Call &call, PyObject *kernel, PyObject *args) 
   added->hash = hash_of(call.key, call.key_count);
   added->plan_object = object;
   added->plan = plan;
-  hold_identities(args, added->identities);
+  for (unsigned i = 0; i < call.identity_count; ++i)
+    added->identities.push_back(Py_NewRef(call.identities[i]));
   dispatch.table.add(std::move(added));
   return true;
 }
@@ -134,6 +109,29 @@ Outcome launch_plan(Plan &plan, Call &call, const Request &request) {
   if (!request.grid[0] || !request.grid[1] || !request.grid[2])
     return Outcome::Native;
   return launch(plan, *driver(), call, request);
+}
+
+/// Compiles and launches a specialization; false with an exception.
+[[gnu::noinline]] bool launch_first(const Invocation &invocation, Dispatch &dispatch, Call &call,
+                                    const Request &request, PyObject *args, Outcome &outcome) {
+  if (!add_plan(dispatch, call, invocation.kernel(), args, invocation.grid()))
+    return false;
+  if (Plan *plan = dispatch.table.find(call.key, call.key_count, hash_of(call.key, call.key_count)))
+    outcome = launch_plan(*plan, call, request);
+  return true;
+}
+
+/// The same with copies of lists and records, so that their key and their compile have equal contents.
+[[gnu::noinline]] bool launch_copies(const Invocation &invocation, Dispatch &dispatch, const Request &request,
+                                     PyObject *args, Outcome &outcome) {
+  Call call;
+  PyObject *copies = call_with(python_path().copy_arguments, args);
+  if (!copies)
+    return clear_exception(outcome) != Outcome::Raised;
+  if (call.hold(copies) != Outcome::Native || !PyTuple_Check(copies) ||
+      read_arguments(call, dispatch, copies) != Outcome::Native)
+    return !PyErr_Occurred();
+  return launch_first(invocation, dispatch, call, request, copies, outcome);
 }
 
 /// Everything before the driver call can be repeated on the Python path.
@@ -192,10 +190,10 @@ PyObject *launch_kernel(PyObject *, PyObject *const *arguments, Py_ssize_t count
   dispatch::count(outcome);
   // A launch without blocks checks no rule of tensor maps, which a plan does.
   if (outcome == Outcome::FirstLaunch && request.grid[0] && request.grid[1] && request.grid[2]) {
-    if (!add_plan(*dispatch, call, invocation.kernel(), args))
+    const bool done = call.changeable ? launch_copies(invocation, *dispatch, request, args, outcome)
+                                      : launch_first(invocation, *dispatch, call, request, args, outcome);
+    if (!done)
       return nullptr;
-    if (Plan *plan = dispatch->table.find(call.key, call.key_count, hash_of(call.key, call.key_count)))
-      outcome = launch_plan(*plan, call, request);
   }
   if (outcome == Outcome::Native)
     Py_RETURN_NONE;
@@ -218,7 +216,9 @@ const char prepare_documentation[] =
 PyObject *prepare(PyObject *kernel, PyObject *given) {
   Dispatch *dispatch = dispatch_of(kernel);
   Call call;
-  PyObject *args = PySequence_Tuple(given);
+  PyObject *listed = PySequence_Tuple(given),
+           *args = listed ? call_with(python_path().copy_arguments, listed) : nullptr;
+  Py_XDECREF(listed);
   if (!args || call.hold(args) != Outcome::Native)
     return nullptr;
   if (!dispatch->described && describe(*dispatch, kernel) == Outcome::Raised)
@@ -227,11 +227,11 @@ PyObject *prepare(PyObject *kernel, PyObject *given) {
   if (outcome == Outcome::Raised)
     return nullptr;
   if (outcome != Outcome::Native) { // The Python path has the message, and prepares what it alone launches.
-    PyObject *plan = PyObject_CallFunctionObjArgs(python_path().plan, kernel, args, nullptr);
+    PyObject *plan = PyObject_CallFunctionObjArgs(python_path().plan, kernel, args, Py_None, nullptr);
     Py_XDECREF(plan);
     if (!plan)
       return nullptr;
-  } else if (!add_plan(*dispatch, call, kernel, args)) {
+  } else if (!add_plan(*dispatch, call, kernel, args, Py_None)) {
     return nullptr;
   }
   Py_RETURN_NONE;

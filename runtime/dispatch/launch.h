@@ -16,9 +16,10 @@ PyObject *prepare(PyObject *kernel, PyObject *args);
 /// The functions of the Python path. Each takes the objects of the caller.
 struct PythonPath {
   PyObject *launch;          // the arguments of launch_kernel
-  PyObject *describe_kernel; // kernel -> for each parameter, None or (constant, static extents, static strides)
-  PyObject *plan;            // (kernel, args) -> Plan or None, after compiling and loading
+  PyObject *describe_kernel; // kernel -> the rule of each parameter
+  PyObject *plan;            // (kernel, args, grid or None) -> Plan or None, after compiling and loading
   PyObject *current_stream;  // (library, ordinal) -> handle
+  PyObject *copy_arguments;  // args -> args with copies of lists and records
 };
 PythonPath &python_path();
 

@@ -28,9 +28,17 @@ bool array_satisfies(const PlannedArgument &argument, const uint64_t *words) {
 
 bool same_type(const PlannedArgument &argument, const Given &given) {
   if (given.kind == Given::Kind::Integer)
-    return !argument.array && argument.element != Element::I1 && !is_float(argument.element);
-  return argument.element == given.element && argument.array == (given.kind == Given::Kind::Array) &&
-         argument.shape.size() == given.rank;
+    return argument.kind == Given::Kind::Number && argument.element != Element::I1 && !is_float(argument.element);
+  return argument.element == given.element && argument.kind == given.kind && argument.shape.size() == given.rank;
+}
+
+bool satisfies(const PlannedArgument &argument, const Given &given, const Call &call) {
+  if (argument.kind == Given::Kind::Array)
+    return array_satisfies(argument, call.words + argument.word);
+  for (uint32_t row = 0; row < given.rows; ++row)
+    if (!array_satisfies(argument, call.table.data() + given.first + row * given.row_words()))
+      return false;
+  return true;
 }
 
 /// Strides of axes of extent 1 and of empty arrays, which are arbitrary, become the compiled ones.
@@ -59,8 +67,7 @@ bool Plan::accepts(const Call &call) const {
   if (call.word_count != word_count || call.ordinal != ordinal || call.given_count != arguments.size())
     return false;
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (!same_type(arguments[i], call.given[i]) ||
-        (arguments[i].array && !array_satisfies(arguments[i], call.words + arguments[i].word)))
+    if (!same_type(arguments[i], call.given[i]) || !satisfies(arguments[i], call.given[i], call))
       return false;
   return true;
 }
@@ -69,15 +76,20 @@ Outcome Plan::prepare(Call &call) const {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const PlannedArgument &argument = arguments[i];
     uint64_t *words = call.words + argument.word;
-    if (argument.array && call.replaced_strides)
-      replace_strides(argument, words);
+    if (call.replaced_strides) {
+      if (argument.kind == Given::Kind::Array)
+        replace_strides(argument, words);
+      for (uint32_t row = 0; row < call.given[i].rows; ++row)
+        replace_strides(argument, call.table.data() + call.given[i].first + row * call.given[i].row_words());
+    }
     if (call.given[i].kind == Given::Kind::Integer && !in_range(argument.element, *words))
       return Outcome::Range;
   }
   return Outcome::Native;
 }
 
-Outcome launch(const Plan &plan, const Driver &driver, const Request &request, void **parameters) {
+Outcome launch(const Plan &plan, const Driver &driver, const Request &request, void **parameters,
+               DeviceTables *tables) {
   LaunchConfig config;
   LaunchAttribute attributes[2];
   config.attributes = attributes;
@@ -106,7 +118,11 @@ Outcome launch(const Plan &plan, const Driver &driver, const Request &request, v
   const bool pushes = driver.current_context(&current) || current != plan.context;
   status = pushes ? driver.push_context(plan.context) : 0;
   if (!status) {
-    status = driver.launch(&config, plan.function, parameters, nullptr);
+    status = tables ? tables->copy(driver, request.stream) : 0;
+    if (!status)
+      status = driver.launch(&config, plan.function, parameters, nullptr);
+    if (tables)
+      tables->release(driver, request.stream);
     if (pushes)
       driver.pop_context(&popped);
   }
@@ -114,7 +130,7 @@ Outcome launch(const Plan &plan, const Driver &driver, const Request &request, v
   return status ? Outcome::Driver : Outcome::Native;
 }
 
-Outcome launch(Plan &plan, const Driver &driver, const Call &call, const Request &request) {
+Outcome launch(Plan &plan, const Driver &driver, Call &call, const Request &request) {
   // Everything that the launch reads lies on the stack: other threads may change the plan's caches without the GIL.
   alignas(EncodedMap) char storage[max_maps * sizeof(EncodedMap)];
   auto *maps = reinterpret_cast<EncodedMap *>(storage);
@@ -124,9 +140,15 @@ Outcome launch(Plan &plan, const Driver &driver, const Call &call, const Request
   void *parameters[max_parameters];
   for (size_t i = 0; i < plan.parameters.size(); ++i) {
     const int from = plan.parameters[i];
-    parameters[i] = from < 0 ? static_cast<void *>(maps + (-1 - from)) : const_cast<uint64_t *>(call.words + from);
+    parameters[i] = from < 0 ? static_cast<void *>(maps + (-1 - from)) : static_cast<void *>(call.words + from);
   }
-  return launch(plan, driver, request, parameters);
+  if (call.table.empty())
+    return launch(plan, driver, request, parameters);
+  DeviceTables tables;
+  for (size_t i = 0; i < plan.arguments.size(); ++i)
+    if (const Given &given = call.given[i]; plan.arguments[i].is_list())
+      tables.add(call.table.data() + given.first, given.rows * given.row_words(), call.words[plan.arguments[i].word]);
+  return launch(plan, driver, request, parameters, &tables);
 }
 
 } // namespace dispatch

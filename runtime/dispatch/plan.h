@@ -2,6 +2,7 @@
 #pragma once
 
 #include "call.h"
+#include "device_tables.h"
 #include "driver.h"
 #include "map_recipe.h"
 
@@ -13,13 +14,19 @@ namespace dispatch {
 
 constexpr unsigned max_parameters = 512, max_maps = 32;
 
-/// An argument of the signature that has entry arguments; -1 is an extent or stride known at launch only.
+/// An argument of the signature that has entry arguments; -1 is an extent or stride known at launch only. That of a
+/// list has the properties of its arrays.
 struct PlannedArgument {
-  bool array = false;
+  Given::Kind kind = Given::Kind::Number;
   Element element = Element::I1;
   uint64_t alignment = 1;
   std::vector<int64_t> shape, strides, shape_divisors, stride_divisors;
   unsigned word = 0; // the first entry argument
+
+  unsigned word_count() const {
+    return kind == Given::Kind::Array ? 1 + 2 * unsigned(shape.size()) : is_list() ? 2 : 1;
+  }
+  bool is_list() const { return kind == Given::Kind::List; }
 };
 
 struct Plan {
@@ -46,9 +53,10 @@ struct Request {
   bool overlaps_previous = false; // programmatic dependent launch
 };
 
-/// Encodes the maps and calls the driver without the GIL.
-Outcome launch(Plan &plan, const Driver &driver, const Call &call, const Request &request);
+/// Encodes the maps and calls the driver without the GIL. Copies the tables of lists to the device.
+Outcome launch(Plan &plan, const Driver &driver, Call &call, const Request &request);
 /// Calls the driver, without the GIL, with these parameters.
-Outcome launch(const Plan &plan, const Driver &driver, const Request &request, void **parameters);
+Outcome launch(const Plan &plan, const Driver &driver, const Request &request, void **parameters,
+               DeviceTables *tables = nullptr);
 
 } // namespace dispatch

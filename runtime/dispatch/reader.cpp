@@ -2,6 +2,8 @@
 
 #include "array_reader.h"
 #include "dlpack.h"
+#include "key_tag.h"
+#include "structure_reader.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,13 +21,12 @@ struct FormName {
 };
 
 constexpr FormName form_names[] = {
-    {"unknown", Form::Unknown}, {"identity", Form::Identity}, {"scalar", Form::Scalar},       {"tensor", Form::Tensor},
-    {"capsule", Form::Capsule}, {"torch", Form::Torch},       {"interface", Form::Interface},
+    {"unknown", Form::Unknown},        {"identity", Form::Identity},      {"scalar", Form::Scalar},
+    {"tensor", Form::Tensor},          {"capsule", Form::Capsule},        {"torch", Form::Torch},
+    {"interface", Form::Interface},    {"record", Form::Record},          {"integer member", Form::IntegerMember},
+    {"real member", Form::RealMember}, {"integer", Form::DerivedInteger}, {"real", Form::DerivedReal},
 };
 constexpr const char *library_names[] = {"", "torch", "cupy"};
-
-// Tags of key words. An int and a float of one value, and True and 1, select different specializations.
-enum Tag : uint64_t { TagNone = 1, TagBool, TagInt32, TagInt64, TagFloat, TagText, TagIdentity, TagTuple, TagScalar };
 
 /// Readers by the address of the type: a hash table with linear probing, at most half full.
 class ReaderTable {
@@ -90,9 +91,24 @@ template <class Row, size_t count> int position(const Row (&names)[count], const
   return 0;
 }
 
+/// The fields of a record; false without an exception if only the Python path supports one.
+bool parse_fields(PyObject *described, std::vector<Field> &fields) {
+  bool known = true;
+  for (Py_ssize_t i = 0; i < tuple_size(described); ++i) {
+    PyObject *name, *rule;
+    if (!PyArg_ParseTuple(tuple_item(described, i), "OO", &name, &rule))
+      return false;
+    fields.push_back({Py_NewRef(name), rule_of(rule)});
+    known &= !fields.back().rule.unknown;
+  }
+  return known;
+}
+
 bool parse(PyObject *described, Reader &reader) {
   const char *form, *element, *library;
-  if (!PyTuple_Check(described) || !PyArg_ParseTuple(described, "sss", &form, &element, &library))
+  PyObject *fields;
+  if (!PyTuple_Check(described) ||
+      !PyArg_ParseTuple(described, "sssO!", &form, &element, &library, &PyTuple_Type, &fields))
     return false;
   for (const FormName &row : form_names)
     if (!strcmp(row.name, form))
@@ -102,14 +118,17 @@ bool parse(PyObject *described, Reader &reader) {
     reader.form = row < 0 ? Form::Unknown : reader.form;
     reader.element = Element(row < 0 ? 0 : row);
   }
+  if (reader.form == Form::Record && !parse_fields(fields, reader.fields))
+    reader.form = Form::Unknown;
   reader.library = Library(position(library_names, library));
-  return true;
+  return !PyErr_Occurred();
 }
 
 Form form_of(PyTypeObject *type) {
   const std::pair<PyTypeObject *, Form> forms[] = {{&PyLong_Type, Form::Integer}, {&PyBool_Type, Form::Boolean},
                                                    {&PyFloat_Type, Form::Real},   {Py_TYPE(Py_None), Form::Absent},
-                                                   {&PyUnicode_Type, Form::Text}, {&PyTuple_Type, Form::Tuple}};
+                                                   {&PyUnicode_Type, Form::Text}, {&PyTuple_Type, Form::Tuple},
+                                                   {&PyList_Type, Form::List}};
   for (const auto &[known, form] : forms)
     if (known == type)
       return form;
@@ -134,11 +153,6 @@ const Reader *add_reader(PyObject *value) {
   }
   Py_INCREF(reinterpret_cast<PyObject *>(reader.type));
   return table.add(reader);
-}
-
-Outcome add_tagged(Call &call, Tag tag, uint64_t value) {
-  const Outcome outcome = call.add_key(tag);
-  return outcome == Outcome::Native ? call.add_key(value) : outcome;
 }
 
 uint64_t bits_of(double value) {
@@ -212,15 +226,6 @@ Outcome add_real(Call &call, double value) {
   return add_number(call, TagFloat, Given::Kind::Number, Element::F32, bits);
 }
 
-/// Adds the items of a tuple behind their number.
-template <class Read> Outcome read_tuple(Call &call, PyObject *value, unsigned depth, const Read &read) {
-  const Py_ssize_t size = tuple_size(value);
-  Outcome outcome = depth == max_depth ? Outcome::Size : add_tagged(call, TagTuple, uint64_t(size));
-  for (Py_ssize_t i = 0; outcome == Outcome::Native && i < size; ++i)
-    outcome = read(tuple_item(value, i));
-  return outcome;
-}
-
 Outcome of_unknown_type(PyObject *value) {
   count_type(Py_TYPE(value));
   return Outcome::CountedType;
@@ -248,17 +253,6 @@ Outcome clear_exception(Outcome otherwise) {
   return otherwise;
 }
 
-void hold_identities(PyObject *value, std::vector<PyObject *> &held) {
-  const Reader *reader = reader_of(value);
-  if (!reader)
-    PyErr_Clear();
-  else if (reader->form == Form::Identity)
-    held.push_back(Py_NewRef(value));
-  else if (reader->form == Form::Tuple)
-    for (Py_ssize_t i = 0; i < tuple_size(value); ++i)
-      hold_identities(tuple_item(value, i), held);
-}
-
 Outcome read_constant(Call &call, PyObject *value, unsigned depth) {
   const Reader *reader = reader_of(value);
   if (!reader)
@@ -276,9 +270,14 @@ Outcome read_constant(Call &call, PyObject *value, unsigned depth) {
   case Form::Text:
     return add_text(call, value);
   case Form::Tuple:
-    return read_tuple(call, value, depth, [&](PyObject *item) { return read_constant(call, item, depth + 1); });
+  case Form::Record:
+    return read_constant_structure(call, *reader, value, depth);
   case Form::Identity:
-    return add_tagged(call, TagIdentity, uint64_t(uintptr_t(value)));
+  case Form::IntegerMember:
+  case Form::RealMember: {
+    const Outcome outcome = call.add_key(TagIdentity);
+    return outcome == Outcome::Native ? call.add_identity(value) : outcome;
+  }
   case Form::Scalar: {
     uint64_t word;
     const Outcome outcome = read_scalar(*reader, value, word);
@@ -290,7 +289,7 @@ Outcome read_constant(Call &call, PyObject *value, unsigned depth) {
   }
 }
 
-Outcome read_argument(Call &call, PyObject *value, const StaticDimensions &known, unsigned depth) {
+Outcome read_argument(Call &call, PyObject *value, const ParameterRule &rule, unsigned depth) {
   const Reader *reader = reader_of(value);
   if (!reader)
     return clear_exception(Outcome::ArgumentType);
@@ -298,13 +297,20 @@ Outcome read_argument(Call &call, PyObject *value, const StaticDimensions &known
   case Form::Tensor:
   case Form::Capsule:
   case Form::Torch:
-  case Form::Interface:
-    return read_array(call, *reader, value, known);
+  case Form::Interface: {
+    ArrayForm array;
+    const Outcome outcome = read_array(call, *reader, value, array);
+    return outcome == Outcome::Native ? call.add_array(array, rule.known) : outcome;
+  }
   case Form::Integer:
+  case Form::IntegerMember:
+  case Form::DerivedInteger:
     return add_integer(call, value);
   case Form::Boolean:
     return add_number(call, TagBool, Given::Kind::Number, Element::I1, value == Py_True);
   case Form::Real:
+  case Form::RealMember:
+  case Form::DerivedReal:
     return add_real(call, float_value(value));
   case Form::Scalar: {
     uint64_t word;
@@ -314,7 +320,9 @@ Outcome read_argument(Call &call, PyObject *value, const StaticDimensions &known
                                       : outcome;
   }
   case Form::Tuple:
-    return read_tuple(call, value, depth, [&](PyObject *item) { return read_argument(call, item, {}, depth + 1); });
+  case Form::Record:
+  case Form::List:
+    return read_structure(call, *reader, value, rule, depth);
   case Form::Absent:
   case Form::Text:
   case Form::Identity:

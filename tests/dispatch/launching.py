@@ -8,7 +8,7 @@ from typing import Any
 
 import tilec as ct
 from tilec.driver import kernel_launch
-from tilec.runtime.arguments import ArrayArgument, ScalarArgument
+from tilec.runtime.arguments import ArrayArgument, ListArgument, ScalarArgument
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.elements import parameter_dtype
 from tilec.runtime.expression import Operation, Parameter
@@ -156,6 +156,8 @@ class _Record(ctypes.Structure):
         ("attributes", _Attribute * 4),
         ("parameters", ctypes.c_ubyte * MAP_BYTES * MOST_PARAMETERS),
         ("launches", ctypes.c_uint64),
+        ("copied", ctypes.c_uint64),
+        ("allocations", ctypes.c_uint64),
     ]
 
 
@@ -176,6 +178,9 @@ class Launched:
     context: int
     attributes: tuple[tuple[int, tuple[int, ...]], ...]
     parameters: tuple[bytes, ...]
+    # A hash of the tables of lists, and how many of them are still allocated.
+    copied: int
+    allocations: int
 
 
 def launches() -> int:
@@ -197,6 +202,8 @@ def last(sizes: list[int]) -> Launched:
         found.context,
         attributes,
         parameters,
+        found.copied,
+        found.allocations,
     )
 
 
@@ -210,11 +217,15 @@ def metadata_of(signature: Signature, target: str = "sm_100a", **fields: Any) ->
     values: list[ValueParameter] = []
     recipes: list[Recipe] = []
     for argument in leaves(signature):
-        if isinstance(argument, ArrayArgument):
+        if isinstance(argument, ListArgument):
+            names = argument.value_names()
+            values.extend(map(ValueParameter, ("u64", "s32"), names))
+        elif isinstance(argument, ArrayArgument):
             if _has_map(argument):
                 recipes.append(_recipe(argument, len(values)))
             names = argument.value_names()
-            values.extend(ValueParameter("u64" if name == argument.name else "s32", name) for name in names)
+            extents = "s64" if argument.index == "i64" else "s32"
+            values.extend(ValueParameter("u64" if name == argument.name else extents, name) for name in names)
         else:
             values.append(ValueParameter(_parameter_type(argument), argument.name))
     maps = [TensorMapParameter(index) for index in range(len(recipes))]

@@ -7,24 +7,38 @@ import pytest
 PROGRAM = """
 import warnings
 from typing import Annotated
-from random_arguments import RandomArguments
+from random_arguments import RandomArguments, Static
 
 warnings.simplefilter("ignore")
-Static = Annotated[ct.Array, ct.ArrayAnnotation(static_shape_dims=(0,), static_stride_dims=(-1,))]
-
 @ct.kernel
 def plain(x, y, n: ct.Constant): pass
 
 @ct.kernel
 def annotated(x: Static, y: ct.ScalarInt64, n: ct.Constant): pass
 
+@ct.kernel
+def wide(x: ct.IndexedWithInt64[ct.Array], y: Annotated[list, ct.ListAnnotation(element=Static)], n: ct.Constant): pass
+
+@ct.kernel
+def nested(x: tuple[Static, ct.Constant], y: tuple[ct.IndexedWithInt64[ct.Array], ...], n: ct.Constant): pass
+
+def arguments(kernel):
+    # An array in device memory selects the backend; without one there is nothing to compare.
+    if kernel is nested:
+        pairs = [(drawn.array(), drawn.constant()), tuple(drawn.array() for _ in range(drawn.random.randrange(3)))]
+        return *pairs, drawn.constant()
+    second = drawn.structure() if kernel is structured else drawn.list() if kernel is wide else drawn.value()
+    return drawn.array(), second, drawn.constant()
+
+@ct.kernel
+def structured(x, y, n: ct.Constant): pass
+
 replace_compiler(cluster=({cluster}, 1, 1))
 drawn = RandomArguments({seed})
 launched = 0
 for step in range({steps}):
-    kernel = plain if step % 4 else annotated
-    # An array in device memory selects the backend; without one there is nothing to compare.
-    args = (drawn.array(), drawn.value(), drawn.constant())
+    kernel = (plain, annotated, plain, structured, wide, nested)[step % 6]
+    args = arguments(kernel)
     given = drawn.stream(), drawn.grid(), kernel, args
     expected = by_python(*given)
     for found in (by_native(*given), by_native(*given)):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilec.diagnostics.user_traceback import public
-from tilec.driver.argument_forms import form_of_type, parameter_rules
+from tilec.driver.argument_forms import copy_arguments, form_of_type, parameter_rules
 from tilec.driver.backends import chosen_backend, is_loaded_kernel, run
 from tilec.driver.specialized import specialized
 from tilec.errors import LaunchUseError, UsageError
@@ -79,7 +79,7 @@ def _launch(
 
 
 @public
-def _plan(kernel: Kernel, args: tuple[Any, ...]) -> Plan | None:
+def _plan(kernel: Kernel, args: tuple[Any, ...], grid: Sequence[int] | int | None) -> Plan | None:
     """The plan of native launches with arguments like these, for which the kernel is compiled and loaded.
 
     None for a kernel that Python executes.
@@ -89,9 +89,9 @@ def _plan(kernel: Kernel, args: tuple[Any, ...]) -> Plan | None:
     # Imported here because it loads the bindings of the CUDA driver.
     from tilec.runtime.launch_plan import plan
 
-    return plan(specialized(kernel, "launch", args).artifact, args)
+    return plan(specialized(kernel, "launch", args).artifact, args, grid)
 
 
 # The documentation finds public names by their module.
 launch.__module__ = __name__
-connect(_launch, parameter_rules, _plan, current_stream_of, form_of_type)
+connect(_launch, parameter_rules, _plan, current_stream_of, form_of_type, copy_arguments)

@@ -135,6 +135,22 @@ class kernel(KernelDispatch):
     def __repr__(self) -> str:
         return f"<tilec kernel '{self.name}'>"
 
+    # As functions, kernels are not copied.
+    def __copy__(self) -> kernel:
+        return self
+
+    def __deepcopy__(self, _copied: object) -> kernel:
+        return self
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        """The name in its module, by which another process imports the kernel; with the hints if they were replaced."""
+        found = _imported_by_name(self)
+        if found is self:
+            return self.__qualname__
+        if isinstance(found, kernel) and found.function is self.function:
+            return _with_hints, (found, self.interpret, vars(self.hints))
+        raise _not_importable(self)
+
     @property
     def refusal_in_kernel(self) -> str:
         """The error message for a call of this kernel in a kernel."""
@@ -199,6 +215,35 @@ class kernel(KernelDispatch):
 
 # The name of the class in annotations.
 Kernel = kernel
+
+
+def _with_hints(base: kernel, interpret: bool, hints: dict[str, Hint]) -> kernel:
+    return kernel(base.function, interpret=interpret, **hints)
+
+
+def _imported_by_name(given: kernel) -> object:
+    """What another process finds by the module and the name of a kernel; None if it cannot find anything."""
+    module = sys.modules.get(given.__module__)
+    # The main module of a notebook, of `-c` and of standard input has no file that another process could import.
+    if module is None or given.__module__ == "__main__" and not hasattr(module, "__file__"):
+        return None
+    found: object = module
+    for name in given.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found
+
+
+def _not_importable(given: kernel) -> Exception:
+    # Imported here because most programs do not need it.
+    from pickle import PicklingError
+
+    code = given.function.__code__
+    where = SourceLocation(code.co_filename, code.co_firstlineno)
+    return PicklingError(
+        f"{where}: kernel '{given.name}' cannot be pickled, because another process cannot import "
+        f"'{given.__qualname__}' from '{given.__module__}': define it at the top level of a module that is a file, "
+        "under the name of its function"
+    )
 
 
 @overload

@@ -136,12 +136,12 @@ def _element(name: str, array: ArrayView) -> DType:
 def _check_range(name: str, shape: tuple[int, ...], strides: tuple[int, ...], index: DType) -> None:
     greatest = index.range[1]
     wider = ": annotate the parameter as ct.IndexedWithInt64" if index.bitwidth < 64 else ""
-    for quantity, values in (("extent", shape), ("stride", strides)):
+    for quantity, values in (("an extent", shape), ("a stride", strides)):
         for value in values:
             if not 0 <= value <= greatest:
                 kind = ArgumentOverflowError if value > greatest else ArgumentValueError
                 advice = wider if value > greatest else ""
-                raise kind(f"argument '{name}': a {quantity} of {value} is outside of 0 to {greatest}{advice}")
+                raise kind(f"argument '{name}': {quantity} of {value} is outside of 0 to {greatest}{advice}")
 
 
 def _strides(array: ArrayView, per_alignment: int) -> tuple[int, ...]:
