@@ -146,7 +146,7 @@ class kernel(KernelDispatch):
         """The name in its module, by which another process imports the kernel; with the hints if they were replaced."""
         found = _imported_by_name(self)
         if found is self:
-            return self.__qualname__
+            return self.function.__qualname__
         if isinstance(found, kernel) and found.function is self.function:
             return _with_hints, (found, self.interpret, vars(self.hints))
         raise _not_importable(self)
@@ -228,7 +228,7 @@ def _imported_by_name(given: kernel) -> object:
     if module is None or given.__module__ == "__main__" and not hasattr(module, "__file__"):
         return None
     found: object = module
-    for name in given.__qualname__.split("."):
+    for name in given.function.__qualname__.split("."):
         found = getattr(found, name, None)
     return found
 
@@ -237,11 +237,11 @@ def _not_importable(given: kernel) -> Exception:
     # Imported here because most programs do not need it.
     from pickle import PicklingError
 
-    code = given.function.__code__
+    name, code = given.function.__qualname__, given.function.__code__
     where = SourceLocation(code.co_filename, code.co_firstlineno)
     return PicklingError(
         f"{where}: kernel '{given.name}' cannot be pickled, because another process cannot import "
-        f"'{given.__qualname__}' from '{given.__module__}': define it at the top level of a module that is a file, "
+        f"'{name}' from '{given.__module__}': define it at the top level of a module that is a file, "
         "under the name of its function"
     )
 
