@@ -8,10 +8,17 @@ from tilec.dialect.tile_gpu.sets import RegisterTile, SharedBuffer, TensorBuffer
 
 
 class SharedOp(Operation, name="shared"):
-    """A buffer of the compute role alone."""
+    """A buffer of the compute role alone, in memory of its own or in that of the buffer that it `shares`."""
 
     buffer: Result[SharedBuffer]
-    assembly = "attr-dict : type($buffer)"
+    shares: Operand[SharedBuffer] | None
+    assembly = "{shares $shares }attr-dict : type($buffer)"
+
+    def check(self) -> str | None:
+        owner = None if self.shares is None else self.shares.owner
+        if owner is None or isinstance(owner, SharedOp) and owner.shares is None:
+            return None
+        return "a buffer must share memory that another tile_gpu.shared has of its own"
 
 
 def _same_shape(op: ir.OpView) -> str | None:

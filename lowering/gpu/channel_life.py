@@ -89,7 +89,7 @@ def channel_lives(kernel: KernelOp) -> list[ChannelLife]:
     for op in made:
         channels = (op, *sharing[op.operation.results[0]])
         if op.shares is None and all(_is_balanced(channel) for channel in channels):
-            found.append(ChannelLife(channels, _places(channels, numbers)))
+            found.append(ChannelLife(channels, _places([use for one in channels for use in uses(one)], numbers)))
     return sorted(found, key=lambda life: life.starts)
 
 
@@ -130,8 +130,13 @@ class _Numbers:
         return self._of_block[block][op]
 
 
-def _places(channels: Sequence[MakeChannelOp], numbers: _Numbers) -> dict[ir.Block, _Place]:
-    chains = [_chain(op) for channel in channels for op in uses(channel)]
+def life_of(operations: Sequence[ir.Operation]) -> ChannelLife:
+    """The life of a slot that these operations use, of no channel yet."""
+    return ChannelLife((), _places(operations, _Numbers()))
+
+
+def _places(operations: Sequence[ir.Operation], numbers: _Numbers) -> dict[ir.Block, _Place]:
+    chains = [_chain(op) for op in operations]
     places = {}
     for block, operation in chains[0].items():
         if all(block in chain for chain in chains):

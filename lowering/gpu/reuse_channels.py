@@ -20,6 +20,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.channel_life import ChannelLife, channel_lives
 from tilec.lowering.gpu.shared_plan import SCRATCH_RESERVE_BYTES, memory_plan, slot_size
+from tilec.lowering.gpu.stage_through_channels import holds_staging, stage_through_channels, staging_life
 from tilec.lowering.target import Target
 
 
@@ -41,11 +42,10 @@ class _Ring:
 
     def join(self, other: _Ring) -> tuple[int, int]:
         """Takes the channels of another ring; returns the bytes and columns that this saves."""
-        stages = self.lives[0].channels[0].stages
-        (own_bytes, own_columns), (other_bytes, other_columns) = self.size, other.size
+        stages, (saved_bytes, saved_columns) = self.lives[0].channels[0].stages, _common(self, other)
+        self.size = max(self.size[0], other.size[0]), max(self.size[1], other.size[1])
         self.lives += other.lives
-        self.size = max(own_bytes, other_bytes), max(own_columns, other_columns)
-        return stages * min(own_bytes, other_bytes), stages * min(own_columns, other_columns)
+        return stages * saved_bytes, stages * saved_columns
 
 
 def reuse_channels(kernel: KernelOp, target: Target) -> None:
@@ -63,10 +63,24 @@ def reuse_channels(kernel: KernelOp, target: Target) -> None:
             short_bytes, short_columns = short_bytes - saved[0], short_columns - saved[1]
         else:
             rings.append(ring)
-    _join_while_short(rings, short_bytes, short_columns)
+    short_bytes = _join_while_short(rings, short_bytes, short_columns)
+    if short_bytes > 0:
+        _join_staging(rings, kernel)
     for ring in rings:
         if len(ring.lives) > 1:
             _rewrite(ring)
+
+
+def _join_staging(rings: list[_Ring], kernel: KernelOp) -> None:
+    """Puts the staging buffers into the slots of the largest ring that threads fill and that is not in use then."""
+    life = staging_life(kernel)
+    if life is None:
+        return
+    found = [ring for ring in rings if holds_staging(ring.lives[0]) and all(one.is_apart(life) for one in ring.lives)]
+    if found:
+        ring = max(found, key=lambda ring: ring.size)
+        for channel in stage_through_channels(kernel, ring.lives[0].channels[0]):
+            ring.lives.append(ChannelLife((channel,), life.places))
 
 
 def _ring(life: ChannelLife) -> _Ring:
@@ -97,18 +111,24 @@ def _difference(first: _Ring, second: _Ring) -> tuple[bool, int]:
     return types[0] != types[1], sum(abs(own - other) for own, other in zip(first.size, second.size, strict=True))
 
 
-def _join_while_short(rings: list[_Ring], short_bytes: int, short_columns: int) -> None:
-    """Joins rings outside of loops or in one loop, the largest first, until so much memory is saved.
+def _join_while_short(rings: list[_Ring], short_bytes: int, short_columns: int) -> int:
+    """Joins rings outside of loops or in one loop, the largest first, until so much memory is saved; the rest of it.
 
     If columns are short, all accumulators join: in a ring of two slots a multiply overlaps the read of the one before.
     """
     short_of_columns = short_columns > 0
     for ring in sorted(rings, key=lambda ring: ring.size, reverse=True):
         useful = short_bytes > 0 and ring.size[0] or short_of_columns and ring.size[1]
-        other = next((other for other in rings if other is not ring and other.may_join(ring)), None) if useful else None
-        if other is not None:
-            short_bytes -= other.join(ring)[0]
+        others = [other for other in rings if other is not ring and other.may_join(ring)] if useful else []
+        if others:
+            short_bytes -= max(others, key=lambda other: _common(other, ring)).join(ring)[0]
             rings.remove(ring)
+    return short_bytes
+
+
+def _common(first: _Ring, second: _Ring) -> tuple[int, int]:
+    """The bytes and columns that one slot saves for two rings."""
+    return min(first.size[0], second.size[0]), min(first.size[1], second.size[1])
 
 
 def _rewrite(ring: _Ring) -> None:

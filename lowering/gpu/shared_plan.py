@@ -138,12 +138,12 @@ def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
 def memory_plan(kernel: KernelOp) -> SharedPlan:
     """Assigns memory to all declarations of a kernel, however much that is."""
     plan, at = SharedPlan(), 0
-    slots = _slot_sizes(kernel)
+    slots, sizes = _slot_sizes(kernel), _staging_sizes(kernel)
     for op in _declarations(kernel):
         if op.operation.name == "tile_gpu.shared":
             buffer = op.operation.results[0]
-            plan.buffers[buffer] = at
-            at += _aligned(stored_layout(buffer.type).size_bytes)
+            plan.buffers[buffer] = at if op.shares is None else plan.buffers[op.shares]
+            at += sizes.get(buffer, 0)
         elif op.operation.name == "tile_gpu.make_channel":
             at = _allocate_channel(op, plan, at, slots)
     plan.barriers = at
@@ -170,9 +170,25 @@ def _slot_sizes(kernel: KernelOp) -> dict[ir.Value, tuple[int, int]]:
     return sizes
 
 
+def _staging_sizes(kernel: KernelOp) -> dict[ir.Value, int]:
+    """The bytes of each `tile_gpu.shared` with memory of its own, as many as the largest buffer in it has."""
+    sizes: dict[ir.Value, int] = {}
+    for op in _declarations(kernel):
+        if op.operation.name == "tile_gpu.shared":
+            buffer = op.operation.results[0]
+            owner = buffer if op.shares is None else op.shares
+            sizes[owner] = max(buffer_bytes(buffer.type), sizes.get(owner, 0))
+    return sizes
+
+
+def buffer_bytes(buffer: BufferType) -> int:
+    """The bytes of shared memory under a buffer."""
+    return _aligned(stored_layout(buffer).size_bytes)
+
+
 def slot_size(buffers: list[BufferType]) -> tuple[int, int]:
     """The bytes of shared memory and the columns of tensor memory of a slot with these buffers."""
-    size_bytes = sum(_aligned(stored_layout(buffer).size_bytes) for buffer in buffers if buffer.memory == SHARED)
+    size_bytes = sum(buffer_bytes(buffer) for buffer in buffers if buffer.memory == SHARED)
     return size_bytes, sum(tensor_columns(buffer) for buffer in buffers if buffer.memory == TENSOR)
 
 
@@ -208,7 +224,7 @@ def _offsets(buffers: list[BufferType], at: int, column: int) -> list[int]:
     for buffer in buffers:
         if buffer.memory == SHARED:
             offsets.append(at)
-            at += _aligned(stored_layout(buffer).size_bytes)
+            at += buffer_bytes(buffer)
         else:
             offsets.append(column)
             column += tensor_columns(buffer)

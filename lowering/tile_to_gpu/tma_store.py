@@ -91,7 +91,10 @@ def store_by_tma(
 
 
 def _staging(type: ir.Type, map: TensorMap, conversion: Conversion) -> ir.Value:
-    """The staging buffer of that shape, which all stores share: each waits for the one before."""
+    """The staging buffer of that shape, in the memory that all stores share: each waits for the one before."""
     buffer = buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle)
     declarations = conversion.declarations
-    return declarations.shared(buffer, lambda: declarations.declare("shared", [], [buffer]))
+    first = declarations.shared("staging", lambda: declarations.declare("shared", [None], [buffer]))
+    if first.type == buffer:
+        return first
+    return declarations.shared(buffer, lambda: declarations.declare("shared", [first], [buffer]))

@@ -87,7 +87,7 @@ def test_two_elements_per_byte_in_shared_memory(target, swizzle):
     lines = [
         load_tile("%x", tile("i8", rows), "%a", rows.shape),
         repacked("unpack", tile("i8", rows), written).format("%e", "%x", 1),
-        f'%b = "tile_gpu.shared"() : () -> {buffer}',
+        f'%b = "tile_gpu.shared"() {{operandSegmentSizes = array<i32: 0>}} : () -> {buffer}',
         f'"tile_gpu.store_shared"(%e, %b) : ({written}, {buffer}) -> ()',
         '"tile_gpu.barrier"() : () -> ()',
         f'%f = "tile_gpu.load_shared"(%b) : ({buffer}) -> {read}',

@@ -55,6 +55,18 @@ def chain(X, W, Y, count: Const, size: Const):
 
 
 @ct.kernel
+def three_layers(X, first, second, third, Y, rows: Const, depth: Const, width: Const):
+    """Y = X @ first @ second @ third: the tiles of the weights, of the layers and of the result do not fit together."""
+    x = ct.load(X, index=(0, 0), shape=(rows, depth))
+    w = ct.load(first, index=(0, 0), shape=(depth, width))
+    h = ct.mma(x, w, ct.full((rows, width), 0, dtype=ct.float32)).astype(X.dtype)
+    w = ct.load(second, index=(0, 0), shape=(width, width))
+    h = ct.mma(h, w, ct.full((rows, width), 0, dtype=ct.float32)).astype(X.dtype)
+    w = ct.load(third, index=(0, 0), shape=(width, rows))
+    ct.store(Y, index=(0, 0), tile=ct.mma(h, w, ct.full((rows, rows), 0, dtype=ct.float32)))
+
+
+@ct.kernel
 def attention_in_two_loops(Q, K, V, O, split: int, scale: ct.Constant[float], tm: Const, tn: Const, width: Const):  # noqa: E741
     """Softmax(Q @ K.T * scale) @ V: the blocks of keys before `split`, then the others, as in causal attention."""
     q = ct.load(Q, index=(ct.bid(0), 0), shape=(tm, width), padding_mode=ZERO)

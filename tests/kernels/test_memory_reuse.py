@@ -88,6 +88,20 @@ def test_chained_products_without_a_loop(target, count, random):
         assert_within(found, exact, 0.0)
 
 
+@pytest.mark.parametrize("hints", [{}, {"roles": False}], ids=str)
+def test_three_layers(target, hints, random):
+    """432 KB of operands and results, of which 192 KB are in use at once; permutations keep every element exact."""
+    X, first = integers(random, 128, 64), random.integers(-1, 2, (64, 256)).astype(np.float16)
+    second = np.eye(256, dtype=np.float16)[random.permutation(256)]
+    third = second[:, :128]
+    exact = X.astype(np.float64) @ first @ second @ third
+    args = (X, first, second, third, np.zeros((128, 128), np.float32), 128, 64, 256)
+    for (found,) in run_everywhere(
+        reuse_kernels.three_layers, (1,), args, (4,), target=target, hints=hints, seeds=SEEDS, interpret=False
+    ):
+        assert_within(found, exact, 0.0)
+
+
 # The weights are rounded to float16 before the second multiply, the result too; everything else is float32.
 ATTENTION_RELATIVE = 3 * 2.0**-11
 

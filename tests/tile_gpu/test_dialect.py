@@ -55,7 +55,8 @@ REFUSALS = {
         "expected MxK, KxN and MxN",
     ),
     "tile and buffer of different shapes": (
-        '%s = "tile_gpu.shared"() : () -> !b\n%t = "tile_gpu.load_shared"(%s) : (!b) -> !half\n',
+        '%s = "tile_gpu.shared"() {operandSegmentSizes = array<i32: 0>} : () -> !b\n'
+        '%t = "tile_gpu.load_shared"(%s) : (!b) -> !half\n',
         "tile and buffer must agree",
     ),
     "map with too few strides": (

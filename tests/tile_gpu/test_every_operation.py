@@ -106,7 +106,7 @@ LINES = {
     "roles": "tile_gpu.roles compute warps 4 { } load warps 1 { }",
     "scan": "%r = tile_gpu.scan %y dimension 0 reverse true identities [0.0 : f32] : !l -> !l (%i: f32, %j: f32) {\n"
     "%k = arith.addf %i, %j : f32\ntile_gpu.yield %k : f32\n}",
-    "shared": "%r = tile_gpu.shared : !a",
+    "shared": "%r = tile_gpu.shared shares %w : !a",
     "splat": "%r = tile_gpu.splat %f : f32 -> !l",
     "store_global": "tile_gpu.store_global %y -> %at, mask %in vector 1 order relaxed scope device"
     " : !l -> tensor<128xi64, #line>",

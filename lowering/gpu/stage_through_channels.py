@@ -1,0 +1,114 @@
+"""Staging buffers of TMA stores in the slots of a ring that threads fill.
+
+before:   store_shared t, s   fence_async   barrier   tma_store s
+after:    put_begin r   store_shared t, r   fence_async   barrier   tma_store r   store_wait read   put_commit r
+          get r   release r
+
+The consumer of the ring takes the slot and gives it back at once, so that its barriers order the store like any other
+use of the slot. The store is complete before the next operation of the role, so this is for kernels short of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA, MakeChannelOp, slot_results
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.types import SHARED, ChannelType
+from tilec.lowering.gpu.channel_life import ChannelLife, life_of
+
+_STORE, _COPY = "tile_gpu.store_shared", "tile_gpu.tma_store"
+
+
+def staging_life(kernel: KernelOp) -> ChannelLife | None:
+    """When staging buffers are in use; None if there are none, or if one is not used by stores alone."""
+    buffers = list(_buffers(kernel))
+    stores = [_stores(buffer) for buffer in buffers]
+    if not buffers or any(found is None for found in stores):
+        return None
+    return life_of([op for found in stores if found is not None for pair in found for op in pair])
+
+
+def holds_staging(life: ChannelLife) -> bool:
+    """Whether threads fill the slots in shared memory of a channel with one consumer, of which no other has a part."""
+    first, *sharing = life.channels
+    consumers = [entry.value for entry in first.operation.attributes["consumers"]]
+    memories = {buffer.memory for buffer in first.operation.results[0].type.buffers}
+    return not sharing and first.producer == THREADS and consumers in ([MMA], [WGMMA]) and memories == {SHARED}
+
+
+def stage_through_channels(kernel: KernelOp, ring: MakeChannelOp) -> list[MakeChannelOp]:
+    """Replaces the staging buffers by channels between the parties of a ring; returns the channels."""
+    attributes = {name: ring.operation.attributes[name] for name in ("stages", "producer", "consumers")}
+    channels = []
+    for buffer in reversed(list(_buffers(kernel))):
+        with buffer.owner.location, ir.InsertionPoint(buffer.owner):
+            types = [ChannelType.get([buffer.type])]
+            made = build("tile_gpu.make_channel", [None], types, {**attributes, "reuse": "ring"})
+        for store, copy in _stores(buffer) or ():
+            _stage(store, copy, made.results[0])
+        buffer.owner.erase()
+        channels.append(made.opview)
+    return channels
+
+
+def _buffers(kernel: KernelOp) -> Iterator[ir.Value]:
+    for op in kernel.body.blocks[0].operations:
+        if op.operation.name == "tile_gpu.shared":
+            yield op.operation.results[0]
+
+
+def _stores(buffer: ir.Value) -> list[tuple[ir.Operation, ir.Operation]] | None:
+    """The operations that fill a staging buffer, each with the copy that follows in its block or in a branch there."""
+    users = [use.owner.operation for use in buffer.uses if use.owner.operation.name != "tile_gpu.shared"]
+    fills = [user for user in users if user.name == _STORE]
+    copies = [user for user in users if user.name == _COPY]
+    pairs = []
+    for fill in fills:
+        copy = next((copy for copy in copies if _outermost(copy, fill.block) == _next_copy(fill)), None)
+        if copy is None:
+            return None
+        pairs.append((fill, copy))
+    return pairs if len(fills) == len(copies) == len(users) - len(fills) else None
+
+
+def _next_copy(fill: ir.Operation) -> ir.Operation | None:
+    """The first operation after a store that is, or contains, a copy by TMA."""
+    operations = [op.operation for op in fill.block.operations]
+    for op in operations[operations.index(fill) + 1 :]:
+        if op.name == _COPY or op.name == "scf.if" and _copies_in_branch(op):
+            return op
+    return None
+
+
+def _copies_in_branch(branch: ir.Operation) -> bool:
+    return any(op.operation.name == _COPY for op in branch.regions[0].blocks[0].operations)
+
+
+def _outermost(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
+    """The operation of a block that is, or contains, another one."""
+    while op.block != block:
+        if op.parent.operation.name == "tile_gpu.kernel":
+            return None
+        op = op.parent.operation
+    return op
+
+
+def _stage(store: ir.Operation, copy: ir.Operation, channel: ir.Value) -> None:
+    """Replaces one use of a staging buffer by the use of a slot."""
+    results = slot_results(channel.type.buffers)
+    with store.location, ir.InsertionPoint(store):
+        slot = build("tile_gpu.put_begin", [channel], results).results[0]
+    store.operands[1] = slot
+    for number, operand in enumerate(copy.operands):
+        if operand.type == slot.type:
+            copy.operands[number] = slot
+    end = _outermost(copy, store.block)
+    assert end is not None
+    with store.location, ir.InsertionPoint.after(end):
+        build("tile_gpu.store_wait", attributes={"read": True})
+        build("tile_gpu.put_commit", [channel])
+        build("tile_gpu.get", [channel], results, {"consumer": 0})
+        build("tile_gpu.release", [channel], attributes={"consumer": 0})
