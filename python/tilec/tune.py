@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tilec.compile_options import CompileOptions
 from tilec.diagnostics.user_traceback import public
-from tilec.driver.backends import chosen_backend
+from tilec.driver.backends import chosen_backend, default_backend
 from tilec.driver.specialized import default_target
 from tilec.errors import ArgumentTypeError, ArgumentValueError, UsageError
 from tilec.language.kernel import Kernel
@@ -25,6 +25,9 @@ from tilec.tuning.stored_measurements import remove_oldest
 __all__ = ["Measurement", "TuningResult", "exhaustive_search"]
 
 T = TypeVar("T")
+
+# The backends that have times.
+TIMED = ("launch", "simulate")
 
 
 @public
@@ -65,8 +68,8 @@ def exhaustive_search(
         executor: the executor of the compiles, of concurrent.futures or with its interface, such as that of a client
             of Dask; the default is processes of this machine.
         jobs: the number of these processes; the default is the number of processors.
-        backend: "launch" or "simulate"; the default is `TILEC_BACKEND`, else "launch" if an array is in device memory,
-            else "simulate".
+        backend: "launch" or "simulate"; the default is `TILEC_BACKEND` unless that is "interpret", which has no time,
+            else "launch" if an array is in device memory, else "simulate".
         target: the target of a simulation; the default is `TILEC_TARGET`.
         prune: configurations are not timed if the cost model estimates more than `prune` times the smallest estimate;
             None times all. Kernels with loops whose iterations depend on data are not estimated.
@@ -150,10 +153,13 @@ def _first_arguments(search_space: Sequence[T], args_fn: Callable[[T], Sequence[
 
 
 def _backend(backend: str | None, arguments: Sequence[Any]) -> str:
+    """The backend that times; a program that runs in the interpreter for its environment is timed all the same."""
     chosen = chosen_backend(backend, arguments)
-    if chosen == "interpret":
-        raise UsageError("the interpreter has no time: tune with backend 'launch' or 'simulate'")
-    return chosen
+    if chosen in TIMED:
+        return chosen
+    if backend is None:
+        return default_backend(arguments)
+    raise UsageError(f"backend '{chosen}' has no time: tune with backend 'launch' or 'simulate'")
 
 
 def _hinted(kernel: Any, hints: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -226,6 +226,11 @@ def test_run_that_does_not_end_is_a_failure() -> None:
     assert [measurement.config for measurement in result.successes] == [32]
 
 
+def test_environment_of_the_interpreter_is_timed_by_the_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEC_BACKEND", "interpret")
+    assert tuned([64, 128]).timer == "simulator"
+
+
 def test_measurements_are_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = tuned([64, 128])
     assert len(list(cache.iterdir())) == 2
@@ -300,7 +305,7 @@ MISTAKES = [
     ({"jobs": 0}, ValueError, "argument 'jobs' needs a positive integer, got 0"),
     ({"prune": 0.5}, ValueError, "argument 'prune' needs a number of at least 1, got 0.5"),
     ({"single_run_timeout_sec": 0}, ValueError, "argument 'single_run_timeout_sec' needs a positive number, got 0"),
-    ({"backend": "interpret"}, ct.TilecError, "the interpreter has no time: tune with backend 'launch' or 'simulate'"),
+    ({"backend": "interpret"}, ct.TilecError, "'interpret' has no time: tune with backend 'launch' or 'simulate'"),
     ({"backend": "guess"}, ct.TilecError, "unknown backend 'guess'"),
     ({"target": "sm_80"}, ct.TilecError, "unknown target 'sm_80': expected one of sm_100a, sm_90a"),
     ({"hints_fn": lambda config: {"speed": 9}}, TypeError, "unknown hint 'speed'"),

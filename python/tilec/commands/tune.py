@@ -33,7 +33,7 @@ from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, S
 from tilec.runtime.artifact import read
 from tilec.runtime.elements import ELEMENTS
 from tilec.signature import parse, python_value
-from tilec.tune import exhaustive_search
+from tilec.tune import TIMED, exhaustive_search
 
 # The largest magnitude of the elements of arrays: sums of products of them are exact in short formats.
 _LARGEST = 3
@@ -61,7 +61,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", metavar="NAME=NUMBER", action="append", default=[], help="the value of a scalar")
     parser.add_argument("--target", metavar="ARCH", help="sm_100a or sm_90a (default: TILEC_TARGET)")
     parser.add_argument(
-        "--backend", choices=("launch", "simulate"), help="default: TILEC_BACKEND, else launch if there is a GPU"
+        "--backend", choices=TIMED, help="default: TILEC_BACKEND, else launch if there is a GPU"
     )
     parser.add_argument("--jobs", metavar="N", type=int, help="processes that compile (default: one per processor)")
     parser.add_argument("--dask", metavar="ADDRESS", help="compile on the cluster of this Dask scheduler")
@@ -105,11 +105,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _default_backend(target: str | None) -> str:
-    """`TILEC_BACKEND` if set, else "launch" if this machine has a GPU of the target, else "simulate"."""
+    """`TILEC_BACKEND` if it has times, else "launch" if this machine has a GPU of the target, else "simulate"."""
     from tilec.runtime.devices import device_for
 
     settings = options.from_environment()
-    if settings.backend is not None:
+    if settings.backend in TIMED:
         return settings.backend
     try:
         device_for(target or settings.target)
