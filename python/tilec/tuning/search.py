@@ -18,7 +18,7 @@ from tilec.process.worker_processes import WorkerProcesses
 from tilec.tuning.candidate import Candidate
 from tilec.tuning.result import Measurement
 from tilec.tuning.samples import BATCH, WARM_UP, Samples
-from tilec.tuning.simulated_time import simulated_cycles, simulated_measurement
+from tilec.tuning.simulated_time import load_simulator, simulated_cycles, simulated_measurement
 from tilec.tuning.stored_measurements import store, stored
 
 # The timer of simulations, in results and on disk.
@@ -122,8 +122,9 @@ def _simulated(candidate: Candidate, seed: int, timeout_s: float | None) -> Meas
 
 
 def _in_time(timeout_s: float, *call: Any) -> float:
-    """The cycles, simulated in a process that is ended if it takes too long."""
+    """The cycles, simulated in a process that is ended if the run takes too long; its start is not limited."""
     with WorkerProcesses(1) as executor:
+        executor.submit(load_simulator).result()
         future = executor.submit(simulated_cycles, *call)
         try:
             return future.result(timeout_s)
