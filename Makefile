@@ -8,6 +8,7 @@ WHEEL := build/wheel/.built
 CHECK := build/check
 extras_test := [test]
 extras_peers := [test,peers]
+extras_schedule := [test,schedule]
 extras_fuzz := [test,fuzz]
 extras_docs := [docs]
 FUZZ_INPUTS ?= 200000
@@ -17,7 +18,7 @@ FUZZ_MUTATIONS ?= 200000
 MUTANTS ?= 60
 SEED ?= 1
 
-.PHONY: demo test test-peers test-torch golden soak fuzz mutants docs wheel lint format clean
+.PHONY: demo test test-peers test-torch test-schedule golden soak fuzz mutants docs wheel lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
@@ -36,6 +37,10 @@ test-peers: build/venv-peers/.installed $(CHECK)/.copied
 # PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make test-torch
 test-torch: build/venv-peers/.torch $(CHECK)/.copied
 	cd $(CHECK) && ../venv-peers/bin/python -m pytest -m torch tests/peers/test_torch.py
+
+# The exact scheduler, with the proofs that take longer than a second.
+test-schedule: build/venv-schedule/.installed $(CHECK)/.copied
+	cd $(CHECK) && ../venv-schedule/bin/python -m pytest -m "soak or not soak" tests/schedule
 
 soak: build/venv-test/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS) -m soak

@@ -1,0 +1,132 @@
+"""The schedule of a problem by the cheapest means that suffice: bound, stored answers, list, exact, joint.
+
+A list schedule at the bound ends the search, and the solver is never imported. Then come the exact schedule with roles
+by rule, and the exact schedule with roles of its own choice, which is taken if it is more than 1 % faster. Every answer
+is verified. If the solver is missing, fails, or gives an illegal schedule, the list schedule is the whole answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from tilec.lowering.schedule.answer import Answer, How
+from tilec.lowering.schedule.bound import Bound, bound
+from tilec.lowering.schedule.exact import Budget, Found, SolverError, search
+from tilec.lowering.schedule.list_schedule import list_schedule
+from tilec.lowering.schedule.memory_share import MOST_SLOTS
+from tilec.lowering.schedule.parts import Kind, ProblemError
+from tilec.lowering.schedule.problem import Problem
+from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.rule_roles import rule_roles
+from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.schedule.store import Store
+from tilec.lowering.schedule.verify import verify
+
+# An interval within this fraction of the bound is not improved, and roles by rule are kept for less than it.
+_TOLERANCE = 0.01
+
+BUDGET = Budget()
+
+Search = Callable[[Problem, tuple[int, ...] | None, int | None, Budget], Found | None]
+
+
+def solve(problem: Problem, store: Store | None = None, budget: Budget = BUDGET, searched: Search = search) -> Answer:
+    """The schedule of a problem; `searched` is the exact scheduler.
+
+    Raises:
+        ProblemError: no schedule exists, or none was found.
+
+    Example:
+        >>> load = Operation("load", Kind.STREAM, 30, (Use("tma", 192),))
+        >>> mma = Operation("mma", Kind.ISSUE, 48, (Use("tc", 512),))
+        >>> answer = solve(Problem("gemm", (load, mma), (Edge("load", "mma", 700, cross=92),)))
+        >>> answer.schedule.interval, answer.bound.reason, answer.how.value
+        (512, 'unit tc', 'list')
+    """
+    climb = _Climb(problem, quantized(problem), store, budget, searched)
+    return climb.answer()
+
+
+@dataclass
+class _Climb:
+    """One problem on its way up the ladder, and the remarks so far."""
+
+    problem: Problem
+    rounded: Problem
+    store: Store | None
+    budget: Budget
+    searched: Search
+    remarks: list[str] = field(default_factory=list)
+
+    def answer(self) -> Answer:
+        least = bound(self.rounded)
+        if self.store and (stored := self.store.find(self.problem)):
+            return replace(stored, bound=least)
+        roles = rule_roles(self.rounded)
+        listed = self._legal("list", list_schedule(self.rounded, roles))
+        if listed and listed.interval == least.interval:
+            return self._finished(listed, least, How.LIST, is_proven=True)
+        found, how = self._exact(roles, least, listed)
+        if found is None:
+            return self._fallback(listed, least)
+        answer = self._finished(found.schedule, least, how, found.is_proven)
+        if self.store:
+            self.store.add(self.problem, answer)
+        return answer
+
+    def _exact(self, roles: tuple[int, ...], least: Bound, listed: Schedule | None) -> tuple[Found | None, How]:
+        """The better of the exact schedules with roles by rule and with any roles."""
+        upper = listed.interval if listed else None
+        found = self._search(roles, upper)
+        if found and found.schedule.interval <= (1 + _TOLERANCE) * least.interval:
+            return found, How.EXACT
+        if found:
+            upper = found.schedule.interval
+        joint = self._search(None, upper)
+        if joint and (upper is None or joint.schedule.interval < (1 - _TOLERANCE) * upper):
+            return joint, How.JOINT
+        return found, How.EXACT
+
+    def _search(self, roles: tuple[int, ...] | None, upper: int | None) -> Found | None:
+        try:
+            found = self.searched(self.rounded, roles, upper, self.budget)
+        except SolverError as problem:
+            self._remark(str(problem))
+            return None
+        return found if found and self._legal("exact", found.schedule) else None
+
+    def _legal(self, solver: str, schedule: Schedule | None) -> Schedule | None:
+        if schedule is None:
+            return None
+        if broken := verify(self.problem, schedule):
+            self._remark(f"the {solver} scheduler gave an illegal schedule: {broken[0]}")
+            return None
+        return schedule
+
+    def _fallback(self, listed: Schedule | None, least: Bound) -> Answer:
+        if listed is None:
+            raise ProblemError(
+                f"no schedule of '{self.problem.name}' was found: {'; '.join(self.remarks) or 'no time'}"
+            )
+        self._remark(f"the list schedule has an interval of {listed.interval} clocks, the bound is {least.interval}")
+        return self._finished(listed, least, How.LIST, is_proven=False)
+
+    def _finished(self, schedule: Schedule, least: Bound, how: How, is_proven: bool) -> Answer:
+        deeper = deepened(self.problem, schedule)
+        return Answer(deeper, least, how, is_proven, tuple(self.remarks))
+
+    def _remark(self, text: str) -> None:
+        if text not in self.remarks:
+            self.remarks.append(text)
+
+
+def deepened(problem: Problem, schedule: Schedule) -> Schedule:
+    """The schedule with one more slot for each ring that a stream fills, where memory allows: latencies vary."""
+    for position, buffer in enumerate(problem.buffers):
+        is_stream = problem.operation(buffer.source).kind == Kind.STREAM
+        if is_stream and not buffer.depth and not buffer.is_pooled and schedule.depth[position] < MOST_SLOTS:
+            depth = tuple(slots + (at == position) for at, slots in enumerate(schedule.depth))
+            deeper = replace(schedule, depth=depth)
+            schedule = deeper if not verify(problem, deeper) else schedule
+    return schedule

@@ -1,0 +1,186 @@
+"""Stored answers: shipped with the package, or in a folder; each is verified when it is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from expert_bodies import BODIES, attention_blackwell
+from small_problems import load_and_multiply
+
+from tilec.lowering.schedule.answer import Answer, How
+from tilec.lowering.schedule.bound import bound
+from tilec.lowering.schedule.exact import Budget, Found
+from tilec.lowering.schedule.ladder import solve
+from tilec.lowering.schedule.parts import Kind
+from tilec.lowering.schedule.problem import Problem
+from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.schedule import Schedule, warps_of_roles
+from tilec.lowering.schedule.store import SHIPPED, Store, entry_name, read_entry, write_entry
+from tilec.lowering.schedule.verify import verify
+
+
+def never(problem: Problem, roles: tuple[int, ...] | None, upper: int | None, budget: Budget) -> Found | None:
+    raise AssertionError("the solver is called")
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_documented_interval_needs_no_solver(name: str) -> None:
+    body, interval = BODIES[name]
+    problem = body()
+    answer = solve(problem, Store(), searched=never)
+    assert verify(problem, answer.schedule) == []
+    assert (answer.schedule.interval, answer.is_proven) == (interval, True)
+    assert answer.bound == bound(quantized(problem))
+
+
+def test_every_entry_is_of_a_documented_body() -> None:
+    names = {entry_name(body()) for body, _ in BODIES.values()}
+    assert {path.name for path in Path(SHIPPED).iterdir() if path.suffix == ".txt"} <= names
+
+
+def answer() -> Answer:
+    problem = load_and_multiply()
+    return Answer(Schedule(40, (0, 100), (0, 1), (4,)), bound(problem), How.EXACT, True)
+
+
+def test_text_of_an_entry() -> None:
+    text = write_entry(load_and_multiply(), answer())
+    assert text == (
+        "entry exact proven=1 bound=40\n"
+        "\n"
+        "problem loop\n"
+        "limits roles=6 warps=16 registers=65536 thread_registers=255 base_registers=40 producer_registers=24\n"
+        "memory shared capacity=4000\n"
+        "operation o0 stream duration=4 warps=1 uses=tma:20\n"
+        "operation o1 issue duration=8 warps=1 uses=tc:40\n"
+        "edge o0 o1 latency=80 cross=20\n"
+        "buffer b0 source=o0 memory=shared size=1000 uses=o1:60\n"
+        "\n"
+        "interval clocks=40\n"
+        "start o0 clock=0 role=0\n"
+        "start o1 clock=100 role=1\n"
+        "depth b0 slots=4\n"
+    )
+    read = read_entry(load_and_multiply(), text)
+    assert read is not None
+    assert (read.schedule, read.how, read.is_proven, read.is_stored) == (answer().schedule, How.EXACT, True, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("clock=100", "clock=96"),
+        ("slots=4", "slots=3"),
+        ("latency=80", "latency=84"),
+        ("entry exact", "entry guess"),
+        ("proven=1", "proven=x"),
+        ("start o1 clock=100 role=1\n", ""),
+        ("interval clocks=40\n", ""),
+    ],
+)
+def test_entry_that_is_damaged_or_illegal_is_not_used(old: str, new: str) -> None:
+    text = write_entry(load_and_multiply(), answer())
+    assert old in text
+    assert read_entry(load_and_multiply(), text.replace(old, new)) is None
+
+
+def test_answers_are_found_in_the_folder_under_any_names(tmp_path: Path) -> None:
+    problem = load_and_multiply()
+    store = Store(str(tmp_path / "schedules"), shipped=str(tmp_path))
+    assert store.find(problem) is None
+    store.add(problem, answer())
+    found = store.find(problem)
+    assert found is not None and found.schedule == answer().schedule
+    operations = tuple(replace(operation, name=operation.name.upper()) for operation in problem.operations)
+    edges = tuple(replace(edge, source=edge.source.upper(), target=edge.target.upper()) for edge in problem.edges)
+    uses = tuple(replace(use, operation=use.operation.upper()) for use in problem.buffers[0].uses)
+    buffers = (replace(problem.buffers[0], name="x", source="LOAD", uses=uses),)
+    renamed = replace(problem, name="other", operations=operations, edges=edges, buffers=buffers)
+    assert store.find(renamed) == found
+    # An answer belongs to a budget, and to all numbers of the problem.
+    assert replace(store, budget=Budget(probe=1.0)).find(problem) is None
+    assert store.find(replace(problem, edges=(replace(problem.edges[0], latency=84),))) is None
+
+
+def test_damaged_file_is_not_used(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "schedules"), shipped=str(tmp_path))
+    store.add(load_and_multiply(), answer())
+    (path,) = (tmp_path / "schedules").iterdir()
+    path.write_bytes(path.read_bytes()[:-1])
+    assert store.find(load_and_multiply()) is None
+
+
+def test_folder_that_cannot_be_written_stores_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    store = Store(str(tmp_path / "file" / "schedules"), shipped=str(tmp_path))
+    store.add(load_and_multiply(), answer())
+    assert store.find(load_and_multiply()) is None
+
+
+# What experts do, in the shipped schedules.
+
+
+def shipped(name: str) -> tuple[Problem, Schedule]:
+    problem = BODIES[name][0]()
+    return problem, solve(problem, Store(), searched=never).schedule
+
+
+@pytest.mark.parametrize("name", ["gemm-pair", "gemm-128x256"])
+def test_gemm_has_a_load_role_and_rings_one_slot_deeper_than_the_latency(name: str) -> None:
+    problem, schedule = shipped(name)
+    assert schedule.role == (0, 0, 1)
+    for buffer, depth in zip(problem.buffers, schedule.depth, strict=True):
+        life = schedule.start[2] + buffer.uses[0].completion - schedule.start[problem.index[buffer.source]]
+        assert depth == -(-life // schedule.interval) + 1
+
+
+def test_persistent_gemm_has_two_accumulators() -> None:
+    problem, schedule = shipped("gemm-tiles")
+    assert schedule.depth[0] == 2
+    assert schedule.role[problem.index["read0"]] != schedule.role[problem.index["mma"]]
+
+
+def test_two_warpgroups_alternate_on_the_tensor_cores() -> None:
+    """FlashAttention-3: a role per warpgroup, with all operations of its tile."""
+    problem, schedule = shipped("attention-hopper-2x64")
+    role = {operation.name: number for operation, number in zip(problem.operations, schedule.role, strict=True)}
+    names = ("qk", "maximum", "exp", "sum", "rescale", "pv")
+    for group in range(2):
+        assert len({role[f"{name}{group}"] for name in names}) == 1
+    assert len({role["load_k"], role["qk0"], role["qk1"]}) == 3
+    assert sum(warps_of_roles(problem, schedule.role)) == 9
+    exps = [schedule.start[problem.index[f"exp{group}"]] % 2048 for group in range(2)]
+    # The exponentials of the two never share MUFU.
+    assert 512 <= (exps[1] - exps[0]) % 2048 <= 2048 - 512
+
+
+def test_two_tiles_alternate_and_weights_lie_over_scores() -> None:
+    """FlashAttention-4: a role for mma, one per softmax, and the weights in the columns of the scores."""
+    problem, schedule = shipped("attention-two-tiles")
+    role = {operation.name: number for operation, number in zip(problem.operations, schedule.role, strict=True)}
+    assert role["qk0"] == role["qk1"] == role["pv0_0"] == role["pv1_0"]
+    assert len({role["load_k"], role["qk0"], role["read0"], role["read1"]}) == 4
+    assert schedule.overlaid(problem) == {"weights0", "weights1"}
+    clock = {name: schedule.start[number] % 2864 for name, number in problem.index.items()}
+    order = sorted(("qk0", "qk1", "pv0_0", "pv1_0"), key=lambda name: clock[name])
+    first = order.index("qk0")
+    assert order[first:] + order[:first] in (["qk0", "pv1_0", "qk1", "pv0_0"], ["qk0", "qk1", "pv0_0", "pv1_0"])
+    exps = [clock["exp0_0"], clock["exp1_0"]]
+    assert 1024 <= (exps[1] - exps[0]) % 2864 <= 2864 - 1024
+
+
+def test_each_trick_of_flash_attention_4_is_faster() -> None:
+    names = ("attention-two-tiles", "attention-emulated", "attention-parts", "attention-both")
+    assert [shipped(name)[1].interval for name in names] == [2864, 2608, 2552, 2296]
+
+
+def test_mma_would_move_into_softmax_without_classes() -> None:
+    """Without roles of their own, the multiplies need no way through a barrier, and the bound falls."""
+    problem = attention_blackwell("two-tiles", 2)
+    mixed = tuple(
+        replace(operation, kind=Kind.TILE) if operation.kind == Kind.ISSUE else operation
+        for operation in problem.operations
+    )
+    assert bound(quantized(replace(problem, operations=mixed))).interval < bound(quantized(problem)).interval
