@@ -156,7 +156,7 @@ def predict(work: TileWork, device: Device) -> Prediction:
     tiles = ceil(work.tiles / groups)
     resident = max(1, min(work.blocks_per_processor, tiles))
     units = _step_units(work, device, resident)
-    step_cycles = _combined(units)
+    step_cycles = combined_cycles(units)
     epilogue = _epilogue_cycles(work, device, serial=not work.epilogue_overlapped)
     exposed = _exposed_cycles(work, device, epilogue) / resident
     loop = work.iterations * step_cycles
@@ -187,7 +187,8 @@ def _launch_bound(step_bound: str, steps: float, cycles: float, launch_cycles: f
     return max(parts, key=lambda part: parts[part])
 
 
-def _combined(units: Mapping[str, float]) -> float:
+def combined_cycles(units: Mapping[str, float]) -> float:
+    """The cycles of work that uses these units at the same time."""
     return float(sum(cycles**QUEUEING_NORM for cycles in units.values()) ** (1 / QUEUEING_NORM))
 
 

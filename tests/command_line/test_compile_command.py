@@ -178,3 +178,15 @@ def test_seed_in_the_environment_must_be_a_number(tilec: Any, monkeypatch: pytes
     monkeypatch.setenv("TILEC_SEED", "one")
     outcome = tilec("compile", *ADD)
     assert (outcome.status, outcome.err) == (2, "error: TILEC_SEED: expected a non-negative integer, got 'one'\n")
+
+
+def test_cost_is_written_to_standard_error(tilec: Any) -> None:
+    outcome = tilec("compile", *ADD, "--explain", "cost")
+    assert outcome.status == 0 and outcome.out == tilec("compile", *ADD).out
+    assert re.search(r"^add on B200, \d+ blocks per SM\noutside of loops: [\d,]+ cycles, bound by ", outcome.err)
+
+
+def test_cost_needs_stage_gpu(tilec: Any) -> None:
+    outcome = tilec("compile", *ADD, "--emit", "tile", "--explain", "cost")
+    assert outcome.status != 0
+    assert "the report 'cost' needs stage 'gpu'" in outcome.err

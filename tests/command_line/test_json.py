@@ -76,6 +76,15 @@ def test_compile_lists_remarks_with_their_location(result: Any, tmp_path: Path) 
     assert [(r["topic"], r["location"]["line"]) for r in fields["remarks"]][0] == ("matrix-unit", 5)
 
 
+def test_compile_explains_the_cost(result: Any) -> None:
+    fields = result("compile", "compile", f"{KERNELS}:add", "--sig", SIGNATURE, "--explain", "cost")
+    (cost,) = fields["explain"]["cost"]
+    assert (cost["kernel"], cost["device"]) == ("add", "B200")
+    (outside,) = cost["loops"]
+    # Two tiles of 256 floats are read, one is written.
+    assert outside["location"] is None and outside["units"]["L2"] == round(3 * 1024 / 71, 1)
+
+
 def test_compile_of_a_folder_lists_variants(result: Any, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     fields = result("folder", "compile", f"{KERNELS}:add", "--sig", SIGNATURE, "--folder", folder)

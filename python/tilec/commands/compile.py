@@ -15,6 +15,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from tilec import compile_options
 from tilec.commands import compile_folder, json_output
@@ -22,6 +23,7 @@ from tilec.driver.compiled import Compiled, StageResult, total_seconds
 from tilec.driver.stages import STAGE_NAMES
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
+from tilec.explain.reports import REPORTS, reports_of
 from tilec.process.progress import elapsed
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.launch_comment import with_launch_comment
@@ -67,6 +69,14 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="report missed optimizations and hints that were not followed on standard error",
     )
     parser.add_argument(
+        "--explain",
+        choices=tuple(REPORTS),
+        action="append",
+        default=[],
+        help="write a report to standard error: "
+        + "; ".join(f"{name}: {meaning}" for name, (_, meaning) in REPORTS.items()),
+    )
+    parser.add_argument(
         "-o",
         dest="output",
         metavar="PATH",
@@ -94,9 +104,14 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("cannot write a cubin to a terminal: set -o to a file, or redirect the output")
     with elapsed("compile"):
         compiled = _compiled(arguments, source)
+    reports = {name: reports_of(compiled, name) for name in arguments.explain}
     if arguments.json:
-        _write_json(compiled, emit, arguments.output, arguments.locations)
+        explained = {name: [report.fields() for report in each] for name, each in reports.items()}
+        _write_json(compiled, emit, arguments.output, arguments.locations, explained)
         return
+    for each in reports.values():
+        for report in each:
+            print(report.text(), file=sys.stderr)
     if arguments.remarks:
         for remark in compiled.remarks:
             print(remark, file=sys.stderr)
@@ -117,7 +132,9 @@ def _compiled(arguments: argparse.Namespace, source: str) -> Compiled:
     )
 
 
-def _write_json(compiled: Compiled, emit: str, output: str | None, locations: bool) -> None:
+def _write_json(
+    compiled: Compiled, emit: str, output: str | None, locations: bool, explained: dict[str, list[dict[str, Any]]]
+) -> None:
     """Writes the files of the output; without an output, the JSON contains the text of the selected stages."""
     written = {}
     if emit == "all" and output is not None:
@@ -138,7 +155,7 @@ def _write_json(compiled: Compiled, emit: str, output: str | None, locations: bo
     ]
     launch = None if compiled.metadata is None else json.loads(to_line(compiled.metadata))
     fields = {"source": compiled.source.name, "target": compiled.target, "stages": stages, "launch": launch}
-    json_output.write("compile", {**fields, "remarks": json_output.remarks(compiled.remarks)})
+    json_output.write("compile", {**fields, "remarks": json_output.remarks(compiled.remarks), "explain": explained})
 
 
 def _result(compiled: Compiled, emit: str) -> StageResult:

@@ -145,6 +145,30 @@ class Compiled(Frozen):
             raise UsageError(f"{self.source.name} has no launch metadata: {correction}")
         return Artifact(self.metadata, self.ptx, self.cubin)
 
+    def explain(self, name: str) -> str:
+        """A report about the kernel.
+
+        Args:
+            name: "cost", the cycles that the cost model predicts for each loop, and the unit that bounds them.
+
+        Returns:
+            The report as text.
+
+        Raises:
+            UsageError: the report is unknown, or the compile did not reach or started after stage 'gpu'.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
+            >>> compiled = ct.compile(example, signature="x: i32[?]", stop="gpu")
+            >>> print(compiled.explain("cost").splitlines()[0])
+            example on B200, 16 blocks per SM
+        """
+        # Imported here because only reports need it.
+        from tilec.explain.reports import reports_of
+
+        return "\n".join(report.text() for report in reports_of(self, name))
+
     def _repr_html_(self) -> str:
         """The stages as tabs, for Jupyter; each line shows the source line that it comes from."""
         # Imported here because only notebooks need it.

@@ -1,0 +1,291 @@
+"""The loops of a kernel: the work of an iteration over all roles, its rings, and the cycles that the model predicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MMA
+from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.walk import inner_operations
+from tilec.errors import SourceLocation
+from tilec.lowering.gpu.operation_work import multiply_of, tile_bytes, work_of
+from tilec.lowering.model.constants import Device
+from tilec.lowering.model.launch import combined_cycles
+from tilec.lowering.model.step import CHAIN, HBM, RING, Step, unit_cycles
+from tilec.lowering.model.tensor_pipe import latency_cycles, pipe_use
+from tilec.lowering.model.timeline import (
+    Action,
+    AwaitMultiplies,
+    Busy,
+    Load,
+    Multiply,
+    Side,
+    Signal,
+    Wait,
+    interval_cycles,
+)
+
+# What deeper rings save at least, if their latency bounds the loop.
+_SAVED = 1.02
+# Rings of this depth never wait for a load.
+_UNLIMITED_STAGES = 32
+
+
+@dataclass(frozen=True)
+class Ring:
+    """A channel that TMA fills in a loop: slots, and bytes of a slot."""
+
+    stages: int
+    bytes: float
+
+
+@dataclass
+class LoopWork:
+    """A loop, or the operations of a kernel outside of loops.
+
+    Attributes:
+        location: the loop in the source; None if unknown or outside of loops.
+        depth: the number of loops around it; -1 outside of loops.
+        iterations: iterations if they are known.
+        step: the work of an iteration, without that of inner loops.
+        multiply_adds: multiply-adds of an iteration by the tensor pipe.
+        tma_bytes: bytes that TMA loads in an iteration.
+        rings: the channels that TMA fills, by their name.
+        roles: the actions of an iteration by role; empty for a loop with inner loops.
+        stages: slots of every channel that is used.
+        filled: slots that are full before the first iteration.
+        has_inner_loops: whether the loop contains loops.
+        loads_once: whether no other block loads the same data, so that it comes from DRAM: nothing is multiplied.
+        is_prologue: whether the loop only fills a ring before another loop.
+    """
+
+    location: SourceLocation | None
+    depth: int
+    iterations: int | None = None
+    step: Step = field(default_factory=Step)
+    multiply_adds: float = 0
+    tma_bytes: float = 0
+    rings: dict[str, Ring] = field(default_factory=dict)
+    roles: dict[str, list[Action]] = field(default_factory=dict)
+    stages: dict[str, int] = field(default_factory=dict)
+    filled: dict[str, int] = field(default_factory=dict)
+    has_inner_loops: bool = False
+    is_prologue: bool = False
+    loads_once: bool = False
+
+
+@dataclass(frozen=True)
+class LoopCycles:
+    """The cycles of an iteration: of each unit, of all together, and the entry that bounds them."""
+
+    units: dict[str, float]
+    cycles: float
+    bound: str
+
+
+def loops_of(kernel: KernelOp, device: Device) -> list[LoopWork]:
+    """The operations outside of loops, then the loops in program order; a loop of several roles is one."""
+    found: dict[tuple[str, ...], LoopWork] = {(): LoopWork(None, -1)}
+    for role, warps, operations in _roles(kernel):
+        _Reader(role, warps, device, found).read(operations, ())
+    multiplies = any(loop.multiply_adds for loop in found.values())
+    return [replace(loop, loads_once=not multiplies) for loop in found.values()]
+
+
+def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
+    """The roles with their warps and operations; a kernel without roles is one of them."""
+    outside = []
+    roles = None
+    for op in inner_operations(kernel):
+        if op.operation.name == "tile_gpu.roles":
+            roles = op
+        else:
+            outside.append(op)
+    yield COMPUTE, kernel.warps, outside
+    if roles is not None:
+        for (name, region), warps in zip(roles.bodies.items(), roles.warps, strict=True):
+            yield name, warps, list(region.blocks[0].operations)
+
+
+class _Reader:
+    """Adds the operations of a role to the loops."""
+
+    def __init__(self, role: str, warps: int, device: Device, found: dict[tuple[str, ...], LoopWork]) -> None:
+        self.role, self.warps, self.device, self.found = role, warps, device, found
+        self.puts: dict[str, int] = {}
+        self.numbers: Counter[tuple[str, ...]] = Counter()
+
+    def read(self, operations: list[ir.OpView], path: tuple[str, ...]) -> None:
+        for op in operations:
+            name = op.operation.name
+            if name in ("scf.for", "scf.while"):
+                self._read_loop(op, path)
+                continue
+            self._add(op, self.found[path])
+            if name == "scf.if":
+                # Both branches of a condition count: a role waits for the longer one.
+                for region in op.operation.regions:
+                    for block in region.blocks:
+                        self.read(list(block.operations), path)
+
+    def _read_loop(self, op: ir.OpView, path: tuple[str, ...]) -> None:
+        location = source_location(op.operation.location)
+        # A loop of several roles has one location; loops at one place in a role are numbered.
+        place = (*path, str(op.operation.location))
+        inner = (*path, f"{place[-1]} {self.numbers[place]}")
+        self.numbers[place] += 1
+        if inner not in self.found:
+            self.found[inner] = LoopWork(location, len(path), _known_iterations(op))
+        self.found[path].has_inner_loops = True
+        self.found[inner].filled.update({channel: count for channel, count in self.puts.items() if count})
+        for region in op.operation.regions:
+            self.read(list(region.blocks[0].operations), inner)
+
+    def _add(self, op: ir.OpView, loop: LoopWork) -> None:
+        step = work_of(op, self.warps, self.device)
+        loop.step += step
+        multiply = multiply_of(op)
+        if multiply is not None:
+            loop.multiply_adds += multiply.multiply_adds
+        actions = loop.roles.setdefault(self.role, [])
+        self._count_put(op, loop)
+        actions += self._actions(op, step, loop)
+
+    def _count_put(self, op: ir.OpView, loop: LoopWork) -> None:
+        """Counts the slots that this role fills before a loop of its own that empties them."""
+        if op.operation.name != "tile_gpu.put_commit":
+            return
+        channel = _channel_name(op.channel)
+        if op.first_round:
+            # The first round is all puts but one of the slots (README.md, Channels).
+            self.puts[channel] = op.channel.owner.stages - 1
+            loop.is_prologue = loop.depth >= 0
+        elif loop.depth < 0:
+            self.puts[channel] = self.puts.get(channel, 0) + 1
+
+    def _actions(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
+        """What the timeline of the role executes for an operation."""
+        name, device = op.operation.name, self.device
+        multiply = multiply_of(op)
+        if multiply is not None:
+            return [Multiply(_port_or_pipe_cycles(op, device), latency_cycles(multiply, device))]
+        if name in ("tile_gpu.tma_load", "tile_gpu.tma_gather"):
+            return [self._load(op, loop)]
+        if name == "tile_gpu.wgmma_wait":
+            return [] if op.pending else [AwaitMultiplies()]
+        if name in _CHANNEL_SIDES:
+            return self._channel_actions(op, loop)
+        if name == "tile_gpu.barrier":
+            return [Busy(device.block_barrier_cycles + device.block_barrier_cycles_per_warp * self.warps)]
+        cycles = _cycles_alone(step, self.warps, device)
+        return [Busy(cycles)] if cycles else []
+
+    def _load(self, op: ir.OpView, loop: LoopWork) -> Action:
+        moved = tile_bytes(op.buffer.type)
+        loop.tma_bytes += moved
+        channel = _channel_name(op.channel)
+        made = op.channel.owner
+        ring = loop.rings.get(channel, Ring(made.stages, 0.0))
+        loop.rings[channel] = replace(ring, bytes=ring.bytes + moved)
+        return Load(channel, self.device.tma_dram_latency_cycles, moved / self.device.l2_bytes_per_cycle)
+
+    def _channel_actions(self, op: ir.OpView, loop: LoopWork) -> list[Action]:
+        made = op.channel.owner
+        if made.reuse == "once" or (made.shares is not None):
+            # Slots that are filled once have no empty barrier; their order follows from other channels.
+            if op.operation.name in ("tile_gpu.put_begin", "tile_gpu.release"):
+                return []
+        if op.operation.name == "tile_gpu.release" and op.consumer:
+            # The first consumer stands for all.
+            return []
+        channel = _channel_name(op.channel)
+        loop.stages[channel] = made.stages if made.reuse == "ring" else _UNLIMITED_STAGES
+        waits, side, producer = _CHANNEL_SIDES[op.operation.name]
+        if waits:
+            return [Wait(channel, side)]
+        party = made.producer if producer else ir.StringAttr(made.operation.attributes["consumers"][0]).value
+        return [Signal(channel, side, after_multiplies=party == MMA)]
+
+
+# Operations of channels: whether they wait, for or by which side, and whether the producer executes them.
+_CHANNEL_SIDES = {
+    "tile_gpu.put_begin": (True, Side.EMPTY, True),
+    "tile_gpu.put_commit": (False, Side.FULL, True),
+    "tile_gpu.get": (True, Side.FULL, False),
+    "tile_gpu.release": (False, Side.EMPTY, False),
+}
+
+
+def _channel_name(value: ir.Value) -> str:
+    return value.get_name()
+
+
+def _known_iterations(op: ir.OpView) -> int | None:
+    """The iterations of scf.for with constant bounds."""
+    if op.operation.name != "scf.for":
+        return None
+    lower, upper, step = (_constant(operand) for operand in list(op.operation.operands)[:3])
+    if lower is None or upper is None or not step:
+        return None
+    return max(0, -((lower - upper) // step))
+
+
+def _constant(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    attribute = owner.attributes["value"]
+    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def _port_or_pipe_cycles(op: ir.OpView, device: Device) -> float:
+    multiply = multiply_of(op)
+    assert multiply is not None
+    use = pipe_use(multiply, device)
+    return max(use.cycles, use.shared_bytes / device.shared_bytes_per_cycle)
+
+
+def _cycles_alone(step: Step, warps: int, device: Device) -> float:
+    """The cycles of an operation whose role has the SM to itself."""
+    issue = step.instructions / warps * device.dependent_issue_cycles / device.independent_instructions
+    return max(issue, *unit_cycles(replace(step, tensor_cycles=0.0, dram_bytes=0.0), device).values())
+
+
+def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> LoopCycles:
+    """The cycles of an iteration of a loop on an SM with so many blocks, for one of them."""
+    units = unit_cycles(loop.step, device)
+    if not loop.loads_once:
+        units.pop(HBM)
+    if loop.depth < 0 and not loop.has_inner_loops:
+        units[CHAIN] = _block_cycles(loop, device) / blocks_per_processor
+    elif loop.depth >= 0 and not loop.has_inner_loops:
+        deep = {channel: _UNLIMITED_STAGES if channel in loop.rings else n for channel, n in loop.stages.items()}
+        alone = _interval(loop, loop.stages, device)
+        unlimited = _interval(loop, deep, device)
+        if alone is not None and unlimited is not None:
+            units[CHAIN] = unlimited / blocks_per_processor
+            # Only what deeper rings would save is their latency.
+            units[RING] = alone / blocks_per_processor if alone > _SAVED * unlimited else 0.0
+    bound = max(units, key=lambda unit: (round(units[unit]), unit not in (CHAIN, RING)))
+    return LoopCycles(units, combined_cycles(units), bound)
+
+
+def _block_cycles(loop: LoopWork, device: Device) -> float:
+    """The cycles of a block without loops: start, latency of a load, operations one after the other."""
+    busy = sum(each.cycles for role in loop.roles.values() for each in role if isinstance(each, Busy))
+    return device.block_start_cycles + device.load_dram_latency_cycles + busy
+
+
+def _interval(loop: LoopWork, stages: dict[str, int], device: Device) -> float | None:
+    """The interval of the timeline; channels that another part of the kernel fills or empties never wait."""
+    signals = {(each.channel, each.side) for role in loop.roles.values() for each in role if isinstance(each, Signal)}
+    roles = [
+        [each for each in role if not isinstance(each, Wait) or (each.channel, each.side) in signals]
+        for role in loop.roles.values()
+    ]
+    filled = {channel: count for channel, count in loop.filled.items() if channel in stages}
+    return interval_cycles(roles, stages, filled, device.barrier_latency_cycles)

@@ -1,0 +1,219 @@
+"""The work of one operation of tile_gpu on the units of an SM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.element_types import element_type
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.model.constants import Device
+from tilec.lowering.model.step import Step
+from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
+
+_LANES = 32
+_BITS_PER_BYTE = 8
+# A column of tensor memory is 32 bits wide.
+_CELL_BYTES = 4
+# Operations of one element, by the unit that executes them; precise functions take several (CUDA math library).
+_FMA = {
+    **dict.fromkeys(("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "math.fma"), 1.0),
+    **dict.fromkeys(("add", "sub", "mul", "fma"), 1.0),
+    **dict.fromkeys(("arith.divf", "math.sqrt", "math.exp", "math.log", "math.log2", "math.tanh"), 8.0),
+    **dict.fromkeys(("div", "math.exp2", "math.rsqrt"), 2.0),
+    **dict.fromkeys(("math.sin", "math.cos", "math.tan", "math.powf", "math.erf"), 24.0),
+}
+_EXPONENTIALS = {
+    **dict.fromkeys(("arith.divf", "math.sqrt", "math.exp", "math.exp2", "math.log", "math.log2"), 1.0),
+    **dict.fromkeys(("math.rsqrt", "math.tanh", "math.powf"), 1.0),
+    **dict.fromkeys(("div", "sqrt", "rsqrt", "rcp", "exp2", "log2", "tanh", "sin", "cos"), 1.0),
+}
+# Conversions of two elements by one instruction.
+_PAIRED = ("arith.truncf", "arith.extf")
+_ELEMENTWISE = ("arith.", "math.", "tile_gpu.math", "tile_gpu.pack", "tile_gpu.unpack")
+_FREE = ("arith.constant", "scf.yield", "scf.for", "scf.if", "scf.while", "scf.condition", "tile_gpu.roles")
+_MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.wgmma")
+
+
+def element_bits(element: ir.Type) -> int:
+    """Bits of an element in memory."""
+    return element_type(spell(element)).packed_bits
+
+
+def tile_bytes(type: ir.Type) -> float:
+    """Bytes of the elements of a register tile, of a buffer, or of a scalar."""
+    if isinstance(type, BufferType):
+        return prod(type.shape) * element_bits(type.element) / _BITS_PER_BYTE
+    if isinstance(type, ir.RankedTensorType):
+        return prod(type.shape) * element_bits(type.element_type) / _BITS_PER_BYTE
+    return element_bits(type) / _BITS_PER_BYTE
+
+
+def multiply_of(op: ir.OpView) -> Multiply | None:
+    """The multiply of an operation of the tensor pipe; None for other operations."""
+    if op.operation.name not in _MULTIPLIES:
+        return None
+    (rows, depth), columns = op.lhs.type.shape, op.rhs.type.shape[-1]
+    in_shared = op.lhs.type.memory != TENSOR
+    bits = element_bits(op.lhs.type.element)
+    return Multiply(rows=rows, columns=columns, depth=depth, element_bits=bits, left_in_shared=in_shared)
+
+
+def work_of(op: ir.OpView, warps: int, device: Device) -> Step:
+    """The work of an operation, without operations inside of it, in a role of so many warps."""
+    name = op.operation.name
+    if name in _FREE:
+        return Step()
+    if name in _RULES:
+        return _RULES[name](op, device)
+    multiply = multiply_of(op)
+    if multiply is not None:
+        use = pipe_use(multiply, device)
+        return Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
+    results = [result.type for result in op.operation.results if is_register_tile(result.type)]
+    if results and name.startswith(_ELEMENTWISE):
+        return _elementwise(_function(op), executed_elements(results[0]))
+    # Tiles that are renamed, repeated or numbered cost nothing.
+    return Step() if results else Step(other_instructions=warps)
+
+
+def executed_elements(tile: ir.RankedTensorType) -> float:
+    """The elements of a tile that threads compute: those that several threads hold count for each."""
+    layout = parse_layout(ir.StringAttr(tile.encoding).value)
+    return float(len(set(layout.representatives)) * _LANES * layout.warps)
+
+
+def _function(op: ir.OpView) -> str:
+    """The name of an elementwise operation; of tile_gpu.math that of its function, without modifiers."""
+    if op.operation.name != "tile_gpu.math":
+        return op.operation.name
+    return str(op.function).split(".", 1)[0]
+
+
+def _elementwise(name: str, elements: float) -> Step:
+    if name in _FMA or name in _EXPONENTIALS:
+        return Step(fma=_FMA.get(name, 0.0) * elements, exponentials=_EXPONENTIALS.get(name, 0.0) * elements)
+    return Step(alu=elements / 2 if name in _PAIRED else elements)
+
+
+def _tma_load(op: ir.OpView, device: Device) -> Step:
+    moved = tile_bytes(op.buffer.type)
+    return _copies(op, moved, device.shared_write_share * moved)
+
+
+def _tma_store(op: ir.OpView, device: Device) -> Step:
+    moved = tile_bytes(op.buffer.type)
+    return _copies(op, moved, moved)
+
+
+def _copies(op: ir.OpView, moved: float, shared: float) -> Step:
+    box = prod(op.map.owner.box)
+    copies = max(1, round(prod(op.buffer.type.shape) / box))
+    return Step(shared_bytes=shared, l2_bytes=moved, dram_bytes=moved, copies=copies, other_instructions=copies)
+
+
+def _tma_gather(op: ir.OpView, device: Device) -> Step:
+    moved = tile_bytes(op.buffer.type)
+    # PTX ISA: tile::gather4 copies four rows.
+    copies = max(1, op.buffer.type.shape[0] // 4)
+    return Step(
+        shared_bytes=device.shared_write_share * moved,
+        l2_bytes=moved,
+        dram_bytes=moved,
+        copies=copies,
+        other_instructions=2 * copies,
+    )
+
+
+def _global_access(op: ir.OpView, device: Device) -> Step:
+    tile = _tile_type(op)
+    elements = prod(tile.shape)
+    vector = ir.IntegerAttr(op.attributes["vector"]).value if "vector" in op.attributes else 1
+    moved = tile_bytes(tile)
+    # An access, its address and the comparison with the extents.
+    accesses = elements / vector
+    return Step(l2_bytes=moved, dram_bytes=moved, alu=2 * accesses, other_instructions=accesses / _LANES)
+
+
+def _tile_type(op: ir.OpView) -> ir.RankedTensorType:
+    """The type of the tile that is loaded or stored: the widest one, beside addresses and masks."""
+    values = op.operation.results if op.operation.results else op.operation.operands
+    tiles = [value.type for value in values if is_register_tile(value.type)]
+    return tiles[0]
+
+
+def _shared_access(op: ir.OpView, device: Device) -> Step:
+    values = [*op.operation.operands, *op.operation.results]
+    (buffer,) = (value.type for value in values if isinstance(value.type, BufferType))
+    moved = tile_bytes(buffer)
+    return Step(shared_bytes=moved, other_instructions=moved / (16 * _LANES))
+
+
+def _tensor_memory_load(op: ir.OpView, device: Device) -> Step:
+    return Step(tensor_memory_read_bytes=prod(_tile_type(op).shape) * _CELL_BYTES, other_instructions=16)
+
+
+def _tensor_memory_store(op: ir.OpView, device: Device) -> Step:
+    (buffer,) = (value.type for value in op.operation.operands if isinstance(value.type, BufferType))
+    written = prod(buffer.shape) * element_bits(buffer.element) / _BITS_PER_BYTE
+    return Step(tensor_memory_written_bytes=written, other_instructions=16)
+
+
+def _exchange(op: ir.OpView, device: Device) -> Step:
+    """A change of layout: through shared memory, if other threads hold the elements."""
+    source, result = op.operation.operands[0].type, op.operation.results[0].type
+    if not is_register_tile(source) or source == result:
+        return Step()
+    moved = 2 * tile_bytes(source)
+    return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
+
+
+def _reduction(op: ir.OpView, device: Device) -> Step:
+    """Each thread reduces its elements; threads of a warp that hold the rest of a result exchange theirs."""
+    source = op.operation.operands[0].type
+    elements = prod(source.shape)
+    layout = parse_layout(source.encoding.value)
+    dimension = ir.IntegerAttr(op.attributes["dimension"]).value
+    bits = sum(1 for basis in layout.lane if basis[dimension])
+    # After the elements of a thread, each warp holds the elements of its rows once per lane.
+    in_registers = 2 ** sum(1 for basis in layout.register if basis[dimension])
+    shuffled = bits * elements / in_registers
+    body = next(iter(op.operation.regions[0].blocks[0].operations))
+    one = _elementwise(_function(body), elements)
+    return one + Step(shuffles=shuffled, fma=shuffled)
+
+
+def _matrix_by_warps(op: ir.OpView, device: Device) -> Step:
+    (rows, depth), columns = op.lhs.type.shape[-2:], op.rhs.type.shape[-1]
+    cycles = rows * columns * depth / device.mma_sync_multiply_adds_per_cycle
+    cycles *= element_bits(op.lhs.type.element) / 16
+    read = tile_bytes(op.lhs.type) + tile_bytes(op.rhs.type)
+    return Step(tensor_cycles=cycles, shared_bytes=read, other_instructions=rows * columns * depth / 2048)
+
+
+def _dot(op: ir.OpView, device: Device) -> Step:
+    (rows, depth), columns = op.lhs.type.shape[-2:], op.rhs.type.shape[-1]
+    return Step(fma=rows * columns * depth, shared_bytes=2 * rows * columns * depth)
+
+
+_RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
+    "tile_gpu.tma_load": _tma_load,
+    "tile_gpu.tma_gather": _tma_gather,
+    "tile_gpu.tma_store": _tma_store,
+    "tile_gpu.load_view": _global_access,
+    "tile_gpu.store_view": _global_access,
+    "tile_gpu.load_global": _global_access,
+    "tile_gpu.store_global": _global_access,
+    "tile_gpu.load_shared": _shared_access,
+    "tile_gpu.store_shared": _shared_access,
+    "tile_gpu.load_tensor_memory": _tensor_memory_load,
+    "tile_gpu.store_tensor_memory": _tensor_memory_store,
+    "tile_gpu.convert_layout": _exchange,
+    "tile_gpu.reduce": _reduction,
+    "tile_gpu.mma_sync": _matrix_by_warps,
+    "tile_gpu.dot": _dot,
+}

@@ -1,0 +1,1 @@
+"""Reports that explain a compiled kernel."""

@@ -1,0 +1,135 @@
+"""The cost of a compiled kernel: the cycles of an iteration of each loop, and the unit that bounds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_named
+from tilec.errors import SourceLocation
+from tilec.lowering.gpu.loop_work import LoopCycles, LoopWork, cycles_of, loops_of
+from tilec.lowering.gpu.occupancy import RESERVED_SHARED_BYTES
+from tilec.lowering.gpu.shared_plan import shared_plan
+from tilec.lowering.model.constants import Device, device_of
+from tilec.lowering.model.step import TENSOR_PIPE
+from tilec.lowering.target import TARGETS, Target
+
+_KILOBYTE = 1024
+
+
+@dataclass(frozen=True)
+class LoopCost:
+    """A loop of a kernel, or its operations outside of loops, with its predicted cycles.
+
+    Attributes:
+        work: the work of an iteration.
+        cycles: the cycles of an iteration on the SM, of one of its blocks.
+    """
+
+    work: LoopWork
+    cycles: LoopCycles
+
+    @property
+    def tensor_share(self) -> float:
+        """The part of the time in which the tensor pipe multiplies."""
+        return self.cycles.units[TENSOR_PIPE] / self.cycles.cycles if self.cycles.cycles else 0.0
+
+    def lines(self) -> Iterator[str]:
+        """The cycles and the units with the most cycles, as text."""
+        work, cycles = self.work, self.cycles
+        where = "outside of loops" if work.depth < 0 else f"{work.location or 'unknown location'}: loop"
+        per = "" if work.depth < 0 else " per iteration"
+        yield f"{where}: {cycles.cycles:,.0f} cycles{per}, bound by {cycles.bound}"
+        excerpt = work.location.excerpt() if work.location is not None else None
+        if excerpt:
+            yield excerpt
+        units = sorted(((busy, unit) for unit, busy in cycles.units.items() if busy >= 0.5), reverse=True)
+        for busy, unit in units:
+            yield f"  {unit:<22}{busy:>10,.0f} cycles{busy / cycles.cycles:>6.0%}"
+        if work.multiply_adds:
+            yield f"  {work.multiply_adds:,.0f} multiply-adds"
+        if work.rings:
+            rings = (f"{ring.bytes / _KILOBYTE:g} KB into a ring of {ring.stages}" for ring in work.rings.values())
+            yield f"  TMA loads {', '.join(rings)}"
+
+    def fields(self) -> dict[str, Any]:
+        """The same as JSON."""
+        work, cycles = self.work, self.cycles
+        return {
+            "location": _location_fields(work.location),
+            "depth": work.depth,
+            "iterations": work.iterations,
+            "cycles": round(cycles.cycles, 1),
+            "bound": cycles.bound,
+            "units": {unit: round(busy, 1) for unit, busy in cycles.units.items()},
+            "tensor_share": round(self.tensor_share, 3),
+            "multiply_adds": work.multiply_adds,
+            "tma_bytes": work.tma_bytes,
+            "rings": [{"stages": ring.stages, "bytes": ring.bytes} for ring in work.rings.values()],
+        }
+
+
+def _location_fields(location: SourceLocation | None) -> dict[str, Any] | None:
+    return None if location is None else {"file": location.file, "line": location.line, "column": location.column}
+
+
+@dataclass(frozen=True)
+class KernelCost:
+    """The predicted cost of a kernel.
+
+    Attributes:
+        kernel: the name of the kernel.
+        device: the device whose constants apply.
+        blocks_per_processor: blocks that fit on an SM by their memory and warps.
+        loops: the operations outside of loops, then the loops.
+    """
+
+    kernel: str
+    device: Device
+    blocks_per_processor: int
+    loops: tuple[LoopCost, ...]
+
+    def text(self) -> str:
+        """The cost as text."""
+        blocks = f"{self.blocks_per_processor} block{'s' if self.blocks_per_processor > 1 else ''} per SM"
+        lines = [f"{self.kernel} on {self.device.name}, {blocks}"]
+        for loop in self.loops:
+            lines += loop.lines()
+        return "\n".join(lines)
+
+    def fields(self) -> dict[str, Any]:
+        """The cost as JSON."""
+        return {
+            "kernel": self.kernel,
+            "device": self.device.name,
+            "blocks_per_processor": self.blocks_per_processor,
+            "loops": [loop.fields() for loop in self.loops],
+        }
+
+
+def kernel_costs(module: ir.Module, target: str) -> list[KernelCost]:
+    """The cost of each kernel of a module of tile_gpu."""
+    kernels = operations_named(module, (KernelOp.OPERATION_NAME,))
+    return [_cost(kernel, TARGETS[target], device_of(target)) for kernel in kernels]
+
+
+def _cost(kernel: KernelOp, target: Target, device: Device) -> KernelCost:
+    blocks = _blocks_per_processor(kernel, target, device)
+    loops = [loop for loop in loops_of(kernel, device) if not loop.is_prologue]
+    costs = tuple(LoopCost(loop, cycles_of(loop, device, blocks)) for loop in loops)
+    # Outside of loops there may be nothing to do.
+    shown = tuple(cost for cost in costs if cost.cycles.cycles >= 1)
+    return KernelCost(kernel.operation.attributes["sym_name"].value, device, blocks, shown)
+
+
+def _blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:
+    """Blocks of an SM by shared memory, tensor memory and warps; registers are not known before ptxas."""
+    plan = shared_plan(kernel, target)
+    limits = [device.warps // kernel.warps, device.resident_blocks]
+    limits.append(device.shared_kilobytes * _KILOBYTE // (plan.declared_bytes + RESERVED_SHARED_BYTES))
+    if plan.tensor_columns:
+        limits.append(device.tensor_memory_columns // plan.tensor_columns)
+    return max(1, int(min(limits)))

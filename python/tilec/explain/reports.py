@@ -1,0 +1,47 @@
+"""The reports of `tilec compile --explain` and `Compiled.explain`, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tilec.errors import UsageError
+from tilec.explain.cost import kernel_costs
+
+if TYPE_CHECKING:
+    from tilec.driver.compiled import Compiled
+
+
+class Report(Protocol):
+    """The report of one kernel."""
+
+    def text(self) -> str:
+        """The report as text."""
+
+    def fields(self) -> dict[str, Any]:
+        """The report as JSON."""
+
+
+def _cost(compiled: Compiled) -> list[Report]:
+    return list(kernel_costs(_tile_gpu(compiled, "cost"), compiled.target))
+
+
+# Each report, and what it shows.
+REPORTS: dict[str, tuple[Callable[[Compiled], list[Report]], str]] = {
+    "cost": (_cost, "the predicted cycles of each loop, and the unit that bounds them"),
+}
+
+
+def reports_of(compiled: Compiled, name: str) -> list[Report]:
+    """The reports of a name, one per kernel; raises UsageError for other names, and without stage 'gpu'."""
+    if name not in REPORTS:
+        raise UsageError(f"unknown report '{name}': expected one of {', '.join(REPORTS)}")
+    return REPORTS[name][0](compiled)
+
+
+def _tile_gpu(compiled: Compiled, name: str) -> Any:
+    """The module of tile_gpu after its passes."""
+    result = compiled.stage("gpu")
+    if result is None:
+        raise UsageError(f"the report '{name}' needs stage 'gpu': compile from Tile IR or Python to 'gpu' or later")
+    return result.value

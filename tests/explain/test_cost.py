@@ -1,0 +1,149 @@
+"""The cost of compiled kernels: work by hand and by the simulator's counters, bounds, locations, text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import cost_kernels
+import numpy as np
+import pytest
+
+import tilec as ct
+from tilec.explain.cost import KernelCost, LoopCost, kernel_costs
+from tilec.lowering.gpu.loop_work import cycles_of
+from tilec.lowering.model.constants import device_of
+from tilec.runtime.simulate import Settings, simulate
+
+TARGETS = ("sm_100a", "sm_90a")
+MATMUL = "A: f16[{m},{k}], B: f16[{k},{n}], C: f16[{m},{n}], TM=128, TN={n}, TK=64"
+ATTENTION = "Q: f16[128,64], K: f16[{keys},64], V: f16[{keys},64], out: f16[128,64], TM=128, TN=64, D=64"
+
+
+def compiled(kernel: str, signature: str, target: str, stop: str = "gpu", **hints: Any) -> Any:
+    return ct.compile(getattr(cost_kernels, kernel), signature=signature, target=target, stop=stop, hints=hints)
+
+
+def cost_of(result: Any) -> KernelCost:
+    (cost,) = kernel_costs(result.stage("gpu").value, result.target)
+    return cost
+
+
+def loop_of(result: Any) -> LoopCost:
+    (loop,) = (loop for loop in cost_of(result).loops if loop.work.depth == 0)
+    return loop
+
+
+def matmul(target: str, m: int = 128, n: int = 128, k: int = 256, **options: Any) -> Any:
+    return compiled("matmul", MATMUL.format(m=m, n=n, k=k), target, **options)
+
+
+def counted(result: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> dict[str, int]:
+    return dict(simulate(result.artifact, grid, arguments, Settings(0, checks=False)))
+
+
+def ones(*shape: int) -> np.ndarray:
+    return np.ones(shape, np.float16)
+
+
+def total(cost: KernelCost, attribute: str, iterations: int, blocks: int) -> float:
+    """A quantity of a launch whose only loop has so many iterations."""
+    return blocks * sum(
+        getattr(loop.work, attribute) * (iterations if loop.work.depth == 0 else 1) for loop in cost.loops
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_matmul_has_the_work_that_the_simulator_counts(target: str) -> None:
+    result = matmul(target, m=256, n=128, k=256, stop="ptx")
+    arguments = (ones(256, 256), ones(256, 128), ones(256, 128), 128, 128, 64)
+    counters = counted(result, (2, 1, 1), arguments)
+    cost = cost_of(result)
+    assert total(cost, "multiply_adds", 4, 2) == counters["tensor_core_multiply_adds"]
+    assert total(cost, "tma_bytes", 4, 2) == counters["bulk_load_bytes"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_attention_has_the_work_that_the_simulator_counts(target: str) -> None:
+    result = compiled("attention", ATTENTION.format(keys=192), target, stop="ptx")
+    arguments = (ones(128, 64), ones(192, 64), ones(192, 64), ones(128, 64), 128, 64, 64)
+    counters = counted(result, (1, 1, 1), arguments)
+    cost = cost_of(result)
+    assert total(cost, "multiply_adds", 3, 1) == counters["tensor_core_multiply_adds"]
+    assert total(cost, "tma_bytes", 3, 1) == counters["bulk_load_bytes"]
+
+
+def _functions_of_a_thread(ptx: str) -> int:
+    """Operations of MUFU in straight-line code: powers, and divisions, which take a reciprocal each."""
+    return len(re.findall(r"\b(?:ex2\.approx|div\.)", ptx))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_softmax_has_the_exponentials_and_bytes_of_its_code(target: str) -> None:
+    result = compiled("softmax", "x: f16[8,1024], y: f16[8,1024], N=1024", target, stop="ptx")
+    (outside,) = cost_of(result).loops
+    functions = _functions_of_a_thread(result.ptx) * result.metadata.block[0]
+    assert outside.work.step.exponentials == functions
+    counters = counted(result, (1, 1, 1), (ones(8, 1024), ones(8, 1024), 1024))
+    moved = ("bytes.global_read", "bytes.global_written", "bulk_load_bytes", "bulk_store_bytes")
+    assert outside.work.step.l2_bytes == sum(counters.get(name, 0) for name in moved)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_attention_has_the_exponentials_of_its_code(target: str) -> None:
+    result = compiled("attention", ATTENTION.format(keys=64), target, stop="ptx")
+    # One block of keys: the loop is unrolled.
+    (outside,) = cost_of(result).loops
+    functions = _functions_of_a_thread(result.ptx) * 128
+    assert outside.work.step.exponentials == functions
+
+
+# A step of 64 elements of K: cycles of the tensor pipe; bytes of shared memory read by it and written by TMA.
+@pytest.mark.parametrize(("target", "n", "cycles", "reads"), [
+    ("sm_100a", 128, 256, 256), ("sm_100a", 256, 512, 384), ("sm_90a", 128, 512, 384), ("sm_90a", 256, 1024, 640),
+])  # fmt: skip
+def test_units_of_a_step(target: str, n: int, cycles: int, reads: int) -> None:
+    loop = loop_of(matmul(target, n=n))
+    assert loop.cycles.units["tensor pipe"] == cycles
+    written = (128 + n) * 64 * 2
+    assert loop.cycles.units["shared memory port"] == reads + written / 128
+    assert loop.work.multiply_adds == 128 * n * 64
+    assert loop.work.tma_bytes == written
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("roles", [True, False])
+def test_deeper_rings_are_faster_until_a_unit_is_the_bound(target: str, roles: bool) -> None:
+    loops = [loop_of(matmul(target, n=256, k=4096, stages=stages, roles=roles)).work for stages in (1, 2, 3)]
+    one_block = [cycles_of(loop, device_of(target)) for loop in loops]
+    cycles = [each.cycles for each in one_block]
+    assert cycles == sorted(cycles, reverse=True) and cycles[0] > 1.8 * cycles[-1]
+    assert one_block[0].bound == "latency of the ring"
+
+
+def test_blocks_of_an_sm_hide_the_latency_of_each_other() -> None:
+    loop = loop_of(matmul("sm_100a", n=256, k=4096, stages=1)).work
+    one, two = (cycles_of(loop, device_of("sm_100a"), blocks) for blocks in (1, 2))
+    assert two.units["latency of the ring"] == one.units["latency of the ring"] / 2
+
+
+def test_attention_is_bound_by_operations_that_wait_for_each_other() -> None:
+    loop = loop_of(compiled("attention", ATTENTION.format(keys=4096), "sm_100a"))
+    assert loop.cycles.bound == "dependent operations"
+    assert loop.tensor_share < 0.5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_loop_is_at_the_line_of_the_user(target: str) -> None:
+    result = matmul(target)
+    (line,) = (line for line in result.explain("cost").splitlines() if "cost_kernels.py" in line)
+    number = int(re.search(r"cost_kernels\.py:(\d+):\d+: loop: [\d,]+ cycles per iteration, bound by ", line)[1])
+    with open(cost_kernels.__file__) as source:
+        assert source.read().splitlines()[number - 1].strip().startswith("for k in range")
+
+
+def test_report_needs_tile_gpu() -> None:
+    with pytest.raises(ct.TilecError, match="the report 'cost' needs stage 'gpu'"):
+        matmul("sm_90a", stop="tile").explain("cost")
+    with pytest.raises(ct.TilecError, match="unknown report 'speed': expected one of cost"):
+        matmul("sm_90a").explain("speed")
