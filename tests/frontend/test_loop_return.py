@@ -138,6 +138,28 @@ def test_counter_after_its_loop(options: dict[str, Any]) -> None:
     assert out.tolist() == [counters(n) for n in range(7)]
 
 
+def row_of(x, n):
+    for i in range(2):
+        if i == n:
+            return x.slice(0, i + 1, i + 2), "early"
+    if n > 2:
+        return x.slice(0, 0, 1), "early"
+    return x.slice(0, 3, 4), "early"
+
+
+@BACKENDS
+def test_array_is_returned_from_a_loop(options: dict[str, Any]) -> None:
+    @ct.kernel
+    def kernel(x):
+        n = ct.bid(0)
+        row, text = row_of(x, n)
+        ct.store(row, 0, n + (10 if text == "early" else 0))
+
+    x = np.zeros(4, np.int32)
+    ct.launch(None, 4, kernel, (x,), **options)
+    assert x.tolist() == [13, 10, 11, 12]
+
+
 def test_returned_values_of_different_types_are_refused(error_message: Callable[[Any, str], str]) -> None:
     def function(n):
         while True:

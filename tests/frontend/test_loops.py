@@ -305,3 +305,24 @@ def test_constant_that_every_iteration_keeps_is_constant_after_the_loop(interpre
         out = np.zeros(8, np.int32)
         interpret(kernel, 1, out, n)
         assert out.tolist() == [1 + n + sum(range(n))] * 4 + [9] * 4
+
+
+def test_range_is_chosen_by_a_branch_and_carried_by_a_loop(interpret: Interpret) -> None:
+    def total(n):
+        steps = range(3)
+        if n > 1:
+            steps = range(n, 9, 2)
+        result = 0
+        for i in range(n):
+            for j in steps:
+                result = result * 3 + j
+            steps = range(i, n)
+        return result
+
+    @ct.kernel
+    def kernel(out):
+        ct.store(out, ct.bid(0), total(ct.bid(0)))
+
+    out = np.zeros(4, np.int32)
+    interpret(kernel, 4, out)
+    assert out.tolist() == [total(n) for n in range(4)]

@@ -64,6 +64,9 @@ def _sources(value: ir.Value) -> list[ir.Value]:
         before, jump = _LOOPS[owner.name]
         initial = [owner.operands[before + number]] if owner.name == "cuda_tile.for" else []
         return [*initial, *(each.operands[number] for each in _jumps(owner, jump))]
+    if owner.name == "cuda_tile.constant":
+        # A null pointer.
+        return []
     assert owner.name in _FORWARDS_MEMORY, value
     return [owner.operands[0]]
 

@@ -87,6 +87,14 @@ def array_operands(emitter: Emitter, plan: CarriedArray, value: KernelValue) -> 
     return [array.pointer, *(to_dtype(emitter, size, plan.index_dtype).value for size, known in sizes if known is None)]
 
 
+def null_array(emitter: Emitter, plan: CarriedArray) -> list[ir.Value]:
+    """The operands of an array that is not accessed: a null pointer, and zeros."""
+    address = emitter.constant(0, datatypes.int64)
+    pointer, *sizes = array_types(plan)
+    zero = emitter.constant(0, plan.index_dtype)
+    return [emitter.build("int_to_ptr", [address.value], [pointer]).results[0], *[zero.value] * len(sizes)]
+
+
 def unlike_arrays(plan: CarriedArray, value: KernelValue) -> str:
     """The end of the message that a value does not match the plan, if only its extents and strides do not."""
     return " with other constant extents or strides" if unify_arrays([plan.like, value]) is not None else ""

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from tilec.ast_to_tile.emitter import Emitter
-from tilec.ast_to_tile.merge import Carried, NoMerge, Plan, Several, lower, types_of, unify
+from tilec.ast_to_tile.merge import Carried, NoMerge, Plan, Several, lower, unify
+from tilec.ast_to_tile.merged_arrays import CarriedArray, null_array
 from tilec.ast_to_tile.tracer import Flow, Jump, Left, Tracer
 from tilec.ast_to_tile.values import KernelValue
 from tilec.dialect.mlir import ir
@@ -53,6 +54,4 @@ def _zeros(emitter: Emitter, plan: Plan) -> list[ir.Value]:
         return [emitter.constant(0, plan.dtype, plan.shape).value]
     if isinstance(plan, Several):
         return [operand for item in plan.items for operand in _zeros(emitter, item)]
-    if types_of(plan):
-        raise TileTypeError("an array cannot be returned from inside a loop: leave the loop with 'break' first")
-    return []
+    return null_array(emitter, plan) if isinstance(plan, CarriedArray) else []

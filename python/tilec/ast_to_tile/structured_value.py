@@ -1,15 +1,25 @@
-"""Values that consist of values: tuples, dictionaries, records and functions that capture values."""
+"""Values that consist of values: tuples, dictionaries, records, ranges and functions that capture values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from types import SimpleNamespace
 
-from tilec.ast_to_tile.values import Array, ArrayList, KernelValue, LocalFunction, RawArrayMemory, Record, Tile, View
+from tilec.ast_to_tile.values import (
+    Array,
+    ArrayList,
+    KernelValue,
+    LocalFunction,
+    Range,
+    RawArrayMemory,
+    Record,
+    Tile,
+    View,
+)
 
 
 def parts_of(value: KernelValue) -> tuple[KernelValue, ...] | None:
-    """The elements of a structured value: a tuple, a dictionary, a record, a function; None for any other value."""
+    """The elements of a structured value (a tuple, a dictionary, a record, a range, a function), else None."""
     if isinstance(value, tuple):
         return value
     if isinstance(value, dict):
@@ -18,6 +28,8 @@ def parts_of(value: KernelValue) -> tuple[KernelValue, ...] | None:
         return tuple(vars(value).values())
     if isinstance(value, Record):
         return value.fields
+    if isinstance(value, Range):
+        return value.start, value.stop, value.step
     if isinstance(value, LocalFunction):
         return (*value.defaults, *(item for _, item in value.captured or ()))
     return None
@@ -31,6 +43,8 @@ def with_parts(value: KernelValue, parts: Sequence[KernelValue]) -> KernelValue:
         return SimpleNamespace(**dict(zip(vars(value), parts, strict=True)))
     if isinstance(value, Record):
         return Record(value.kind, tuple(parts))
+    if isinstance(value, Range):
+        return Range(*parts)  # type: ignore[arg-type]
     if isinstance(value, LocalFunction):
         count, names = len(value.defaults), [name for name, _ in value.captured or ()]
         captured = None if value.captured is None else tuple(zip(names, parts[count:], strict=True))
@@ -49,6 +63,8 @@ def structure_of(value: KernelValue) -> object:
         return SimpleNamespace, tuple(vars(value))
     if isinstance(value, Record):
         return value.kind
+    if isinstance(value, Range):
+        return Range
     if isinstance(value, LocalFunction):
         captured = value.captured
         owner = value.frame if captured is None else tuple(name for name, _ in captured)
