@@ -45,6 +45,7 @@ def endless(n):
         ("10**600 * 10**900", "10**600 * 10**900", "the result of 'mul' of constants has more than 4096 bits"),
         ("(1,) * 10**9", "(1,) * 10**9", "the tuple has 1000000000 elements: at most 65536 are supported"),
         ("2.5 ^ 3", "2.5 ^ 3", "the constants 2.5 and 3: unsupported operand type(s) for ^: 'float' and 'int'"),
+        ("True % True", "True % True", "booleans have no remainder: convert one to an integer with int()"),
         ("~True", "~True", "'~' of a boolean constant is an integer in Python: use 'not', or ct.bitwise_not"),
         ("ct.full((4,), 2**65, ct.int8)", "2**65", "is out of range of every integer type"),
         ("ct.zeros((4,), 'f32')", "'f32'", "expected an element type such as ct.float32, got the constant 'f32'"),

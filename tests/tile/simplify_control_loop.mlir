@@ -28,6 +28,6 @@ entry @k(%n: tile<i32>) {
 // CHECK-NOT: never
 // CHECK: for %
 // CHECK: print_tko "some
-// CHECK-NOT: loop
+// CHECK-NOT: {{ loop }}
 // CHECK: print_tko "single {{.*}}", %arg0
 // CHECK-NEXT: print_tko "result {{.*}}", %cst_1_i32

@@ -50,6 +50,8 @@ _PYTHON: dict[str, Binary] = {
 
 def fold_numbers(name: str, x: Number, y: Number) -> Number:
     """x <name> y of two Python numbers, computed by Python; raises CompileError if Python raises."""
+    if name == "mod" and isinstance(x, bool) and isinstance(y, bool):
+        raise TileTypeError("booleans have no remainder: convert one to an integer with int()")
     if isinstance(x, int) and isinstance(y, int) and _bits_of(name, x, y) > MAXIMUM_BITS:
         raise TileValueError(f"the result of '{name}' of constants has more than {MAXIMUM_BITS} bits")
     return _evaluated(_PYTHON[name], x, y, (x, y))
