@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 from h200_cases import Case, cases
-from h200_launches import run_folder
+from h200_launches import CHECKS, described, run_folder
 
 HERE = Path(__file__).resolve().parent
 TARGET = "sm_90a"
 # The modules that a launch needs; all others are the compiler.
 PARTS = (
-    *("errors.py", "element_types.py", "options.py", "version.py"),
+    *("errors.py", "element_types.py", "frozen.py", "hashing.py", "options.py", "version.py"),
     *("runtime/*.py", "runtime/dispatch/_dispatch*", "lowering/__init__.py", "lowering/tma/*.py"),
 )
 
@@ -75,6 +75,9 @@ def run(folder: Path) -> int:
         print(f"{error.message}; launches on such a GPU:")
         for case in cases():
             print(f"  {_described(folder, case)}")
+        print("checks of native launches on such a GPU:")
+        for check in CHECKS:
+            print(f"  {described(check)}")
         return 0
     print(f"on {device.name} ({device.architecture})")
     results = max(_check(folder, case) for case in cases())

@@ -81,7 +81,7 @@ def check_launches(artifact: Any, ordinal: int) -> int:
 
     with primary_context(ordinal):
         kernel = kernel_of(artifact)
-        results = [_reported(check, kernel) for check in (streams, programmatic_launch, events, graph, threads)]
+        results = [_reported(check, kernel) for check in CHECKS]
         _print_times(kernel, artifact)
     return 0 if all(results) else 1
 
@@ -90,6 +90,11 @@ def _reported(check: Callable[[Any], bool], kernel: Any) -> bool:
     passed = check(kernel)
     print(f"{check.__name__}: {'PASSED' if passed else 'FAILED'}")
     return passed
+
+
+def described(check: Callable[[Any], bool]) -> str:
+    """The name of a check, and what it does."""
+    return f"{check.__name__}: {check.__doc__}"
 
 
 def _arrays() -> tuple[DeviceArray, DeviceArray, DeviceArray]:
@@ -212,6 +217,9 @@ def _work(kernel: Any, arrays: tuple[DeviceArray, DeviceArray, DeviceArray], str
     _launch(stream, kernel, (a, b, c))
     for _ in range(LAUNCHES_PER_THREAD - 1):
         _launch(stream, kernel, (a, c, c))
+
+
+CHECKS = (streams, programmatic_launch, events, graph, threads)
 
 
 def _print_times(kernel: Any, artifact: Any) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+CHECKS = ["streams", "programmatic_launch", "events", "graph", "threads"]
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "h200_check.py"
 
 # MLIR cannot be imported, and the folder precedes the installed tilec on the import path.
@@ -32,6 +33,11 @@ def test_folder_is_self_contained(tmp_path: Path) -> None:
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
     assert lines[0] == "kernels of sm_90a need a GPU of that architecture, found none; launches on such a GPU:"
-    names = [line.split(":")[0].strip() for line in lines[1:]]
+    checks = lines.index("checks of native launches on such a GPU:")
+    assert lines[checks + 1].startswith(
+        "  streams: Launches in streams given as a handle, an object, the protocol, and"
+    )
+    assert [line.split(":")[0].strip() for line in lines[checks + 1 :]] == CHECKS
+    names = [line.split(":")[0].strip() for line in lines[1:checks]]
     assert names == sorted({file.name.split(".")[0] for file in tmp_path.glob("*.ptx")}, key=names.index)
     assert {"vector_add", "softmax", "matmul_bf16_1000x520x776"} <= set(names)
