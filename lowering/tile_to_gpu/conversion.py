@@ -16,6 +16,7 @@ from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, VIEW_LOADS, MemoryOrder
+from tilec.lowering.tile_to_gpu.multiply_site import Site
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
 from tilec.lowering.tile_to_gpu.slots import Slots
@@ -53,6 +54,8 @@ class Conversion:
         # The first pixel of a tile of images, by the view and the number of the tile.
         self.positions: dict[object, list[ir.Value]] = {}
         self.slots = Slots()
+        # The channels that the multiplies of a site fill in turn, by site and contents.
+        self.site_channels: dict[tuple[Site, object], ir.Value] = {}
         self.accumulators: dict[ir.Value, AccumulatorState] = {}
         # Whether a loop ended by break, for the loops that contain a return.
         self.completed: dict[ir.Operation, ir.Value] = {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
-from tilec.lowering.tile_to_gpu.conversion import Conversion
+from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
+from tilec.lowering.tile_to_gpu.multiply_site import site_of
 
 
 def declare_channel(
@@ -25,3 +26,15 @@ def declare_channel(
         consumers=ir.ArrayAttr.get([ir.StringAttr.get(name) for name in consumers]),
         reuse="ring" if ring else "once",
     )
+
+
+def declare_site_channel(
+    conversion: Conversion, multiply: ir.OpView, buffers: list[BufferType], producer: str, consumer: str, use: str
+) -> ir.Value:
+    """A channel that the multiplies of a site fill one after the other with such buffers, for one `use`."""
+    site = site_of(multiply)
+    key = site, (use, tuple(buffers), consumer)
+    if key not in conversion.site_channels:
+        ring = in_loop(multiply) or conversion.plan.sites[site] > 1
+        conversion.site_channels[key] = declare_channel(conversion, buffers, producer, [consumer], ring)
+    return conversion.site_channels[key]

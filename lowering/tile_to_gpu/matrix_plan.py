@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from tilec.dialect.location import source_location
@@ -17,6 +18,7 @@ from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.alignment import per_byte
 from tilec.lowering.tile_to_gpu.gather_map import load_map_for
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.multiply_site import Site, site_of
 from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
@@ -99,6 +101,8 @@ class MatrixPlan:
     scale_layouts: dict[ir.Value, ScaleLayout] = field(default_factory=dict)
     # Tiles folded into multiplies: nothing reads them from registers.
     folded: set[ir.Value] = field(default_factory=set)
+    # The number of multiplies of each site.
+    sites: Counter[Site] = field(default_factory=Counter)
     # By loop and number of the carried value: the multiplies whose accumulators stay in tensor memory.
     carried: dict[ir.Operation, dict[int, Multiply]] = field(default_factory=dict)
 
@@ -119,6 +123,7 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
 
 def _add(plan: MatrixPlan, multiply: Multiply) -> None:
     plan.multiplies[multiply.op.operation.results[0]] = multiply
+    plan.sites[site_of(multiply.op)] += 1
     for operand in (multiply.lhs, multiply.rhs):
         if operand.map is not None and operand.source is not None:
             tile = operand.source.load.operation.results[0]

@@ -10,7 +10,7 @@ from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
-from tilec.lowering.tile_to_gpu.declared_channel import declare_channel
+from tilec.lowering.tile_to_gpu.declared_channel import declare_channel, declare_site_channel
 from tilec.lowering.tile_to_gpu.declared_map import (
     buffer_type,
     coordinates,
@@ -119,8 +119,9 @@ class OperandBuffer:
         row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
         swizzle = swizzle_for(row_bytes) if multiply.unit.swizzles_operands else "none"
         buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
-        ring = in_loop(multiply.op)
-        self._channel = declare_channel(conversion, [buffer], THREADS, [multiply.unit.consumer], ring)
+        use = "lhs" if operand is multiply.lhs else "rhs"
+        consumer = multiply.unit.consumer
+        self._channel = declare_site_channel(conversion, multiply.op, [buffer], THREADS, consumer, use)
         tile = with_whole_bytes(conversion.get(operand.value), operand.contiguous, conversion.warps)
         (slot,) = emitter.gpu("put_begin", [self._channel], slot_results([buffer])).results
         emitter.gpu("store_shared", [tile, slot])
