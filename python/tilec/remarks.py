@@ -7,7 +7,7 @@ from tilec.frozen import Frozen
 
 # The topics of remarks, each with the condition that it reports.
 TOPICS = {
-    "matrix-unit": "a multiply uses a slower unit, or adds short sums in f32",
+    "matrix-unit": "a multiply uses a slower unit, is divided, is done in blocks, or adds short sums in f32",
     "tma": "an access or a matrix operand does not use TMA",
     "atomic": "an atomic reads memory although nothing uses its result",
     "roles": "a kernel is not split into roles",

@@ -24,6 +24,18 @@ def matmul(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Const, packe
     ct.store(C, index=(row, column), tile=total)
 
 
+@ct.kernel
+def matmul_of_columns(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const):
+    """A is stored as K by M, and B as K by N."""
+    total = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, axis=0, shape=(tk, tm))):
+        a, b = ct.load(A, index=(k, 0), shape=(tk, tm)), ct.load(B, index=(k, 0), shape=(tk, tn))
+        a_scale = ct.load(SA, index=(0, k), shape=(tm, tk // 32))
+        b_scale = ct.load(SB, index=(k, 0), shape=(tk // 32, tn))
+        total = ct.mma_scaled(a.transpose(), a_scale, b, b_scale, total)
+    ct.store(C, index=(0, 0), tile=total)
+
+
 def loaded_factors(S, row, k, rows: Const, count: Const):
     """Factors in memory as tensor cores read them: blocks of 128 rows by 4 factors, as 32 rows of 16 bytes."""
     blocks = ct.load(S, index=(row, k, 0, 0), shape=(rows // 128, count // 4, 32, 16))

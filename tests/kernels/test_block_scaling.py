@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from block_scaling import matmul, matmul_of_blocks, product_and_double, repeated_factors
+from block_scaling import matmul, matmul_of_blocks, matmul_of_columns, product_and_double, repeated_factors
 from compare import SEEDS, assert_within, product_tolerance, run_everywhere
 
 import tilec as ct
@@ -162,6 +162,16 @@ GENERAL_SHAPES = [
 def test_any_tile(form, shape, target):
     """The sum of a block is rounded as in any multiply, and a second time when it is scaled and added."""
     check(form, shape, target=target, hints={})
+
+
+@pytest.mark.parametrize("tile", [(128, 32, 64), (64, 32, 64), (16, 8, 32)], ids=str)
+def test_operands_contiguous_along_rows_and_columns(tile, target):
+    random, form = np.random.default_rng(4), FORMS["mxf8 e5m2"]
+    a, b = operand(random, tile[0], 128, form), operand(random, tile[1], 128, form)
+    exact, c = a.values @ b.values.T, np.zeros(tile[:2], np.float32)
+    args = (np.ascontiguousarray(a.stored.T), a.factors, np.ascontiguousarray(b.stored.T), b.factors.T, c, *tile)
+    for (c,) in run_everywhere(matmul_of_columns, (1, 1), args, (4,), target=target, hints={}):
+        assert_within(c, exact, product_tolerance(a.values, b.values.T, exact, np.float32))
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)

@@ -67,6 +67,9 @@ def matmul(x: Tile, y: Tile, /) -> Tile:
 def mma_scaled(x: Tile, x_scale: Tile, y: Tile, y_scale: Tile, /, acc: Tile) -> Tile:
     """(x * x_scale) @ (y * y_scale) + acc, where each scale applies to 16 or 32 consecutive elements along K.
 
+    The tensor cores of sm_100a scale tiles of a multiple of 128 rows. For other tiles, for float8_e5m3fnu scales and on
+    sm_90a they sum the products of a block, which is multiplied by its scales and added to `acc` in float32.
+
     Args:
         x: a tile of shape (M, K) or (batch, M, K), of 8-bit or 4-bit floats.
         x_scale: the scales of x, of shape (M, K / 32) or (M, K / 16).
