@@ -146,6 +146,11 @@ def endless(n):
         ("(1, 2)[2]", "(1, 2)[2]", "a tuple of 2 has no element 2"),
         ("(1, 2)[ct]", "(1, 2)[ct]", "a tuple of 2 cannot be indexed by the module 'tilec'"),
         ("x.slice(axis=0, start=0, stop=2**64)", "2**64", "'slice', argument 'stop': expected less than 2^63"),
+        (
+            "ct.PaddingMode(lambda: 1)",
+            "ct.PaddingMode(lambda: 1)",
+            "the function 'lambda' is not a value of 'PaddingMode': expected one of 'undetermined', 'zero'",
+        ),
         ("vars(ct)", "vars(ct)", "the function 'vars' cannot be called in a kernel"),
         ("zip((1,), (2,))", "zip((1,), (2,))", "'zip' can only be called at compile time: write it inside"),
         ("ct.load(x)", "ct.load(x)", "'ct.load': missing a required argument: 'index'"),

@@ -142,7 +142,8 @@ def _member(kind: type[enum.Enum], arguments: Sequence[KernelValue], keywords: d
         return kind(known(arguments[0]))
     except ValueError as problem:
         members = ", ".join(repr(member.value) for member in kind)
-        raise TileValueError(f"{problem}: expected one of {members}") from problem
+        found = describe(arguments[0])
+        raise TileValueError(f"{found} is not a value of '{kind.__name__}': expected one of {members}") from problem
 
 
 def _call_python_function(
