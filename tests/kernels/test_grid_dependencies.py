@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from compare import backends
 
 import tilec
@@ -92,3 +93,23 @@ def test_accesses_after_the_wait_are_ordered_after_it():
     # The wait orders no earlier access, and the launch of dependents no later one.
     assert "] token =" not in before and "tko token =" not in wait
     assert launch.partition("=")[0].strip() not in store
+
+
+@ct.kernel
+def produce(X, Y):
+    ct.grid_dependency_control_launch_dependents()
+    ct.store(Y, 0, ct.load(X, 0, 4) + 1)
+
+
+@ct.kernel
+def consume(Y, Z):
+    ct.grid_dependency_control_wait()
+    ct.store(Z, 0, ct.load(Y, 0, 4) * 2)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "simulate", "python"])
+def test_dependent_launches_run_in_order_without_a_gpu(backend: str) -> None:
+    x, y, z = (np.full(4, value, np.float32) for value in (3, 0, 0))
+    ct.launch(None, 1, produce, (x, y), backend=backend)
+    ct.launch(None, 1, consume, (y, z), backend=backend, programmatic_dependent_launch=True)
+    assert z.tolist() == [8.0] * 4
