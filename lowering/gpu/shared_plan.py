@@ -13,7 +13,8 @@ from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.element_types import element_type
-from tilec.errors import UnsupportedError
+from tilec.errors import Note, UnsupportedError
+from tilec.lowering.gpu.memory_regions import largest_regions
 from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.scale_layout import ScaleLayout, is_scale_layout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
@@ -95,6 +96,8 @@ class SharedPlan:
 
     channels: dict[ir.Value, ChannelPlan] = field(default_factory=dict)
     buffers: dict[ir.Value, int] = field(default_factory=dict)
+    # The bytes of each staging buffer that has memory of its own.
+    staging: dict[ir.Value, int] = field(default_factory=dict)
     barriers: int = 0
     barrier_count: int = 0
     columns_used: int = 0
@@ -138,12 +141,12 @@ def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
 def memory_plan(kernel: KernelOp) -> SharedPlan:
     """Assigns memory to all declarations of a kernel, however much that is."""
     plan, at = SharedPlan(), 0
-    slots, sizes = _slot_sizes(kernel), _staging_sizes(kernel)
+    slots, plan.staging = _slot_sizes(kernel), _staging_sizes(kernel)
     for op in _declarations(kernel):
         if op.operation.name == "tile_gpu.shared":
             buffer = op.operation.results[0]
             plan.buffers[buffer] = at if op.shares is None else plan.buffers[op.shares]
-            at += sizes.get(buffer, 0)
+            at += plan.staging.get(buffer, 0)
         elif op.operation.name == "tile_gpu.make_channel":
             at = _allocate_channel(op, plan, at, slots)
     plan.barriers = at
@@ -246,20 +249,26 @@ def _aligned(size_bytes: int) -> int:
 
 
 def _check(kernel: KernelOp, plan: SharedPlan, target: Target) -> None:
-    check_shared_bytes(kernel, plan.declared_bytes, target)
+    check_shared_bytes(kernel, plan, plan.declared_bytes, target)
     if plan.columns_used > target.tensor_memory_columns:
         raise UnsupportedError(
             f"the accumulators need {plan.columns_used} columns of tensor memory, "
             f"{target.name} has {target.tensor_memory_columns}: use smaller tiles",
             source_location(kernel.operation.location),
+            largest_regions(kernel, plan, TENSOR),
         )
 
 
-def check_shared_bytes(kernel: KernelOp, size_bytes: int, target: Target) -> None:
-    """Raises UnsupportedError if a kernel needs more shared memory than the target has."""
-    if size_bytes > target.shared_bytes:
-        raise UnsupportedError(
-            f"the kernel needs {size_bytes} bytes of shared memory, {target.name} has {target.shared_bytes}: "
-            "use smaller tiles, or fewer stages",
-            source_location(kernel.operation.location),
-        )
+def check_shared_bytes(kernel: KernelOp, plan: SharedPlan, size_bytes: int, target: Target) -> None:
+    """Raises UnsupportedError if a kernel, with its scratch memory, needs more shared memory than the target has."""
+    if size_bytes <= target.shared_bytes:
+        return
+    notes = largest_regions(kernel, plan, SHARED)
+    if size_bytes > plan.scratch:
+        notes.append(Note(f"{size_bytes - plan.scratch} bytes: scratch of reductions and layout conversions"))
+    raise UnsupportedError(
+        f"the kernel needs {size_bytes} bytes of shared memory, {target.name} has {target.shared_bytes}: "
+        "use smaller tiles, or fewer stages",
+        source_location(kernel.operation.location),
+        notes,
+    )

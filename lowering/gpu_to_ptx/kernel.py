@@ -228,7 +228,7 @@ def _finish(
         _free_heap_memory(lowering)
     lowering.b.leave()
     size = _dynamic_bytes(lowering)
-    check_shared_bytes(kernel, size, lowering.target)
+    check_shared_bytes(kernel, lowering.plan, size, lowering.target)
     if size:
         buffer = {"name": SHARED_SYMBOL, "bytes": size, "alignment": BASE_ALIGNMENT_BYTES, "dynamic": True}
         written.attributes["shared"] = shared_attribute([buffer])

@@ -23,7 +23,7 @@ from tilec.driver.compiled import Compiled, StageResult, total_seconds
 from tilec.driver.stages import STAGE_NAMES
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
-from tilec.explain.reports import REPORTS, reports_of
+from tilec.explain.reports import REPORTS, memory_picture, reports_of
 from tilec.process.progress import elapsed
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.launch_comment import with_launch_comment
@@ -76,6 +76,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="write a report to standard error: "
         + "; ".join(f"{name}: {meaning}" for name, (_, meaning) in REPORTS.items()),
     )
+    parser.add_argument("--svg", metavar="FILE", help="with --explain memory: write the chart as a picture")
     parser.add_argument(
         "-o",
         dest="output",
@@ -102,8 +103,12 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("--emit all writes several files: set -o to a folder or to the stem of the files")
     elif emit == "cubin" and sys.stdout.isatty() and not arguments.json:
         raise UsageError("cannot write a cubin to a terminal: set -o to a file, or redirect the output")
+    if arguments.svg is not None and "memory" not in arguments.explain:
+        raise UsageError("--svg is a picture of the memory: add --explain memory")
     with elapsed("compile"):
         compiled = _compiled(arguments, source)
+    if arguments.svg is not None:
+        artifacts.write(Path(arguments.svg), memory_picture(compiled).encode())
     reports = {name: reports_of(compiled, name) for name in arguments.explain}
     if arguments.json:
         explained = {name: [report.fields() for report in each] for name, each in reports.items()}

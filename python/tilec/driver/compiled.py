@@ -149,7 +149,8 @@ class Compiled(Frozen):
         """A report about the kernel.
 
         Args:
-            name: "cost", the cycles that the cost model predicts for each loop, and the unit that bounds them.
+            name: "cost", the cycles that the cost model predicts for each loop, and the unit that bounds them, or
+                "memory", where rings and staging buffers lie in memory, and when they are in use.
 
         Returns:
             The report as text.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tilec.errors import UsageError
 from tilec.explain.cost import kernel_costs
+from tilec.explain.memory import kernel_memories
 
 if TYPE_CHECKING:
     from tilec.driver.compiled import Compiled
@@ -26,9 +27,14 @@ def _cost(compiled: Compiled) -> list[Report]:
     return list(kernel_costs(_tile_gpu(compiled, "cost"), compiled.target))
 
 
+def _memory(compiled: Compiled) -> list[Report]:
+    return list(kernel_memories(_tile_gpu(compiled, "memory"), compiled.target))
+
+
 # Each report, and what it shows.
 REPORTS: dict[str, tuple[Callable[[Compiled], list[Report]], str]] = {
     "cost": (_cost, "the predicted cycles of each loop, and the unit that bounds them"),
+    "memory": (_memory, "where rings and staging buffers lie in memory, and when they are in use"),
 }
 
 
@@ -37,6 +43,12 @@ def reports_of(compiled: Compiled, name: str) -> list[Report]:
     if name not in REPORTS:
         raise UsageError(f"unknown report '{name}': expected one of {', '.join(REPORTS)}")
     return REPORTS[name][0](compiled)
+
+
+def memory_picture(compiled: Compiled) -> str:
+    """The memory plan of a kernel as SVG; raises UsageError without stage 'gpu'."""
+    (memory,) = kernel_memories(_tile_gpu(compiled, "memory"), compiled.target)
+    return memory.svg()
 
 
 def _tile_gpu(compiled: Compiled, name: str) -> Any:
