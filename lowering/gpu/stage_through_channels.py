@@ -67,10 +67,11 @@ def _stores(buffer: ir.Value) -> list[tuple[ir.Operation, ir.Operation]] | None:
     copies = [user for user in users if user.name == _COPY]
     pairs = []
     for fill in fills:
-        copy = next((copy for copy in copies if _outermost(copy, fill.block) == _next_copy(fill)), None)
-        if copy is None:
+        following = _next_copy(fill)
+        found = [] if following is None else [copy for copy in copies if _is_inside(copy, following)]
+        if len(found) != 1:
             return None
-        pairs.append((fill, copy))
+        pairs.append((fill, found[0]))
     return pairs if len(fills) == len(copies) == len(users) - len(fills) else None
 
 
@@ -87,13 +88,9 @@ def _copies_in_branch(branch: ir.Operation) -> bool:
     return any(op.operation.name == _COPY for op in branch.regions[0].blocks[0].operations)
 
 
-def _outermost(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
-    """The operation of a block that is, or contains, another one."""
-    while op.block != block:
-        if op.parent.operation.name == "tile_gpu.kernel":
-            return None
-        op = op.parent.operation
-    return op
+def _is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
+    """Whether an operation is another one, or in a branch of it."""
+    return op == outer or op.parent.operation == outer
 
 
 def _stage(store: ir.Operation, copy: ir.Operation, channel: ir.Value) -> None:
@@ -105,9 +102,9 @@ def _stage(store: ir.Operation, copy: ir.Operation, channel: ir.Value) -> None:
     for number, operand in enumerate(copy.operands):
         if operand.type == slot.type:
             copy.operands[number] = slot
-    end = _outermost(copy, store.block)
-    assert end is not None
-    with store.location, ir.InsertionPoint.after(end):
+    following = _next_copy(store)
+    assert following is not None
+    with store.location, ir.InsertionPoint.after(following):
         build("tile_gpu.store_wait", attributes={"read": True})
         build("tile_gpu.put_commit", [channel])
         build("tile_gpu.get", [channel], results, {"consumer": 0})
