@@ -39,9 +39,10 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     deep = _deepen_tma(kernel, plan, [op for op in channels if op.producer == TMA], target, stages or DEFAULT_STAGES)
     _deepen_accumulators(kernel, [op for op in channels if op.producer == MMA], target)
     if not any(op.operation.name == "tile_gpu.roles" for op in block.operations):
-        for op in [inner.operation for inner in operations_below(kernel)]:
-            if op.name == "scf.for":
-                _run_ahead(op, {one.operation.results[0] for channel in deep for one in _of_ring(channel)}, deep)
+        rings = {one.operation.results[0] for channel in deep for one in _of_ring(channel)}
+        # The copies are erased when they move, so only loops are kept.
+        for loop in [op.operation for op in operations_below(kernel) if op.operation.name == "scf.for"]:
+            _run_ahead(loop, rings, deep)
 
 
 def _deepen_scale_factors(
