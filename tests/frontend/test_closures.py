@@ -219,3 +219,17 @@ def test_function_keeps_a_tile(interpret: Interpret) -> None:
         x = np.arange(4, dtype=np.int32)
         interpret(kernel, 1, x, n)
         np.testing.assert_array_equal(x, (np.arange(4) + 1) * 2 if n else np.arange(4))
+
+
+def test_loop_that_changes_the_type_of_a_captured_name_is_refused(error_message: Callable[[Any, str], str]) -> None:
+    """As in cuTile Python, although each iteration assigns the name before the function reads it."""
+
+    def kernel(out, n):
+        total, scale = 0.0, 1
+        for _ in range(n):
+            scale = 2.5
+            read = lambda: scale  # noqa: B023, E731
+            total += read()
+        ct.store(out, 0, total)
+
+    assert "'scale' changes from iteration to iteration" in error_message(kernel, "out: f32[?], n: i32")

@@ -257,3 +257,28 @@ def test_element_is_updated_by_an_operator(interpret: Interpret) -> None:
     out = np.array([0, 100], np.int32)
     interpret(kernel, 1, out)
     assert out.tolist() == [1, 80]
+
+
+def test_bound_methods_are_merged_by_branches_and_carried_by_loops(interpret: Interpret) -> None:
+    @dataclass(frozen=True)
+    class Line:
+        slope: Any
+
+        def at(self, x):
+            return self.slope * x
+
+    def value(n):
+        at = Line(5).at
+        if n > 1:
+            at = Line(n).at
+        for i in range(n):
+            at = Line(at(i + 1)).at
+        return at(3)
+
+    @ct.kernel
+    def kernel(out):
+        ct.store(out, ct.bid(0), value(ct.bid(0)))
+
+    out = np.zeros(4, np.int32)
+    interpret(kernel, 4, out)
+    assert out.tolist() == [value(n) for n in range(4)]

@@ -1,4 +1,4 @@
-"""Values that consist of values: tuples, dictionaries, records, ranges and functions that capture values."""
+"""Values that consist of values: tuples, dictionaries, records, ranges, bound methods, capturing functions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tilec.ast_to_tile.values import (
     ArrayList,
     KernelValue,
     LocalFunction,
+    Method,
     Range,
     RawArrayMemory,
     Record,
@@ -19,7 +20,7 @@ from tilec.ast_to_tile.values import (
 
 
 def parts_of(value: KernelValue) -> tuple[KernelValue, ...] | None:
-    """The elements of a structured value (a tuple, a dictionary, a record, a range, a function), else None."""
+    """The elements of a structured value (tuple, dictionary, record, range, bound method, function), else None."""
     if isinstance(value, tuple):
         return value
     if isinstance(value, dict):
@@ -30,6 +31,8 @@ def parts_of(value: KernelValue) -> tuple[KernelValue, ...] | None:
         return value.fields
     if isinstance(value, Range):
         return value.start, value.stop, value.step
+    if isinstance(value, Method):
+        return (value.receiver,)
     if isinstance(value, LocalFunction):
         return (*value.defaults, *(item for _, item in value.captured or ()))
     return None
@@ -45,6 +48,8 @@ def with_parts(value: KernelValue, parts: Sequence[KernelValue]) -> KernelValue:
         return Record(value.kind, tuple(parts))
     if isinstance(value, Range):
         return Range(*parts)  # type: ignore[arg-type]
+    if isinstance(value, Method):
+        return Method(parts[0], value.function)
     if isinstance(value, LocalFunction):
         count, names = len(value.defaults), [name for name, _ in value.captured or ()]
         captured = None if value.captured is None else tuple(zip(names, parts[count:], strict=True))
@@ -65,6 +70,8 @@ def structure_of(value: KernelValue) -> object:
         return value.kind
     if isinstance(value, Range):
         return Range
+    if isinstance(value, Method):
+        return Method, value.function
     if isinstance(value, LocalFunction):
         captured = value.captured
         owner = value.frame if captured is None else tuple(name for name, _ in captured)
