@@ -32,14 +32,20 @@ def _known_branch(op: ir.OpView) -> ir.Region | None:
     return None if condition is None else op.then if condition else op.else_
 
 
+def _leaves(branch: ir.Region) -> bool:
+    """Whether a branch ends in break, continue or return."""
+    if not len(branch.blocks):
+        return False
+    operations = branch.blocks[0].operations
+    return operations[len(operations) - 1].operation.name != YIELD
+
+
 def _truncate_block(op: ir.OpView) -> bool:
     """Inlines a branch that is always taken and ends in break, continue or return; the rest of the block is dead."""
     taken = _known_branch(op)
-    if taken is None or not len(taken.blocks):
+    if taken is None or not _leaves(taken):
         return False
     *inner, end = list(taken.blocks[0].operations)
-    if end.operation.name == YIELD:
-        return False
     behind = list(op.operation.block.operations)
     for each in reversed(behind[behind.index(op) + 1 :]):
         each.operation.erase()
@@ -51,7 +57,7 @@ def _truncate_block(op: ir.OpView) -> bool:
 
 def _take_known_branch(op: ir.OpView) -> bool:
     taken = _known_branch(op)
-    if taken is None:
+    if taken is None or _leaves(taken):
         return False
     if len(taken.blocks):
         _inline(op, taken.blocks[0], [])
