@@ -206,7 +206,7 @@ class _Reader:
         loop.stages[channel] = made.stages if made.reuse == "ring" else _UNLIMITED_STAGES
         waits, side, producer = _CHANNEL_SIDES[op.operation.name]
         if waits:
-            return [Wait(channel, side)]
+            return [Wait(channel, side, 0 if producer else op.consumer)]
         party = made.producer if producer else ir.StringAttr(made.operation.attributes["consumers"][0]).value
         return [Signal(channel, side, after_multiplies=party == MMA)]
 

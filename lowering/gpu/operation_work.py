@@ -140,10 +140,8 @@ def _global_access(op: ir.OpView, device: Device) -> Step:
 
 
 def _tile_type(op: ir.OpView) -> ir.RankedTensorType:
-    """The type of the tile that is loaded or stored: the widest one, beside addresses and masks."""
-    values = op.operation.results if op.operation.results else op.operation.operands
-    tiles = [value.type for value in values if is_register_tile(value.type)]
-    return tiles[0]
+    """The type of the tile that is loaded or stored."""
+    return op.operation.results[0].type if op.operation.results else op.value.type
 
 
 def _shared_access(op: ir.OpView, device: Device) -> Step:

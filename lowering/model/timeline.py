@@ -28,10 +28,11 @@ class Busy:
 
 @dataclass(frozen=True)
 class Wait:
-    """The role waits until the next slot of a channel is full or empty."""
+    """The role waits until the next slot of a channel is full or empty; consumers of a channel count for themselves."""
 
     channel: str
     side: Side
+    consumer: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,16 +86,16 @@ class _Machine:
     def run(self, actions: Sequence[Action]) -> Iterator[float | None]:
         """Executes the iterations of a role; yields its time after each, and None while it waits for another role."""
         now = 0.0
-        taken: dict[tuple[str, Side], int] = defaultdict(int)
+        taken: dict[Wait, int] = defaultdict(int)
         loaded: dict[str, float] = {}
         for _ in range(_ITERATIONS):
             for action in actions:
                 if isinstance(action, Wait):
                     key = action.channel, action.side
-                    while len(self.times[key]) <= taken[key]:
+                    while len(self.times[key]) <= taken[action]:
                         yield None
-                    now = max(now, self.times[key][taken[key]])
-                    taken[key] += 1
+                    now = max(now, self.times[key][taken[action]])
+                    taken[action] += 1
                 else:
                     now = self._execute(action, now, loaded)
             yield now

@@ -13,7 +13,8 @@ from tilec.driver.backends import chosen_backend, default_backend
 from tilec.driver.specialized import default_target
 from tilec.errors import ArgumentTypeError, ArgumentValueError, UsageError
 from tilec.language.kernel import Kernel
-from tilec.lowering.model.throughput import THROUGHPUTS, least_cycles, microseconds
+from tilec.lowering.model.constants import device_of
+from tilec.lowering.model.throughput import least_cycles, microseconds
 from tilec.lowering.target import target_named
 from tilec.process.cuda_bindings import cuda_binding
 from tilec.tuning import search
@@ -189,8 +190,8 @@ def _traced(
     candidate, work = candidate_of(
         config, grid, kernel, lambda: tuple(args_fn(config)), backend, target, options, with_estimate
     )
-    throughput = THROUGHPUTS[target]
-    return candidate, None if work is None else microseconds(least_cycles(work, throughput), throughput)
+    device = device_of(target)
+    return candidate, None if work is None else microseconds(least_cycles(work, device), device)
 
 
 def _timer(candidates: dict[int, Candidate], backend: str, stream: Any, flush_l2: bool, timeout_s: float | None) -> Any:

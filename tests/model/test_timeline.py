@@ -31,6 +31,13 @@ def test_role_loads_ahead_for_itself() -> None:
     assert interval_cycles([actions], {"ring": 3}, {"ring": 2}, 0) == pytest.approx(1250 / 3, rel=0.01)
 
 
+def test_consumers_count_their_slots() -> None:
+    second = [Wait("ring", Side.FULL, 1), Busy(20)]
+    assert interval_cycles([LOAD, [*second, *MULTIPLY]], {"ring": 16}, {}, 10) == interval_cycles(
+        [LOAD, MULTIPLY], {"ring": 16}, {}, 10
+    )
+
+
 def test_roles_that_wait_for_each_other_for_ever_have_no_interval() -> None:
     first = [Wait("a", Side.FULL), Signal("b", Side.FULL)]
     second = [Wait("b", Side.FULL), Signal("a", Side.FULL)]

@@ -12,7 +12,7 @@ import pytest
 
 import tilec as ct
 from tilec.commands.command_line import main
-from tilec.lowering.model.throughput import THROUGHPUTS
+from tilec.lowering.model.constants import device_of
 from tilec.process.worker_processes import WorkerProcesses
 from tilec.tuning import search, stored_measurements
 
@@ -201,13 +201,48 @@ def test_error_of_an_executor_is_a_failure() -> None:
     assert "the executor raised ConnectionError: worker lost" in message
 
 
+@ct.kernel
+def matmul(A, B, C, T: ct.Constant[int]):
+    i, j = ct.bid(0), ct.bid(1)
+    total = ct.zeros((T, T), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (T, 64))):
+        total = ct.mma(ct.load(A, (i, k), (T, 64)), ct.load(B, (k, j), (64, T)), total)
+    ct.store(C, (i, j), total)
+
+
+def tuned_matmul(stages: list[int], **options: Any) -> Any:
+    A, B = np.ones((64, 1024), np.float16), np.ones((1024, 64), np.float16)
+    return ct.tune.exhaustive_search(
+        stages,
+        None,
+        lambda _: (1, 1),
+        matmul,
+        lambda _: (A, B, np.zeros((64, 64), np.float32), 64),
+        hints_fn=lambda count: {"stages": count},
+        **{"quiet": True, "jobs": 1, "backend": "simulate", "cache": False, **options},
+    )
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_deeper_pipelines_take_less_time(target: str) -> None:
+    times = [measurement.mean_us for measurement in tuned_matmul([1, 2, 4], target=target).successes]
+    # The latency of a load is divided by the slots, until the instructions take longer.
+    assert times[0] == pytest.approx(2 * times[1], rel=0.01)
+    assert times[1] > 1.8 * times[2]
+
+
+def test_cost_model_prunes_shallow_pipelines() -> None:
+    result = tuned_matmul([1, 4], prune=2.0, target="sm_90a")
+    assert [config for config, _ in result.pruned] == [1]
+
+
 def test_cost_model_prunes_candidates() -> None:
     # One block leaves all SMs but one idle; sixteen blocks take a sixteenth of its time.
     result = tuned([64, 1024], prune=4.0)
     assert [measurement.config for measurement in result.successes] == [64]
     ((config, estimate),) = result.pruned
     assert config == 1024
-    assert estimate == pytest.approx(8192 / THROUGHPUTS["sm_90a"].global_bytes / 1830)
+    assert estimate == pytest.approx(8192 / device_of("sm_90a").l2_bytes_per_cycle / 1830)
     assert "1 succeeded, 0 failed, 1 pruned" in str(result)
     assert len(tuned([64, 1024], prune=16.0).pruned) == 0
 

@@ -59,8 +59,9 @@ def candidate_of(
     module = kernel.to_tile(signature, target=target)
     text = module.to_text(locations=True)
     binding = bind(signature.arguments, given)
-    work = work_of(module.ir, shape, binding.integers()) if with_work else None
-    request = Request(kernel.name, text, target, hints=_options(kernel, target, options), stop=LAST_STAGE[backend])
+    hints = _options(kernel, target, options)
+    work = work_of(module.ir, shape, binding.integers(), hints.get("stages")) if with_work else None
+    request = Request(kernel.name, text, target, hints=hints, stop=LAST_STAGE[backend])
     return Candidate(config, shape, arguments, request, _identity(module.to_text(), request, binding, shape)), work
 
 

@@ -18,7 +18,7 @@ from tilec.process.worker_processes import WorkerProcesses
 from tilec.tuning.candidate import Candidate
 from tilec.tuning.result import Measurement
 from tilec.tuning.samples import BATCH, WARM_UP, Samples
-from tilec.tuning.simulated_time import load_simulator, simulated_cycles, simulated_measurement
+from tilec.tuning.simulated_time import load_simulator, loaded_ahead, simulated_cycles, simulated_measurement
 from tilec.tuning.stored_measurements import store, stored
 
 # The timer of simulations, in results and on disk.
@@ -116,7 +116,7 @@ def time_by_simulation(
 
 def _simulated(candidate: Candidate, seed: int, timeout_s: float | None) -> Measurement[Any]:
     assert candidate.artifact is not None
-    call = candidate.artifact, candidate.grid, candidate.arguments(), seed
+    call = candidate.artifact, candidate.grid, candidate.arguments(), seed, loaded_ahead(candidate.request)
     cycles = simulated_cycles(*call) if timeout_s is None else _in_time(timeout_s, *call)
     return simulated_measurement(candidate.config, cycles, candidate.request.target)
 

@@ -11,6 +11,7 @@ from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.driver.entries import entries
+from tilec.lowering.model.launch import Ring
 from tilec.lowering.model.throughput import Work
 from tilec.lowering.tile.constants import splat
 from tilec.runtime.grid import Dimensions
@@ -38,17 +39,18 @@ class _UnknownWork(Exception):
     """The number of iterations of a loop depends on data."""
 
 
-def work_of(module: ir.Module, grid: Dimensions, values: Sequence[int]) -> Work | None:
+def work_of(module: ir.Module, grid: Dimensions, values: Sequence[int], stages: int | None = None) -> Work | None:
     """The work of the only entry of a module; None if a number of iterations depends on data or on the block.
 
     Args:
         module: Tile IR.
         grid: the number of blocks.
         values: the entry arguments; those that are not integers may have any value.
+        stages: the slots of rings of operands; None if the compiler chooses them.
     """
     (entry,) = entries(module).values()
     block = entry.regions[0].blocks[0]
-    counter = _Counter(dict(zip(map(_identity, block.arguments), values, strict=True)), grid)
+    counter = _Counter(dict(zip(map(_identity, block.arguments), values, strict=True)), grid, stages)
     try:
         counter.visit(block, 1.0)
     except _UnknownWork:
@@ -63,9 +65,12 @@ def _identity(value: ir.Value) -> int:
 class _Counter:
     """Adds up the work of one block."""
 
-    def __init__(self, known: dict[int, int], grid: Dimensions) -> None:
+    def __init__(self, known: dict[int, int], grid: Dimensions, stages: int | None) -> None:
         self.known = known
         self.grid = grid
+        self.stages = stages
+        # Bytes that the loop with most loads of operands loads in all iterations, and in one.
+        self.ring_bytes = self.step_bytes = 0.0
         self.instructions = self.multiply_adds = self.global_bytes = 0.0
 
     def work(self, grid: Dimensions) -> Work:
@@ -79,6 +84,8 @@ class _Counter:
             # TMA and the register path both write each loaded tile to shared memory or registers once.
             shared_bytes=moved,
             global_bytes=moved,
+            ring=Ring(slots=self.stages, bytes=self.step_bytes, copies=1) if self.stages and self.step_bytes else None,
+            ring_steps=self.ring_bytes / self.step_bytes if self.step_bytes else 0.0,
         )
 
     def visit(self, block: ir.Block, times: float) -> None:
@@ -99,7 +106,15 @@ class _Counter:
         factor = self._iterations(operation) if name == "for" else 1 / 2
         for region in operation.regions:
             for block in region.blocks:
-                self.visit(block, times * factor)
+                self._visit_loop(block, times * factor) if name == "for" else self.visit(block, times * factor)
+
+    def _visit_loop(self, block: ir.Block, times: float) -> None:
+        """Adds the operations of a loop; if it multiplies, what it loads goes through a ring."""
+        before = self.multiply_adds, self.global_bytes
+        self.visit(block, times)
+        loaded = self.global_bytes - before[1]
+        if self.multiply_adds > before[0] and times and loaded > self.ring_bytes:
+            self.ring_bytes, self.step_bytes = loaded, loaded / times
 
     def _iterations(self, loop: ir.Operation) -> int:
         lower, upper, step = (self._value(operand) for operand in list(loop.operands)[:3])
