@@ -29,7 +29,7 @@ def bound(problem: Problem, roles: Roles = None) -> Bound:
     Raises:
         ProblemError: no interval satisfies the dependences, or the buffers do not fit.
     """
-    found = max((*_units(problem), *_streams(problem, roles)), key=lambda candidate: candidate.interval)
+    found = max((unit_bound(problem), *_streams(problem, roles)), key=lambda candidate: candidate.interval)
     arcs = certain_arcs(problem, roles)
     most = sum(arc.latency for arc in arcs) + found.interval
     interval = least_interval(len(problem.operations), arcs, QUANTUM, most)
@@ -39,6 +39,11 @@ def bound(problem: Problem, roles: Roles = None) -> Bound:
     if interval <= found.interval:
         return found
     return Bound(interval, "recurrence " + _cycle_names(problem, arcs, interval - QUANTUM))
+
+
+def unit_bound(problem: Problem) -> Bound:
+    """The work of the busiest unit; 0 if the operations use none."""
+    return max(_units(problem), key=lambda candidate: candidate.interval, default=Bound(0, "no unit"))
 
 
 def certain_arcs(problem: Problem, roles: Roles = None) -> list[Arc]:

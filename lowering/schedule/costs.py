@@ -146,6 +146,12 @@ def shared_access(size_bytes: int) -> Cost:
     return Cost(busy, (Use("smem", busy),), busy)
 
 
+def global_access(target: str, size_bytes: int) -> Cost:
+    """A load or store between registers and global memory; the latency is that of a load from L2."""
+    port = _port(target, size_bytes, "l2")
+    return Cost(clocks(size_bytes / _SHARED_BYTES), port, TARGET_COSTS[target].load_latency + port[0].busy)
+
+
 # The correction of the accumulator in tensor memory, which runs if the maximum grew: 60 clocks typically, 500 if taken.
 RARE_RESCALE = Cost(100, (), 110)
 

@@ -190,3 +190,9 @@ def test_cost_needs_stage_gpu(tilec: Any) -> None:
     outcome = tilec("compile", *ADD, "--emit", "tile", "--explain", "cost")
     assert outcome.status != 0
     assert "the report 'cost' needs stage 'gpu'" in outcome.err
+
+
+def test_schedule_is_written_to_standard_error(tilec: Any) -> None:
+    outcome = tilec("compile", *ADD, "--explain", "schedule")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out == tilec("compile", *ADD).out

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tilec.errors import UsageError
 from tilec.explain.cost import kernel_costs
 from tilec.explain.memory import kernel_memories
+from tilec.lowering.gpu.schedule_report import schedule_reports
 
 if TYPE_CHECKING:
     from tilec.driver.compiled import Compiled
@@ -31,10 +32,15 @@ def _memory(compiled: Compiled) -> list[Report]:
     return list(kernel_memories(_tile_gpu(compiled, "memory"), compiled.target))
 
 
+def _schedule(compiled: Compiled) -> list[Report]:
+    return list(schedule_reports(_tile_gpu(compiled, "schedule"), compiled.target))
+
+
 # Each report, and what it shows.
 REPORTS: dict[str, tuple[Callable[[Compiled], list[Report]], str]] = {
     "cost": (_cost, "the predicted cycles of each loop, and the unit that bounds them"),
     "memory": (_memory, "where rings and staging buffers lie in memory, and when they are in use"),
+    "schedule": (_schedule, "the interval of each loop, its lower bound, and a chart of the schedule to reach"),
 }
 
 

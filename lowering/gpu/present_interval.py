@@ -1,0 +1,43 @@
+"""The interval of a loop as it is: each role executes its operations in program order, with the present rings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from tilec.lowering.gpu.loop_problem import LoopProblem
+from tilec.lowering.schedule.arcs import edge_arcs, ring_arcs
+from tilec.lowering.schedule.bound import Bound, unit_bound
+from tilec.lowering.schedule.problem import Problem
+from tilec.lowering.schedule.quantum import QUANTUM
+from tilec.lowering.schedule.recurrence import Arc, least_interval
+
+
+def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
+    """The interval in clocks of a loop whose problem is rounded to the quantum; None if the order never ends.
+
+    It is the greatest of the busiest unit and the longest recurrence, among them the order of each role. Waits for
+    units that several roles use are not counted.
+    """
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(loop.roles))}
+    roles = tuple(numbers[name] for name in loop.roles)
+    slots = {buffer.name: count for buffer, count in zip(rounded.buffers, loop.slots, strict=True)}
+    arcs = edge_arcs(rounded, roles) + ring_arcs(rounded, slots, frozenset()) + _order(rounded, roles)
+    units: Bound = unit_bound(rounded)
+    most = units.interval + sum(arc.latency for arc in arcs)
+    interval = least_interval(len(rounded.operations), arcs, QUANTUM, most)
+    return None if interval is None else max(interval, units.interval)
+
+
+def _order(problem: Problem, roles: tuple[int, ...]) -> list[Arc]:
+    """Each operation of a role starts after the one before; the first one after the last of the iteration before."""
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for number, role in enumerate(roles):
+        members[role].append(number)
+    arcs = []
+    for numbers in members.values():
+        arcs += [
+            Arc(first, second, problem.operations[first].duration, 0)
+            for first, second in zip(numbers, numbers[1:], strict=False)
+        ]
+        arcs.append(Arc(numbers[-1], numbers[0], problem.operations[numbers[-1]].duration, 1))
+    return arcs

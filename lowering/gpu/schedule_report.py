@@ -1,0 +1,94 @@
+"""The report of `tilec compile --explain schedule`: for each loop its bound, its interval now, and the one to reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_named
+from tilec.errors import UnsupportedError
+from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problems
+from tilec.lowering.gpu.present_interval import present_interval
+from tilec.lowering.schedule.answer import Answer
+from tilec.lowering.schedule.chart import summary, text_chart
+from tilec.lowering.schedule.exact import Budget
+from tilec.lowering.schedule.ladder import solve
+from tilec.lowering.schedule.parts import ProblemError
+from tilec.lowering.schedule.problem_text import write_problem
+from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.store import Store
+from tilec.lowering.target import target_named
+
+# A report may take some seconds.
+_BUDGET = Budget(probe=1.0, search=3.0, improve=0.2)
+
+
+@dataclass(frozen=True)
+class LoopReport:
+    """One loop: its present interval in clocks, and the schedule that was found, or why none was."""
+
+    loop: LoopProblem
+    present: int | None
+    answer: Answer | None
+    failure: str = ""
+
+    def text(self) -> str:
+        """The report of the loop in some lines."""
+        problem = self.loop.problem
+        at = f" at {self.loop.location}" if self.loop.location else ""
+        roles = ", ".join(dict.fromkeys(self.loop.roles))
+        lines = [f"loop{at} of {problem.name}: {len(problem.operations)} operations"]
+        if self.present is not None:
+            lines.append(f"now: interval {self.present} clocks (roles {roles}, each in program order)")
+        if self.answer is None:
+            return "\n".join([*lines, f"no schedule: {self.failure}"]) + "\n"
+        lines.append(f"reachable: {summary(self.answer)}")
+        lines += [f"remark: {remark}" for remark in self.answer.remarks]
+        return "\n".join(lines) + "\n" + text_chart(problem, self.answer.schedule)
+
+    def fields(self) -> dict[str, Any]:
+        """The report as values of JSON."""
+        fields: dict[str, Any] = {
+            "location": str(self.loop.location) if self.loop.location else None,
+            "problem": write_problem(self.loop.problem),
+            "present_interval": self.present,
+        }
+        if self.answer is None:
+            return {**fields, "failure": self.failure}
+        schedule, problem = self.answer.schedule, self.loop.problem
+        names = [operation.name for operation in problem.operations]
+        return {
+            **fields,
+            "interval": schedule.interval,
+            "bound": self.answer.bound.interval,
+            "bound_reason": self.answer.bound.reason,
+            "how": self.answer.how.value,
+            "is_proven": self.answer.is_proven,
+            "start": dict(zip(names, schedule.start, strict=True)),
+            "role": dict(zip(names, schedule.role, strict=True)),
+            "slots": {buffer.name: slots for buffer, slots in zip(problem.buffers, schedule.depth, strict=True)},
+            "remarks": list(self.answer.remarks),
+        }
+
+
+def schedule_reports(module: ir.Module, target: str) -> list[LoopReport]:
+    """The reports of the innermost loops of a module of tile_gpu after its passes."""
+    found = []
+    for kernel in operations_named(module, ("tile_gpu.kernel",)):
+        try:
+            loops = loop_problems(kernel, target_named(target))
+        except UnsupportedError:
+            # The kernel exceeds the target, which a later stage reports at its line.
+            continue
+        found += [_report(loop) for loop in loops]
+    return found
+
+
+def _report(loop: LoopProblem) -> LoopReport:
+    rounded = quantized(loop.problem)
+    present = present_interval(loop, rounded)
+    try:
+        return LoopReport(loop, present, solve(loop.problem, Store(), _BUDGET))
+    except ProblemError as problem:
+        return LoopReport(loop, present, None, str(problem))

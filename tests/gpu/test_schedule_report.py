@@ -1,0 +1,148 @@
+"""The schedule of each loop of a compiled kernel: its problem, its interval now, and the interval to reach."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import tilec as ct
+from tilec.driver.stages import compile as compile_entry
+from tilec.lowering.gpu.schedule_report import LoopReport, schedule_reports
+from tilec.lowering.schedule.problem_text import write_problem
+from tilec.lowering.schedule.verify import verify
+
+
+@ct.kernel
+def multiply(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]) -> None:
+    accumulator = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.cdiv(a.shape[1], tk)):
+        left = ct.load(a, (ct.bid(0), k), (tm, tk))
+        right = ct.load(b, (k, ct.bid(1)), (tk, tn))
+        accumulator = ct.mma(left, right, accumulator)
+    ct.store(c, (ct.bid(0), ct.bid(1)), accumulator.astype(ct.float16))
+
+
+@ct.kernel
+def attention(q, k, v, o) -> None:
+    query = ct.load(q, (ct.bid(0), 0), (128, 128))
+    largest = ct.full((128, 1), -1e30, ct.float32)
+    total = ct.zeros((128, 1), ct.float32)
+    result = ct.zeros((128, 128), ct.float32)
+    for block in range(ct.cdiv(k.shape[0], 128)):
+        keys = ct.load(k, (block, 0), (128, 128))
+        scores = ct.mma(query, ct.transpose(keys), ct.zeros((128, 128), ct.float32))
+        larger = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+        weights = ct.exp2(scores - larger)
+        scale = ct.exp2(largest - larger)
+        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
+        values = ct.load(v, (block, 0), (128, 128))
+        result = ct.mma(weights.astype(ct.float16), values, result * scale)
+        largest = larger
+    ct.store(o, (ct.bid(0), 0), (result / total).astype(ct.float16))
+
+
+@ct.kernel
+def scale(x, y, count: int) -> None:
+    for block in range(count):
+        ct.store(y, (block, 0), ct.load(x, (block, 0), (64, 64)) * 2.0)
+
+
+@ct.kernel
+def copy(x, y) -> None:
+    ct.store(y, (ct.bid(0), 0), ct.load(x, (ct.bid(0), 0), (64, 64)))
+
+
+MATRIX = "f16[?,?]"
+MULTIPLY = f"a: {MATRIX}, b: {MATRIX}, c: {MATRIX}, tm=128, tn=256, tk=64"
+ATTENTION = f"q: {MATRIX}, k: {MATRIX}, v: {MATRIX}, o: {MATRIX}"
+
+
+def reports(kernel: Any, signature: str, target: str) -> list[LoopReport]:
+    stage = compile_entry(kernel, signature=signature, target=target, stop="gpu").stage("gpu")
+    assert stage is not None
+    return schedule_reports(stage.value, target)
+
+
+def test_problem_of_a_multiply() -> None:
+    """One slot holds both operands: the second load is not before the first one."""
+    (report,) = reports(multiply, MULTIPLY, "sm_100a")
+    names = [operation.name for operation in report.loop.problem.operations]
+    first, second, mma = names
+    assert [name.partition("@")[0] for name in names] == ["tma_load", "tma_load", "tcgen05_mma"]
+    assert report.loop.roles == ("load", "load", "mma")
+    lines = write_problem(report.loop.problem).splitlines()
+    assert lines[2:] == [
+        # 227 KB without the barriers, and without the staging buffer of the store.
+        *lines[2:4],
+        f"operation {first} stream duration=30 warps=1 uses=tma:96,l2:231",
+        f"operation {second} stream duration=30 warps=1 uses=tma:192,l2:462",
+        f"operation {mma} issue duration=48 warps=1 uses=tc:512",
+        f"edge {first} {second} latency=0",
+        f"edge {first} {mma} latency=556 cross=92",
+        f"edge {second} {mma} latency=652 cross=92",
+        f"buffer {report.loop.problem.buffers[0].name} source={first} memory=shared size=49152 uses={mma}:648",
+    ]
+
+
+@pytest.mark.parametrize(("target", "interval"), [("sm_100a", 696), ("sm_90a", 1296)])
+def test_multiply_is_bound_by_l2_now_too(target: str, interval: int) -> None:
+    (report,) = reports(multiply, MULTIPLY, target)
+    assert report.answer is not None
+    assert (report.present, report.answer.schedule.interval) == (interval, interval)
+    assert report.answer.bound.reason == "unit l2"
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_roles_of_one_loop_are_one_problem(target: str) -> None:
+    """Attention: two multiplies, and softmax between them; a chain in program order, which a schedule overlaps."""
+    (report,) = reports(attention, ATTENTION, target)
+    problem = report.loop.problem
+    kinds = [operation.name.partition("@")[0] for operation in problem.operations]
+    multiplies = {"sm_100a": "tcgen05_mma", "sm_90a": "wgmma"}[target]
+    assert kinds.count(multiplies) == kinds.count("tma_load") == kinds.count("reduce") == 2
+    assert kinds.count("exp2") == 1
+    assert set(report.loop.roles) == ({"compute", "load", "mma"} if target == "sm_100a" else {"compute", "load"})
+    assert report.answer is not None and report.present is not None
+    assert verify(problem, report.answer.schedule) == []
+    assert report.answer.bound.interval <= report.answer.schedule.interval < report.present
+
+
+def test_carried_values_come_from_the_iteration_before() -> None:
+    (report,) = reports(attention, ATTENTION, "sm_90a")
+    names = {name.partition("@")[0]: name for name in report.loop.problem.index}
+    carried = {
+        (edge.source.partition("@")[0], edge.target.partition("@")[0])
+        for edge in report.loop.problem.edges
+        if edge.distance
+    }
+    # The result of the last block is rescaled by this one.
+    assert ("wgmma", "mulf") in carried
+    assert "exp2" in names
+    forward = {(edge.source, edge.target) for edge in report.loop.problem.edges if not edge.distance}
+    order = report.loop.problem.index
+    assert all(order[source] < order[target] for source, target in forward if "tma_load" not in source)
+
+
+def test_loop_in_one_role() -> None:
+    found = reports(scale, "x: f32[?,?] strides (?,1), y: f32[?,?], count: i32", "sm_90a")
+    for report in found:
+        assert report.answer is not None and report.present is not None
+        assert report.answer.schedule.interval <= report.present
+
+
+def test_kernel_without_loops_has_no_report() -> None:
+    assert reports(copy, f"x: {MATRIX}, y: {MATRIX}", "sm_100a") == []
+
+
+def test_text_and_fields() -> None:
+    (report,) = reports(multiply, MULTIPLY, "sm_100a")
+    text = report.text()
+    assert f"loop at {__file__}:" in text and " of multiply: 3 operations\n" in text
+    assert "now: interval 696 clocks (roles load, mma, each in program order)\n" in text
+    assert "reachable: interval 696 clocks (list); bound 696: unit l2\n" in text
+    assert "\nl2 100 %     |" in text
+    fields = json.loads(json.dumps(report.fields()))
+    assert (fields["present_interval"], fields["interval"], fields["bound"], fields["how"]) == (696, 696, 696, "list")
+    assert list(fields["role"].values()) == [0, 0, 1]
