@@ -21,8 +21,6 @@ _WITHOUT_COST = (
 )
 # The tensor cores multiply elements of this size at the rates of the table.
 _TABLE_BITS = 16
-# Multiply-adds per clock of the FP32 pipe.
-_FMA = 128
 
 
 def operation_cost(op: ir.Operation, target: str) -> tuple[Kind, Cost] | None:
@@ -68,9 +66,8 @@ def _multiply(op: ir.Operation, target: str) -> Cost:
 
 
 def _warp_multiply(op: ir.Operation, target: str) -> Cost:
-    """A multiply whose instructions the warps execute until it has ended."""
-    cost = _multiply(op, target)
-    return Cost(cost.uses[0].busy, cost.uses, cost.latency)
+    lhs, rhs = op.opview.lhs.type, op.opview.rhs.type
+    return costs.warp_multiply(target, lhs.shape[0], rhs.shape[1], lhs.shape[1])
 
 
 def _dot(op: ir.Operation, target: str) -> Cost:

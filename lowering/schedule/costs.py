@@ -1,7 +1,7 @@
 """The clocks of tile operations on one SM: how long the role issues them, which units they occupy, and their latency.
 
-Constants without another source are published measurements of B200 (META's Triton, "tile-level costs"; SemiAnalysis,
-"tcgen05"); those of H200 marked so are estimates. They rank schedules: measured kernels take 20 to 25 % longer.
+The rates and latencies are those of `lowering/model/constants.py`; those of tiles in registers are published
+measurements of B200 (META's Triton, "tile-level costs"). They rank schedules: measured kernels take 20 to 25 % longer.
 """
 
 from __future__ import annotations
@@ -9,29 +9,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.schedule.parts import Use
 
-# One way through an mbarrier in shared memory, from arrival to the end of the wait.
-MBARRIER = 92
+_B200 = device_of("sm_100a")
+# One way through an mbarrier in shared memory, from arrival to the end of the wait, on every device.
+MBARRIER = int(_B200.barrier_latency_cycles)
 # One way through a named barrier.
-NAMED_BARRIER = 30
+NAMED_BARRIER = int(_B200.named_barrier_cycles)
 # A value in registers, to another role through shared memory: a constant, and clocks per KB.
 _MOVE = 61
 _MOVE_PER_KB = 16.1
-# One thread issues a TMA operation, or an mma of tcgen05.
-_TMA_ISSUE = 30
+# One thread issues an mma of tcgen05, or a warpgroup a wgmma of depth 128.
 _MMA_ISSUE = 12
 _WGMMA_ISSUE = 40
 # Beyond the length of its pipe, an operation on tiles in registers has these clocks of other instructions.
 _TILE_EXTRA = 24
 _REDUCE_EXTRA = 8
+# Clocks per KB of a TMA store beyond its constant, if all SMs store; META's Triton.
+_STORE_PER_KB = 52
+# The part of a load from tensor memory during which its warps issue: 152 of 256 clocks for 128x128 elements.
+_TENSOR_LOAD_ISSUE = 152 / 256
 _KB = 1024
-# MUFU.EX2 and FP32 instructions per clock of an SM (CUDA programming guide, "Arithmetic Instructions").
-_MUFU = 16
-_ALU = 128
-# Bytes per clock of shared memory, and of reads of tensor memory by one warpgroup.
-_SHARED_BYTES = 128
-_TENSOR_BYTES = 256
 
 
 @dataclass(frozen=True)
@@ -43,38 +42,6 @@ class Cost:
     latency: int
 
 
-@dataclass(frozen=True)
-class TargetCosts:
-    """The constants of one target.
-
-    Attributes:
-        l2_bytes: bytes per clock between L2 and an SM, if all SMs load.
-        memory_bytes: bytes per clock between global memory and an SM, if all SMs load.
-        load_latency: the latency of a TMA load from L2, without its clocks per KB.
-        multiply_adds: multiply-adds of 16-bit operands by the tensor core per clock.
-        ss_latency: the latency of a multiply with operands in shared memory, beyond its occupancy.
-        ts_latency: the same with the first operand in tensor memory or registers.
-    """
-
-    l2_bytes: int
-    memory_bytes: int
-    load_latency: int
-    multiply_adds: int
-    ss_latency: int
-    ts_latency: int
-
-
-TARGET_COSTS = {
-    "sm_100a": TargetCosts(71, 26, 460, 4096, 136, 104),
-    # H200: the latency of loads is an estimate.
-    "sm_90a": TargetCosts(38, 17, 600, 2048, 64, 64),
-}
-# The latency of a TMA load from global memory.
-MEMORY_LATENCY = 900
-# An mma of a pair of CTAs has this latency beyond its occupancy.
-PAIR_LATENCY = 170
-
-
 def clocks(value: float) -> int:
     """Whole clocks, rounded up; a value that is whole but for rounding is not increased."""
     return math.ceil(round(value, 6))
@@ -82,24 +49,27 @@ def clocks(value: float) -> int:
 
 def tma_load(target: str, size_bytes: int, source: str = "") -> Cost:
     """A TMA load; `source` is 'l2' or 'hbm' if its port is a unit, and sets the latency."""
-    costs, kb = TARGET_COSTS[target], size_bytes / _KB
-    latency = MEMORY_LATENCY if source == "hbm" else costs.load_latency
-    return Cost(_TMA_ISSUE, (_tma(kb), *_port(target, size_bytes, source)), clocks(latency + 6 * kb))
+    device, kb = device_of(target), size_bytes / _KB
+    latency = device.tma_dram_latency_cycles if source == "hbm" else device.tma_l2_latency_cycles
+    units = (_tma(device, kb), *_port(device, size_bytes, source))
+    return Cost(int(device.tma_issue_cycles), units, clocks(latency + device.tma_cycles_per_kilobyte * kb))
 
 
 def tma_store(target: str, size_bytes: int, port: str = "") -> Cost:
     """A TMA store; its latency is until it has read shared memory."""
-    kb = size_bytes / _KB
-    return Cost(_TMA_ISSUE, (_tma(kb), *_port(target, size_bytes, port)), clocks(130 + 52 * kb))
+    device, kb = device_of(target), size_bytes / _KB
+    latency = device.tma_store_latency_cycles + _STORE_PER_KB * kb
+    units = (_tma(device, kb), *_port(device, size_bytes, port))
+    return Cost(int(device.tma_issue_cycles), units, clocks(latency))
 
 
-def _tma(kb: float) -> Use:
-    return Use("tma", clocks(max(_TMA_ISSUE, 6 * kb)))
+def _tma(device: Device, kb: float) -> Use:
+    return Use("tma", clocks(max(device.tma_issue_cycles, device.tma_cycles_per_kilobyte * kb)))
 
 
-def _port(target: str, size_bytes: int, port: str) -> tuple[Use, ...]:
-    costs = TARGET_COSTS[target]
-    rates = {"l2": costs.l2_bytes, "hbm": costs.memory_bytes}
+def _port(device: Device, size_bytes: int, port: str) -> tuple[Use, ...]:
+    # Whole bytes per clock, as the documented intervals of streams have.
+    rates = {"l2": device.l2_bytes_per_cycle, "hbm": math.floor(device.hbm_bytes_per_cycle)}
     return (Use(port, clocks(size_bytes / rates[port])),) if port else ()
 
 
@@ -109,47 +79,58 @@ def multiply(target: str, m: int, n: int, k: int, *, first_in_place: bool = Fals
     The first operand is in tensor memory or registers if it is in place, else in shared memory as the second. The
     duration is the issue of its instructions, of depth 16; on sm_90a, of the whole multiply.
     """
-    costs = TARGET_COSTS[target]
-    busy = clocks(m * n * k / costs.multiply_adds)
-    extra = PAIR_LATENCY if pair else costs.ts_latency if first_in_place else costs.ss_latency
+    device = device_of(target)
+    # The operands have 2 bytes per element.
+    rate = device.tensor_rows * device.tensor_columns_per_cycle * device.tensor_operand_bytes / 2
+    busy = clocks(m * n * k / rate)
+    in_place = device.tensor_memory_multiply_latency_cycles if first_in_place else device.multiply_latency_cycles
+    latency = device.pair_multiply_latency_cycles if pair else in_place
     duration = _WGMMA_ISSUE if target == "sm_90a" else _MMA_ISSUE * -(-k // 16)
-    return Cost(duration, (Use("tc", busy),), busy + extra)
+    return Cost(duration, (Use("tc", busy),), busy + int(latency))
+
+
+def warp_multiply(target: str, m: int, n: int, k: int) -> Cost:
+    """A multiply of 16-bit operands by mma.sync, whose instructions the warps execute until it has ended."""
+    busy = clocks(m * n * k / device_of(target).mma_sync_multiply_adds_per_cycle)
+    return Cost(busy, (Use("tc", busy),), busy)
 
 
 def tensor_load(size_bytes: int) -> Cost:
     """A load of a tile from tensor memory to registers by one warpgroup (tcgen05.ld and its wait)."""
-    busy = clocks(size_bytes / _TENSOR_BYTES)
-    return Cost(clocks(busy * 152 / 256), (Use("tmem", busy),), busy)
+    busy = clocks(size_bytes / _B200.tensor_memory_read_bytes_per_cycle)
+    return Cost(clocks(busy * _TENSOR_LOAD_ISSUE), (Use("tmem", busy),), busy)
 
 
 def exponential(elements: int, emulated: float = 0.0, extra: int = _TILE_EXTRA) -> Cost:
     """exp2 of a tile in registers, of which a fraction is computed by polynomials on the FP32 pipe."""
-    busy = clocks((1 - emulated) * elements / _MUFU)
+    busy = clocks((1 - emulated) * elements / _B200.exponentials_per_cycle)
     return Cost(busy + extra, (Use("mufu", busy),), busy)
 
 
 def reduction(elements: int, extra: int = _REDUCE_EXTRA) -> Cost:
     """A maximum or sum of each row of a tile in registers."""
-    busy = clocks(elements / _ALU)
+    busy = clocks(elements / _B200.fma_per_cycle)
     return Cost(busy + extra, (Use("alu", busy),), busy + extra)
 
 
 def elementwise(elements: int, instructions: int = 1) -> Cost:
     """Instructions on each element of a tile in registers."""
-    busy = clocks(elements * instructions / _ALU)
+    busy = clocks(elements * instructions / _B200.fma_per_cycle)
     return Cost(busy, (Use("alu", busy),), busy)
 
 
 def shared_access(size_bytes: int) -> Cost:
     """A load or store between registers and shared memory."""
-    busy = clocks(size_bytes / _SHARED_BYTES)
+    busy = clocks(size_bytes / _B200.shared_bytes_per_cycle)
     return Cost(busy, (Use("smem", busy),), busy)
 
 
 def global_access(target: str, size_bytes: int) -> Cost:
     """A load or store between registers and global memory; the latency is that of a load from L2."""
-    port = _port(target, size_bytes, "l2")
-    return Cost(clocks(size_bytes / _SHARED_BYTES), port, TARGET_COSTS[target].load_latency + port[0].busy)
+    device = device_of(target)
+    port = _port(device, size_bytes, "l2")
+    latency = int(device.load_l2_latency_cycles) + port[0].busy
+    return Cost(clocks(size_bytes / device.shared_bytes_per_cycle), port, latency)
 
 
 # The correction of the accumulator in tensor memory, which runs if the maximum grew: 60 clocks typically, 500 if taken.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tilec.errors import UsageError
 from tilec.explain.cost import kernel_costs
 from tilec.explain.memory import kernel_memories
-from tilec.lowering.gpu.schedule_report import schedule_reports
 
 if TYPE_CHECKING:
     from tilec.driver.compiled import Compiled
@@ -33,6 +32,9 @@ def _memory(compiled: Compiled) -> list[Report]:
 
 
 def _schedule(compiled: Compiled) -> list[Report]:
+    # Imported here because only this report needs the schedulers.
+    from tilec.lowering.gpu.schedule_report import schedule_reports
+
     return list(schedule_reports(_tile_gpu(compiled, "schedule"), compiled.target))
 
 
