@@ -298,7 +298,9 @@ class _Body:
             (
                 Memory(SHARED, self.target.shared_bytes - self.plan.declared_bytes + shared),
                 Memory(TENSOR, max(0, self.target.tensor_memory_columns - used) + columns),
-            )
+            ),
+            # A kernel may have more warps than schedules of new roles get.
+            warps=max(Limits().warps, sum(warps for _, warps, _ in _role_blocks(self.kernel))),
         )
 
 

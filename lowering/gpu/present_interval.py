@@ -1,4 +1,4 @@
-"""The interval of a loop as it is: each role executes its operations in program order, with the present rings."""
+"""A lower bound of the interval of a loop as it is: each role in program order, with the present rings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tilec.lowering.schedule.recurrence import Arc, least_interval
 
 
 def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
-    """The interval in clocks of a loop whose problem is rounded to the quantum; None if the order never ends.
+    """A lower bound, in clocks, of the interval of a loop with its problem in the quantum; None if it has none.
 
     It is the greatest of the busiest unit and the longest recurrence, among them the order of each role. Waits for
-    units that several roles use are not counted.
+    units that are busy are not counted.
     """
     numbers = {name: number for number, name in enumerate(dict.fromkeys(loop.roles))}
     roles = tuple(numbers[name] for name in loop.roles)

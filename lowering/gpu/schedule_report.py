@@ -26,7 +26,7 @@ _BUDGET = Budget(probe=1.0, search=3.0, improve=0.2)
 
 @dataclass(frozen=True)
 class LoopReport:
-    """One loop: its present interval in clocks, and the schedule that was found, or why none was."""
+    """One loop: the least present interval in clocks, and the schedule that was found, or why none was."""
 
     loop: LoopProblem
     present: int | None
@@ -40,7 +40,7 @@ class LoopReport:
         roles = ", ".join(dict.fromkeys(self.loop.roles))
         lines = [f"loop{at} of {problem.name}: {len(problem.operations)} operations"]
         if self.present is not None:
-            lines.append(f"now: interval {self.present} clocks (roles {roles}, each in program order)")
+            lines.append(f"now: interval of at least {self.present} clocks (roles {roles}, each in program order)")
         if self.answer is None:
             return "\n".join([*lines, f"no schedule: {self.failure}"]) + "\n"
         lines.append(f"reachable: {summary(self.answer)}")

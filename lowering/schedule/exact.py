@@ -75,10 +75,11 @@ def search(problem: Problem, roles: tuple[int, ...] | None, upper: int | None, b
     """
     probes = _Probes(problem, roles, budget)
     least = bound(problem, roles).interval
+    most = upper if upper is not None else least + _longest(problem)
     low, interval, step = least - QUANTUM, least, max(QUANTUM, rounded(least // _STEP))
     low_status, best = Status.INFEASIBLE, None
     while best is None:
-        if upper is not None and interval >= upper:
+        if interval >= most:
             return None
         status, best = probes.at(interval)
         if best is None:
@@ -95,6 +96,15 @@ def search(problem: Problem, roles: tuple[int, ...] | None, upper: int | None, b
             low, low_status = middle, status
     is_proven = best.interval - low == QUANTUM and low_status == Status.INFEASIBLE
     return Found(probes.improved(best), is_proven)
+
+
+def _longest(problem: Problem) -> int:
+    """An interval at which nothing overlaps: a problem without a schedule there has none."""
+    lengths = [max([operation.duration, *(use.busy for use in operation.uses)]) for operation in problem.operations]
+    lengths += [edge.latency + edge.cross for edge in problem.edges]
+    lengths += [use.completion for buffer in problem.buffers for use in buffer.uses]
+    lengths += [use.completion for value in problem.registers for use in value.uses]
+    return sum(lengths) + QUANTUM
 
 
 @dataclass

@@ -140,7 +140,7 @@ def test_text_and_fields() -> None:
     (report,) = reports(multiply, MULTIPLY, "sm_100a")
     text = report.text()
     assert f"loop at {__file__}:" in text and " of multiply: 3 operations\n" in text
-    assert "now: interval 696 clocks (roles load, mma, each in program order)\n" in text
+    assert "now: interval of at least 696 clocks (roles load, mma, each in program order)\n" in text
     assert "reachable: interval 696 clocks (list); bound 696: unit l2\n" in text
     assert "\nl2 100 %     |" in text
     fields = json.loads(json.dumps(report.fields()))

@@ -8,7 +8,8 @@ from small_problems import least_interval, load_and_multiply, random_problem
 
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name
-from tilec.lowering.schedule.parts import ProblemError
+from tilec.lowering.schedule.parts import Kind, Operation, ProblemError
+from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.quantum import quantized
 from tilec.lowering.schedule.rule_roles import rule_roles
 from tilec.lowering.schedule.schedule import Schedule
@@ -66,3 +67,9 @@ def test_same_schedule_in_every_run() -> None:
 
 def test_interval_at_the_upper_limit_is_not_searched() -> None:
     assert search(load_and_multiply(), (0, 1), 40, Budget()) is None
+
+
+def test_problem_without_schedule_ends_the_search() -> None:
+    """Two roles of 12 warps each, of which only 16 are allowed."""
+    operations = tuple(Operation(name, kind, 8, warps=12) for name, kind in (("a", Kind.ISSUE), ("b", Kind.TILE)))
+    assert search(Problem("p", operations), None, None, Budget()) is None
