@@ -140,7 +140,9 @@ static int allocate_in_stream(uint64_t *address, size_t size, void *stream) {
 }
 static int release_in_stream(uint64_t address, void *stream) {
   (void)address, (void)stream;
-  return --record.allocations, success;
+  if (!--record.allocations) // A refused launch leaves no trace.
+    copied = 0;
+  return success;
 }
 static int release(uint64_t address) { return free((void *)(uintptr_t)address), success; }
 static int load_image(void **module, const void *image) {
