@@ -12,7 +12,8 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.operation_role import is_rematerializable
-from tilec.lowering.gpu.shared_plan import SCRATCH_RESERVE_BYTES, SharedPlan, memory_plan, shared_plan
+from tilec.lowering.gpu.scratch_use import scratch_bytes
+from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan, shared_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
@@ -49,7 +50,7 @@ def _deepen_scale_factors(
     kernel: KernelOp, plan: SharedPlan, channels: list[MakeChannelOp], target: Target
 ) -> SharedPlan:
     """Two slots of scale factors from registers, so that one is stored while the other is multiplied; the new plan."""
-    free = target.shared_bytes - SCRATCH_RESERVE_BYTES - plan.scratch
+    free = target.shared_bytes - scratch_bytes(kernel) - plan.scratch
     columns = target.tensor_memory_columns - plan.columns_used
     for op in channels:
         slot = plan.channels[op.operation.results[0]]
@@ -84,7 +85,7 @@ def _deepen_tma(
     slots, columns = sum(channel.slot_bytes for channel in plans), sum(channel.slot_columns for channel in plans)
     if not slots:
         return []
-    free = target.shared_bytes - SCRATCH_RESERVE_BYTES - (plan.scratch - slots)
+    free = target.shared_bytes - scratch_bytes(kernel) - (plan.scratch - slots)
     most = min(most, free // slots)
     if columns:
         most = min(most, 1 + (target.tensor_memory_columns - plan.columns_used) // columns)

@@ -19,7 +19,8 @@ from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.channel_life import ChannelLife, channel_lives
-from tilec.lowering.gpu.shared_plan import SCRATCH_RESERVE_BYTES, memory_plan, slot_size
+from tilec.lowering.gpu.scratch_use import scratch_bytes
+from tilec.lowering.gpu.shared_plan import memory_plan, slot_size
 from tilec.lowering.gpu.stage_through_channels import holds_staging, stage_through_channels, staging_life
 from tilec.lowering.target import Target
 
@@ -53,7 +54,7 @@ def reuse_channels(kernel: KernelOp, target: Target) -> None:
     if any(op.operation.name == "tile_gpu.roles" for op in kernel.body.blocks[0].operations):
         return
     plan = memory_plan(kernel)
-    short_bytes = plan.declared_bytes + SCRATCH_RESERVE_BYTES - target.shared_bytes
+    short_bytes = plan.declared_bytes + scratch_bytes(kernel) - target.shared_bytes
     short_columns = plan.columns_used - target.tensor_memory_columns
     rings: list[_Ring] = []
     for ring in map(_ring, channel_lives(kernel)):

@@ -22,8 +22,6 @@ from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 
 BARRIER_BYTES = 8
-# Left for the scratch of reductions and layout conversions.
-SCRATCH_RESERVE_BYTES = 16384
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
 # Consumers whose operations one elected thread issues.

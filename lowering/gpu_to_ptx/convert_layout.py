@@ -16,7 +16,7 @@ from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.chunks import chunks
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.scratch import SCRATCH_LIMIT_BYTES, scratch_matrix
+from tilec.lowering.layout.scratch import scratch_matrix
 
 
 @lowers("tile_gpu.convert_layout")
@@ -77,7 +77,7 @@ def _from_lane(
 def _through_shared(
     lowering: Lowering, kind: PtxElement, registers: list[ir.Value], source: LinearLayout, target: LinearLayout
 ) -> list[ir.Value]:
-    plan = chunks(source, target, SCRATCH_LIMIT_BYTES // kind.bytes)
+    plan = chunks(source, target, lowering.exchange_bytes // kind.bytes)
     offsets = scratch_matrix(plan.source, plan.target, kind.bytes)
     values: dict[int, ir.Value] = {}
     for chunk in range(plan.count):

@@ -16,7 +16,8 @@ from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.shared_plan import SharedPlan
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.literals import literal, literal_of_bits
-from tilec.lowering.gpu_to_ptx.scratch_slots import SLOT_BYTES, ScratchSlots
+from tilec.lowering.gpu_to_ptx.scratch_slots import SLOT_BYTES, SLOTS, ScratchSlots
+from tilec.lowering.layout.scratch import SCRATCH_LIMIT_BYTES
 from tilec.lowering.target import LANES, Target
 
 # Register types with immediate operands; 16-bit floats have none (PTX ISA 4.5.2).
@@ -155,6 +156,15 @@ class Lowering:
         """The shared address at an offset in the kernel's memory."""
         base = self.b.compute(f"mov.b32 $0, {SHARED_SYMBOL};", self.b.i32)
         return self.b.compute(f"add.s32 $0, $1, {offset};", self.b.i32, base) if offset else base
+
+    @property
+    def exchange_bytes(self) -> int:
+        """The largest part of a tile that goes through scratch memory at a time, a power of two.
+
+        It is less than SCRATCH_LIMIT_BYTES if channels leave less memory, but not less than both slots.
+        """
+        free = self.target.shared_bytes - self.plan.scratch
+        return max(SLOT_BYTES * SLOTS, min(SCRATCH_LIMIT_BYTES, 1 << max(0, free.bit_length() - 1)))
 
     def writable_scratch(self, size_bytes: int) -> ir.Value:
         """Scratch memory that no thread reads, after a barrier if necessary; callers call barrier() after writing."""

@@ -91,3 +91,10 @@ def attend(K, V, j, q, largest, total, acc, scale, tm: Const, tn: Const, width: 
     v = ct.load(V, index=(j, 0), shape=(tn, width), padding_mode=ZERO)
     acc = ct.mma(p.astype(q.dtype), v, acc * factor)
     return new_largest, total * factor + ct.sum(p, axis=1, keepdims=True), acc
+
+
+@ct.kernel
+def row_of_product(A, B, C, steps: int, row: int, rows: Const, columns: Const, depth: Const):
+    """A row of A @ B, which is known at run time only: the whole product goes through scratch memory."""
+    total = product(A, B, 0, steps, rows, columns, depth)
+    ct.store(C, index=(0, 0), tile=ct.extract(total, (row, 0), (1, columns)))

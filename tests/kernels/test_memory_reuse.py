@@ -102,6 +102,18 @@ def test_three_layers(target, hints, random):
         assert_within(found, exact, 0.0)
 
 
+@pytest.mark.parametrize("row", [0, 77])
+def test_rings_leave_memory_to_a_tile_that_is_exchanged_as_a_whole(target, row, random):
+    """The product takes 64 KB of scratch memory, and six slots of 32 KB would leave 35 KB."""
+    A, B = integers(random, 128, 5 * 64), integers(random, 5 * 64, 128)
+    args = (A, B, np.zeros((1, 128), np.float32), 5, row, 128, 128, 64)
+    kernel = reuse_kernels.row_of_product
+    exact = A[row : row + 1].astype(np.float64) @ B
+    for (found,) in run_everywhere(kernel, (1,), args, (2,), target=target, hints={"stages": 6}, seeds=SEEDS):
+        assert_within(found, exact, 0.0)
+    assert rings(kernel, args, target, "tma") == [4]
+
+
 # The weights are rounded to float16 before the second multiply, the result too; everything else is float32.
 ATTENTION_RELATIVE = 3 * 2.0**-11
 
