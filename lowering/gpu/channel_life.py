@@ -100,6 +100,11 @@ def uses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
             yield use.owner.operation
 
 
+def loops_around(op: ir.Operation) -> int:
+    """The number of loops that contain an operation."""
+    return sum(block.owner.operation.name in _LOOPS for block in _chain(op))
+
+
 def _is_balanced(channel: MakeChannelOp) -> bool:
     """Whether each block has as many puts as gets and releases of each consumer."""
     consumers = range(len(channel.operation.attributes["consumers"]))

@@ -18,7 +18,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.lowering.gpu.channel_life import ChannelLife, channel_lives
+from tilec.lowering.gpu.channel_life import ChannelLife, channel_lives, loops_around, uses
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import memory_plan, slot_size
 from tilec.lowering.gpu.stage_through_channels import holds_staging, stage_through_channels, staging_life
@@ -41,12 +41,12 @@ class _Ring:
     def is_in_other_loops(self, other: _Ring) -> bool:
         return all(own.is_in_another_loop(others) for own in self.lives for others in other.lives)
 
-    def join(self, other: _Ring) -> tuple[int, int]:
-        """Takes the channels of another ring; returns the bytes and columns that this saves."""
-        stages, (saved_bytes, saved_columns) = self.lives[0].channels[0].stages, _common(self, other)
+    def join(self, other: _Ring) -> int:
+        """Takes the channels of another ring; returns the bytes that this saves."""
+        saved_bytes = self.lives[0].channels[0].stages * _common(self, other)[0]
         self.size = max(self.size[0], other.size[0]), max(self.size[1], other.size[1])
         self.lives += other.lives
-        return stages * saved_bytes, stages * saved_columns
+        return saved_bytes
 
 
 def reuse_channels(kernel: KernelOp, target: Target) -> None:
@@ -56,15 +56,16 @@ def reuse_channels(kernel: KernelOp, target: Target) -> None:
     plan = memory_plan(kernel)
     short_bytes = plan.declared_bytes + scratch_bytes(kernel) - target.shared_bytes
     short_columns = plan.columns_used - target.tensor_memory_columns
-    rings: list[_Ring] = []
-    for ring in map(_ring, channel_lives(kernel)):
+    lives = channel_lives(kernel)
+    packed = [life for life in lives if short_columns > 0 and _ring(life).size[1]]
+    rings = _packed(packed)
+    for ring in (_ring(life) for life in lives if life not in packed):
         found = [earlier for earlier in rings if earlier.may_join(ring) and earlier.is_in_other_loops(ring)]
         if found:
-            saved = min(found, key=lambda earlier: _difference(earlier, ring)).join(ring)
-            short_bytes, short_columns = short_bytes - saved[0], short_columns - saved[1]
+            short_bytes -= min(found, key=lambda earlier: _difference(earlier, ring)).join(ring)
         else:
             rings.append(ring)
-    short_bytes = _join_while_short(rings, short_bytes, short_columns)
+    short_bytes = _join_while_short(rings, short_bytes)
     if short_bytes > 0:
         _join_staging(rings, kernel)
     for ring in rings:
@@ -112,17 +113,43 @@ def _difference(first: _Ring, second: _Ring) -> tuple[bool, int]:
     return types[0] != types[1], sum(abs(own - other) for own, other in zip(first.size, second.size, strict=True))
 
 
-def _join_while_short(rings: list[_Ring], short_bytes: int, short_columns: int) -> int:
-    """Joins rings outside of loops or in one loop, the largest first, until so much memory is saved; the rest of it.
+def _packed(lives: list[ChannelLife]) -> list[_Ring]:
+    """Rings for channels in tensor memory, in which all join that may: of two orders the one with fewer columns.
 
-    If columns are short, all accumulators join: in a ring of two slots a multiply overlaps the read of the one before.
+    Inner loops come first where units are chosen (tile_to_gpu/unit_choice.py), so that this order fits. In a ring of
+    two slots a multiply overlaps the read of the accumulator before.
     """
-    short_of_columns = short_columns > 0
+    orders = sorted(lives, key=_depth, reverse=True), sorted(lives, key=lambda life: _ring(life).size[1], reverse=True)
+    return min(map(_first_fit, orders), key=lambda rings: sum(ring.size[1] for ring in rings))
+
+
+def _depth(life: ChannelLife) -> int:
+    """The number of loops around the multiplies into the slots of a channel."""
+    puts = [op for op in uses(life.channels[0]) if op.name == "tile_gpu.put_begin"]
+    return max((loops_around(use.owner.operation) for op in puts for use in op.results[0].uses), default=0)
+
+
+def _first_fit(lives: list[ChannelLife]) -> list[_Ring]:
+    rings: list[_Ring] = []
+    for ring in map(_ring, lives):
+        usable = [earlier for earlier in rings if earlier.may_join(ring)]
+        if usable:
+            max(usable, key=lambda earlier: _common(earlier, ring)[1]).join(ring)
+        else:
+            rings.append(ring)
+    return rings
+
+
+def _join_while_short(rings: list[_Ring], short_bytes: int) -> int:
+    """Joins rings outside of loops or in one loop, the largest first, until so many bytes are saved.
+
+    Returns the bytes that are still to be saved.
+    """
     for ring in sorted(rings, key=lambda ring: ring.size, reverse=True):
-        useful = short_bytes > 0 and ring.size[0] or short_of_columns and ring.size[1]
+        useful = short_bytes > 0 and ring.size[0]
         others = [other for other in rings if other is not ring and other.may_join(ring)] if useful else []
         if others:
-            short_bytes -= max(others, key=lambda other: _common(other, ring)).join(ring)[0]
+            short_bytes -= max(others, key=lambda other: _common(other, ring)).join(ring)
             rings.remove(ring)
     return short_bytes
 
