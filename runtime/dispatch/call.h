@@ -43,7 +43,9 @@ struct Given {
   Kind kind;
   Element element;
   uint8_t rank;
-  uint32_t rows = 0, first = 0; // of a List: the number of its rows, and the index of the first one in `table`
+  // Of a List: the number of its rows, and the index of the first one in `table`. Without initial values here, because
+  // a call would set those of all its arguments.
+  uint32_t rows, first;
 
   unsigned row_words() const { return 1 + 2u * rank; }
 };
