@@ -12,12 +12,12 @@ B200, H200, H100 = "B200", "H200", "H100"
 # The device whose constants predict kernels of a target.
 DEVICE_OF_TARGET = {"sm_100a": B200, "sm_90a": H200}
 
-VENDOR, MEASURED, DERIVED, PLACEHOLDER = "vendor", "measured", "derived", "placeholder"
+VENDOR, MEASURED, DERIVED, ASSUMED = "vendor", "measured", "derived", "assumed"
 CERTAINTIES = {
     VENDOR: "NVIDIA's data sheets and manuals",
     MEASURED: "published measurement by the named source",
     DERIVED: "computed from vendor figures or published measurements",
-    PLACEHOLDER: "assumed: no trustworthy measurement of this device is public",
+    ASSUMED: "no trustworthy measurement of this device is public",
 }
 
 
@@ -66,8 +66,8 @@ def _derived(value: float, source: str) -> Constant:
     return Constant(value, DERIVED, source)
 
 
-def _placeholder(value: float, source: str) -> Constant:
-    return Constant(value, PLACEHOLDER, source)
+def _assumed(value: float, source: str) -> Constant:
+    return Constant(value, ASSUMED, source)
 
 
 # Sources by their short names; docs/cost_model.md lists them.
@@ -104,7 +104,7 @@ ROWS = (
         "largest sustained bandwidth of HBM",
         _each(
             _measured(7.2, "SEMI: 7.0 to 7.26; CUTILE-RS: 7.02 of 7.67 nominal"),
-            _placeholder(4.2, "88 % of the 4.8 TB/s of the data sheet"),
+            _assumed(4.2, "88 % of the 4.8 TB/s of the data sheet"),
             _measured(3.0, "QUACK: 3.0 of 3.35 nominal"),
         ),
     ),
@@ -121,26 +121,26 @@ ROWS = (
         _each(
             _derived(71, "20.5 TB/s by TMA on B300 (QRC), over the SMs and the clock of its measurement"),
             _derived(38, "9.2 TB/s (TILESIGHT), over SMs and clock"),
-            _placeholder(38, "that of H200"),
+            _assumed(38, "that of H200"),
         ),
     ),
     Row(
         "launch_microseconds",
         "us",
         "from the launch by a stream until the first block runs, and its end",
-        _each(_measured(2.0, "QRC: 1.8 to 2.05"), _placeholder(2.0, "that of B200")),
+        _each(_measured(2.0, "QRC: 1.8 to 2.05"), _assumed(2.0, "that of B200")),
     ),
     Row(
         "graph_launch_microseconds",
         "us",
         "the same as a node of a CUDA graph",
-        _each(_measured(0.56, "QRC"), _placeholder(0.56, "that of B200")),
+        _each(_measured(0.56, "QRC"), _assumed(0.56, "that of B200")),
     ),
     Row(
         "block_start_cycles",
         "cycles",
         "from the end of a block until the next one executes",
-        _each(_placeholder(1038, "QRC, unit not clear"), _placeholder(1038, "that of B200")),
+        _each(_assumed(1038, "QRC, unit not clear"), _assumed(1038, "that of B200")),
     ),
     # What one SM holds.
     Row("shared_kilobytes", "KB", "shared memory of an SM", _same(228, VENDOR, "guide")),
@@ -179,7 +179,7 @@ ROWS = (
         "multiply_latency_cycles",
         "cycles",
         "from the last multiply to its observed completion, beyond its interval; operands in shared memory",
-        _each(_measured(136, "SEMI"), _placeholder(64, "interval of 64 x 128 x 16, recalled from 2402.13499")),
+        _each(_measured(136, "SEMI"), _assumed(64, "interval of 64 x 128 x 16, recalled from 2402.13499")),
     ),
     Row(
         "pair_multiply_latency_cycles",
@@ -191,13 +191,13 @@ ROWS = (
         "tensor_memory_multiply_latency_cycles",
         "cycles",
         "the same with A in tensor memory; wgmma: in registers",
-        _each(_measured(104, "SEMI"), _placeholder(64, "as with A in shared memory")),
+        _each(_measured(104, "SEMI"), _assumed(64, "as with A in shared memory")),
     ),
     Row(
         "mma_sync_multiply_adds_per_cycle",
         "multiply-adds/cycle",
         "16-bit multiply-adds by mma.sync",
-        _each(_placeholder(1024, "rate of earlier devices"), _measured(1290, "2402.13499: 63 % of wgmma")),
+        _each(_assumed(1024, "rate of earlier devices"), _measured(1290, "2402.13499: 63 % of wgmma")),
     ),
     # Memories of one SM.
     Row(
@@ -207,7 +207,7 @@ ROWS = (
         "shared_write_share",
         "1",
         "share of the bytes that TMA writes to shared memory which take the port from multiplies",
-        _same(1, PLACEHOLDER, "not measured: 0 or 1; 1 agrees with the step times of tutorials of Gluon"),
+        _same(1, ASSUMED, "not measured: 0 or 1; 1 agrees with the step times of tutorials of Gluon"),
     ),
     Row(
         "tensor_memory_read_bytes_per_cycle",
@@ -232,44 +232,44 @@ ROWS = (
         "tma_issue_cycles",
         "cycles",
         "between two copies of an SM",
-        _each(_measured(30, "META"), _placeholder(30, "that of B200")),
+        _each(_measured(30, "META"), _assumed(30, "that of B200")),
     ),
     Row(
         "tma_l2_latency_cycles",
         "cycles",
         "latency of a load that L2 holds",
-        _each(_measured(460, "META"), _placeholder(600, "B200 and 140")),
+        _each(_measured(460, "META"), _assumed(600, "B200 and 140")),
     ),
     Row(
         "tma_dram_latency_cycles",
         "cycles",
         "latency of a load from DRAM",
-        _each(_measured(900, "SEMI: 458 ns for 512 bytes"), _placeholder(1000, "B200 and 100")),
+        _each(_measured(900, "SEMI: 458 ns for 512 bytes"), _assumed(1000, "B200 and 100")),
     ),
     Row(
         "tma_cycles_per_kilobyte",
         "cycles/KB",
         "further latency per KB",
-        _each(_measured(6, "META"), _placeholder(6, "that of B200")),
+        _each(_measured(6, "META"), _assumed(6, "that of B200")),
     ),
     Row(
         "tma_further_copy_cycles",
         "cycles",
         "further latency of the second and third copy on a barrier",
-        _each(_measured(240, "META"), _placeholder(240, "that of B200")),
+        _each(_measured(240, "META"), _assumed(240, "that of B200")),
     ),
     Row(
         "tma_store_latency_cycles",
         "cycles",
         "latency of a store beyond its transfer",
-        _each(_measured(130, "META"), _placeholder(130, "that of B200")),
+        _each(_measured(130, "META"), _assumed(130, "that of B200")),
     ),
     # Loads of threads.
     Row(
         "load_dram_latency_cycles",
         "cycles",
         "ld.global from DRAM",
-        _each(_measured(789, "QRC"), _placeholder(789, "that of B300")),
+        _each(_measured(789, "QRC"), _assumed(789, "that of B300")),
     ),
     Row(
         "load_l2_latency_cycles",
@@ -282,37 +282,37 @@ ROWS = (
         "barrier_latency_cycles",
         "cycles",
         "from the arrival at an mbarrier to the wake of its waiter",
-        _each(_measured(92, "META; QRC: 54 to 123"), _placeholder(92, "that of B200")),
+        _each(_measured(92, "META; QRC: 54 to 123"), _assumed(92, "that of B200")),
     ),
     Row(
         "named_barrier_cycles",
         "cycles",
         "named barrier of two roles, one way",
-        _each(_measured(30, "META"), _placeholder(30, "that of B200")),
+        _each(_measured(30, "META"), _assumed(30, "that of B200")),
     ),
     Row(
         "block_barrier_cycles",
         "cycles",
         "bar.sync without its warps",
-        _each(_measured(22, "QRC"), _placeholder(22, "that of B300")),
+        _each(_measured(22, "QRC"), _assumed(22, "that of B300")),
     ),
     Row(
         "block_barrier_cycles_per_warp",
         "cycles",
         "further cycles of bar.sync per warp",
-        _each(_measured(2, "QRC"), _placeholder(2, "that of B300")),
+        _each(_measured(2, "QRC"), _assumed(2, "that of B300")),
     ),
     Row(
         "proxy_fence_cycles",
         "cycles",
         "fence.proxy.async of shared memory",
-        _each(_measured(36, "QRC"), _placeholder(36, "that of B300")),
+        _each(_measured(36, "QRC"), _assumed(36, "that of B300")),
     ),
     Row(
         "cluster_barrier_cycles",
         "cycles",
         "barrier.cluster",
-        _each(_measured(370, "QRC"), _placeholder(370, "that of B300")),
+        _each(_measured(370, "QRC"), _assumed(370, "that of B300")),
     ),
     # Instructions of warps.
     Row(
@@ -339,13 +339,13 @@ ROWS = (
         "independent_instructions",
         "instructions",
         "instructions of a warp that do not wait for each other",
-        _same(2, PLACEHOLDER, "assumed"),
+        _same(2, ASSUMED, "not measured"),
     ),
     Row(
         "dependent_issue_cycles",
         "cycles",
         "from an instruction of a warp to one that uses its result",
-        _each(_measured(4.2, "QRC"), _placeholder(4.2, "that of B300")),
+        _each(_measured(4.2, "QRC"), _assumed(4.2, "that of B300")),
     ),
 )
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tilec.lowering.model.constants import (
+    ASSUMED,
     CERTAINTIES,
     DEVICES,
-    PLACEHOLDER,
     ROWS,
     SOURCES,
     VENDOR,
@@ -46,7 +46,7 @@ def test_each_value_has_a_certainty_and_a_source(row) -> None:
     for constant in row.values.values():
         assert constant.certainty in CERTAINTIES and constant.source
         # A measurement names who measured.
-        if constant.certainty not in (VENDOR, PLACEHOLDER):
+        if constant.certainty not in (VENDOR, ASSUMED):
             assert any(source in constant.source for source in SOURCES)
 
 

@@ -109,7 +109,7 @@ class _Counter:
                 self._visit_loop(block, times * factor) if name == "for" else self.visit(block, times * factor)
 
     def _visit_loop(self, block: ir.Block, times: float) -> None:
-        """Adds the operations of a loop; if it multiplies, what it loads goes through a ring."""
+        """Adds the operations of a loop. In a loop with a multiply, a ring holds the loaded bytes of an iteration."""
         before = self.multiply_adds, self.global_bytes
         self.visit(block, times)
         loaded = self.global_bytes - before[1]
