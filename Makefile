@@ -14,6 +14,7 @@ extras_docs := [docs]
 FUZZ_INPUTS ?= 200000
 FUZZ_PROGRAMS ?= 3000
 FUZZ_KERNELS ?= 500
+FUZZ_MULTIPLIES ?= 20000
 FUZZ_MUTATIONS ?= 200000
 MUTANTS ?= 60
 SEED ?= 1
@@ -51,6 +52,7 @@ fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py programs --inputs $(FUZZ_PROGRAMS) --seed $(SEED) --work build/fuzz-programs
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py exits --inputs $(FUZZ_PROGRAMS) --seed $(SEED) --work build/fuzz-exits
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py kernels --inputs $(FUZZ_KERNELS) --seed $(SEED) --work build/fuzz-kernels
+	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py multiplies --inputs $(FUZZ_MULTIPLIES) --seed $(SEED) --work build/fuzz-multiplies
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py mutations --inputs $(FUZZ_MUTATIONS) --seed $(SEED) --work build/fuzz-mutations
 
 mutants: build/venv-test/.installed $(CHECK)/.copied

@@ -7,10 +7,7 @@ runs programs with nested control flow (random_exits.py).
 
 from __future__ import annotations
 
-import os
-import pickle
 import re
-import signal
 import sys
 import time
 import warnings
@@ -20,9 +17,11 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+from compiler_settings import Settings, limited_compiler
 from program_text import Program
 from random_exits import random_exits
 from random_program import random_program
+from separate_process import run_in_process
 from shrinking import shrunk
 
 import tilec
@@ -74,7 +73,8 @@ def _simulated(program: Program, module: tilec.Module, target: str, expected: di
     # The conversion of tf32 by TMA is not documented; small integers are exact.
     unconfirmed = "xtf32" in program.text()
     try:
-        compiled = tilec.compile(module, target=target, stop="ptx", hints=program.hints)
+        with limited_compiler(Settings(target, without=program.without)):
+            compiled = tilec.compile(module, target=target, stop="ptx", hints=program.hints)
         arguments = program.arguments()
         settings = {"step_limit": STEP_LIMIT, "allow_unconfirmed": unconfirmed}
         tilec.run(compiled, (program.grid,), arguments, backend="simulate", **settings)
@@ -90,26 +90,12 @@ def _simulated(program: Program, module: tilec.Module, target: str, expected: di
 
 def outcomes_in_subprocess(program: Program, targets: tuple[str, ...] = TARGETS) -> list[Outcome]:
     """Calls outcomes() in a separate process, so that a crash or an infinite loop is an outcome too."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reader)
-        signal.alarm(SECONDS)
-        try:
-            with os.fdopen(writer, "wb") as file:
-                pickle.dump(outcomes(program, targets), file)
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as file:
-        pickled = file.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status < 0:
-        name = signal.Signals(-status).name
-        if len(targets) == 1:
-            return [Outcome(targets[0], "timeout" if name == "SIGALRM" else "crash", name, name)]
-        return [outcome for target in targets for outcome in outcomes_in_subprocess(program, (target,))]
-    return pickle.loads(pickled)
+    found = run_in_process(lambda: outcomes(program, targets), SECONDS)
+    if not isinstance(found, str):
+        return found
+    if len(targets) == 1:
+        return [Outcome(targets[0], found, found)]
+    return [outcome for target in targets for outcome in outcomes_in_subprocess(program, (target,))]
 
 
 def _reason(error: Exception) -> str:
@@ -196,7 +182,7 @@ def _write_reduced(work: Path, number: int, program: Program, outcome: Outcome) 
     same_kind = [other for other in outcomes_in_subprocess(small, targets) if other.kind == outcome.kind]
     found = same_kind[0] if same_kind else outcome
     path = work / f"seed-{number}-{outcome.target}.txt"
-    lines = [f"seed {number}, {outcome.target}, grid {small.grid}, hints {small.hints}"]
+    lines = [f"seed {number}, {outcome.target}, grid {small.grid}, hints {small.hints}, without {small.without}"]
     lines.append(f"{found.kind}: {found.detail}")
     for parameter in small.parameters:
         shown = parameter.value if isinstance(parameter.value, int) else _array(parameter.value)

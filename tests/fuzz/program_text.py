@@ -150,6 +150,8 @@ class Program:
     hints: dict[str, bool | int]
     # Whether the program sums floats: the sign of a zero sum depends on the order and the identity.
     sums: bool = False
+    # The passes over tile_gpu that are left out.
+    without: tuple[str, ...] = ()
 
     def text(self) -> str:
         parameters = ", ".join(f"{parameter.name}: {parameter.type}" for parameter in self.parameters)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from random import Random
 
 import numpy as np
+from compiler_settings import random_omissions
 from elements import INTEGERS
 from program_text import Environment, Program, Region, Shape, Value
 from random_memory import store
@@ -61,7 +63,8 @@ def random_exits(seed: int) -> Program:
         state = _compound(build, state, _Scope())
     for value in state:
         store(build, value)
-    return Program(build.parameters, build.blocks[0], build.grid, random_hints(build), build.sums)
+    without = random_omissions(Random(f"omissions {seed}"))
+    return Program(build.parameters, build.blocks[0], build.grid, random_hints(build), build.sums, without)
 
 
 def _statements(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
+from numpy_tiles import NumpyTiles
 
 # A block accesses only the rows from ROWS * block.
 ROWS, BLOCKS = 64, 2
@@ -42,78 +43,10 @@ class RandomKernel:
         """The arrays after the kernel, computed by numpy."""
         arrays = self.arrays(seed)
         for block in range(BLOCKS):
-            tiles = NumpyTiles(block)
-            scope = {"ct": tiles, "clamp": tiles.clamp}
+            scope = {"ct": NumpyTiles(block), "clamp": lambda tile: np.clip(tile, -LIMIT, LIMIT)}
             exec(self.source, scope)
             scope["kernel"](*arrays)
         return arrays
-
-
-class NumpyTiles:
-    """The functions of tilec that the kernels call, implemented with numpy."""
-
-    class PaddingMode:
-        """The padding that the kernels use."""
-
-        ZERO = "zero"
-
-    float32, float16 = np.float32, np.float16
-    int16, int32, int64 = np.int16, np.int32, np.int64
-
-    def __init__(self, block: int) -> None:
-        self.block = block
-
-    @staticmethod
-    def clamp(x: np.ndarray) -> np.ndarray:
-        return np.minimum(np.maximum(x, -LIMIT), LIMIT)
-
-    def bid(self, axis: int) -> int:
-        return self.block
-
-    def load(
-        self, array: np.ndarray, index: tuple[int, ...], shape: tuple[int, ...], padding_mode: str = "zero"
-    ) -> np.ndarray:
-        tile = np.zeros(shape, array.dtype)
-        found = array[_region(index, shape)]
-        tile[tuple(map(slice, found.shape)) if shape else ()] = found if shape else found.item()
-        return tile
-
-    def store(self, array: np.ndarray, index: tuple[int, ...], tile: np.ndarray) -> None:
-        inside = array[_region(index, tile.shape)]
-        inside[...] = tile[tuple(map(slice, inside.shape))]
-
-    def gather(self, array: np.ndarray, indices: tuple[np.ndarray, ...]) -> np.ndarray:
-        rows, columns = np.broadcast_arrays(*indices)
-        inside = columns < array.shape[1]
-        return np.where(inside, array[rows, np.where(inside, columns, 0)], 0).astype(array.dtype)
-
-    def scatter(self, array: np.ndarray, indices: tuple[np.ndarray, ...], value: np.ndarray) -> None:
-        rows, columns = np.broadcast_arrays(*indices)
-        inside = columns < array.shape[1]
-        array[rows[inside], columns[inside]] = value[inside]
-
-    def arange(self, size: int, *, dtype: type) -> np.ndarray:
-        return np.arange(size, dtype=dtype)
-
-    def zeros(self, shape: tuple[int, ...], dtype: type) -> np.ndarray:
-        return np.zeros(shape, dtype)
-
-    def mma(self, x: np.ndarray, y: np.ndarray, acc: np.ndarray) -> np.ndarray:
-        return x.astype(np.float32) @ y.astype(np.float32) + acc
-
-    def permute(self, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        return np.transpose(x, axes)
-
-    def sum(self, x: np.ndarray, axis: int, *, keepdims: bool) -> np.ndarray:
-        return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
-
-    def broadcast_to(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        return np.broadcast_to(x, shape)
-
-
-def _region(index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[slice, ...]:
-    extents = shape or (1,) * len(index)
-    return tuple(slice(i * extent, (i + 1) * extent) for i, extent in zip(index, extents, strict=True))
 
 
 def random_kernel(seed: int) -> RandomKernel:

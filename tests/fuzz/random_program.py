@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
+from compiler_settings import random_omissions
 from elements import ELEMENTS, INTEGERS, NARROW
 from program_text import Block, EarlyExit, Environment, Program, Region, Shape, Step, Value, tile_type
 from random_memory import make_view, random_array, store
@@ -22,7 +25,8 @@ def random_program(seed: int) -> Program:
     source = build.source
     for _ in range(source.choice((1, 1, 2, 3))):
         source.choice((_store_value, _store_value, _for, _for, _if, _loop, _multiply, _multiply_in_loop))(build, 2)
-    return Program(build.parameters, build.blocks[0], build.grid, random_hints(build), build.sums)
+    without = random_omissions(Random(f"omissions {seed}"))
+    return Program(build.parameters, build.blocks[0], build.grid, random_hints(build), build.sums, without)
 
 
 def random_hints(build: Builder) -> dict[str, bool | int]:

@@ -19,9 +19,9 @@ Saved = list[tuple[Block, list[Step]]]
 def shrunk(program: Program, fails: Callable[[Program], bool]) -> Program:
     """The program after all changes that preserve its failure."""
     deadline = time.monotonic() + SECONDS
-    without_hints = replace(program, hints={})
-    if program.hints and _fails(without_hints, fails):
-        program = without_hints
+    for simpler in (replace(program, hints={}), replace(program, without=())):
+        if (program.hints, program.without) != (simpler.hints, simpler.without) and _fails(simpler, fails):
+            program = simpler
     changed = True
     while changed:
         changed = False

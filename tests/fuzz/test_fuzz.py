@@ -7,6 +7,7 @@ import random
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ INPUTS = 1_000
 FIRST_PROGRAM, PROGRAMS, PER_TEST = 2_046, 40, 4
 FIRST_EXITS, EXITS = 1, 12
 KERNELS = 12
+FIRST_MULTIPLIES, MULTIPLIES = 1, 12
 FIRST_MUTATION, MUTATIONS = 640, 100
 
 
@@ -54,6 +56,35 @@ def test_results_of_random_kernels_with_overwritten_arrays_agree(first: int, tmp
     for seed in range(first, first + PER_TEST):
         found = failures(seed, tmp_path)
         assert not found, f"python tests/fuzz/fuzz.py kernels --inputs 1 --seed {seed}: {found}"
+
+
+@pytest.mark.parametrize("first", range(FIRST_MULTIPLIES, FIRST_MULTIPLIES + MULTIPLIES, PER_TEST))
+def test_results_of_random_multiplies_agree(first: int, tmp_path: Path) -> None:
+    multiplies = importlib.import_module("multiply_fuzz")
+    for seed in range(first, first + PER_TEST):
+        failed = [outcome for outcome in multiplies.outcomes(multiplies.random_case(seed), tmp_path) if outcome.failed]
+        assert not failed, f"python tests/fuzz/fuzz.py multiplies --inputs 1 --seed {seed}: {failed}"
+
+
+def test_a_kernel_that_fails_is_reduced_to_what_its_failure_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here every number that a kernel stores is wrong: a tile that is not zero and its store remain."""
+    multiplies = importlib.import_module("multiply_fuzz")
+    case = multiplies.random_case(FIRST_MULTIPLIES)
+    simulated = multiplies._simulated
+
+    def wrong(case: Any, kernel: Any, settings: Any) -> Any:
+        result = simulated(case, kernel, settings)
+        return result * 2
+
+    monkeypatch.setattr(multiplies, "_simulated", wrong)
+    outcome = next(one for one in multiplies.outcomes_in_process(case, tmp_path) if one.failed)
+    path = multiplies.write_reduced(case, outcome, tmp_path)
+    lines = path.read_text().splitlines()
+    kernel = lines[next(number for number, line in enumerate(lines) if line.startswith("def kernel")) + 1 :]
+    assert len(kernel) == 3 and "ct.store" in kernel[-1], kernel
+    assert multiplies.repeat(path) == 1
 
 
 def test_mutated_kernels_compile_or_have_an_error_of_the_user() -> None:

@@ -1,0 +1,71 @@
+"""Random settings of the compiler: passes that are left out, less memory than a target has, and options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from tilec.lowering.gpu.passes import PASSES
+from tilec.lowering.target import TARGETS
+
+# Without its plan of memory a kernel has no offsets.
+REQUIRED_PASSES = frozenset({"plan-memory"})
+SHARED_BYTES = (30_000, 60_000, 90_000, 120_000, 170_000)
+TENSOR_MEMORY_COLUMNS = (128, 256)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One compile: the target, options, names of omitted passes, and sizes of memory (None: all of the target)."""
+
+    target: str
+    hints: Mapping[str, bool | int] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    shared_bytes: int | None = None
+    tensor_memory_columns: int | None = None
+
+    def with_all_memory(self) -> Settings:
+        return replace(self, shared_bytes=None, tensor_memory_columns=None)
+
+
+def random_settings(random: Random, target: str) -> Settings:
+    """Half of the settings leave out passes; every option and size has its default in most of them."""
+    hints: dict[str, bool | int] = {
+        name: False for name, share in (("roles", 0.2), ("pipeline", 0.15), ("tma", 0.15)) if random.random() < share
+    }
+    if random.random() < 0.25:
+        hints["stages"] = random.choice((1, 2, 3, 5))
+    if random.random() < 0.25:
+        hints["warps"] = random.choice((4, 8))
+    without = random_omissions(random)
+    shared_bytes = random.choice(SHARED_BYTES) if random.random() < 0.4 else None
+    columns = random.choice(TENSOR_MEMORY_COLUMNS) if random.random() < 0.2 else None
+    return Settings(target, hints, without, shared_bytes, columns if TARGETS[target].tensor_memory_columns else None)
+
+
+def random_omissions(random: Random) -> tuple[str, ...]:
+    """The names of passes to leave out: none in half of the cases."""
+    optional = [name for name in PASSES if name not in REQUIRED_PASSES]
+    return tuple(name for name in optional if random.random() < 0.25) if random.random() < 0.5 else ()
+
+
+@contextmanager
+def limited_compiler(settings: Settings) -> Iterator[None]:
+    """The compiler without the passes, and the target with the memory, of `settings`."""
+    passes, target = dict(PASSES), TARGETS[settings.target]
+    try:
+        for name in settings.without:
+            PASSES.pop(name, None)
+        sizes = {
+            name: size
+            for name in ("shared_bytes", "tensor_memory_columns")
+            if (size := getattr(settings, name)) is not None
+        }
+        TARGETS[settings.target] = replace(target, **sizes)
+        yield
+    finally:
+        PASSES.clear()
+        PASSES.update(passes)
+        TARGETS[settings.target] = target
