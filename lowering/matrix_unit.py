@@ -14,7 +14,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, mma_sync_accumulator
 from tilec.lowering.layout.mma_sync_operand import least_depth
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
-from tilec.lowering.layout.wgmma import wgmma_accumulator
+from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand
 from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS
 
 # One tensor core instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
@@ -96,6 +96,8 @@ class MatrixUnit:
     descriptor: DescriptorFormat | None
     # Elements whose sums in f32 have fewer bits than f32.
     short_sums: Collection[str] = ()
+    # The layout of an lhs in registers, by shape, number of warps, element; None: both operands are in shared memory.
+    lhs_layout: Callable[[Shape, int, str], LinearLayout] | None = None
 
     def promotes(self, types: MatrixTypes) -> bool:
         """Whether the unit's sums are too short for these types, so that they are added to the accumulator in f32."""
@@ -120,6 +122,10 @@ def _tensor_memory_layout(shape: Shape, warps: int, element: str) -> LinearLayou
 
 def _wgmma_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
     return wgmma_accumulator(shape, warps)
+
+
+def _wgmma_lhs_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
+    return wgmma_operand(shape, warps, element_type(element).storage_bytes)
 
 
 def _mma_sync_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
@@ -232,6 +238,7 @@ _WGMMA = MatrixUnit(
     descriptor=WGMMA_DESCRIPTOR,
     # Measured on H100: 13 fraction bits (arXiv 2511.10909); PTX does not specify it.
     short_sums=("f8E4M3FN", "f8E5M2"),
+    lhs_layout=_wgmma_lhs_layout,
 )
 _MMA_SYNC = MatrixUnit(
     "mma.sync",

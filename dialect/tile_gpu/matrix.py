@@ -4,7 +4,7 @@ from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Boolean, RegisterTile, SharedBuffer, TensorBuffer
+from tilec.dialect.tile_gpu.sets import Boolean, MatrixLhs, RegisterTile, SharedBuffer, TensorBuffer, is_register_tile
 from tilec.element_types import ELEMENT_TYPES, element_type
 
 # Elements of operands that tensor cores multiply without block scaling; mmaf of Tile IR has no f4E2M1FN.
@@ -24,7 +24,7 @@ def matrix_shapes(op: ir.OpView) -> str | None:
 
 
 def _signs_of_integers(op: ir.OpView) -> str | None:
-    element = str(op.lhs.type.element)
+    element = str(op.rhs.type.element)
     if (op.lhs_unsigned or op.rhs_unsigned) and element != "i8":
         return f"expected operands of i8 with lhs_unsigned or rhs_unsigned, but got {element}"
     return None
@@ -56,23 +56,30 @@ def _promoted_types(op: ir.OpView) -> str | None:
     return None
 
 
+def _elements_of_register_lhs(op: ir.OpView) -> str | None:
+    if not is_register_tile(op.lhs.type):
+        return None
+    left, right = str(op.lhs.type.element_type), str(op.rhs.type.element)
+    return None if left == right else f"expected operands of one element, but got {left} in registers and {right}"
+
+
 class WgmmaOp(Operation, name="wgmma"):
     """result = lhs * rhs + accumulator, in flight until `wgmma_wait`.
 
-    With `promote` the sums of 128 products are formed apart and added to the accumulator in f32, and the result is
-    complete.
+    An lhs in registers has the layout `wgmma_operand` (lowering/layout/wgmma.py). With `promote` the sums of 128
+    products are formed apart and added to the accumulator in f32, and the result is complete.
     """
 
     result: Result[T]
     accumulator: Operand[T]
-    lhs: Operand[SharedBuffer]
+    lhs: Operand[MatrixLhs]
     rhs: Operand[SharedBuffer]
     kind: Kind
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     promote: Flag
     assembly = f"$kind {{$promote }}{_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [matrix_shapes, _signs_of_integers, _promoted_types]
+    rules = [matrix_shapes, _elements_of_register_lhs, _signs_of_integers, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):

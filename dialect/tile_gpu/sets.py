@@ -31,6 +31,11 @@ Integer64 = TypeSet("Integer64", "i64", lambda type: str(type) == "i64", only="i
 Boolean = TypeSet("Boolean", "i1", lambda type: str(type) == "i1", only="i1")
 Buffer = TypeSet("Buffer", "a buffer", lambda type: isinstance(type, BufferType))
 SharedBuffer = TypeSet("SharedBuffer", "a buffer in shared memory", _buffer_in(SHARED))
+MatrixLhs = TypeSet(
+    "MatrixLhs",
+    "a buffer in shared memory or a register tile",
+    lambda type: is_register_tile(type) or _buffer_in(SHARED)(type),
+)
 TensorBuffer = TypeSet("TensorBuffer", "a buffer in tensor memory", _buffer_in(TENSOR))
 Channel = TypeSet("Channel", "a channel", lambda type: isinstance(type, ChannelType))
 TensorMap = TypeSet(

@@ -58,8 +58,8 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     if op.operation.name not in _MULTIPLIES:
         return None
     (rows, depth), columns = op.lhs.type.shape, op.rhs.type.shape[-1]
-    in_shared = op.lhs.type.memory != TENSOR
-    bits = element_bits(op.lhs.type.element)
+    in_shared = isinstance(op.lhs.type, BufferType) and op.lhs.type.memory != TENSOR
+    bits = element_bits(op.rhs.type.element)
     return Multiply(rows=rows, columns=columns, depth=depth, element_bits=bits, left_in_shared=in_shared)
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import WgmmaOp
 from tilec.element_types import element_type
-from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
+from tilec.lowering.gpu_to_ptx.matrix_descriptor import operand_format
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.wgmma_operands import Sides, block_rows, lhs_registers, lhs_side, rhs_side
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.wgmma import wgmma_accumulator
-from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS, WARPS_OF_A_GROUP, WGMMA_DESCRIPTOR
+from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 
-ROWS = 64
 # Columns of sums in registers beside the accumulator, if it has at most so many registers and the role so many warps,
 # or else: more columns use the unit better, but ptxas 13.5 then spills 280 bytes of a tile of 128x256.
 _SMALL_ACCUMULATOR_REGISTERS, _FEW_WARPS = 64, 8
@@ -33,50 +30,25 @@ def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
         raise lowering.unsupported(
             operation, f"expected an accumulator in the layout of wgmma, but got {tile.encoding.value}"
         )
-    lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
     cells = _packed(lowering, lowering.get(op.accumulator), str(tile.element_type))
+    registers = lhs_registers(lowering, op)
     if not op.promote:
         cells = _fenced(lowering, cells)
-    blocks = tile.shape[0] // (ROWS * (lowering.warps // WARPS_OF_A_GROUP))
+    sides = Sides(lhs_side(lowering, op, registers), rhs_side(lowering, op))
+    blocks = tile.shape[0] // block_rows(lowering)
     size = len(cells) // blocks
-    lhs_start = _group_start(lowering, descriptor(lowering, lowering.scalar(op.lhs), lhs, WGMMA_DESCRIPTOR), lhs)
-    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, WGMMA_DESCRIPTOR)
+    multiply = _promoted if op.promote else _accumulated
     done: list[ir.Value] = []
     for block in range(blocks):
-        start = moved(lowering, lhs_start, lhs.row_offset(block * ROWS * (lowering.warps // WARPS_OF_A_GROUP)))
         own = cells[block * size : (block + 1) * size]
-        multiply = _promoted if op.promote else _accumulated
-        done += multiply(lowering, op, own, _Sides((lhs, rhs), (start, rhs_start)))
+        done += multiply(lowering, op, own, sides.block(lowering, block, blocks))
     if not op.promote:
         lowering.b.execute(_COMMIT)
         lowering.in_flight[operation.results[0]] = done
     lowering.set(operation.results[0], _unpacked(lowering, done, str(tile.element_type)))
 
 
-@dataclass(frozen=True)
-class _Sides:
-    """Both operands and their descriptors."""
-
-    operands: tuple[MatrixOperand, MatrixOperand]
-    starts: tuple[ir.Value, ir.Value]
-
-    @property
-    def steps(self) -> int:
-        return self.operands[0].steps
-
-    def descriptors(self, lowering: Lowering, step: int) -> list[ir.Value]:
-        """The descriptors of one step along K."""
-        return [
-            moved(lowering, start, side.step_offset(step))
-            for side, start in zip(self.operands, self.starts, strict=True)
-        ]
-
-    def from_column(self, lowering: Lowering, column: int) -> _Sides:
-        lhs, rhs = self.starts
-        return _Sides(self.operands, (lhs, moved(lowering, rhs, self.operands[1].row_offset(column))))
-
-
-def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: _Sides) -> list[ir.Value]:
+def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sides) -> list[ir.Value]:
     """Adds all steps along K to the accumulator of a block of rows."""
     columns = op.accumulator.type.shape[1]
     for step in range(sides.steps):
@@ -84,12 +56,12 @@ def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: 
     return cells
 
 
-def _promoted(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: _Sides) -> list[ir.Value]:
+def _promoted(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sides) -> list[ir.Value]:
     """Adds sums of PROMOTED_ELEMENTS products to the accumulator of a block of rows."""
     columns = op.accumulator.type.shape[1]
     is_small = len(lowering.get(op.accumulator)) <= _SMALL_ACCUMULATOR_REGISTERS and lowering.warps <= _FEW_WARPS
     size = min(columns, _PROMOTED_COLUMNS if is_small else _FEWER_PROMOTED_COLUMNS)
-    steps = PROMOTED_ELEMENTS // sides.operands[0].step_elements
+    steps = PROMOTED_ELEMENTS // sides.step_elements
     done: list[ir.Value] = []
     for column in range(0, columns, size):
         own, part = cells[column // 2 : (column + size) // 2], sides.from_column(lowering, column)
@@ -103,7 +75,7 @@ def _promoted(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: _Si
     return done
 
 
-def _short_sum(lowering: Lowering, op: WgmmaOp, columns: int, sides: _Sides, steps: range) -> list[ir.Value]:
+def _short_sum(lowering: Lowering, op: WgmmaOp, columns: int, sides: Sides, steps: range) -> list[ir.Value]:
     """The complete sum of some steps along K."""
     lowering.b.execute(_FENCE)
     cells: list[ir.Value] = []
@@ -123,44 +95,34 @@ def _fenced(lowering: Lowering, cells: list[ir.Value]) -> list[ir.Value]:
     return list(made) if isinstance(made, tuple) else [made]
 
 
-def _group_start(lowering: Lowering, start: ir.Value, lhs: MatrixOperand) -> ir.Value:
-    """Offsets the descriptor to the 64 rows of the warpgroup."""
-    if lowering.warps == WARPS_OF_A_GROUP:
-        return start
-    b = lowering.b
-    group = b.compute("shr.u32 $0, $1, 2;", b.i32, lowering.warp)
-    offset = b.compute(f"mul.lo.u32 $0, $1, {lhs.row_offset(ROWS) >> 4};", b.i32, group)
-    wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, offset)
-    return b.compute("add.s64 $0, $1, $2;", b.i64, start, wide)
-
-
 def _issue(
-    lowering: Lowering, op: WgmmaOp, columns: int, cells: list[ir.Value], sides: _Sides, step: int
+    lowering: Lowering, op: WgmmaOp, columns: int, cells: list[ir.Value], sides: Sides, step: int
 ) -> list[ir.Value]:
     """One instruction, which adds to `cells`, or starts a sum in f32 if there are none."""
-    accumulator, lhs = str(op.accumulator.type.element_type), sides.operands[0]
+    accumulator = str(op.accumulator.type.element_type)
     formats = (operand_format(op.kind, is_unsigned) for is_unsigned in (op.lhs_unsigned, op.rhs_unsigned))
     types = ".".join((ELEMENTS[accumulator].suffix, *formats))
     results = [cell.type for cell in cells] or [lowering.b.f32] * (columns // 2)
     listed = ", ".join(f"${number}" for number in range(len(results)))
-    # Operands are numbered: results, tied accumulators, descriptors.
+    lhs, rhs = sides.lhs.step(lowering, step), sides.rhs.step(lowering, step)
+    # Operands are numbered: results, tied accumulators, lhs, rhs.
     first = len(results) + len(cells)
     text = (
-        f"wgmma.mma_async.sync.aligned.m64n{columns}k{lhs.step_elements}.{types} "
-        f"{{{listed}}}, ${first}, ${first + 1}, {int(bool(cells))}{_immediates(op.kind, sides)};"
+        f"wgmma.mma_async.sync.aligned.m64n{columns}k{sides.step_elements}.{types} {{{listed}}}, "
+        f"{sides.lhs.spell(first)}, {sides.rhs.spell(first + len(lhs))}, "
+        f"{int(bool(cells))}{_immediates(op.kind, sides)};"
     )
-    tied = list(range(len(cells)))
-    return list(lowering.b.execute(text, results, *cells, *sides.descriptors(lowering, step), tied=tied))
+    tied = list(range(len(cells))) or None
+    return list(lowering.b.execute(text, results, *cells, *lhs, *rhs, tied=tied))
 
 
-def _immediates(kind: str, sides: _Sides) -> str:
+def _immediates(kind: str, sides: Sides) -> str:
     """The scales of both operands, which integers lack, and the transpositions, which only 16-bit types have."""
     if kind == "i8":
         return ""
     if element_type(kind).storage_bits != 16:
         return ", 1, 1"
-    transposes = (int(not side.is_k_major) for side in sides.operands)
-    return f", 1, 1, {', '.join(map(str, transposes))}"
+    return f", 1, 1, {', '.join(map(str, sides.transposes))}"
 
 
 @lowers("tile_gpu.wgmma_wait")

@@ -67,6 +67,7 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
         result = op.operation.results[0]
         multiply = plan.multiplies[result]
         layouts.propose(result, multiply.unit.accumulator_layout(result.type.shape, warps, multiply.types.element))
+        layouts.propose(multiply.lhs.value, multiply.lhs.register_layout)
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)

@@ -11,6 +11,7 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_below
 from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
+from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
@@ -21,6 +22,7 @@ from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.multiply_site import Site, site_of
 from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
+from tilec.lowering.tile_to_gpu.register_lhs import register_lhs_layout
 from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 from tilec.lowering.tile_to_gpu.scale_source import scale_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
@@ -35,7 +37,8 @@ _ACCUMULATOR = 2
 class Operand:
     """One side of a multiply: `contiguous` is its dimension that is innermost in shared memory.
 
-    TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason.
+    TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason. Or it stays
+    in registers, in the layout `register_layout`.
     """
 
     value: ir.Value
@@ -43,8 +46,11 @@ class Operand:
     source: OperandSource | None = None
     map: TensorMap | None = None
     refusal: str | None = None
+    register_layout: LinearLayout | None = None
 
     def __str__(self) -> str:
+        if self.register_layout is not None:
+            return "in registers"
         path = f"TMA, swizzle {self.map.swizzle}" if self.map is not None else f"registers, since {self.refusal}"
         return f"contiguous={self.contiguous} by {path}"
 
@@ -106,6 +112,11 @@ class MatrixPlan:
     # By loop and number of the carried value: the multiplies whose accumulators stay in tensor memory.
     carried: dict[ir.Operation, dict[int, Multiply]] = field(default_factory=dict)
 
+    def unit_of(self, result: ir.Value) -> MatrixUnit | None:
+        """The unit of a multiply by its result; None for other values."""
+        multiply = self.multiplies.get(result)
+        return None if multiply is None else multiply.unit
+
 
 def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder | None) -> MatrixPlan:
     """Decides for every multiply of an entry, without TMA if `order` is None.
@@ -145,7 +156,9 @@ def _decide(
     types = matrix_types(op)
     unit, refusals = _unit(op, types, target, warps, columns)
     maps = dict(plan.maps)
-    lhs = _operand(op.lhs, 1, unit, target, order, maps)
+    lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, warps, plan.unit_of))
+    if lhs.register_layout is None:
+        lhs = _operand(op.lhs, 1, unit, target, order, maps)
     rhs = _operand(op.rhs, 0, unit, target, order, maps)
     accumulator = accumulator_of(op) if unit.accumulates_in_tensor_memory else None
     scales = () if types.scale is None else tuple(_scale(op, *side, target, order) for side in scale_operands(op))

@@ -31,9 +31,13 @@ def _in_registers(multiply: Multiply, conversion: Conversion, issue: Callable[..
     """A multiply whose accumulator is a register tile; `issue(operands, type)` makes it."""
     op, result = multiply.op, multiply.op.operation.results[0]
     accumulator = conversion.tile(op.acc, conversion.layouts[result])
-    lhs, rhs = OperandBuffer(multiply.lhs, multiply, conversion), OperandBuffer(multiply.rhs, multiply, conversion)
-    made = issue([accumulator, lhs.buffer, rhs.buffer], conversion.type(result))
-    lhs.release()
+    layout = multiply.lhs.register_layout
+    lhs = OperandBuffer(multiply.lhs, multiply, conversion) if layout is None else None
+    rhs = OperandBuffer(multiply.rhs, multiply, conversion)
+    left = conversion.tile(op.lhs, layout) if lhs is None else lhs.buffer
+    made = issue([accumulator, left, rhs.buffer], conversion.type(result))
+    if lhs is not None:
+        lhs.release()
     rhs.release()
     conversion.set(result, made)
 

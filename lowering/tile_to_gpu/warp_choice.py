@@ -1,8 +1,9 @@
-"""How many warps compute: the fewest whose registers hold the largest register tile and the matrix instructions."""
+"""How many warps compute: the fewest whose registers hold the largest tile, sums in use together, and instructions."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
 from tilec.dialect.cuda_tile.types import PointerType
@@ -56,7 +57,8 @@ def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | Non
     if hint in counts:
         return hint
     for warps in counts:
-        if _largest_tile(entry, plans[warps]) <= warps * LANES * TILE_REGISTERS:
+        needed = max(_largest_tile(entry, plans[warps]), _sums_together(plans[warps]))
+        if needed <= warps * LANES * TILE_REGISTERS:
             return warps
     return counts[-1]
 
@@ -98,6 +100,21 @@ def _largest_tile(entry: ir.OpView, plan: MatrixPlan) -> int:
     """The 32-bit registers of the largest tile that is in registers: operands that only multiplies read are not."""
     tiles = (value for value in _results(entry) if is_tile(value) and value not in plan.folded)
     return max((_tile_registers(value, plan) for value in tiles), default=1)
+
+
+def _sums_together(plan: MatrixPlan) -> int:
+    """The most 32-bit registers of accumulators in registers of one block, such as the body of a loop.
+
+    A multiply that adds to the result of another in the block has no accumulator of its own.
+    """
+    found: Counter[ir.Block] = Counter()
+    for result, multiply in plan.multiplies.items():
+        added = plan.multiplies.get(multiply.op.acc)
+        block = multiply.op.operation.block
+        is_chained = added is not None and added.op.operation.block == block
+        if not multiply.unit.accumulates_in_tensor_memory and not is_chained:
+            found[block] += _tile_registers(result, plan)
+    return max(found.values(), default=0)
 
 
 def _tile_registers(tile: ir.Value, plan: MatrixPlan) -> int:

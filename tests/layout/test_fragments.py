@@ -7,7 +7,7 @@ import pytest
 
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
-from tilec.lowering.layout.wgmma import wgmma_accumulator
+from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand
 
 
 def check(layout: LinearLayout, row, column) -> None:
@@ -40,6 +40,35 @@ def test_wgmma_accumulator_of_two_fragments_and_of_two_warp_groups():
         lambda r, lane, w: 16 * w + lane // 4 + 8 * ((r >> 1) & 1),
         lambda r, lane, w: 8 * (r >> 2) + 2 * (lane % 4) + (r & 1),
     )
+
+
+@pytest.mark.parametrize("depth", [16, 64])
+def test_wgmma_operand_of_two_bytes(depth):
+    """PTX ISA 9.7.15.5.1, A: two elements in a register, as in accumulators."""
+    assert wgmma_operand((64, depth), 4, 2) == wgmma_accumulator((64, depth), 4)
+
+
+def test_wgmma_operand_of_one_byte():
+    """PTX ISA 9.7.15.5.1, A: byte b of register r."""
+    check(
+        wgmma_operand((64, 64), 4, 1),
+        lambda r, lane, w: 16 * w + lane // 4 + 8 * (r >> 2 & 1),
+        lambda r, lane, w: 16 * (r >> 3) + 4 * (lane % 4) + (r & 3),
+    )
+
+
+def test_wgmma_operand_of_four_bytes():
+    """PTX ISA 9.7.15.5.1, A: one element in a register."""
+    check(
+        wgmma_operand((64, 16), 4, 4),
+        lambda r, lane, w: 16 * w + lane // 4 + 8 * (r & 1),
+        lambda r, lane, w: 4 * (r >> 1) + lane % 4,
+    )
+
+
+def test_wgmma_operand_of_two_fragments_and_of_two_warp_groups():
+    assert wgmma_operand((128, 32), 4, 2).apply(16, 0, 0) == (64, 0)
+    assert wgmma_operand((128, 32), 8, 2).apply(0, 0, 4) == (64, 0)
 
 
 def test_one_register_of_the_accumulator():
@@ -76,6 +105,8 @@ def test_tensor_memory_16x256b(warps):
     "build",
     [
         lambda: wgmma_accumulator((32, 16), 4),
+        lambda: wgmma_operand((32, 16), 4, 2),
+        lambda: wgmma_operand((64, 16), 4, 1),
         lambda: tensor_memory_32x32b((64, 16), 4),
         lambda: tensor_memory_16x256b((128, 16), 4),
     ],

@@ -40,6 +40,28 @@ def two_operand_paths(A, B, C):
     ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 128), ct.float32)))
 
 
+@ct.kernel
+def product_of_product(A, B, C, element: ct.Constant):
+    """The left operand of the second multiply is the product of the first, converted."""
+    a, b = ct.load(A, (0, 0), (64, 64)), ct.load(B, (0, 0), (64, 64))
+    product = ct.mma(a, b, ct.zeros((64, 64), ct.float32))
+    ct.store(C, (0, 0), ct.mma(ct.astype(product * 2.0, element), b, ct.zeros((64, 64), ct.float32)))
+
+
+@ct.kernel
+def attention(Q, K, V, O, tm: ct.Constant[int], tn: ct.Constant[int], width: ct.Constant[int]):  # noqa: E741
+    """Two multiplies in a loop, whose sums are in use together."""
+    acc = ct.zeros((tm, width), ct.float32)
+    for j in range(ct.num_tiles(K, 0, (tn, width))):
+        scores = ct.mma(
+            ct.load(Q, (0, 0), (tm, width)),
+            ct.transpose(ct.load(K, (j, 0), (tn, width))),
+            ct.zeros((tm, tn), ct.float32),
+        )
+        acc = ct.mma(ct.astype(ct.exp(scores), Q.dtype), ct.load(V, (j, 0), (tn, width)), acc)
+    ct.store(O, (0, 0), acc)
+
+
 @contextmanager
 def planned(kernel: Any, signature: str, target: str, warps: int = 4) -> Iterator[MatrixPlan]:
     module = ct.compile(kernel, target=target, signature=signature, stop="tile-opt").stages[-1].value
@@ -198,6 +220,37 @@ def test_fallback_has_its_reason(tile, warps, target, reason):
 def test_every_unit_is_complete():
     used = {name for target in TARGETS.values() for name in (*target.matrix_units, *target.scaled_matrix_units)}
     assert used == set(UNITS) == set(mma._ISSUE)
+
+
+@pytest.mark.parametrize(
+    ("element", "path"),
+    [
+        ("f16", "in registers"),
+        ("bf16", "in registers"),
+        # The threads that compute an element of 8 bits are not those that multiply it.
+        ("f8E4M3FN", "contiguous=1 by registers, since the operand is computed by 'cuda_tile.ftof'"),
+    ],
+)
+def test_computed_lhs_of_wgmma_stays_in_the_registers_of_its_threads(element, path):
+    names = {"f16": "float16", "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn"}
+    signature = f"A: {element}[?,?], B: {element}[?,?], C: f32[?,?], element={names[element]}"
+    first, second = decisions(product_of_product, signature, "sm_90a")
+    assert "by TMA" in first.splitlines()[1]
+    assert second.splitlines()[1].startswith(f"  lhs {path}")
+
+
+def test_computed_lhs_of_tcgen05_goes_to_shared_memory():
+    signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], element=float16"
+    _, second = decisions(product_of_product, signature, "sm_100a")
+    assert "by registers, since the operand is computed" in second
+
+
+@pytest.mark.parametrize(("tile", "warps"), [((64, 128, 128), 4), ((128, 128, 64), 8), ((128, 128, 128), 8)])
+def test_sums_that_are_in_use_together_have_their_registers(tile, warps):
+    """128x128 scores and 128x128 sums need 256 registers of each thread of four warps (ptxas 13.5 spills 768 bytes)."""
+    signature = "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f32[?,?], tm={}, tn={}, width={}".format(*tile)
+    compiled = tilec.compile(attention, target="sm_90a", signature=signature, stop="gpu-raw")
+    assert f" warps {warps} " in compiled.stage("gpu-raw").text
 
 
 # Registers per thread that ptxas 13.5 allows for this number of warps, from its messages C7602.
