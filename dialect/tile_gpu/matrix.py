@@ -3,14 +3,25 @@
 from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Boolean, MatrixLhs, RegisterTile, SharedBuffer, TensorBuffer, is_register_tile
+from tilec.dialect.tile_gpu.sets import (
+    Boolean,
+    Buffer,
+    MatrixLhs,
+    RegisterTile,
+    SharedBuffer,
+    TensorBuffer,
+    is_register_tile,
+)
+from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.element_types import ELEMENT_TYPES, element_type
 
 # Elements of operands that tensor cores multiply without block scaling; mmaf of Tile IR has no f4E2M1FN.
 KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not None and row.storage_bits >= 8)
 T = TypeVariable("T", RegisterTile)
 Kind = Enumeration(*KINDS)
+_STEP_BITS = 256
 _OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 
 
@@ -30,11 +41,30 @@ def _signs_of_integers(op: ir.OpView) -> str | None:
     return None
 
 
+def _places(op: ir.OpView) -> str | None:
+    """Operand A in tensor memory is packed and has the lanes of the accumulator, which is not packed."""
+    lhs, accumulator = op.lhs.type, op.accumulator.type
+    if accumulator.is_packed:
+        return f"expected an accumulator with one element per cell, but got {accumulator.spelled()}"
+    if lhs.memory == TENSOR and lhs.layout != f"{accumulator.layout} packed":
+        return f"expected lhs in tensor memory with the layout '{accumulator.layout} packed', but got {lhs.spelled()}"
+    return None
+
+
+def _whole_steps(op: ir.OpView) -> str | None:
+    """PTX ISA 9.7.16.2.1: one instruction multiplies 32 bytes along K."""
+    element = op.lhs.type.element
+    step = _STEP_BITS // element_type(spell(element)).storage_bits
+    if op.lhs.type.shape[1] % step:
+        return f"expected a multiple of {step} elements of {element} along K, but got {op.lhs.type.shape[1]}"
+    return None
+
+
 class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     """accumulator = lhs * rhs + (accumulator where `accumulate`, else 0)."""
 
     accumulator: Operand[TensorBuffer]
-    lhs: Operand[SharedBuffer]
+    lhs: Operand[Buffer]
     rhs: Operand[SharedBuffer]
     accumulate: Operand[Boolean]
     kind: Kind
@@ -44,7 +74,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
         f"$kind {_OPERANDS} into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
         " -> type($accumulator)"
     )
-    rules = [matrix_shapes, _signs_of_integers]
+    rules = [matrix_shapes, _signs_of_integers, _places, _whole_steps]
 
 
 def _promoted_types(op: ir.OpView) -> str | None:

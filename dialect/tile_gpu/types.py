@@ -30,6 +30,11 @@ class BufferType(TileGpu.Type, name="buffer"):
     memory = property(lambda self: ir.StringAttr(self.params[2]).value)
     layout = property(lambda self: ir.StringAttr(self.params[3]).value)
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether a cell of tensor memory holds as many elements as fit: the layout of operand A."""
+        return self.memory == TENSOR and self.layout.endswith(" packed")
+
     def spelled(self) -> str:
         extents = "x".join(map(str, self.shape))
         return f"buffer<{extents}x{self.element}, {self.memory}, {self.layout}>"

@@ -18,7 +18,8 @@ from tilec.lowering.gpu.memory_regions import largest_regions
 from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.scale_layout import ScaleLayout, is_scale_layout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
-from tilec.lowering.target import TENSOR_LANES, Target
+from tilec.lowering.layout.tensor_layout import TensorLayout, parse_tensor_layout
+from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 
 BARRIER_BYTES = 8
@@ -84,8 +85,17 @@ class ChannelPlan:
         return sum(stored_layout(buffer).size_bytes for buffer in filled)
 
     @property
+    def has_shared_memory(self) -> bool:
+        return any(buffer.memory == SHARED for buffer in self.buffers)
+
+    @property
     def has_tensor_memory(self) -> bool:
         return any(buffer.memory == TENSOR for buffer in self.buffers)
+
+    def moves_tensor_memory(self, party: Party) -> bool:
+        """Whether threads of the party load or store tensor memory of a slot: scale factors are copied by `mma`."""
+        matrices = any(buffer.memory == TENSOR and not is_scale_layout(buffer.layout) for buffer in self.buffers)
+        return matrices and not self.is_single(party)
 
 
 @dataclass
@@ -122,11 +132,16 @@ def shared_layout(buffer: BufferType) -> SharedLayout:
     return parse_shared_layout(buffer.layout, buffer.shape, element_bytes(buffer.element), per_byte)
 
 
+def tensor_layout(buffer: BufferType) -> TensorLayout:
+    """The layout of a matrix in tensor memory."""
+    return parse_tensor_layout(buffer.layout, buffer.shape, element_bytes(buffer.element))
+
+
 def tensor_columns(buffer: BufferType) -> int:
     """The columns of tensor memory under a buffer."""
     if is_scale_layout(buffer.layout):
         return parse_scale_layout(buffer.layout, buffer.shape).columns
-    return buffer.shape[1] * max(1, buffer.shape[0] // TENSOR_LANES)
+    return tensor_layout(buffer).columns
 
 
 def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
-from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.lowering.gpu.shared_plan import PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.channel_position import advance, barrier_address, slot_address, wait
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
@@ -27,7 +26,7 @@ def _put_begin(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     if channel.is_ring and FIRST_ROUND not in operation.attributes:
         wait(lowering, channel, channel.empty, PRODUCER)
-        if channel.producer == MMA:
+        if channel.producer == MMA or channel.moves_tensor_memory(PRODUCER):
             # PTX ISA 9.7.16.6.2: the readers of tensor memory synchronised through the barrier.
             lowering.b.execute(AFTER_SYNC)
     if channel.producer == TMA:
@@ -48,9 +47,9 @@ def _put_commit(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     full = barrier_address(lowering, channel, channel.full, PRODUCER)
     if channel.producer == THREADS:
-        if channel.buffers[0].memory == TENSOR:
+        if channel.moves_tensor_memory(PRODUCER):
             lowering.b.execute(BEFORE_SYNC)
-        elif any(consumer in (MMA, WGMMA) for consumer in channel.consumers):
+        if channel.has_shared_memory and any(consumer in (MMA, WGMMA) for consumer in channel.consumers):
             # PTX ISA 9.7.9.25: tensor cores read shared memory through the async proxy.
             lowering.b.execute(FENCE_ASYNC)
         lowering.b.execute(ARRIVE, (), full)
@@ -94,9 +93,9 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
             with lowering.issuing() as elected:
                 lowering.b.execute(f"@$1 {ARRIVE}", (), empty, elected)
         else:
-            if channel.buffers[0].memory == TENSOR:
+            if channel.moves_tensor_memory(party):
                 lowering.b.execute(BEFORE_SYNC)
-            elif channel.producer == TMA and channel.consumers[number] == THREADS:
+            if channel.has_shared_memory and channel.producer == TMA and channel.consumers[number] == THREADS:
                 # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before the writes of TMA.
                 lowering.b.execute(FENCE_ASYNC)
             lowering.b.execute(ARRIVE, (), empty)

@@ -1,4 +1,4 @@
-"""Loads and stores of accumulators in tensor memory (PTX ISA 9.7.16.8)."""
+"""Loads and stores of tiles in tensor memory (PTX ISA 9.7.16.8)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.types import BufferType
+from tilec.lowering.gpu.shared_plan import tensor_layout
+from tilec.lowering.gpu_to_ptx.elements import element_of
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.packed_registers import pack, unpack
 from tilec.lowering.gpu_to_ptx.registry import lowers
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.gpu_to_ptx.value_types import layout_of
+from tilec.lowering.layout.tensor_layout import CELL_BYTES, TensorLayout
 from tilec.lowering.target import LANES
-from tilec.lowering.tile_to_gpu.alignment import element_bytes
 
 # Registers per ld or st: fewer leave the scheduler more freedom, more need fewer instructions.
 LARGEST_ACCESS_REGISTERS = 64
 LANE_SHIFT = 16
-CELL_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,16 @@ class Access:
     column: int
 
 
-def accesses(buffer: BufferType, warps: int) -> list[Access]:
-    """The accesses of one warp to its lanes and columns of a buffer."""
-    rows, columns = buffer.shape
+def accesses(layout: TensorLayout, warps: int) -> list[Access]:
+    """The accesses of one warp to its lanes and columns of a tile, whose cells are in successive registers."""
+    columns = layout.block_columns
     own = columns // (warps // 4)
-    if rows == 64:
+    if layout.lanes == 64:
         return _narrow(own)
     size = min(own, LARGEST_ACCESS_REGISTERS)
     return [
         Access(f"32x32b.x{size}", range(block * own + first, block * own + first + size), block * columns + first)
-        for block in range(rows // 128)
+        for block in range(layout.blocks)
         for first in range(0, own, size)
     ]
 
@@ -61,24 +62,22 @@ def _address(lowering: Lowering, buffer: ir.Value) -> ir.Value:
     if lowering.warps == 4:
         return address
     group = lowering.compute("shr.u32 $0, $1, $2;", "i32", lowering.warp, 2)
-    own = buffer.type.shape[1] // (lowering.warps // 4)
+    own = tensor_layout(buffer.type).block_columns // (lowering.warps // 4)
     return lowering.compute("mad.lo.s32 $0, $1, $2, $3;", "i32", group, own, address)
 
 
 def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, buffer: BufferType) -> None:
-    make = tensor_memory_16x256b if buffer.shape[0] == 64 else tensor_memory_32x32b
-    if parse_layout(tile.type.encoding.value) != make(buffer.shape, lowering.warps):
+    expected = tensor_layout(buffer).registers(lowering.warps)
+    if layout_of(tile.type) != expected:
         raise lowering.unsupported(
-            operation, f"expected a tile in the layout of tensor memory, but got {tile.type.encoding.value}"
+            operation,
+            f"expected a tile in the layout '{expected}' of this tensor memory, but got {tile.type.encoding.value}: "
+            "convert it with tile_gpu.convert_layout",
         )
 
 
 def _cell_type(lowering: Lowering, buffer: BufferType) -> ir.Type:
     return lowering.b.f32 if str(buffer.element) == "f32" else lowering.b.i32
-
-
-def _fills_cell(buffer: BufferType) -> bool:
-    return element_bytes(buffer.element) == CELL_BYTES
 
 
 @lowers("tile_gpu.load_tensor_memory")
@@ -87,7 +86,7 @@ def _load(lowering: Lowering, operation: ir.Operation) -> None:
     _check_layout(lowering, operation, result, buffer.type)
     cell, address = _cell_type(lowering, buffer.type), _address(lowering, buffer)
     cells: list[ir.Value] = []
-    for access in accesses(buffer.type, lowering.warps):
+    for access in accesses(tensor_layout(buffer.type), lowering.warps):
         count = len(access.registers)
         first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
         listed = ", ".join(f"${number}" for number in range(count))
@@ -105,9 +104,12 @@ def _several(made: object) -> list[ir.Value]:
 
 
 def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> list[ir.Value]:
-    """16-bit elements are the low halves of their cells."""
-    if _fills_cell(buffer):
+    """The elements of each cell; a single narrow one is its low half."""
+    element, layout = element_of(buffer.element), tensor_layout(buffer)
+    if element.bytes == CELL_BYTES:
         return cells
+    if layout.packed:
+        return unpack(lowering, element, cells, len(cells) * layout.per_cell)
     return [lowering.b.compute("cvt.u16.u32 $0, $1;", lowering.b.i16, cell) for cell in cells]
 
 
@@ -115,13 +117,21 @@ def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> 
 def _store(lowering: Lowering, operation: ir.Operation) -> None:
     tile, buffer = operation.operands
     _check_layout(lowering, operation, tile, buffer.type)
-    cells = lowering.get(tile)
-    if not _fills_cell(buffer.type):
-        cells = [lowering.b.compute("cvt.u32.u16 $0, $1;", lowering.b.i32, cell) for cell in cells]
+    cells = _cells(lowering, lowering.get(tile), buffer.type)
     address = _address(lowering, buffer)
-    for access in accesses(buffer.type, lowering.warps):
+    for access in accesses(tensor_layout(buffer.type), lowering.warps):
         first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
         listed = ", ".join(f"${number + 1}" for number in range(len(access.registers)))
         text = f"tcgen05.st.sync.aligned.{access.shape}.b32 [$0], {{{listed}}};"
         lowering.b.execute(text, (), first, *(cells[register] for register in access.registers))
     lowering.b.execute("tcgen05.wait::st.sync.aligned;")
+
+
+def _cells(lowering: Lowering, elements: list[ir.Value], buffer: BufferType) -> list[ir.Value]:
+    """The cells with these elements; the upper half of a cell with a single narrow element is zero."""
+    element, layout = element_of(buffer.element), tensor_layout(buffer)
+    if element.bytes == CELL_BYTES:
+        return elements
+    if layout.packed:
+        return pack(lowering, element, elements)
+    return [lowering.b.compute("cvt.u32.u16 $0, $1;", lowering.b.i32, register) for register in elements]

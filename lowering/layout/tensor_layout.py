@@ -1,0 +1,78 @@
+"""Layouts of tiles in tensor memory: lanes, columns, and the elements of each 32-bit cell (PTX ISA 9.7.16.10.5)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tilec.errors import VerificationError
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.packing import divided
+from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+
+CELL_BYTES = 4
+_TEXT = re.compile(r"lanes=(64|128)( packed)?")
+
+
+@dataclass(frozen=True)
+class TensorLayout:
+    """A matrix in tensor memory, one row per lane; further blocks of `lanes` rows are in further columns.
+
+    A cell holds one element in its low bits, or with `packed` all neighbours of a row that fit, the first in the low
+    bits: the layout of operand A. Raises ValueError for other shapes.
+    """
+
+    shape: tuple[int, ...]
+    element_bytes: int
+    lanes: int
+    packed: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.shape) != 2:
+            raise ValueError(f"tensor memory holds matrices, got shape {self.shape}")
+        if self.shape[0] % self.lanes:
+            raise ValueError(f"expected a multiple of {self.lanes} rows, got shape {self.shape}")
+        if self.shape[1] % self.per_cell:
+            raise ValueError(f"expected rows of whole cells of {self.per_cell} elements, got shape {self.shape}")
+
+    def __str__(self) -> str:
+        return f"lanes={self.lanes}{' packed' if self.packed else ''}"
+
+    @property
+    def per_cell(self) -> int:
+        """The elements of a cell."""
+        return CELL_BYTES // self.element_bytes if self.packed else 1
+
+    @property
+    def block_columns(self) -> int:
+        """The columns under one block of rows."""
+        return self.shape[1] // self.per_cell
+
+    @property
+    def blocks(self) -> int:
+        """The blocks of rows."""
+        return self.shape[0] // self.lanes
+
+    @property
+    def columns(self) -> int:
+        """The columns under the tile."""
+        return self.blocks * self.block_columns
+
+    def registers(self, warps: int) -> LinearLayout:
+        """The register layout that loads and stores the tile without exchange; ValueError if `warps` have none.
+
+        With 128 lanes thread L of warp w holds row 32 (w % 4) + L of each block. A thread holds whole cells.
+        """
+        cells = tensor_memory_16x256b if self.lanes == 64 else tensor_memory_32x32b
+        return divided(cells((self.shape[0], self.block_columns), warps), 1, self.per_cell)
+
+
+def parse_tensor_layout(text: str, shape: tuple[int, ...], element_bytes: int) -> TensorLayout:
+    """The layout whose `str()` is the text; raises VerificationError for other texts."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise VerificationError(f"expected a layout like 'lanes=128' or 'lanes=128 packed', got '{text}'")
+    try:
+        return TensorLayout(shape, element_bytes, int(match[1]), match[2] is not None)
+    except ValueError as error:
+        raise VerificationError(f"bad layout '{text}': {error}") from error

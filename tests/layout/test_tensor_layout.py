@@ -1,0 +1,60 @@
+"""Where tensor memory holds the elements of a tile, and the register layouts that store it without exchange."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilec.errors import VerificationError
+from tilec.lowering.layout.tensor_layout import TensorLayout, parse_tensor_layout
+from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "element_bytes", "columns"),
+    [
+        ("lanes=128", 128, 4, 64),
+        ("lanes=128", 256, 2, 128),
+        ("lanes=64", 64, 4, 64),
+        ("lanes=128 packed", 128, 4, 64),
+        ("lanes=128 packed", 128, 2, 32),
+        ("lanes=128 packed", 256, 2, 64),
+        ("lanes=128 packed", 128, 1, 16),
+        ("lanes=64 packed", 64, 2, 32),
+    ],
+)
+def test_columns_of_64_elements(text, rows, element_bytes, columns):
+    layout = parse_tensor_layout(text, (rows, 64), element_bytes)
+    assert (str(layout), layout.columns) == (text, columns)
+
+
+@pytest.mark.parametrize("element_bytes", [1, 2, 4])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_a_thread_holds_its_row_in_order_as_in_an_accumulator(element_bytes, warps):
+    packed = TensorLayout((256, 128), element_bytes, 128, packed=True)
+    assert packed.registers(warps) == tensor_memory_32x32b((256, 128), warps)
+
+
+def test_fragments_of_64_rows_have_cells_of_two_elements():
+    """Register r is half r % 2 of the cell in register r // 2 of a fragment of 32 columns."""
+    halves = TensorLayout((64, 64), 2, 64, packed=True).registers(4)
+    cells = tensor_memory_16x256b((64, 32), 4)
+    r, lane, w = np.ogrid[: halves.register_count, :32, :4]
+    row, column = cells.apply(r // 2, lane, w)
+    found_row, found_column = halves.apply(r, lane, w)
+    assert np.array_equal(*np.broadcast_arrays(found_row, row))
+    assert np.array_equal(*np.broadcast_arrays(found_column, 2 * column + r % 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "message"),
+    [
+        ("lanes=32", (128, 64), "expected a layout like 'lanes=128' or 'lanes=128 packed', got 'lanes=32'"),
+        ("lanes=128", (64, 64), "expected a multiple of 128 rows"),
+        ("lanes=128 packed", (128, 3), "expected rows of whole cells of 2 elements"),
+        ("lanes=128", (128,), "tensor memory holds matrices"),
+    ],
+)
+def test_refusals(text, shape, message):
+    with pytest.raises(VerificationError, match=message):
+        parse_tensor_layout(text, shape, 2)
