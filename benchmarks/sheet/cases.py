@@ -1,0 +1,124 @@
+"""The kernels of the sheet with their arguments; the name of a case is that of its rows."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+# The kernels that are also compared with numpy in the tests.
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "peers"))
+
+SM100, SM90 = "sm_100a", "sm_90a"
+TARGETS = (SM100, SM90)
+
+
+@dataclass(frozen=True)
+class Array:
+    """A row-major array argument; its extents are multiples of 16 elements and its rows of 16 bytes.
+
+    Attributes:
+        dtype: the name of the element type in cuTile.
+        rank: the number of dimensions.
+    """
+
+    dtype: str
+    rank: int
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number that is known at launch, with the name of its type in cuTile."""
+
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel with its arguments; a plain value is compiled into the kernel.
+
+    Attributes:
+        module: the module that defines the kernel.
+        triton: the name of the equivalent kernel in triton_kernels, if there is one, and its constants.
+    """
+
+    name: str
+    module: str
+    kernel: str
+    arguments: tuple[Any, ...]
+    triton: str | None = None
+    constants: dict[str, int] = field(default_factory=dict)
+
+
+def _matrices(dtype: str, result: str = "float16", count: int = 2) -> tuple[Array, ...]:
+    return (*(Array(dtype, 2) for _ in range(count)), Array(result, 2))
+
+
+def _gemm(name: str, kernel: str, tile: tuple[int, int, int], dtype: str = "float16", **more: Any) -> Case:
+    names = dict(zip(("TM", "TN", "TK"), tile, strict=True))
+    shape = "x".join(map(str, tile))
+    return Case(f"{name} {shape}", "sheet.kernels", kernel, (*_matrices(dtype), *tile), constants=names, **more)
+
+
+def _bias_gelu(*tile: int) -> Case:
+    arguments = (*_matrices("float16", count=1), Array("float16", 1), Array("float16", 2), *tile)
+    return Case(f"gemm bias gelu {'x'.join(map(str, tile))}", "sheet.kernels", "matmul_bias_gelu", arguments)
+
+
+def _attention(rows: int, keys: int, width: int, *, causal: bool) -> Case:
+    arguments = (
+        *(Array("float16", 4) for _ in range(4)),
+        Scalar("float32"),
+        Scalar("int32"),
+        *(width, 32, rows, keys, 1, causal, True),
+    )
+    name = f"attention {'causal' if causal else 'full'} {rows}x{keys} d{width}"
+    constants = {"TM": rows, "TN": keys, "D": width, "CAUSAL": int(causal)}
+    return Case(name, "cutile.attention", "attention", arguments, "attention", constants)
+
+
+def _rows(name: str, kernel: str, *arguments: Any, module: str = "sheet.kernels", **more: Any) -> Case:
+    return Case(name, module, kernel, arguments, **more)
+
+
+_HALF, _HALVES, _FLOATS = Array("float16", 1), Array("float16", 2), Array("float32", 2)
+
+CASES = (
+    _gemm("gemm", "matmul", (128, 128, 64), triton="matmul"),
+    _gemm("gemm", "matmul", (128, 256, 64), triton="matmul"),
+    _gemm("gemm", "matmul", (256, 256, 64)),
+    _gemm("gemm 2 CTAs", "matmul_of_pairs", (128, 256, 64)),
+    _gemm("gemm 2 CTAs", "matmul_of_pairs", (256, 256, 64)),
+    _gemm("gemm persistent", "persistent_matmul", (128, 128, 64)),
+    _gemm("gemm persistent", "persistent_matmul", (128, 256, 64)),
+    _bias_gelu(128, 128, 64),
+    _bias_gelu(128, 256, 64),
+    _gemm("gemm fp8", "matmul", (128, 128, 128), "float8_e4m3fn"),
+    _gemm("gemm decode", "matmul", (16, 128, 128)),
+    *(_attention(128, 128, width, causal=causal) for width in (64, 128, 256) for causal in (False, True)),
+    *(_attention(256, 128, 128, causal=causal) for causal in (False, True)),
+    _rows("softmax f32 4096", "softmax", _FLOATS, _FLOATS, 4096, triton="softmax", constants={"BLOCK": 4096}),
+    _rows("softmax f16 4096", "softmax", _HALVES, _HALVES, 4096),
+    _rows(
+        "layer norm f16 1024", "layer_norm", _HALVES, _HALF, _HALF, _HALVES, Array("float32", 1), Array("float32", 1),
+        Scalar("float32"), 1024, module="cutile.layer_norm", triton="layer_norm", constants={"BLOCK": 1024},
+    ),
+    _rows("rms norm f16 1024", "rms_norm", _HALVES, _HALF, _HALVES, Scalar("float32"), 1024),
+    _rows("rms norm gathered f16 1024", "gathered_rms_norm", _HALVES, _HALF, _HALVES, Scalar("float32"), 1024),
+    _rows("rms norm persistent f16 4x1024", "persistent_rms_norm", _HALVES, _HALF, _HALVES, Scalar("float32"), 4, 1024),
+    _rows(
+        "add f16 1024", "add", _HALF, _HALF, _HALF, 1024, module="cutile.addition",
+        triton="add", constants={"BLOCK": 1024},
+    ),
+    _rows("transpose f16 64x64", "transpose", _HALVES, _HALVES, 64, 64, module="cutile.transpose"),
+    _rows("row sum f32 4x1024", "row_sum", _FLOATS, Array("float32", 1), 4, 1024),
+    _rows("embedding f16 64x64", "embedding", Array("int32", 1), _HALVES, _HALVES, 64, 64),
+    _rows(
+        "moe f16 128x128x64", "expert_matmul", _HALVES, Array("float16", 3), _HALVES, Array("float32", 1),
+        Array("int32", 1), Array("int32", 1), Scalar("int32"), False, 128, 128, 64, module="cutile.experts",
+    ),
+    _rows(
+        "fft f32 64", "fft", *(Array("float32", 3) for _ in range(7)), 64, 4, 4, 4, 2, 16, module="cutile.fft",
+    ),
+)  # fmt: skip

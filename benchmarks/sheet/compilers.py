@@ -1,0 +1,121 @@
+"""The compilers of the sheet: each turns a case into a cubin for a target."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from tileiras_compile import BYTECODE_VERSION, tileiras
+
+from sheet.cases import Array, Case, Scalar
+from sheet.disassembly import Function, ToolError, disassemble, version
+from tilec.version import VERSION
+
+ENTRY = "kernel"
+# cuTile's launch assumes that extents are multiples of this many elements, if they are.
+_EXTENT_DIVISOR = 16
+_ALIGNMENT_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Result:
+    """The machine code of a case.
+
+    Attributes:
+        function: the machine code.
+        threads: threads per block.
+        shared_bytes: shared memory of a block, static and dynamic.
+        compiled: the compiled kernel of tilec, if it is of tilec.
+    """
+
+    function: Function
+    threads: int
+    shared_bytes: int
+    compiled: Any = None
+
+
+def bytecode(case: Case) -> bytes:
+    """The module that cuTile's front end makes of a case, which both compilers of Tile IR read."""
+    from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
+
+    kernel = getattr(importlib.import_module(case.module), case.kernel)
+    parameters = [_constraint(argument) for argument in case.arguments]
+    signature = KernelSignature(parameters, CallingConvention.cutile_python_v1(), ENTRY)
+    file = io.BytesIO()
+    export_kernel(kernel, [signature], file, output_format="tileir_bytecode", bytecode_version=BYTECODE_VERSION)
+    return file.getvalue()
+
+
+def _constraint(argument: Any) -> Any:
+    import cuda.tile as ct
+    from cuda.tile.compilation import ArrayConstraint, ConstantConstraint, ScalarConstraint
+
+    if isinstance(argument, Scalar):
+        return ScalarConstraint(getattr(ct, argument.dtype))
+    if not isinstance(argument, Array):
+        return ConstantConstraint(argument)
+    dtype = getattr(ct, argument.dtype)
+    outer = argument.rank - 1
+    return ArrayConstraint(
+        dtype,
+        argument.rank,
+        index_dtype=ct.int32,
+        stride_lower_bound_incl=0,
+        alias_groups=(),
+        may_alias_internally=False,
+        stride_constant=[*[None] * outer, 1],
+        stride_divisible_by=[*[_ALIGNMENT_BYTES * 8 // dtype.bitwidth] * outer, 1],
+        shape_divisible_by=[_EXTENT_DIVISOR] * argument.rank,
+        base_addr_divisible_by=_ALIGNMENT_BYTES,
+    )
+
+
+def by_tilec(case: Case, target: str, folder: Path) -> Result:
+    """Compiles with tilec; raises TilecError."""
+    import tilec
+
+    source = folder / "kernel.tileirbc"
+    source.write_bytes(bytecode(case))
+    compiled = tilec.compile(str(source), target=target)
+    cubin = compiled.stage("cubin")
+    assert cubin is not None and compiled.metadata is not None
+    path = folder / "tilec.cubin"
+    path.write_bytes(cubin.content(False))
+    function = disassemble(path, compiled.metadata.entry)
+    threads = function.threads or 0
+    return Result(function, threads, function.shared_bytes + compiled.metadata.shared_bytes, compiled)
+
+
+def by_tileiras(case: Case, target: str, folder: Path) -> Result:
+    """Compiles with NVIDIA's tileiras; raises ToolError."""
+    source, path = folder / "kernel.tileirbc", folder / "tileiras.cubin"
+    source.write_bytes(bytecode(case))
+    words = [tileiras(), source, "-o", path, "--gpu-name", target.rstrip("a"), "-O3", "--lineinfo"]
+    process = subprocess.run([*map(str, words)], capture_output=True, text=True)
+    if process.returncode != 0:
+        raise ToolError(f"tileiras: {process.stderr.strip().splitlines()[0] if process.stderr else process.returncode}")
+    function = disassemble(path, ENTRY)
+    return Result(function, function.threads or 0, function.shared_bytes)
+
+
+COMPILERS: dict[str, Callable[[Case, str, Path], Result | None]] = {"tilec": by_tilec, "tileiras": by_tileiras}
+
+
+def versions() -> dict[str, str]:
+    """The versions of the compilers and tools."""
+    packages = {"cuTile": "cuda-tile", "tileiras": "nvidia-cuda-tileiras", "Triton": "triton"}
+    found = {name: _package_version(package) for name, package in packages.items()}
+    return {"tilec": VERSION, **found, "nvdisasm": version("nvdisasm")}
+
+
+def _package_version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,36 @@
+"""The modelled timeline of a kernel: cycles of its main loop on B200 or H200, and the shares of its units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.errors import TilecError
+from tilec.explain.reports import reports_of
+from tilec.lowering.model.step import HBM, TENSOR_PIPE
+
+
+def timeline(compiled: Any) -> dict[str, Any] | None:
+    """The modelled loop with the most cycles per kernel, or None without a loop or a model.
+
+    Keys: `device`; `cycles` per iteration; `bound`, the unit that bounds them; `tensor_share` and `memory_share`, the
+    parts of the time in which the tensor pipe multiplies and in which the memory transfers; `rings`, slots of each
+    ring; `tma_bytes` per iteration; `blocks_per_processor`.
+    """
+    try:
+        (kernel,) = [report.fields() for report in reports_of(compiled, "cost")]
+    except TilecError:
+        return None
+    if not kernel["loops"]:
+        return None
+    loop = max(kernel["loops"], key=lambda each: (each["multiply_adds"] > 0, each["depth"], each["cycles"]))
+    units, cycles = loop["units"], loop["cycles"]
+    return {
+        "device": kernel["device"],
+        "blocks_per_processor": kernel["blocks_per_processor"],
+        "cycles": cycles,
+        "bound": loop["bound"],
+        "tensor_share": round(units.get(TENSOR_PIPE, 0) / cycles, 3) if cycles else 0,
+        "memory_share": round(units.get(HBM, 0) / cycles, 3) if cycles else 0,
+        "rings": [ring["stages"] for ring in loop["rings"]],
+        "tma_bytes": loop["tma_bytes"],
+    }

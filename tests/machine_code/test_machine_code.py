@@ -1,0 +1,166 @@
+"""What benchmarks/machine_code.py reads from machine code: blocks, loops, roles and counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sheet.control_flow import Graph, roles
+from sheet.counts import sheet_of
+from sheet.disassembly import INSTRUCTION_BYTES, Instruction, parse
+from sheet.occupancy import blocks_per_processor
+from sheet.table import markdown, text
+
+
+def code(source: str) -> list[Instruction]:
+    """The instructions of lines `[@P0] OPCODE [OPERANDS]`, in which `->5` is the address of line 5."""
+    found = []
+    for number, line in enumerate(source.strip().splitlines()):
+        words = line.split()
+        predicate = words.pop(0) if words[0].startswith("@") else ""
+        operands = " ".join(words[1:])
+        if "->" in operands:
+            before, _, target = operands.partition("->")
+            operands = f"{before}{int(target) * INSTRUCTION_BYTES:#x}"
+        found.append(Instruction(number * INSTRUCTION_BYTES, words[0], operands, predicate))
+    return found
+
+
+NESTED = """
+    MOV R0,RZ
+    MOV R1,RZ
+    LDL R2,[R1]
+    MUFU.EX2 R2,R2
+    @P0 BRA ->3
+    STL [R1],R2
+    @P1 BRA ->1
+    EXIT
+"""
+
+
+def test_natural_loops_are_nested_by_their_back_edges() -> None:
+    graph = Graph(code(NESTED))
+    loops = [([each.opcode for each in graph.of(loop.blocks)], loop.depth) for loop in graph.loops]
+    assert loops == [
+        (["MOV", "LDL", "MUFU.EX2", "BRA", "STL", "BRA"], 0),
+        (["MUFU.EX2", "BRA"], 1),
+    ]
+
+
+def test_an_instruction_counts_in_each_loop_around_it_and_is_its_innermost_loops_own() -> None:
+    sheet = sheet_of(code(NESTED))
+    assert [loop.counts["mufu_ex2"] for loop in sheet.loops] == [1, 1]
+    assert [loop.own["mufu_ex2"] for loop in sheet.loops] == [0, 1]
+    assert sheet.spills_in_loops == (1, 1)
+
+
+def test_a_jump_to_a_retry_out_of_line_belongs_to_the_loop_that_it_returns_to() -> None:
+    sheet = sheet_of(
+        code("""
+            MOV R0,RZ
+            SYNCS.PHASECHK.TRANS64.TRYWAIT P0[UR4],R0
+            @!P0 BRA ->6
+            UTCHMMA gdesc[UR4],gdesc[UR6],tmem[UR8]
+            BRA.U UP0,->1
+            EXIT
+            SYNCS.PHASECHK.TRANS64.TRYWAIT P0[UR4],R0
+            @!P0 BRA ->6
+            BRA ->3
+        """)
+    )
+    assert [(loop.depth, loop.counts["instructions"], loop.counts["waits"]) for loop in sheet.loops] == [
+        (0, 7, 2),
+        (1, 2, 1),
+    ]
+
+
+ROLES = """
+    S2R R0,SR_TID.X
+    SHF.R.U32.HI R0,RZ,0x5,R0
+    R2UR UR4,R0
+    {compare} UP0,UPT,UR4,0x4,UPT
+    BRA.U UP0,->7
+    UTMALDG.2D [UR8][UR10]
+    BRA ->8
+    UTCHMMA gdesc[UR4],gdesc[UR6],tmem[UR8]
+    EXIT
+"""
+
+
+def test_roles_are_the_sides_of_a_branch_on_the_number_of_the_warp() -> None:
+    graph = Graph(code(ROLES.format(compare="UISETP.NE.AND")))
+    assert [[each.opcode for each in graph.of(blocks)] for blocks in roles(graph).values()] == [
+        ["UTMALDG.2D", "BRA"],
+        ["UTCHMMA"],
+    ]
+
+
+def test_a_branch_on_memory_separates_no_roles() -> None:
+    assert not roles(Graph(code(ROLES.format(compare="LDG"))))
+
+
+@pytest.fixture(scope="module")
+def tileiras_matmul() -> tuple[Instruction, ...]:
+    """tileiras 13.5.37, -O3, of the f16 matmul with tiles of 128x128x64 for sm_100."""
+    stored = Path(__file__).with_name("gemm_128x128x64_sm_100.json")
+    return parse(stored.read_text())["kernel"]
+
+
+def test_figures_of_a_matmul_by_tileiras(tileiras_matmul: tuple[Instruction, ...]) -> None:
+    """Counted by other code in an earlier measurement: six stages, and 69 instructions around four multiplies.
+
+    That measurement counts 832 instructions, of which seven are the padding that nvdisasm leaves out of JSON.
+    """
+    sheet = sheet_of(tileiras_matmul)
+    counts = sheet.whole.counts
+    assert counts["instructions"] == 832 - 7
+    assert (counts["tma_loads"], counts["tma_stores"]) == (3, 2)
+    assert (counts["lds"], counts["sts"], counts["ldtm"], counts["sttm"]) == (3, 18, 16, 16)
+    assert (counts["mufu"], counts["barriers"], counts["ldl"], counts["stl"]) == (6, 2, 0, 0)
+    assert (sheet.setmaxreg, sheet.mbarriers, sheet.rings) == (("dealloc 32",), 24, (6, 6, 7))
+    (multiplies,), (loads,) = sheet.loops_with("tensor"), sheet.loops_with("tma_loads")
+    assert (multiplies.counts["instructions"], multiplies.tensor_opcodes) == (69, {"UTCHMMA": 4})
+    assert (loads.counts["instructions"], loads.counts["tma_loads"]) == (50, 3)
+
+
+def test_widths_of_accesses_to_global_memory() -> None:
+    sheet = sheet_of(
+        code("""
+            LDG.E.128 R4,desc[UR4][R2.64]
+            LDG.E.U16 R4,desc[UR4][R2.64]
+            LDG.E R4,desc[UR4][R2.64]
+            STG.E.64 desc[UR4][R2.64],R4
+            EXIT
+        """)
+    )
+    assert (sheet.ldg_bits, sheet.stg_bits) == ({16: 1, 32: 1, 128: 1}, {64: 1})
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared_bytes", "expected"),
+    [
+        # 65,536 registers, of which four warps take 4 * 32 * 128.
+        (128, 128, 0, 4),
+        # 64 warps.
+        (512, 32, 0, 4),
+        # 228 KB, of which a block takes 1 KB more than it asks for.
+        (128, 32, 75 * 1024, 3),
+        (128, 32, 113 * 1024, 2),
+        (32, 16, 0, 32),
+    ],
+)
+def test_occupancy_of_the_programming_guide(threads: int, registers: int, shared_bytes: int, expected: int) -> None:
+    assert blocks_per_processor(threads, registers, shared_bytes) == expected
+
+
+def test_a_kernel_that_does_not_compile_has_its_reason_in_the_table() -> None:
+    rows = [
+        {"kernel": "gemm", "target": "sm_90a", "compiler": "tilec", "failure": "needs 300000 bytes"},
+        {
+            "kernel": "loops", "target": "sm_90a", "compiler": "tilec", "threads": 128, "registers": 24,
+            "shared_bytes": 0, "blocks_per_processor": 16, "model": None, **sheet_of(code(NESTED)).fields(),
+        },
+    ]  # fmt: skip
+    assert "fails: needs 300000 bytes" in text(rows)
+    assert "| loops | sm_90a | tilec | 8 | 128 | 24 | 0 | 16 | 1+1 | 1+1 |" in markdown(rows)
+    assert "| loops | sm_90a | tilec | - | - | 2 (1 mufu_ex2) |" in markdown(rows)
