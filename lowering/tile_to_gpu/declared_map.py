@@ -21,6 +21,7 @@ from tilec.lowering.tile_to_gpu.index import greatest_start, of_one_width, tile_
 from tilec.lowering.tile_to_gpu.packing import in_bytes
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.values import TileView
+from tilec.lowering.tma.rules import MAX_BOX
 
 
 def offsets(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
@@ -35,11 +36,22 @@ def offsets(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Va
     ]
 
 
-def buffer_type(shape: Sequence[int], element: ir.Type, contiguous: int, swizzle: str) -> BufferType:
-    """A buffer in shared memory whose dimension `contiguous` is innermost."""
-    stored = byte_shape(shape, contiguous, per_byte(element))
-    layout = SharedLayout(stored, element_bytes(element), contiguous, swizzle)
-    return BufferType.get(tuple(shape), element, SHARED, str(layout))
+def buffer_type(
+    shape: Sequence[int], element: ir.Type, contiguous: int, swizzle: str, panel_elements: int | None = None
+) -> BufferType:
+    """A buffer in shared memory whose dimension `contiguous` is innermost, in panels of that many elements."""
+    stored, size = byte_shape(shape, contiguous, per_byte(element)), element_bytes(element)
+    panel_bytes = None if panel_elements is None else panel_elements * size
+    return BufferType.get(
+        tuple(shape), element, SHARED, str(SharedLayout(stored, size, contiguous, swizzle, panel_bytes))
+    )
+
+
+def copied_buffer_type(map: TensorMap, type: ir.Type) -> BufferType:
+    """The buffer of a copy of the tile of a view by TMA: longer rows without swizzle are several boxes."""
+    row = type.tile_shape[map.contiguous] // per_byte(type.element)
+    panel = MAX_BOX if map.swizzle == "none" and row > MAX_BOX else None
+    return buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle, panel)
 
 
 def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:
@@ -49,7 +61,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     parts = per_byte(type.element)
     # TMA copies rows that are gathered one by one.
     box = [1 if k == view.sparse_dimension else type.tile_shape[k] for k in map.order]
-    box[0] = box[0] // parts if row is None else row // element_bytes(type.element)
+    box[0] = min(box[0] // parts, MAX_BOX) if row is None else row // element_bytes(type.element)
     key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element), map.element)
     declarations = conversion.declarations
 

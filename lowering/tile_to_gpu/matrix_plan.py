@@ -28,6 +28,7 @@ from tilec.lowering.tile_to_gpu.scale_source import scale_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES, free_columns, matrix_types, unit_for, unit_reasons
+from tilec.lowering.tma.rules import MAX_BOX
 
 # The number of the operand of a multiply that is the accumulator.
 _ACCUMULATOR = 2
@@ -217,6 +218,8 @@ def _scale(op: ir.OpView, value: ir.Value, layout: ScaleLayout, target: Target, 
     map = tensor_map_for(load.view, swizzle="none")
     if isinstance(map, str):
         return Scale(value, layout, refusal=map)
+    if load.view.type.tile_shape[-1] > MAX_BOX:
+        return Scale(value, layout, refusal=f"a box has at most {MAX_BOX} elements along a dimension")
     if map.contiguous != load.view.type.rank - 1:
         return Scale(value, layout, refusal="the last dimension of the tile is not contiguous in memory")
     return Scale(value, layout, load, map)

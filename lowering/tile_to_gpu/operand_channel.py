@@ -14,6 +14,7 @@ from tilec.lowering.tile_to_gpu.declared_channel import declare_channel, declare
 from tilec.lowering.tile_to_gpu.declared_map import (
     buffer_type,
     coordinates,
+    copied_buffer_type,
     declare_im2col_map,
     declare_map,
     offsets,
@@ -87,7 +88,7 @@ def _buffers(op: ir.OpView, map: TensorMap, conversion: Conversion) -> list[Buff
     """The buffers of a slot: one, or for scale factors another in tensor memory."""
     type, factors = conversion.tile_views[op.view].type, conversion.plan.scale_layouts.get(op.operation.results[0])
     if factors is None:
-        return [buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle)]
+        return [copied_buffer_type(map, type)]
     return scale_buffers(factors, type.element)
 
 

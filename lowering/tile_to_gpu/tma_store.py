@@ -13,8 +13,8 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.declared_map import (
-    buffer_type,
     coordinates,
+    copied_buffer_type,
     declare_im2col_map,
     declare_map,
     offsets,
@@ -22,8 +22,10 @@ from tilec.lowering.tile_to_gpu.declared_map import (
 )
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_store_map
 from tilec.lowering.tile_to_gpu.im2col_position import start_coordinates
+from tilec.lowering.tile_to_gpu.layouts import Layouts
 from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, REDUCTION, MemoryOrder
 from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
+from tilec.lowering.tile_to_gpu.row_stores import is_stored_by_threads, staging_swizzle
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
@@ -33,23 +35,34 @@ STAGING_LIMIT_BYTES = 65536
 
 def bulk_map(op: ir.OpView, conversion: Conversion) -> TensorMap | None:
     """The map for a store or a reduction by TMA; None if it is ordered after stores that do not use TMA."""
-    return store_map(op, conversion.order, conversion.target) if conversion.use_tma else None
+    return store_map(op, conversion.order, conversion.target, conversion.layouts) if conversion.use_tma else None
 
 
-def store_map(op: ir.OpView, order: MemoryOrder, target: Target) -> TensorMap | None:
-    """The same, with TMA allowed."""
+def store_map(op: ir.OpView, order: MemoryOrder, target: Target, layouts: Layouts | None = None) -> TensorMap | None:
+    """The same, with TMA allowed; without `layouts` as if no layout were good enough for stores by threads."""
     stores = [op, *(earlier.opview for earlier in order.stores_before(op))]
-    maps = [_own_map(store, target) for store in stores]
+    if isinstance(op.view.type, Im2colViewType):
+        layouts = None
+    maps = [_own_map(store, target, layouts) for store in stores]
     return maps[0] if None not in maps else None
 
 
-def _own_map(store: ir.OpView, target: Target) -> TensorMap | None:
+def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> TensorMap | None:
     """The map of one store or reduction, whatever comes before it."""
     order = BULK_ORDERS.get(store.operation.name)
     if order is None or store.memory_ordering_semantics != order or not allows_tma(store, target):
         return None
     type = store.view.type
-    map = im2col_store_map(store.view, target) if isinstance(type, Im2colViewType) else tensor_map_for(store.view)
+    if isinstance(type, Im2colViewType):
+        map = im2col_store_map(store.view, target)
+    elif layouts is None or type.rank < 2:
+        map = tensor_map_for(store.view)
+    else:
+        is_reduction = store.operation.name == REDUCTION
+        layout = layouts[store.value if is_reduction else store.tile]
+        if not is_reduction and is_stored_by_threads(store, layout):
+            return None
+        map = tensor_map_for(store.view, swizzle=staging_swizzle(store, layout))
     if not isinstance(map, TensorMap) or not _staging_fits(type, map):
         return None
     refused = store.operation.name == REDUCTION and refusal_of_reduction(store, map.element)
@@ -78,8 +91,8 @@ def store_by_tma(
         emitter.gpu("barrier")
     conversion.staged = True
     emitter.gpu("store_shared", [stored, buffer])
-    # PTX ISA 9.7.9.25: generic loads that the store must follow are ordered before it by a proxy fence too.
-    emitter.gpu("fence_async", global_memory=bool(conversion.order.loads_before(op)))
+    # PTX ISA 9.7.9.25: generic accesses that the store must follow are ordered before it by a proxy fence too.
+    emitter.gpu("fence_async", global_memory=_follows_accesses(op, conversion))
     emitter.gpu("barrier")
     if is_im2col:
         emitter.gpu("tma_store", [handle, start_coordinates(op, view, conversion), buffer])
@@ -90,9 +103,17 @@ def store_by_tma(
         emitter.gpu("tma_store", [handle, coordinates(map, starts), buffer], reduction=reduction)
 
 
+def _follows_accesses(op: ir.OpView, conversion: Conversion) -> bool:
+    """Whether a store must follow generic accesses: loads, or stores that threads may have made."""
+    earlier = (
+        conversion.order.before(op) if isinstance(op.view.type, Im2colViewType) else conversion.order.loads_before(op)
+    )
+    return bool(earlier)
+
+
 def _staging(type: ir.Type, map: TensorMap, conversion: Conversion) -> ir.Value:
     """The staging buffer of that shape, in the memory that all stores share: each waits for the one before."""
-    buffer = buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle)
+    buffer = copied_buffer_type(map, type)
     declarations = conversion.declarations
     first = declarations.shared("staging", lambda: declarations.declare("shared", [None], [buffer]))
     if first.type == buffer:
