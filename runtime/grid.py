@@ -22,12 +22,16 @@ def dimensions(value: Sequence[int] | int, what: str, least: int = 1) -> Dimensi
     return x, y, z
 
 
-def grid_of(value: Sequence[int] | int, cluster: Dimensions = (1, 1, 1)) -> Dimensions:
-    """The grid of a launch; InputError if it is too large or not a multiple of the cluster.
+def grid_of(value: Sequence[int] | int, cluster: Dimensions = (1, 1, 1), counts_clusters: bool = False) -> Dimensions:
+    """The blocks of a launch; InputError if they are too many or not a multiple of the cluster.
 
     An extent may be 0, for example for an array without elements: no block runs. A grid without extents is one block.
+    With `counts_clusters` the grid that is given counts clusters.
     """
     grid = (1, 1, 1) if value == () else dimensions(value, "the grid", least=0)
+    if counts_clusters:
+        x, y, z = (extent * size for extent, size in zip(grid, cluster, strict=True))
+        grid = x, y, z
     if any(extent > limit for extent, limit in zip(grid, MAX_GRID, strict=True)):
         raise InputError(f"the grid needs extents of at most {MAX_GRID}, got {grid}")
     if any(extent % size for extent, size in zip(grid, cluster, strict=True)):

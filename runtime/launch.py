@@ -45,7 +45,7 @@ def launch(
     """
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
-    shape = grid_of(grid, metadata.cluster)
+    shape = grid_of(grid, metadata.cluster, metadata.grid_counts_clusters)
     if 0 in shape:
         return
     device = device_for(metadata.target, ordinal_of_arrays(binding))

@@ -46,7 +46,7 @@ def plan(artifact: Artifact, given: Sequence[object], grid: Sequence[int] | int 
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
     if grid is not None:
-        grid_of(grid, metadata.cluster)
+        grid_of(grid, metadata.cluster, metadata.grid_counts_clusters)
     device = device_for(metadata.target, ordinal_of_arrays(binding))
     return _plan(artifact, device) if _rules_are_checked(metadata, binding) else None
 
@@ -102,6 +102,7 @@ def _plan(artifact: Artifact, device: Device) -> Plan | None:
             ordinal=device.ordinal,
             block=metadata.block,
             cluster=metadata.cluster,
+            grid_counts_clusters=metadata.grid_counts_clusters,
             shared_bytes=metadata.shared_bytes,
             arguments=[_argument(argument) for argument in runtime],
             parameters=_parameters(metadata),

@@ -42,6 +42,8 @@ class Metadata(Frozen):
     tensor_maps: tuple[Recipe, ...]
     block: tuple[int, int, int]
     cluster: tuple[int, int, int] = (1, 1, 1)
+    # Whether the grid of a launch counts clusters, each of which runs one tile block; otherwise it counts blocks.
+    grid_counts_clusters: bool = False
     shared_bytes: int = 0
     allow_unconfirmed: bool = False
     ptx_version: str = ""
@@ -72,6 +74,7 @@ def read(record: Record) -> Metadata:
         tensor_maps=tensor_maps,
         block=_triple(record["block"], MAX_THREADS),
         cluster=_triple(record.get("cluster", [1, 1, 1]), MAX_CLUSTER),
+        grid_counts_clusters=record.get("grid_counts_clusters", False).boolean(),
         shared_bytes=record.get("shared_bytes", 0).integer(0),
         allow_unconfirmed=record.get("allow_unconfirmed", False).boolean(),
         ptx_version=record.get("ptx_version", "").text(),
@@ -140,6 +143,7 @@ def _fields(metadata: Metadata) -> dict[str, object]:
         "tensor_maps": [write_recipe(recipe) for recipe in metadata.tensor_maps],
         "block": list(metadata.block),
         "cluster": list(metadata.cluster),
+        **({"grid_counts_clusters": True} if metadata.grid_counts_clusters else {}),
         "shared_bytes": metadata.shared_bytes,
         "allow_unconfirmed": metadata.allow_unconfirmed,
     }

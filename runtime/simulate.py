@@ -69,7 +69,8 @@ def simulate(
     for name, array in binding.named_arrays().items():
         if array.on_device:
             raise InputError(f"argument '{name}' is a device array; the simulator needs host arrays")
-    shape = Shape(grid_of(grid, metadata.cluster), metadata.block, metadata.cluster, metadata.shared_bytes)
+    blocks = grid_of(grid, metadata.cluster, metadata.grid_counts_clusters)
+    shape = Shape(blocks, metadata.block, metadata.cluster, metadata.shared_bytes)
     settings = replace(
         settings,
         allow_unconfirmed=settings.allow_unconfirmed or metadata.allow_unconfirmed,

@@ -17,6 +17,9 @@ _SLOT = ("first", "second", "third", "fourth")
 MAXIMUM_BUFFERS = len(_SLOT)
 Producer = Enumeration(*PRODUCERS)
 Reuse = Enumeration("ring", "once")
+PAIR, CLUSTER = "pair", "cluster"
+# The CTAs of a tile block that a channel joins.
+Across = Enumeration(PAIR, CLUSTER)
 
 
 def slot_results(buffers: Sequence[ir.Type]) -> list[list[ir.Type]]:
@@ -50,7 +53,8 @@ def _known_consumer(op: ir.OpView) -> str | None:
 class MakeChannelOp(Operation, name="make_channel"):
     """A ring of `stages` slots from one producer to some consumers; `shares` lends its slots (README.md, Channels).
 
-    With `continues` it is the same ring as `shares`, with other buffers in the slots.
+    With `continues` it is the same ring as `shares`, with other buffers in the slots. With `across` the slots of all
+    CTAs of the pair or of the cluster are filled and emptied together.
     """
 
     channel: Result[Channel]
@@ -60,8 +64,9 @@ class MakeChannelOp(Operation, name="make_channel"):
     consumers: Array
     reuse: Reuse
     continues: Flag
+    across: Across | None
     assembly = (
-        "stages $stages producer $producer consumers word_list($consumers) reuse $reuse{ shares"
+        "stages $stages producer $producer consumers word_list($consumers) reuse $reuse{ across $across}{ shares"
         " $shares}{ $continues} attr-dict : type($channel)"
     )
 
@@ -73,6 +78,8 @@ class MakeChannelOp(Operation, name="make_channel"):
             return f"a slot has 1 to {MAXIMUM_BUFFERS} buffers, but this one has {len(self.results[0].type.buffers)}"
         if self.stages < 1:
             return f"stages must be positive, but got {self.stages}"
+        if self.across is not None and (problem := _across_problem(self, consumers)):
+            return problem
         if self.continues:
             return _continuation_problem(self)
         if self.shares is not None and self.shares.type != self.results[0].type:
@@ -81,7 +88,7 @@ class MakeChannelOp(Operation, name="make_channel"):
 
 
 # What the channels of one ring have in common.
-_OF_A_RING = ("stages", "producer", "consumers", "reuse")
+_OF_A_RING = ("stages", "producer", "consumers", "reuse", "across")
 
 
 def _continuation_problem(op: MakeChannelOp) -> str | None:
@@ -93,8 +100,30 @@ def _continuation_problem(op: MakeChannelOp) -> str | None:
     if op.reuse != "ring":
         return f"a channel that continues a ring must have reuse ring, but got {op.reuse}"
     for name in _OF_A_RING:
-        if op.attributes[name] != ring.attributes[name]:
-            return f"{name} must be that of the ring, {ring.attributes[name]}, but got {op.attributes[name]}"
+        wanted, given = (_spelled_field(channel, name) for channel in (ring, op))
+        if wanted != given:
+            return f"{name} must be that of the ring, {wanted}, but got {given}"
+    return None
+
+
+def _spelled_field(op: ir.OpView, name: str) -> str:
+    return str(op.attributes[name]) if name in op.attributes else "none"
+
+
+# The producers and consumers that a channel across CTAs joins.
+_ACROSS_PAIR = ((TMA, [MMA]), (THREADS, [MMA]), (MMA, [THREADS]))
+
+
+def _across_problem(op: MakeChannelOp, consumers: list[str]) -> str | None:
+    kernel = op.operation.parent
+    if kernel is not None and (kernel.opview.cluster or 1) == 1:
+        return f"across {op.across} needs a kernel with a cluster"
+    if op.across == PAIR and (op.producer, consumers) not in _ACROSS_PAIR:
+        return f"across pair joins tma or threads to mma, or mma to threads, but got {op.producer} and {consumers}"
+    if op.across == CLUSTER and (op.producer != TMA or TMA in consumers):
+        return f"across cluster joins tma to threads, mma and wgmma, but got {op.producer} and {consumers}"
+    if any(buffer.layout.startswith("scale_factors") for buffer in op.results[0].type.buffers):
+        return f"across {op.across} has no scale factors"
     return None
 
 

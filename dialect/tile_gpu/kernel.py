@@ -6,21 +6,68 @@ from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.layouts import upstream_disagreement
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Integer32
+from tilec.dialect.walk import operations_below
+
+# CUDA programming guide, "Thread Block Clusters": every device runs clusters of up to eight CTAs.
+CLUSTERS = (1, 2, 4, 8)
 
 
 class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
-    """A kernel of `warps` compute warps; its arguments are scalars in the order of the entry's parameters."""
+    """A kernel of `warps` compute warps; its arguments are scalars in the order of the entry's parameters.
+
+    With `cluster` a tile block is a cluster of so many CTAs, each with all roles and memory of its own.
+    """
 
     sym_name: Symbol
     target: Text
     function_type: OneType
     warps: Int32
+    cluster: Int32 | None
     body: Region
+
+    @property
+    def ctas(self) -> int:
+        """The number of CTAs that run a tile block."""
+        return self.cluster or 1
 
     def check(self) -> str | None:
         if self.warps <= 0 or self.warps % 4:
             return f"warps must be a positive multiple of 4, but got {self.warps}"
+        if self.ctas not in CLUSTERS:
+            return f"cluster must be one of: {', '.join(map(str, CLUSTERS))}, but got {self.cluster}"
         return upstream_disagreement(self)
+
+    def check_regions(self) -> str | None:
+        return _pairs_problem(self) if self.ctas > 1 else None
+
+
+def kernel_around(op: ir.OpView) -> KernelOp:
+    """The kernel that an operation is in."""
+    operation = op.operation
+    while operation.name != KernelOp.OPERATION_NAME:
+        operation = operation.parent.operation
+    return operation.opview
+
+
+_MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
+
+
+def _pairs_problem(kernel: KernelOp) -> str | None:
+    """PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group."""
+    operations = [op.operation for op in operations_below(kernel)]
+    in_pairs = ["pair" in op.attributes for op in operations if op.name in _MULTIPLIES]
+    if not any(in_pairs):
+        return None
+    if not all(in_pairs):
+        return "either all multiplies of tcgen05 in a kernel are those of pairs, or none"
+    for op in operations:
+        if op.name == "tile_gpu.make_channel" and _joins_mma(op.opview) and op.opview.across != "pair":
+            return "a channel from or to mma is across pair if the multiplies are those of pairs"
+    return None
+
+
+def _joins_mma(channel: ir.OpView) -> bool:
+    return "mma" in (channel.producer, *(name.value for name in channel.consumers))
 
 
 class ReturnOp(Operation, name="return", traits=[ir.IsTerminatorTrait]):
@@ -84,6 +131,13 @@ class ProgramIdOp(Operation, name="program_id", traits=[ext.Pure]):
     result: Result[Integer32]
     axis: Int32
     assembly = "$axis attr-dict"
+
+
+class ClusterRankOp(Operation, name="cluster_rank", traits=[ext.Pure]):
+    """The number of this CTA in the cluster that runs the tile block, from 0 on."""
+
+    result: Result[Integer32]
+    assembly = "attr-dict"
 
 
 class GdcWaitOp(Operation, name="gdc_wait"):

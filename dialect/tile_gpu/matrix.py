@@ -4,6 +4,7 @@ from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import (
     Boolean,
@@ -60,8 +61,28 @@ def _whole_steps(op: ir.OpView) -> str | None:
     return None
 
 
+def _pair_shapes(op: ir.OpView) -> str | None:
+    """The problem with the shapes of a multiply, of one CTA or of a pair, or None."""
+    if not op.pair:
+        return matrix_shapes(op)
+    if kernel_around(op).ctas == 1:
+        return "a multiply of a pair needs a kernel with a cluster"
+    accumulator = tuple(op.accumulator.type.shape)
+    lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
+    if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (lhs[0], 2 * rhs[1]):
+        return f"expected MxK, KxN/2 and MxN for a pair, but got {lhs}, {rhs} and {accumulator}"
+    # PTX ISA 9.7.16.2.1, table 39: M of 256 and N of 32 to 256 in steps of 32, which all kinds have.
+    if accumulator[0] % 128 or accumulator[1] % 32 or accumulator[1] > 256:
+        return f"expected blocks of 128 rows by up to 256 columns, a multiple of 32, but got {accumulator}"
+    return None
+
+
 class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
-    """accumulator = lhs * rhs + (accumulator where `accumulate`, else 0)."""
+    """accumulator = lhs * rhs + (accumulator where `accumulate`, else 0).
+
+    With `pair` both CTAs of the pair do so at once: each has its rows of lhs and of the accumulator, and half of the
+    columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it.
+    """
 
     accumulator: Operand[TensorBuffer]
     lhs: Operand[Buffer]
@@ -70,11 +91,12 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     kind: Kind
     lhs_unsigned: Flag
     rhs_unsigned: Flag
+    pair: Flag
     assembly = (
-        f"$kind {_OPERANDS} into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
+        f"$kind {{$pair }}{_OPERANDS} into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
         " -> type($accumulator)"
     )
-    rules = [matrix_shapes, _signs_of_integers, _places, _whole_steps]
+    rules = [_pair_shapes, _signs_of_integers, _places, _whole_steps]
 
 
 def _promoted_types(op: ir.OpView) -> str | None:

@@ -4,9 +4,11 @@ import math
 import re
 from collections.abc import Sequence
 
-from tilec.dialect.attributes import Enumeration, Int32
+from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import CLUSTER
+from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Channel, Integer16, Integer32, SharedBuffer, TensorMap
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, made_by
@@ -49,10 +51,16 @@ def _swizzle_of_map(op: ir.OpView) -> str | None:
 
 def _boxes_of_map(op: ir.OpView) -> str | None:
     """The problem with the buffer of a copy through a map without kind, or None."""
-    box, buffer = list(op.map.owner.box), op.buffer.type
-    if op.map.owner.kind is not None or math.prod(buffer.shape) == math.prod(box) * _panels(op):
+    box, buffer, parts = list(op.map.owner.box), op.buffer.type, _parts(op)
+    if op.map.owner.kind is not None or math.prod(buffer.shape) == math.prod(box) * _panels(op) * parts:
         return None
-    return f"expected a buffer of whole boxes {box}, but got {buffer.spelled()}"
+    of_each = f" of each of {parts} CTAs" if parts > 1 else ""
+    return f"expected a buffer of whole boxes {box}{of_each}, but got {buffer.spelled()}"
+
+
+def _parts(op: ir.OpView) -> int:
+    """The number of CTAs that load a part of the buffer each."""
+    return kernel_around(op).ctas if getattr(op, "multicast", False) else 1
 
 
 def _panels(op: ir.OpView) -> int:
@@ -101,12 +109,29 @@ def _halo_of_kind(op: "TmaLoadOp") -> str | None:
     return None
 
 
+# The rows after which every swizzle repeats (PTX ISA 5.5.7).
+_PATTERN_ROWS = 8
+
+
+def _multicast_of_cluster(op: "TmaLoadOp") -> str | None:
+    if not op.multicast:
+        return None
+    if op.channel.owner.across != CLUSTER:
+        return "expected a channel across cluster for a multicast"
+    box = list(op.map.owner.box)
+    if op.map.owner.kind is not None or len(box) < 2 or math.prod(box[1:]) % _PATTERN_ROWS:
+        return f"expected a part of a multiple of {_PATTERN_ROWS} rows for a multicast, but got box {box}"
+    return None
+
+
 class TmaLoadOp(Operation, name="tma_load"):
     """Copies the box at `coordinates` (innermost first, in elements) into a buffer of the slot being filled.
 
     Elements outside the tensor are filled as the map says; the slot's full barrier counts the bytes. Through a map of
     kind im2col, copies a column of pixels from the one at `coordinates`, each at its distance `offsets` (W first, in
-    pixels). Through one of a kind along W, the pixels of one row of the images, and `halo` more of them.
+    pixels). Through one of a kind along W, the pixels of one row of the images, and `halo` more of them. With
+    `multicast` each CTA of the cluster copies the part of its rank to the buffers of all CTAs: the box at its own
+    `coordinates`, to rows rank * rows / CTAs on.
     """
 
     map: Operand[TensorMap]
@@ -115,8 +140,19 @@ class TmaLoadOp(Operation, name="tma_load"):
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
     halo: Int32 | None
-    assembly = "$map[$coordinates]{ offsets [$offsets]}{ halo $halo} -> $buffer of $channel attr-dict : type($buffer)"
-    rules = [_map_of_kernel, _coordinates_of_map, _offsets_of_kind, _halo_of_kind, *_BUFFER_RULES]
+    multicast: Flag
+    assembly = (
+        "$map[$coordinates]{ offsets [$offsets]}{ halo $halo}{ $multicast} -> $buffer of $channel attr-dict"
+        " : type($buffer)"
+    )
+    rules = [
+        _map_of_kernel,
+        _coordinates_of_map,
+        _offsets_of_kind,
+        _halo_of_kind,
+        _multicast_of_cluster,
+        *_BUFFER_RULES,
+    ]
 
 
 _COMPARED = ("i32", "u32", "i64", "u64", "f16", "bf16")
@@ -158,6 +194,11 @@ def _stores_kind(op: ir.OpView) -> str | None:
 GATHERED_ROWS = 4
 
 
+def _of_one_cta(op: ir.OpView) -> str | None:
+    across = op.channel.owner.across
+    return None if across is None else f"expected a channel of one CTA for a gather, but got across {across}"
+
+
 def _rows_of_map(op: ir.OpView) -> str | None:
     """The problem with the indices or the buffer of a gather, by the map of its matrix, or None."""
     made, buffer, rows = op.map.owner, op.buffer.type, op.rows.type
@@ -185,7 +226,7 @@ class TmaGatherOp(Operation, name="tma_gather"):
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
     assembly = "$map[$column] rows $rows -> $buffer of $channel attr-dict : type($rows) -> type($buffer)"
-    rules = [_map_of_kernel, _rows_of_map, _swizzle_of_map, _element_of_map]
+    rules = [_map_of_kernel, _of_one_cta, _rows_of_map, _swizzle_of_map, _element_of_map]
 
 
 class TmaStoreOp(Operation, name="tma_store"):

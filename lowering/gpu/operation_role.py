@@ -17,7 +17,13 @@ _TENSOR_CORE_OPERATIONS = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled"
 _SCALAR_DIALECTS = ("arith.", "math.")
 # Each role waits before its own accesses.
 EVERY_ROLE = ("tile_gpu.gdc_wait",)
-_SCALAR_OPERATIONS = ("tile_gpu.program_id", "tile_gpu.num_programs", "tile_gpu.global_address", "tile_gpu.view_buffer")
+_SCALAR_OPERATIONS = (
+    "tile_gpu.program_id",
+    "tile_gpu.num_programs",
+    "tile_gpu.cluster_rank",
+    "tile_gpu.global_address",
+    "tile_gpu.view_buffer",
+)
 
 
 def is_rematerializable(op: ir.Operation) -> bool:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.channel import CLUSTER, MMA, PAIR, THREADS, TMA
+from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.errors import Note, UnsupportedError
@@ -19,12 +19,13 @@ from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.scale_layout import ScaleLayout, is_scale_layout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout, parse_tensor_layout
-from tilec.lowering.target import Target
+from tilec.lowering.target import LANES, Target
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 
 BARRIER_BYTES = 8
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
+CTAS_OF_A_PAIR = 2
 # Consumers whose operations one elected thread issues.
 _SINGLE = (MMA, TMA)
 
@@ -60,6 +61,9 @@ class ChannelPlan:
     is_ring: bool
     buffers: list[BufferType]
     ring: ChannelPlan | None = None
+    across: str | None = None
+    # The CTAs whose slots are filled and emptied together.
+    ctas: int = 1
     offsets: list[int] = field(default_factory=list)
     first_byte: int = 0
     first_column: int = 0
@@ -69,10 +73,22 @@ class ChannelPlan:
     empty: int = 0
 
     def full_arrivals(self, threads: int) -> int:
-        return threads if self.producer == THREADS else 1
+        return self._thread_arrivals(threads) if self.producer == THREADS else 1
 
     def empty_arrivals(self, threads: int) -> int:
-        return sum(1 if consumer in _SINGLE else threads for consumer in self.consumers)
+        singles = sum(consumer in _SINGLE for consumer in self.consumers)
+        # A commit of a pair is one arrival in each of its CTAs, while all CTAs of a cluster commit.
+        of_singles = singles * (self.ctas if self.across == CLUSTER else 1)
+        return of_singles + (len(self.consumers) - singles) * self._thread_arrivals(threads)
+
+    def _thread_arrivals(self, threads: int) -> int:
+        """The arrivals of the threads of a party: one per thread, but one per warp and CTA across CTAs."""
+        return threads if self.across is None else threads // LANES * self.ctas
+
+    def is_of_leader(self, party: Party) -> bool:
+        """Whether only the CTA that leads a pair performs the operations of the party."""
+        name = self.producer if party.consumer is None else self.consumers[party.consumer]
+        return self.across == PAIR and name == MMA
 
     def is_single(self, party: Party) -> bool:
         """Whether a single thread performs the operations of the party."""
@@ -83,6 +99,19 @@ class ChannelPlan:
         """The bytes that TMA writes into one slot."""
         filled = (buffer for buffer in self.buffers if buffer.memory == SHARED and self.producer == TMA)
         return sum(stored_layout(buffer).size_bytes for buffer in filled)
+
+    def orders_threads_of_cluster(self, first: int) -> bool:
+        """Whether threads of other CTAs access shared memory before they arrive at the barriers from `first` on.
+
+        Multiplies and copies do so asynchronously, and tensor memory has fences of its own.
+        """
+        by_threads = self.producer == THREADS if first == self.full else THREADS in self.consumers
+        return self.across is not None and by_threads and self.has_shared_memory
+
+    @property
+    def awaits_commits(self) -> bool:
+        """Whether commits of other CTAs arrive at the empty barriers, at any time until all slots are empty."""
+        return self.is_ring and self.across is not None and MMA in self.consumers
 
     @property
     def has_shared_memory(self) -> bool:
@@ -221,6 +250,8 @@ def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, slots: dict[ir.V
         op.reuse == "ring",
         result.type.buffers,
         ring,
+        op.across,
+        {None: 1, PAIR: CTAS_OF_A_PAIR, CLUSTER: kernel_around(op).ctas}[op.across],
     )
     plan.channels[result] = channel
     channel.slot_bytes, channel.slot_columns = slots[result if lender is None else op.shares]

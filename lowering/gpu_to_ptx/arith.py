@@ -190,9 +190,7 @@ def extreme(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers(*_DIVISIONS)
 def division(lowering: Lowering, operation: ir.Operation) -> None:
     name, signed = _DIVISIONS[operation.name]
-    each_integer(
-        lowering, operation, signed, lambda lowering, kind, a, b: _divided(lowering, kind, name, signed, a, b)
-    )
+    each_integer(lowering, operation, signed, lambda lowering, kind, a, b: _divided(lowering, kind, name, signed, a, b))
 
 
 def _divided(lowering: Lowering, kind: PtxElement, name: str, signed: bool, a: ir.Value, b: ir.Value) -> ir.Value:

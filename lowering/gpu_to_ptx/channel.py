@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
-from tilec.lowering.gpu.shared_plan import PRODUCER, ChannelPlan, Party
+from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, WGMMA
+from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR, PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.channel_position import advance, barrier_address, slot_address, wait
+from tilec.lowering.gpu_to_ptx.cluster import barrier_of_cta, mask_of_cluster, mask_of_pair, pair_leader
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
@@ -30,11 +31,18 @@ def _put_begin(lowering: Lowering, operation: ir.Operation) -> None:
             # PTX ISA 9.7.16.6.2: the readers of tensor memory synchronised through the barrier.
             lowering.b.execute(AFTER_SYNC)
     if channel.producer == TMA:
-        full = barrier_address(lowering, channel, channel.full, PRODUCER)
-        text = f"@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], {channel.bytes_expected};"
-        with lowering.issuing() as elected:
-            lowering.b.execute(text, (), elected, full)
+        _expect_bytes(lowering, channel)
     _set_buffers(lowering, operation, channel, PRODUCER)
+
+
+def _expect_bytes(lowering: Lowering, channel: ChannelPlan) -> None:
+    """Expects the bytes of a slot; the barrier of the CTA that leads a pair counts those of both CTAs."""
+    of_pair = channel.across == PAIR
+    size_bytes = channel.bytes_expected * (CTAS_OF_A_PAIR if of_pair else 1)
+    full = barrier_address(lowering, channel, channel.full, PRODUCER)
+    text = f"@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], {size_bytes};"
+    with lowering.issuing(leads_pair=of_pair) as elected:
+        lowering.b.execute(text, (), elected, full)
 
 
 def _set_buffers(lowering: Lowering, operation: ir.Operation, channel: ChannelPlan, party: Party) -> None:
@@ -52,17 +60,48 @@ def _put_commit(lowering: Lowering, operation: ir.Operation) -> None:
         if channel.has_shared_memory and any(consumer in (MMA, WGMMA) for consumer in channel.consumers):
             # PTX ISA 9.7.9.25: tensor cores read shared memory through the async proxy.
             lowering.b.execute(FENCE_ASYNC)
-        lowering.b.execute(ARRIVE, (), full)
+        _arrive(lowering, channel, channel.full, full)
     elif channel.producer == MMA:
-        commit(lowering, full)
+        commit(lowering, channel, full)
     advance(lowering, channel, PRODUCER, first_round=FIRST_ROUND in operation.attributes)
 
 
-def commit(lowering: Lowering, barrier: ir.Value) -> None:
-    """Arrives at a barrier when all tensor core operations of the elected thread are complete."""
-    text = "@$0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$1];"
-    with lowering.issuing() as elected:
-        lowering.b.execute(text, (), elected, barrier)
+def _arrive(lowering: Lowering, channel: ChannelPlan, first: int, barrier: ir.Value) -> None:
+    """All threads of the role arrive at a barrier, one of those from barrier number `first` on.
+
+    Across CTAs one lane of each warp arrives at the barrier of each CTA, in a pair at that of the CTA that leads it.
+    """
+    if channel.across is None:
+        lowering.b.execute(ARRIVE, (), barrier)
+        return
+    lowering.b.execute("bar.warp.sync 0xffffffff;")
+    if channel.across == PAIR:
+        arrives = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", lowering.lane)
+        rank = pair_leader(lowering)
+    else:
+        arrives = lowering.compute(f"setp.lt.s32 $0, $1, {channel.ctas};", "i1", lowering.lane)
+        rank = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.lane, channel.ctas - 1)
+    # A release with the scope of the cluster waits for all memory accesses of the thread (MEMBAR.ALL.GPU).
+    order = ".release.cluster" if channel.orders_threads_of_cluster(first) else ""
+    text = f"@$0 mbarrier.arrive{order}.shared::cluster.b64 _, [$1];"
+    lowering.b.execute(text, (), arrives, barrier_of_cta(lowering, barrier, rank))
+
+
+def commit(lowering: Lowering, channel: ChannelPlan, barrier: ir.Value) -> None:
+    """Arrives at a barrier, across CTAs at that of each CTA, when the elected thread's multiplies are complete."""
+    if channel.across is None:
+        with lowering.issuing() as elected:
+            lowering.b.execute(f"@$0 {_commit(1)} [$1];", (), elected, barrier)
+        return
+    of_pair = channel.across == PAIR
+    mask = mask_of_pair(lowering) if of_pair else mask_of_cluster(lowering)
+    text = f"@$0 {_commit(CTAS_OF_A_PAIR if of_pair else 1, '.multicast::cluster')} [$1], $2;"
+    with lowering.issuing(leads_pair=of_pair) as elected:
+        lowering.b.execute(text, (), elected, barrier, mask)
+
+
+def _commit(ctas: int, multicast: str = "") -> str:
+    return f"tcgen05.commit.cta_group::{ctas}.mbarrier::arrive::one.shared::cluster{multicast}.b64"
 
 
 def _consumer(operation: ir.Operation) -> int:
@@ -88,7 +127,7 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
     if channel.is_ring:
         empty = barrier_address(lowering, channel, channel.empty, party)
         if channel.consumers[number] == MMA:
-            commit(lowering, empty)
+            commit(lowering, channel, empty)
         elif channel.consumers[number] == TMA:
             with lowering.issuing() as elected:
                 lowering.b.execute(f"@$1 {ARRIVE}", (), empty, elected)
@@ -98,5 +137,5 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
             if channel.has_shared_memory and channel.producer == TMA and channel.consumers[number] == THREADS:
                 # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before the writes of TMA.
                 lowering.b.execute(FENCE_ASYNC)
-            lowering.b.execute(ARRIVE, (), empty)
+            _arrive(lowering, channel, channel.empty, empty)
     advance(lowering, channel, party)

@@ -70,6 +70,18 @@ def advance(lowering: Lowering, channel: ChannelPlan, party: Party, *, first_rou
     ]
 
 
+def await_commits(lowering: Lowering, operations: Iterable[ir.Operation]) -> None:
+    """Waits until the slots that these operations fill are empty, because commits of other CTAs arrive until then.
+
+    The other CTAs have done so before this one ends, as it arrives at their barriers too.
+    """
+    for _, channel, is_put in _parties(lowering, operations):
+        if is_put and channel.awaits_commits:
+            for _ in range(channel.stages):
+                wait(lowering, channel, channel.empty, PRODUCER)
+                advance(lowering, channel, PRODUCER)
+
+
 def barrier_address(lowering: Lowering, channel: ChannelPlan, first: int, party: Party) -> ir.Value:
     """The address of the full or empty barrier of the party's slot; `first` is the barrier number of slot 0."""
     slot, _ = slot_and_phase(lowering, channel, party)
@@ -86,13 +98,16 @@ def wait(lowering: Lowering, channel: ChannelPlan, first: int, party: Party) -> 
     kind = "full" if first == channel.full else "empty"
     again = lowering.b.block(label=f"{channel.name}_wait_{kind}")
     after = lowering.b.block(label=f"{channel.name}_{kind}")
-    if lowering.issuing_warp is not None and channel.is_single(party):
+    issuer = lowering.issuer(leads_pair=channel.is_of_leader(party)) if channel.is_single(party) else None
+    if issuer is not None:
         # Only the warp that issues waits: another warp could miss a whole round of phases.
-        lowering.b.cond_branch(lowering.issuing_warp, again, [], after, [], uniform=True)
+        lowering.b.cond_branch(issuer, again, [], after, [], uniform=True)
     else:
         lowering.b.branch(again)
     lowering.at(again)
-    text = "mbarrier.try_wait.parity.shared::cta.b64 $0, [$1], $2;"
+    # An acquire with the scope of the cluster invalidates the L1 cache (CCTL.IVALL).
+    order = ".acquire.cluster" if channel.orders_threads_of_cluster(first) else ""
+    text = f"mbarrier.try_wait.parity{order}.shared::cta.b64 $0, [$1], $2;"
     passed = lowering.b.execute(text, lowering.b.i1, address, phase)
     lowering.b.cond_branch(passed, after, [], again, [])
     lowering.at(after)

@@ -12,7 +12,8 @@ from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, check_shared_bytes, shared_plan
-from tilec.lowering.gpu_to_ptx.channel_position import start_parties
+from tilec.lowering.gpu_to_ptx.channel_position import await_commits, start_parties
+from tilec.lowering.gpu_to_ptx.cluster import cluster_barrier
 from tilec.lowering.gpu_to_ptx.device_call import call_free
 from tilec.lowering.gpu_to_ptx.global_memory import declare_global
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
@@ -103,10 +104,12 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
         name,
         target=target.name,
         threads=[threads],
+        cluster=[kernel.ctas] if kernel.ctas > 1 else None,
         parameters=parameters,
         loc=location,
     )
-    lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES)
+    lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES, kernel.ctas)
+    lowering.multiplies_in_pairs = _multiplies_in_pairs(kernel)
     for number, op in enumerate(maps):
         lowering.maps[op.operation.results[0]] = parameters[len(types) + number][0]
     _load_parameters(lowering, block, parameters)
@@ -114,6 +117,11 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     _run(lowering, kernel, operations, roles)
     _finish(lowering, written, kernel, maps, threads)
     _follow_occupancy(lowering, written, kernel, remarks)
+
+
+def _multiplies_in_pairs(kernel: KernelOp) -> bool:
+    """PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group."""
+    return any(op.operation.name == "tile_gpu.tcgen05_mma" and op.pair for op in operations_below(kernel))
 
 
 def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
@@ -132,10 +140,15 @@ def _set_up(lowering: Lowering, compute_warps: int) -> None:
     """Initializes barriers (one thread) and tensor memory (first warp), then synchronizes the CTA."""
     b, plan = lowering.b, lowering.plan
     lowering.number_warps()
+    if lowering.ctas > 1:
+        lowering.number_ctas()
     # Every thread executes the code before the roles.
     lowering.begin_role(Role(COMPUTE, compute_warps))
     if plan.barrier_count:
         _initialise_barriers(lowering)
+        if lowering.ctas > 1:
+            # PTX ISA 9.7.13.15: other CTAs arrive at barriers after their initialization, and allocate in pairs.
+            cluster_barrier(lowering)
     if plan.tensor_columns:
         _allocate_tensor_memory(lowering)
     if plan.barrier_count or plan.tensor_columns:
@@ -175,18 +188,19 @@ def _allocate_tensor_memory(lowering: Lowering) -> None:
     b.cond_branch(first, allocate, [], after, [], uniform=True)
     lowering.at(allocate)
     address = lowering.shared_address(plan.tensor_address)
-    text = f"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [$0], {plan.tensor_columns};"
-    b.execute(text, (), address)
-    b.execute("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;")
+    group = lowering.cta_group
+    b.execute(f"tcgen05.alloc.{group}.sync.aligned.shared::cta.b32 [$0], {plan.tensor_columns};", (), address)
+    b.execute(f"tcgen05.relinquish_alloc_permit.{group}.sync.aligned;")
     b.branch(after)
     lowering.at(after)
 
 
 def _run(lowering: Lowering, kernel: KernelOp, operations: list[ir.OpView], roles: ir.OpView | None) -> None:
-    if roles is None:
-        start_parties(lowering, [op.operation for op in operations])
+    whole = [op.operation for op in operations] if roles is None else []
+    start_parties(lowering, whole)
     for op in operations:
         if op.operation.name == "tile_gpu.return":
+            await_commits(lowering, whole)
             return
         if roles is not None and op.operation == roles.operation:
             _roles(lowering, roles)
@@ -212,8 +226,10 @@ def _roles(lowering: Lowering, roles: ir.OpView) -> None:
             b.branch(body)
         lowering.at(body)
         lowering.begin_role(Role(name, count, first, COMPUTE_BARRIER if name == COMPUTE else 0))
-        start_parties(lowering, [op.operation for op in region.blocks[0].operations])
+        operations = [op.operation for op in region.blocks[0].operations]
+        start_parties(lowering, operations)
         lowering.lower_block(region.blocks[0])
+        await_commits(lowering, operations)
         b.branch(joined)
         lowering.at(following)
         first += count
@@ -224,6 +240,9 @@ def _finish(
 ) -> None:
     if lowering.plan.tensor_columns:
         _free_tensor_memory(lowering)
+    elif lowering.ctas > 1:
+        # Other CTAs arrive at barriers of this one until they end.
+        cluster_barrier(lowering)
     if lowering.allocated:
         _free_heap_memory(lowering)
     lowering.b.leave()
@@ -273,14 +292,17 @@ def _free_tensor_memory(lowering: Lowering) -> None:
     """Deallocates tensor memory in the warp that allocated it, after all roles have ended."""
     b, plan = lowering.b, lowering.plan
     b.execute("tcgen05.fence::before_thread_sync;")
-    b.execute("bar.sync 0;")
+    if lowering.ctas > 1:
+        cluster_barrier(lowering)
+    else:
+        b.execute("bar.sync 0;")
     b.execute("tcgen05.fence::after_thread_sync;")
     lowering.begin_role(Role(COMPUTE, lowering.compute_threads // LANES))
     first = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.warp, 0)
     free, after = b.block(label="free_tensor_memory"), b.block(label="end")
     b.cond_branch(first, free, [], after, [], uniform=True)
     lowering.at(free)
-    text = f"tcgen05.dealloc.cta_group::1.sync.aligned.b32 $0, {plan.tensor_columns};"
+    text = f"tcgen05.dealloc.{lowering.cta_group}.sync.aligned.b32 $0, {plan.tensor_columns};"
     assert lowering.tensor_base is not None
     b.execute(text, (), lowering.tensor_base)
     b.branch(after)

@@ -33,10 +33,12 @@ def launch_record(kernel: KernelOp, maps: list[MakeTensorMapOp], threads: int, s
         "parameters": _parameters(kernel, len(maps)),
         "tensor_maps": [_map(op) for op in maps],
         "block": [threads, 1, 1],
-        "cluster": [1, 1, 1],
+        "cluster": [kernel.ctas, 1, 1],
         "shared_bytes": shared_bytes,
         "allow_unconfirmed": False,
     }
+    if kernel.ctas > 1:
+        record["grid_counts_clusters"] = True
     if "tilec.signature" in operation.attributes:
         record["arguments"] = json.loads(ir.StringAttr(operation.attributes["tilec.signature"]).value)["arguments"]
     return record

@@ -55,6 +55,10 @@ class Lowering:
         state: Registers that operations update, by name; loops and branches carry them.
         tensor_base: The base address in tensor memory.
         maps: The parameter of each tensor map.
+        ctas: The number of CTAs of a tile block.
+        multiplies_in_pairs: Whether tcgen05 multiplies for pairs of CTAs.
+        cluster_rank: The number of the CTA among them.
+        leads_pair: The predicate of the CTAs of even rank, which issue the operations of pairs.
         block_warp: The number of the warp in the CTA, and `warp` that in the role: the value of lane 0 in all lanes.
         issuing_warp: The predicate of the warp that issues asynchronous operations; None in roles of one warp.
         allocated: Addresses that malloc returned, which are freed when the kernel ends.
@@ -66,11 +70,21 @@ class Lowering:
     lane: ir.Value
     block_warp: ir.Value
     warp: ir.Value
+    cluster_rank: ir.Value
+    leads_pair: ir.Value
 
     def __init__(
-        self, builder: PtxBuilder, target: Target, plan: SharedPlan, compute_threads: int, rules: Mapping[str, Rule]
+        self,
+        builder: PtxBuilder,
+        target: Target,
+        plan: SharedPlan,
+        compute_threads: int,
+        rules: Mapping[str, Rule],
+        ctas: int = 1,
     ) -> None:
         self.b = builder
+        self.ctas = ctas
+        self.multiplies_in_pairs = False
         self.target = target
         self.plan = plan
         self.compute_threads = compute_threads
@@ -101,6 +115,17 @@ class Lowering:
         # ptxas sees that all lanes have the value of lane 0, not that they have one thread number divided by 32.
         self.block_warp = self.compute("shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff;", "i32", warp)
 
+    def number_ctas(self) -> None:
+        """Computes the number of the CTA in the tile block, in code that all threads execute."""
+        self.cluster_rank = self.compute("mov.u32 $0, %cluster_ctarank;", "i32")
+        in_pair = self.compute("and.b32 $0, $1, 1;", "i32", self.cluster_rank)
+        self.leads_pair = self.compute("setp.eq.s32 $0, $1, 0;", "i1", in_pair)
+
+    @property
+    def cta_group(self) -> str:
+        """The modifier of all operations of tcgen05 of the kernel."""
+        return f"cta_group::{2 if self.multiplies_in_pairs else 1}"
+
     def begin_role(self, role: Role) -> None:
         """Starts the code of a role: computes thread, lane and warp numbers, and elects the thread of a lone warp."""
         self.role = role
@@ -116,27 +141,38 @@ class Lowering:
         self.state.clear()
 
     @contextlib.contextmanager
-    def issuing(self) -> Iterator[ir.Value]:
+    def issuing(self, *, leads_pair: bool = False) -> Iterator[ir.Value]:
         """Code of one thread of the role, always the same: gives its predicate, in a block of its warp.
+
+        With `leads_pair` it is code of the CTAs that lead a pair alone.
 
         PTX ISA, elect.sync: the same thread is elected for the same membermask every time, so that one thread commits
         what it issued. The election stands beside the instructions: ptxas then needs no predicate for those that a warp
         issues once, where for a comparison of the thread number it branches to a single thread.
         """
-        if self._elected is not None:
+        condition = self.issuer(leads_pair=leads_pair)
+        if condition is None:
+            assert self._elected is not None
             yield self._elected
             return
-        assert self.issuing_warp is not None
         # The code of one thread exchanges nothing between threads, and what precedes it dominates what follows.
         cached, slots = self._cached, self.scratch_slots
         self._cached, self.scratch_slots = {}, ScratchSlots()
         body, after = self.b.block(label="issue"), self.b.block(label="issued")
-        self.b.cond_branch(self.issuing_warp, body, [], after, [], uniform=True)
+        self.b.cond_branch(condition, body, [], after, [], uniform=True)
         self.at(body)
-        yield self._elect()
+        yield self._elect() if self._elected is None else self._elected
         self.b.branch(after)
         self.at(after)
         self._cached, self.scratch_slots = cached, slots
+
+    def issuer(self, *, leads_pair: bool) -> ir.Value | None:
+        """The predicate of the warp that issues asynchronous operations; None if every warp of the role does."""
+        if not leads_pair:
+            return self.issuing_warp
+        if self.issuing_warp is None:
+            return self.leads_pair
+        return self.compute("and.pred $0, $1, $2;", "i1", self.issuing_warp, self.leads_pair)
 
     def _elect(self) -> ir.Value:
         return self.b.execute("elect.sync _|$0, 0xffffffff;", self.b.i1)

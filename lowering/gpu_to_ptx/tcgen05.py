@@ -6,7 +6,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.element_types import element_type
-from tilec.lowering.gpu.shared_plan import shared_layout, tensor_layout
+from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR, shared_layout, tensor_layout
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -90,20 +90,21 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     rhs = MatrixOperand(shared_layout(op.rhs.type), 0)
     block_rows = min(rows, TENSOR_LANES)
     formats = operand_format(op.kind, op.lhs_unsigned), operand_format(op.kind, op.rhs_unsigned)
+    ctas = CTAS_OF_A_PAIR if op.pair else 1
     bits = instruction_descriptor(
-        formats, str(buffer.element), block_rows, columns, not lhs.is_k_major, not rhs.is_k_major
+        formats, str(buffer.element), ctas * block_rows, columns, not lhs.is_k_major, not rhs.is_k_major
     )
     instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
     lhs_start = lhs.start()
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
     kind = element_type(op.kind).mma_kind
     always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
-    with lowering.issuing() as elected:
+    with lowering.issuing(leads_pair=op.pair) as elected:
         for block in range(rows // block_rows):
             start = lowering.scalar(op.accumulator)
             accumulator = lowering.compute("add.s32 $0, $1, $2;", "i32", start, block * columns)
             for step in range(rhs.steps):
                 operands = lhs.at(lhs_start, block, step), moved(lowering, rhs_start, rhs.step_offset(step))
                 accumulate = lowering.scalar(op.accumulate) if step == 0 else always
-                text = f"@$0 tcgen05.mma.cta_group::1.kind::{kind} [$1], {lhs.text}, $3, $4, $5;"
+                text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs.text}, $3, $4, $5;"
                 b.execute(text, (), elected, accumulator, *operands, instruction, accumulate)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import PAIR
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaStoreOp
-from tilec.lowering.gpu.shared_plan import PRODUCER, shared_layout
+from tilec.lowering.gpu.shared_plan import PRODUCER, ChannelPlan, shared_layout
 from tilec.lowering.gpu_to_ptx.access import load
 from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.channel_position import barrier_address
+from tilec.lowering.gpu_to_ptx.cluster import barrier_of_cta, mask_of_cluster, pair_leader
 from tilec.lowering.gpu_to_ptx.elements import element_named
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -24,7 +26,7 @@ def _map_address(lowering: Lowering, map: ir.Value) -> ir.Value:
 def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> list[tuple[ir.Value, list[ir.Value]]]:
     """The address and box coordinates of each panel of a buffer."""
     coordinates = [lowering.scalar(value) for value in operation.opview.coordinates]
-    base = lowering.scalar(buffer)
+    base = _part_address(lowering, operation, buffer)
     if is_scale_layout(buffer.type.layout):
         return [(base, coordinates)]
     layout = shared_layout(buffer.type)
@@ -38,6 +40,15 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
             inner = lowering.compute("add.s32 $0, $1, $2;", "i32", inner, panel * layout.panel_elements)
         panels.append((address, [inner, *coordinates[1:]]))
     return panels
+
+
+def _part_address(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> ir.Value:
+    """The start of the rows that this CTA copies: with multicast, those of its rank."""
+    base = lowering.scalar(buffer)
+    if "multicast" not in operation.attributes:
+        return base
+    size_bytes = shared_layout(buffer.type).panel_stride_bytes // lowering.ctas
+    return lowering.compute(f"mad.lo.s32 $0, $1, {size_bytes}, $2;", "i32", lowering.cluster_rank, base)
 
 
 def _vector(first: int, count: int) -> str:
@@ -63,15 +74,33 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     _check_kind(lowering, operation, op.map.owner.kind)
     mode, offsets = _LOAD_MODES[op.map.owner.kind], [lowering.scalar(value) for value in op.offsets]
     map = _map_address(lowering, op.map)
-    barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
+    barrier = _signalled_barrier(lowering, channel)
+    mask = [mask_of_cluster(lowering)] if op.multicast else []
     with lowering.issuing() as elected:
         for address, coordinates in _panels(lowering, operation, op.buffer):
-            rank = len(coordinates)
+            rank, operands = len(coordinates), 4 + len(coordinates) + len(offsets)
             text = (
-                f"@$0 cp.async.bulk.tensor.{rank}d.shared::cta.global.{mode}.mbarrier::complete_tx::bytes "
-                f"[$1], [$2, {_vector(4, rank)}], [$3]{_im2col_information(op, 4 + rank)};"
+                f"@$0 cp.async.bulk.tensor.{rank}d.{_destination(channel)}.global.{mode}.mbarrier::complete_tx::bytes"
+                f"{_copied_for(op, channel)} [$1], [$2, {_vector(4, rank)}], [$3]"
+                f"{_im2col_information(op, 4 + rank)}{f', ${operands}' if op.multicast else ''};"
             )
-            lowering.b.execute(text, (), elected, address, map, barrier, *coordinates, *offsets)
+            lowering.b.execute(text, (), elected, address, map, barrier, *coordinates, *offsets, *mask)
+
+
+def _signalled_barrier(lowering: Lowering, channel: ChannelPlan) -> ir.Value:
+    """The barrier that counts the bytes: that of this CTA, or of the one that leads its pair."""
+    barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
+    return barrier_of_cta(lowering, barrier, pair_leader(lowering)) if channel.across == PAIR else barrier
+
+
+def _destination(channel: ChannelPlan) -> str:
+    return "shared::cta" if channel.across is None else "shared::cluster"
+
+
+def _copied_for(op: TmaLoadOp, channel: ChannelPlan) -> str:
+    """PTX ISA 9.7.9.27.1.2: with .cta_group::2 the barrier may be in either CTA of the pair."""
+    group = ".cta_group::2" if channel.across == PAIR else ""
+    return f"{'.multicast::cluster' if op.multicast else ''}{group}"
 
 
 def _check_kind(lowering: Lowering, operation: ir.Operation, kind: str | None) -> None:

@@ -19,6 +19,7 @@ class Plan:
         ordinal: int,
         block: tuple[int, int, int],
         cluster: tuple[int, int, int],
+        grid_counts_clusters: bool,
         shared_bytes: int,
         arguments: Sequence[tuple[str, str, int, list[int], list[int], list[int], list[int]]],
         parameters: Sequence[int],

@@ -97,14 +97,10 @@ bool add_plan(Dispatch &dispatch, Call &call, PyObject *kernel, PyObject *args, 
   return true;
 }
 
-bool divides(const std::array<uint32_t, 3> &cluster, const uint32_t *grid) {
-  return grid[0] % cluster[0] == 0 && grid[1] % cluster[1] == 0 && grid[2] % cluster[2] == 0;
-}
-
-Outcome launch_plan(Plan &plan, Call &call, const Request &request) {
+Outcome launch_plan(Plan &plan, Call &call, Request request) {
   if (Outcome outcome = plan.prepare(call); outcome != Outcome::Native)
     return outcome;
-  if (plan.is_clustered() && !divides(plan.cluster, request.grid))
+  if (!plan.set_blocks(request.grid))
     return Outcome::Grid;
   if (!request.grid[0] || !request.grid[1] || !request.grid[2])
     return Outcome::Native;

@@ -32,9 +32,7 @@ Outcome try_native(LauncherObject *self, PyObject *const *arguments, size_t coun
   Call call;
   if (count != 2 || (names && tuple_size(names)))
     return Outcome::Keyword;
-  const std::array<uint32_t, 3> &cluster = self->plan->cluster;
-  if (!read_grid(arguments[1], request.grid) || request.grid[0] % cluster[0] || request.grid[1] % cluster[1] ||
-      request.grid[2] % cluster[2])
+  if (!read_grid(arguments[1], request.grid) || !self->plan->set_blocks(request.grid))
     return Outcome::Grid;
   if (arguments[0] == Py_None) // The Python path finds the current stream of the arrays.
     return Outcome::Stream;

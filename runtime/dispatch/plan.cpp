@@ -1,5 +1,7 @@
 #include "plan.h"
 
+#include "stream_and_grid.h"
+
 namespace dispatch {
 
 namespace {
@@ -86,6 +88,18 @@ Outcome Plan::prepare(Call &call) const {
       return Outcome::Range;
   }
   return Outcome::Native;
+}
+
+bool Plan::set_blocks(uint32_t *grid) const {
+  for (int i = 0; i < 3; ++i) {
+    if (!grid_counts_clusters && grid[i] % cluster[i])
+      return false;
+    const uint64_t blocks = grid_counts_clusters ? uint64_t(grid[i]) * cluster[i] : grid[i];
+    if (blocks > uint64_t(max_grid[i]))
+      return false;
+    grid[i] = uint32_t(blocks);
+  }
+  return true;
 }
 
 Outcome launch(const Plan &plan, const Driver &driver, const Request &request, void **parameters,

@@ -33,6 +33,7 @@ struct Plan {
   void *function = nullptr, *context = nullptr;
   int ordinal = 0;
   std::array<uint32_t, 3> block{}, cluster{1, 1, 1};
+  bool grid_counts_clusters = false;
   uint32_t shared_bytes = 0;
   std::vector<PlannedArgument> arguments;
   std::vector<int> parameters; // an entry argument, or -1 - index of a map
@@ -40,6 +41,8 @@ struct Plan {
   unsigned word_count = 0;
 
   bool is_clustered() const { return cluster[0] * cluster[1] * cluster[2] > 1; }
+  /// Turns the grid that is given into blocks; false if they are too many or not whole clusters.
+  bool set_blocks(uint32_t *grid) const;
   /// Whether these entry arguments satisfy the signature, as tilec.runtime.binding checks.
   bool accepts(const Call &call) const;
   /// Makes strides effective, and checks the ranges of integers.

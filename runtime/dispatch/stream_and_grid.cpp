@@ -8,9 +8,6 @@ namespace dispatch {
 
 namespace {
 
-// CUDA programming guide, "Technical Specifications per Compute Capability".
-constexpr int64_t max_grid[] = {0x7FFF'FFFF, 65535, 65535};
-
 bool read_extent(PyObject *value, int64_t limit, uint32_t &extent) {
   int overflow = 0;
   const int64_t found = PyLong_CheckExact(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : -1;

@@ -5,6 +5,9 @@
 
 namespace dispatch {
 
+// CUDA programming guide, "Technical Specifications per Compute Capability".
+constexpr int64_t max_grid[] = {0x7FFF'FFFF, 65535, 65535};
+
 /// False if the grid is not an int, or a tuple or list of one to three of them, within the limits of CUDA.
 bool read_grid(PyObject *given, uint32_t *grid);
 

@@ -50,6 +50,20 @@ for path in (by_python, by_native, by_native):
     assert run_program(KERNEL + program) == [plain, overlapping] * 3
 
 
+def test_grid_counts_clusters(run_program) -> None:
+    """A grid of tile blocks, each of which is a cluster; the second one has more blocks than CUDA permits."""
+    program = """
+replace_compiler(cluster=(2, 1, 1), grid_counts_clusters=True)
+for path in (by_python, by_native, by_native):
+    launched = path(0, (3, 5), example, (x, y, 1.5, 8))
+    print(launched.grid, launched.attributes)
+    print(path(0, 2**30, example, (x, y, 1.5, 8))[1])
+"""
+    launched = "(6, 5, 1) ((4, (2, 1, 1)),)"
+    refused = "error: the grid needs extents of at most (2147483647, 65535, 65535), got (2147483648, 1, 1)"
+    assert run_program(KERNEL + program) == [launched, refused] * 3
+
+
 def test_prepared_kernel_is_launched_natively_at_once(run_program) -> None:
     program = """
 example.prepare((x, y, 1.5, 8))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import atomic_kernels
 import block_scaling
+import cluster_kernels
 import im2col_kernels
 import pytest
 import test_interleaved_convolution as slices
@@ -91,6 +92,11 @@ def test_im2col_is_accepted(target: str, tmp_path: Path) -> None:
         texts.append(im2col_kernels.rows_kernel(WINDOW, target, "im2col_w128", rows=128, halo=2))
     for text in texts:
         assert_accepted(tilec.compile(text, target=target, stop="ptx").ptx, target, tmp_path)
+
+
+def test_clusters_are_accepted(tmp_path: Path) -> None:
+    for text, target in cluster_kernels.KERNELS.values():
+        assert_accepted(tilec.compile(text(), target=target, stop="ptx").ptx, target, tmp_path)
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])

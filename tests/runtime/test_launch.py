@@ -156,6 +156,12 @@ def test_small_clusters_need_no_attribute(recorded) -> None:
     assert not [line for line in lines if line.startswith("function attribute")]
 
 
+def test_grid_may_count_clusters(recorded) -> None:
+    metadata = "cluster=(2, 1, 1), grid_counts_clusters=True"
+    lines = recorded(f"launch(changed({metadata}), (3, 2), [*on_device(a, b, c), 200])")
+    assert "launch grid 6,2,1 block 128,1,1 shared 0 stream (nil)" in lines
+
+
 def test_kernel_is_loaded_once(recorded) -> None:
     lines = recorded("for _ in range(3): launch(VECTOR_ADD, 2, [*on_device(a, b, c), 200])")
     assert (lines.count("load ELF"), len([line for line in lines if line.startswith("launch grid")])) == (1, 3)

@@ -59,6 +59,7 @@ LINES = {
     "%r = tile_gpu.broadcast %z : tensor<128x1xf32, #thin> -> !t",
     "cat": '%r = tile_gpu.cat %y, %y dimension 0 : !l, !l -> tensor<256xf32, "register=(128) lane=(1)(2)(4)(8)(16) '
     'warp=(32)(64) shape=256">',
+    "cluster_rank": "%r = tile_gpu.cluster_rank",
     "compare_and_swap_global": "%r = tile_gpu.compare_and_swap_global %y, %y -> %at order relaxed scope device"
     " : !l -> tensor<128xi64, #line>",
     "convert_layout": '%r = tile_gpu.convert_layout %y : !l -> tensor<128xf32, "register=(1) lane=(2)(4)(8)(16)(32) '

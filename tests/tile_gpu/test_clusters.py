@@ -1,0 +1,100 @@
+"""Kernels whose tile blocks are clusters round trip, and the verifier rejects what does not join their CTAs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilec.errors import VerificationError
+from tilec.text_input.stage_module import read_stage_module, stage_module_text
+
+HEAD = """
+!a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+!b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
+!d = buffer<128x128xf32, tensor, lanes=128>
+!scales = buffer<128x2xf8E8M0FNU, shared, scale_factors depth=1>
+!operands = channel<[!a, !b]>
+tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 CLUSTER{
+  %yes = arith.constant true
+  %map = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 64] swizzle 128B fill zero
+"""
+CLUSTER = "across cluster "
+OPERANDS = "  %c = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring ACROSS: !operands\n"
+SUMS = "  %s = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once ACROSS: channel<[!d]>\n"
+SLOTS = "  %d = tile_gpu.put_begin %s : channel<[!d]>\n  %x, %y = tile_gpu.put_begin %c : !operands\n"
+MULTIPLY = "  tile_gpu.tcgen05_mma f16 pair %x, %y into %d accumulate %yes : !a, !b -> !d\n"
+# A multiply of one CTA, and one of a pair with all columns of rhs.
+TRANSPOSED = "  %t = tile_gpu.view_buffer %x : !a -> buffer<64x128xf16, shared, contiguous=0 swizzle=128B>\n"
+ONE, WHOLE = (
+    f"{TRANSPOSED}  tile_gpu.tcgen05_mma f16 {pair}%x, %t into %d accumulate %yes"
+    " : !a, buffer<64x128xf16, shared, contiguous=0 swizzle=128B> -> !d\n"
+    for pair in ("", "pair ")
+)
+LOAD = "  tile_gpu.tma_load %map[%n, %n] multicast -> %x of %c : !a\n"
+
+
+def module(body: str, cluster: str = "cluster 2 ", across: str = "across pair "):
+    head = HEAD.replace("CLUSTER", cluster)
+    return read_stage_module(f"{head}{body.replace('ACROSS', across)}}}\n", "<k>")
+
+
+def test_pair_round_trips() -> None:
+    made = module(OPERANDS + SUMS + SLOTS + MULTIPLY)
+    text = stage_module_text(made)
+    assert "warps 4 cluster 2 {" in text and "reuse ring across pair" in text and "tcgen05_mma f16 pair" in text
+    assert stage_module_text(read_stage_module(text, "<k>")) == text
+
+
+def test_multicast_round_trips() -> None:
+    text = stage_module_text(module(OPERANDS + "  %x, %y = tile_gpu.put_begin %c : !operands\n" + LOAD, across=CLUSTER))
+    assert "multicast -> " in text
+    assert stage_module_text(read_stage_module(text, "<k>")) == text
+
+
+REFUSALS = {
+    "three CTAs": (("", "cluster 3 ", ""), "cluster must be one of: 1, 2, 4, 8, but got 3"),
+    "channel without a cluster": ((OPERANDS, "", CLUSTER), "across cluster needs a kernel with a cluster"),
+    "pair without a multiply": (
+        (OPERANDS.replace("[mma]", "[threads]"), "cluster 2 ", "across pair "),
+        "across pair joins tma or threads to mma, or mma to threads, but got tma and ['threads']",
+    ),
+    "cluster without TMA": (
+        (SUMS, "cluster 2 ", CLUSTER),
+        "across cluster joins tma to threads, mma and wgmma, but got mma and ['threads']",
+    ),
+    "scale factors": (
+        (OPERANDS.replace("!operands", "channel<[!scales]>"), "cluster 2 ", "across pair "),
+        "across pair has no scale factors",
+    ),
+    "multicast in one CTA": (
+        (OPERANDS + "  %x, %y = tile_gpu.put_begin %c : !operands\n" + LOAD, "cluster 2 ", ""),
+        "expected a channel across cluster for a multicast",
+    ),
+    "multicast of other parts": (
+        (OPERANDS + "  %x, %y = tile_gpu.put_begin %c : !operands\n" + LOAD, "cluster 4 ", CLUSTER),
+        "expected a buffer of whole boxes [64, 64] of each of 4 CTAs, but got buffer<128x64xf16",
+    ),
+    "multiply of a pair with whole operands": (
+        (OPERANDS + SUMS + SLOTS + WHOLE, "cluster 2 ", "across pair "),
+        "expected MxK, KxN/2 and MxN for a pair, but got (128, 64), (64, 128) and (128, 128)",
+    ),
+    "channel of one CTA for a pair": (
+        (OPERANDS + SUMS + SLOTS + MULTIPLY, "cluster 2 ", ""),
+        "a channel from or to mma is across pair if the multiplies are those of pairs",
+    ),
+    "multiply of a pair in one CTA": (
+        (OPERANDS + SUMS + SLOTS + MULTIPLY, "", ""),
+        "a multiply of a pair needs a kernel with a cluster",
+    ),
+    "both kinds of multiplies": (
+        (OPERANDS + SUMS + SLOTS + MULTIPLY + ONE, "cluster 2 ", "across pair "),
+        "either all multiplies of tcgen05 in a kernel are those of pairs, or none",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_invalid_cluster_is_rejected(name: str) -> None:
+    (body, cluster, across), message = REFUSALS[name]
+    with pytest.raises(VerificationError) as caught:
+        module(body, cluster, across)
+    assert message in caught.value.message
