@@ -1,4 +1,4 @@
-"""Assembly of PTX to cubin in process, by nvJitLink; needs neither GPU nor driver."""
+"""Assembly of PTX to cubin, in process by nvJitLink or by the executable ptxas; needs neither GPU nor driver."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tilec.errors import CompileError, Note, TileCompilerExecutionError
 from tilec.process.cuda_bindings import cuda_binding
 from tilec.process.time_limit import run_in_time
 from tilec.runtime.cubin_image import Cubin
+from tilec.runtime.ptxas import ptxas_executable, run_ptxas
 
 nvjitlink = cuda_binding("nvjitlink")
 
@@ -18,10 +19,20 @@ DEFAULT_OPT_LEVEL = 3
 def assemble(ptx: str, target: str, name: str = "kernel.ptx", opt_level: int = DEFAULT_OPT_LEVEL) -> Cubin:
     """The cubin of PTX text for `target`, with line information.
 
+    PTX with setmaxnreg is assembled by ptxas if there is one: nvJitLink ignores the instruction (message C7504).
+
     Raises TileCompilerExecutionError with the messages of ptxas and the lines of `name` they refer to, and
     TileCompilerTimeoutError if the time of the compile is over.
     """
-    return link({name: ptx}, target, opt_level)
+    executable = ptxas_executable() if "setmaxnreg" in ptx else None
+    if executable is None:
+        return link({name: ptx}, target, opt_level)
+    path, version = executable
+    flags = [f"-arch={target}", "-lineinfo", f"-O{opt_level}", "-v"]
+    content, log = run_in_time(lambda: run_ptxas(path, ptx, flags), " ".join(flags), version)
+    if content is None:
+        raise _ptxas_error(log, {name: ptx}, flags, version)
+    return _with_usage(content, log, version)
 
 
 def link(texts: Mapping[str, str], target: str, opt_level: int = DEFAULT_OPT_LEVEL) -> Cubin:
@@ -39,10 +50,11 @@ def _linked(texts: Mapping[str, str], target: str, flags: list[str]) -> Cubin:
         nvjitlink.complete(handle)
         content = bytearray(nvjitlink.get_linked_cubin_size(handle))
         nvjitlink.get_linked_cubin(handle, content)
-        return _with_usage(bytes(content), _log(handle, nvjitlink.get_info_log_size, nvjitlink.get_info_log))
+        log = _log(handle, nvjitlink.get_info_log_size, nvjitlink.get_info_log)
+        return _with_usage(bytes(content), log, assembler_version())
     except nvjitlink.nvJitLinkError as error:
         log = _log(handle, nvjitlink.get_error_log_size, nvjitlink.get_error_log)
-        raise _ptxas_error(log or str(error), texts, flags) from None
+        raise _ptxas_error(log or str(error), texts, flags, assembler_version()) from None
     finally:
         nvjitlink.destroy(handle)
 
@@ -77,17 +89,17 @@ _SPILL = re.compile(r"(\d+) bytes spill (?:stores|loads)")
 _WARNING = re.compile(r"^(?:ptxas )?.*?(?:warning *: *|info *: *(?=\(C75\d\d\)))(.*)$", re.MULTILINE)
 
 
-def _with_usage(content: bytes, log: str) -> Cubin:
+def _with_usage(content: bytes, log: str, version: str) -> Cubin:
     registers = max((int(count) for count in _USAGE.findall(log)), default=0)
     spill_bytes = sum(int(count) for count in _SPILL.findall(log))
-    return Cubin(content, log, registers, spill_bytes, tuple(_WARNING.findall(log)), assembler_version())
+    return Cubin(content, log, registers, spill_bytes, tuple(_WARNING.findall(log)), version)
 
 
 # "ptxas application ptx input, line 7; error   : Unknown modifier '.foo'", "error   : Entry function 'f' uses too ..."
 _ERROR = re.compile(r"^(?:ptxas .*?line (?P<line>\d+); *)?(?:error|fatal) *: *(?P<text>.*)$", re.MULTILINE)
 
 
-def _ptxas_error(log: str, texts: Mapping[str, str], flags: list[str]) -> TileCompilerExecutionError:
+def _ptxas_error(log: str, texts: Mapping[str, str], flags: list[str], version: str) -> TileCompilerExecutionError:
     errors = [(match["line"], match["text"]) for match in _ERROR.finditer(log)]
     # The log does not say which of several texts a line is in.
     name, lines = ", ".join(texts), "".join(texts.values()).splitlines() if len(texts) == 1 else []
@@ -96,5 +108,5 @@ def _ptxas_error(log: str, texts: Mapping[str, str], flags: list[str]) -> TileCo
         f"ptxas refuses {name}: {errors[0][1] if errors else log}",
         notes=[Note(f"{name}:{line}: {text}: {lines[line - 1].strip()}") for line, text in located],
         compiler_flags=" ".join(flags),
-        compiler_version=assembler_version(),
+        compiler_version=version,
     )

@@ -51,12 +51,16 @@ def print_roles(printer: StagePrinter, op: ir.OpView) -> None:
     if not len(names) == len(op.warps) == len(regions) or any(len(region.blocks) != 1 for region in regions):
         raise NoAssembly(operation.name)
     heads = [f"{name} warps {warps}" for name, warps in zip(names, op.warps, strict=True)]
+    if op.registers is not None:
+        if len(op.registers) != len(names):
+            raise NoAssembly(operation.name)
+        heads = [f"{head} registers {budget}" for head, budget in zip(heads, op.registers, strict=True)]
     printer.opening(operation, f"tile_gpu.roles {heads[0]}")
     for index, region in enumerate(regions):
         if index:
             printer.between(heads[index])
         printer.block(region.blocks[0], "tile_gpu.return")
-    printer.closing(operation, remaining(operation, "names", "warps", *_SEGMENTS))
+    printer.closing(operation, remaining(operation, "names", "warps", "registers", *_SEGMENTS))
 
 
 def print_reduction(printer: StagePrinter, op: ir.OpView) -> None:

@@ -62,16 +62,22 @@ def read_roles(reader: StageReader, name: str, offset: int, point: ir.InsertionP
     blocks: list[ir.Block] = []
     names: list[ir.Attribute] = []
     warps: list[int] = []
+    registers: list[int] = []
     # The number of regions is known at the end, so blocks are read into a temporary region and moved.
     while is_name(tokens.peek()) and tokens.peek(1) == "warps":
         names.append(ir.StringAttr.get(tokens.next()))
         tokens.next()
         warps.append(read_integer(tokens, bits=32))
+        if tokens.peek() == "registers":
+            tokens.next()
+            registers.append(read_integer(tokens, bits=32))
         blocks.append(reader.block(carrier.regions[0], [], [], "tile_gpu.return"))
     if not 1 <= len(blocks) <= MAXIMUM_ROLES:
         found = len(blocks) or shown(tokens.peek())
         tokens.fail(f"expected 1 to {MAXIMUM_ROLES} roles (compute warps 4), but got {found}")
     attributes = {"names": ir.ArrayAttr.get(names), "warps": ir.DenseI32ArrayAttr.get(warps)}
+    if registers:
+        attributes["registers"] = ir.DenseI32ArrayAttr.get(registers)
     attributes |= read_optional_dictionary(tokens)
     operation = create(reader, name, offset, point, attributes=attributes, regions=MAXIMUM_ROLES)
     for region, block in zip(operation.regions, blocks, strict=False):

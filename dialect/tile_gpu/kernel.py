@@ -5,6 +5,7 @@ from tilec.dialect.fields import OptionalRegion, Region, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.layouts import upstream_disagreement
 from tilec.dialect.tile_gpu.namespace import Operation
+from tilec.dialect.tile_gpu.registers import budget_error
 from tilec.dialect.tile_gpu.sets import Integer32
 from tilec.dialect.walk import operations_below
 
@@ -81,10 +82,14 @@ COMPUTE = "compute"
 
 
 class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
-    """Groups of whole warps that run concurrently: region i is the role called `names[i]`, of `warps[i]` warps."""
+    """Groups of whole warps that run concurrently: region i is the role called `names[i]`, of `warps[i]` warps.
+
+    Threads of role i have `registers[i]` registers; without `registers`, all threads have equally many.
+    """
 
     names: Array
     warps: Integers32
+    registers: Integers32 | None
     first: OptionalRegion
     second: OptionalRegion
     third: OptionalRegion
@@ -115,7 +120,7 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
             return "expected roles in a kernel, outside of loops and branches"
         if warps[0] != kernel.opview.warps:
             return f"expected {kernel.opview.warps} warps of '{COMPUTE}', as the kernel has, but got {warps[0]}"
-        return None
+        return None if self.registers is None else budget_error(names, warps, list(self.registers))
 
     def check_regions(self) -> str | None:
         filled = [len(region.blocks) > 0 for region in self.regions]

@@ -10,6 +10,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
+from tilec.lowering.gpu.register_budgets import register_budgets
 from tilec.lowering.gpu.reuse_channels import reuse_channels
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
@@ -35,6 +36,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),
     "reuse-channels": (lambda kernel, target, options, remarks: reuse_channels(kernel, target), None),
     "partition-roles": (_roles, "roles"),
+    "register-budgets": (lambda kernel, target, options, remarks: register_budgets(kernel), "register_budgets"),
     "pipeline": (_rings, "pipeline"),
 }
 
@@ -44,7 +46,8 @@ def run(
 ) -> ir.Module:
     """Runs all passes in place and verifies the module; `remarks` gets the rewrites that were not possible.
 
-    Of the options, `roles` and `pipeline` (False switches off) and `stages` (the most slots of a ring) count here.
+    Of the options, `roles`, `register_budgets` and `pipeline` (False switches off) and `stages` (the most slots of a
+    ring) count here.
     """
     with module.context, ir.Location.unknown():
         clean_up(module)

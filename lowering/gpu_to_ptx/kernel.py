@@ -7,7 +7,8 @@ import json
 
 from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy
@@ -64,6 +65,9 @@ CLEAN_UP = "builtin.module(canonicalize,cse)"
 # Named barrier of the compute role in kernels with several roles; barrier 0 belongs to the whole CTA.
 COMPUTE_BARRIER = 1
 
+# A role and its code.
+_RolePart = tuple[Role, ir.Block]
+
 
 def convert(module: ir.Module, *, target: str | None = None, remarks: list[Remark] | None = None) -> ir.Module:
     """Converts globals to variables, and each tile_gpu.kernel to a ptx.entry.
@@ -90,7 +94,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     block = kernel.operation.regions[0].blocks[0]
     operations = list(block.operations)
     roles = next((op for op in operations if op.operation.name == "tile_gpu.roles"), None)
-    warps = kernel.warps if roles is None else sum(roles.warps_)
+    warps = kernel.warps if roles is None else _block_warps(roles)
     plan = shared_plan(kernel, target)
     maps = [op for op in operations if op.operation.name == "tile_gpu.make_tensor_map"]
     name = symbol_name(kernel)
@@ -106,6 +110,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
         threads=[threads],
         cluster=[kernel.ctas] if kernel.ctas > 1 else None,
         parameters=parameters,
+        maxnreg=None if roles is None or roles.registers is None else launch_registers(roles.warps, roles.registers),
         loc=location,
     )
     lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES, kernel.ctas)
@@ -208,31 +213,78 @@ def _run(lowering: Lowering, kernel: KernelOp, operations: list[ir.OpView], role
             lowering.lower(op.operation)
 
 
-def _roles(lowering: Lowering, roles: ir.OpView) -> None:
+def _block_warps(roles: RolesOp) -> int:
+    """The warps of the block: those of the roles, and idle ones if setmaxnreg needs whole warpgroups."""
+    warps = sum(roles.warps)
+    return warps if roles.registers is None else whole_warpgroups(warps)
+
+
+def _roles(lowering: Lowering, roles: RolesOp) -> None:
     """Branches each warp to the code of its role; the roles join at the end."""
-    b = lowering.b
-    bodies = roles.bodies
+    parts = _role_parts(roles)
+    joined = lowering.b.block(label="roles_done")
+    # The number of the warp in the block, which begin_role replaces.
     warp = lowering.warp
-    joined = b.block(label="roles_done")
-    first = 0
-    for number, ((name, region), count) in enumerate(zip(bodies.items(), roles.warps_, strict=True)):
-        body = b.block(label=f"role_{name}")
-        if number + 1 < len(bodies):
-            following = b.block(label=f"after_role_{name}")
-            own = lowering.compute("setp.lt.s32 $0, $1, $2;", "i1", warp, first + count)
-            b.cond_branch(own, body, [], following, [], uniform=True)
-        else:
-            following = joined
+    if roles.registers is None:
+        _roles_in_order(lowering, warp, parts, joined, idle=False)
+        return
+    runs = [[parts[index] for index in run] for run in roles_by_warpgroups(roles.warps)]
+    for number, run in enumerate(runs):
+        name, last = run[0][0].name, number + 1 == len(runs)
+        following = joined
+        if not last:
+            following, own = lowering.b.block(label=f"after_{name}"), lowering.b.block(label=f"warpgroups_of_{name}")
+            _branch_by_warp(lowering, warp, run[-1][0], own, following)
+            lowering.at(own)
+        _set_registers(lowering, roles, name)
+        _roles_in_order(lowering, warp, run, joined, idle=last and _block_warps(roles) > sum(roles.warps))
+        lowering.at(following)
+
+
+def _role_parts(roles: RolesOp) -> list[_RolePart]:
+    """The roles with their code, in the order of their warps."""
+    parts, first = [], 0
+    for (name, region), count in zip(roles.bodies.items(), roles.warps, strict=True):
+        parts.append((Role(name, count, first, COMPUTE_BARRIER if name == COMPUTE else 0), region.blocks[0]))
+        first += count
+    return parts
+
+
+def _roles_in_order(lowering: Lowering, warp: ir.Value, parts: list[_RolePart], joined: ir.Block, idle: bool) -> None:
+    """The code of consecutive roles; with `idle`, the warps after those of the last role only join the others."""
+    b = lowering.b
+    for number, (role, code) in enumerate(parts):
+        last, following = number + 1 == len(parts), joined
+        body = b.block(label=f"role_{role.name}")
+        if not last:
+            following = b.block(label=f"after_role_{role.name}")
+        if last and not idle:
             b.branch(body)
+        else:
+            _branch_by_warp(lowering, warp, role, body, following)
         lowering.at(body)
-        lowering.begin_role(Role(name, count, first, COMPUTE_BARRIER if name == COMPUTE else 0))
-        operations = [op.operation for op in region.blocks[0].operations]
+        lowering.begin_role(role)
+        operations = [op.operation for op in code.operations]
         start_parties(lowering, operations)
-        lowering.lower_block(region.blocks[0])
+        lowering.lower_block(code)
         await_commits(lowering, operations)
         b.branch(joined)
         lowering.at(following)
-        first += count
+
+
+def _branch_by_warp(lowering: Lowering, warp: ir.Value, role: Role, own: ir.Block, others: ir.Block) -> None:
+    """Branches the warps up to the last of a role to `own`."""
+    end = role.first_warp + role.warps
+    before = lowering.compute("setp.lt.s32 $0, $1, $2;", "i1", warp, end)
+    lowering.b.cond_branch(before, own, [], others, [], uniform=True)
+
+
+def _set_registers(lowering: Lowering, roles: RolesOp, name: str) -> None:
+    """Gives the threads of whole warpgroups the registers of their roles, the first of which has this name."""
+    budget = roles.registers[list(roles.bodies).index(name)]
+    at_launch = launch_registers(roles.warps, roles.registers)
+    if budget != at_launch:
+        lowering.b.execute(f"setmaxnreg.{'inc' if budget > at_launch else 'dec'}.sync.aligned.u32 {budget};")
 
 
 def _finish(
@@ -266,7 +318,8 @@ def _follow_occupancy(lowering: Lowering, written: ir.Operation, kernel: KernelO
     blocks = followed_occupancy(kernel, lowering.target, size, lowering.plan.tensor_columns, remarks)
     if blocks is None and _loads_fragments(kernel):
         blocks = 1
-    if blocks is not None:
+    # ptxas ignores .minnctapersm beside .maxnreg, which register budgets have.
+    if blocks is not None and "maxnreg" not in written.attributes:
         written.attributes["min_ctas"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
 
 

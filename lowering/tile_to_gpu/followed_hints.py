@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.registers import REGISTER_FILE, registers_per_thread
 from tilec.dialect.walk import operations_below
 from tilec.lowering.kernel_hints import OCCUPANCY, STAGES
 from tilec.lowering.target import Target
@@ -13,11 +14,9 @@ from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import LOADS
 from tilec.lowering.tile_to_gpu.tile_hints import tile_hint
 from tilec.lowering.tile_to_gpu.warp_choice import (
-    REGISTER_FILE,
     WARP_COUNTS,
     block_warps,
     registers_needed,
-    registers_per_thread,
 )
 from tilec.remarks import Remark
 

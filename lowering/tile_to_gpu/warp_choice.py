@@ -10,6 +10,7 @@ from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import LANES
@@ -19,21 +20,9 @@ from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 WARP_COUNTS = (4, 8, 16)
 # 32-bit registers that one thread may spend on the largest tile, so that others fit beside it.
 TILE_REGISTERS = 128
-# CUDA programming guide, technical specifications: 32-bit registers of an SM, most of one thread.
-REGISTER_FILE = 65536
-MAXIMUM_REGISTERS = 255
-# Warps get registers in groups of four, one per scheduler, and each thread a multiple of eight (ptxas 13.5 assigns 96
-# registers to 17 warps, 168 to 9).
-_WARP_GRANULE, _REGISTER_GRANULE = 4, 8
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
 LEAST_REGISTERS = 32
 _WIDE_ELEMENTS = ("i64", "f64")
-
-
-def registers_per_thread(warps: int, registers: int = REGISTER_FILE) -> int:
-    """The most registers that a thread of a block of so many warps can have, of `registers` for the block."""
-    threads = -(-warps // _WARP_GRANULE) * _WARP_GRANULE * LANES
-    return min(MAXIMUM_REGISTERS, registers // threads // _REGISTER_GRANULE * _REGISTER_GRANULE)
 
 
 def registers_needed(plan: MatrixPlan) -> int:

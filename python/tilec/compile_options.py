@@ -12,6 +12,7 @@ SWITCHES = {
     "roles": "assign loads, matrix instructions and epilogue to separate warps",
     "pipeline": "fill a ring of buffers ahead of its use",
     "tma": "use TMA for the loads and stores of views that support it",
+    "register_budgets": "take registers from warps that need few where computing warps need more",
 }
 SIZES = {
     "stages": ("number of buffers in the ring", range(1, 17)),
@@ -27,6 +28,7 @@ class CompileOptions(Frozen):
     """Switches that enable optimizations, and sizes; the compiler chooses a size that is None."""
 
     roles: bool = True
+    register_budgets: bool = True
     pipeline: bool = True
     tma: bool = True
     stages: int | None = None

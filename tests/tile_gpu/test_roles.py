@@ -23,6 +23,16 @@ REFUSALS = {
     "compute warps 4 { } compute warps 1 { }": "expected a name for each role, but got compute, compute",
     "load warps 1 { } compute warps 4 { }": "expected the role 'compute' first, but got 'load'",
     "compute warps 8 { }": "expected 4 warps of 'compute', as the kernel has, but got 8",
+    "compute warps 4 registers 232 { } load warps 1 { }": "expected the registers of each of 2 roles, but got 1",
+    "compute warps 4 registers 20 { }": "expected the registers of 'compute' to be a multiple of 8 from 24 to 256, "
+    "but got 20",
+    "compute warps 4 registers 100 { }": "expected the registers of 'compute' to be a multiple of 8 from 24 to 256, "
+    "but got 100",
+    "compute warps 4 registers 232 { } load warps 1 registers 40 { } mma warps 1 registers 32 { }": "expected equal "
+    "registers of 'load' and 'mma', which share a warpgroup",
+    # 3 * 176 * 128 threads; 168 registers are the most that 384 threads can have.
+    "compute warps 4 registers 256 { } sum warps 4 registers 240 { } load warps 1 registers 24 { }": "the roles need "
+    "67584 registers, of 65536",
     "compute warps 4 { } load warps 0 { }": "expected a positive number of warps for each of 2 roles, but got [4, 0]",
 }
 
@@ -45,6 +55,25 @@ def test_roles_with_any_names_are_lowered_in_order() -> None:
     ptx = emit(convert(read_stage_module(text, "<k>")))
     assert re.findall(r"^(?:\$\w*|L\w*)?role_(\w+):", ptx, re.MULTILINE) or "role_correction" in ptx
     assert ".reqntid 224, 1, 1" in ptx
+
+
+def test_warpgroups_with_budgets_change_their_registers_first() -> None:
+    """8 warps of 232, 4 of 40: 168 on average at launch. Warps 10 and 11 only complete their warpgroup."""
+    budgets = "load warps 1 registers 40 { } mma warps 1 registers 40 { }"
+    text = kernel(f"tile_gpu.roles compute warps 8 registers 232 {{ tile_gpu.barrier }} {budgets}").replace(
+        "warps 4", "warps 8", 1
+    )
+    ptx = emit(convert(read_stage_module(text, "<k>")))
+    assert ".reqntid 384, 1, 1\n.maxnreg 168\n" in ptx
+    increase, barrier = ptx.index("setmaxnreg.inc.sync.aligned.u32 232;"), ptx.index("bar.sync 1, 256;")
+    decrease, load = ptx.index("setmaxnreg.dec.sync.aligned.u32 40;"), ptx.index("elect.sync")
+    assert increase < barrier < decrease < load and ptx.count("setmaxnreg") == 2
+
+
+def test_roles_with_the_registers_of_the_launch_have_no_setmaxnreg() -> None:
+    text = kernel("tile_gpu.roles compute warps 4 registers 128 { } load warps 1 registers 128 { }")
+    ptx = emit(convert(read_stage_module(text, "<k>")))
+    assert ".maxnreg 128" in ptx and "setmaxnreg" not in ptx
 
 
 def test_example_of_the_readme_is_valid() -> None:

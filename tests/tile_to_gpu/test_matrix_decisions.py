@@ -11,6 +11,7 @@ import pytest
 import tilec
 import tilec as ct
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.errors import UnsupportedError, UsageError
 from tilec.lowering.matrix_unit import UNITS
 from tilec.lowering.target import TARGETS, target_named
@@ -19,7 +20,6 @@ from tilec.lowering.tile_to_gpu.kernel import convert
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.slot_use import slot_uses
-from tilec.lowering.tile_to_gpu.warp_choice import registers_per_thread
 from tilec.runtime.cubin import assemble
 
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?], tm={}, tn={}, tk={}"

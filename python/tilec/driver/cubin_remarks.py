@@ -12,6 +12,9 @@ _LINE = re.compile(r"\bline (\d+)")
 _LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
 
+# What avoids a message, by its number.
+_ADVICE = {"(C7504)": " nvJitLink compiles relocatable code: install ptxas (pip install nvidia-cuda-nvcc)"}
+
 
 def cubin_remarks(cubin: Cubin, ptx: str) -> list[Remark]:
     """A remark for spills, located at the kernel, and one for each warning of ptxas, at its source line."""
@@ -23,8 +26,8 @@ def cubin_remarks(cubin: Cubin, ptx: str) -> list[Remark]:
         found.append(Remark("registers", message, _first_location(lines, files)))
     for warning in cubin.warnings:
         match = _LINE.search(warning)
-        location = _location_before(lines, int(match[1]), files) if match else None
-        found.append(Remark("registers", f"ptxas: {warning}", location))
+        location = _location_before(lines, int(match[1]), files) if match else _first_location(lines, files)
+        found.append(Remark("registers", f"ptxas: {warning}{_ADVICE.get(warning[:7], '')}", location))
     return found
 
 
