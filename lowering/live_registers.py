@@ -58,7 +58,8 @@ class _Walk:
 
     def _used_inside(self, op: ir.Operation) -> set[ir.Value]:
         """The values that the regions of an operation use and do not define."""
-        used, defined = set(), set()
+        used: set[ir.Value] = set()
+        defined: set[ir.Value] = set()
         for inner in operations_below(op.opview):
             used.update(self._sources(inner.operation.operands))
             defined.update(inner.operation.results)

@@ -35,7 +35,7 @@ def run_ptxas(executable: Path, ptx: str, flags: Sequence[str]) -> tuple[bytes |
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
-        command = [executable, *flags, source.name, "-o", output.name]
+        command = [str(executable), *flags, source.name, "-o", output.name]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         return output.read_bytes() if done.returncode == 0 else None, (done.stdout + done.stderr).strip()
 

@@ -225,18 +225,21 @@ def _roles(lowering: Lowering, roles: RolesOp) -> None:
     joined = lowering.b.block(label="roles_done")
     # The number of the warp in the block, which begin_role replaces.
     warp = lowering.warp
-    if roles.registers is None:
+    budgets = roles.registers
+    if budgets is None:
         _roles_in_order(lowering, warp, parts, joined, idle=False)
         return
-    runs = [[parts[index] for index in run] for run in roles_by_warpgroups(roles.warps)]
-    for number, run in enumerate(runs):
-        name, last = run[0][0].name, number + 1 == len(runs)
+    runs = roles_by_warpgroups(roles.warps)
+    at_launch = launch_registers(roles.warps, budgets)
+    for indices in runs:
+        run, last = [parts[index] for index in indices], indices == runs[-1]
+        name = run[0][0].name
         following = joined
         if not last:
             following, own = lowering.b.block(label=f"after_{name}"), lowering.b.block(label=f"warpgroups_of_{name}")
             _branch_by_warp(lowering, warp, run[-1][0], own, following)
             lowering.at(own)
-        _set_registers(lowering, roles, name)
+        _set_registers(lowering, budgets[indices[0]], at_launch)
         _roles_in_order(lowering, warp, run, joined, idle=last and _block_warps(roles) > sum(roles.warps))
         lowering.at(following)
 
@@ -279,10 +282,8 @@ def _branch_by_warp(lowering: Lowering, warp: ir.Value, role: Role, own: ir.Bloc
     lowering.b.cond_branch(before, own, [], others, [], uniform=True)
 
 
-def _set_registers(lowering: Lowering, roles: RolesOp, name: str) -> None:
-    """Gives the threads of whole warpgroups the registers of their roles, the first of which has this name."""
-    budget = roles.registers[list(roles.bodies).index(name)]
-    at_launch = launch_registers(roles.warps, roles.registers)
+def _set_registers(lowering: Lowering, budget: int, at_launch: int) -> None:
+    """Gives the threads of whole warpgroups the registers of their roles."""
     if budget != at_launch:
         lowering.b.execute(f"setmaxnreg.{'inc' if budget > at_launch else 'dec'}.sync.aligned.u32 {budget};")
 
