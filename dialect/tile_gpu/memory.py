@@ -1,6 +1,6 @@
 """Shared and tensor memory, barriers and fences."""
 
-from tilec.dialect.attributes import Flag
+from tilec.dialect.attributes import Flag, Int32
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.namespace import Operation
@@ -48,12 +48,27 @@ class StoreSharedOp(Operation, name="store_shared"):
 
 
 class LoadTensorMemoryOp(Operation, name="load_tensor_memory"):
-    """The tile in a tensor memory buffer; complete when its registers are used."""
+    """The tile in a tensor memory buffer, or in its columns from `first_column` on.
+
+    It is complete when its registers are used.
+    """
 
     result: Result[RegisterTile]
     buffer: Operand[TensorBuffer]
-    assembly = "$buffer attr-dict : type($buffer) -> type($result)"
-    rules = [_same_shape]
+    first_column: Int32 | None
+    assembly = "$buffer{ from $first_column} attr-dict : type($buffer) -> type($result)"
+
+    def check(self) -> str | None:
+        if self.first_column is None:
+            return _same_shape(self)
+        tile, buffer = self.result.type, self.buffer.type
+        (rows, columns), first = tile.shape, self.first_column
+        if (rows, tile.element_type) != (buffer.shape[0], buffer.element):
+            return f"tile and buffer must agree in rows and elements, but got {tile} and {buffer.spelled()}"
+        if not 0 <= first <= buffer.shape[1] - columns or first % columns:
+            last = buffer.shape[1] - columns
+            return f"expected a first column that is a multiple of {columns} from 0 to {last}, but got {first}"
+        return None
 
 
 class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.types import BufferType
@@ -29,15 +29,17 @@ class Access:
     column: int
 
 
-def accesses(layout: TensorLayout, warps: int) -> list[Access]:
-    """The accesses of one warp to its lanes and columns of a tile, whose cells are in successive registers."""
-    columns = layout.block_columns
-    own = columns // (warps // 4)
+def accesses(layout: TensorLayout, step: int, warps: int) -> list[Access]:
+    """The accesses of one warp to its lanes and columns of a tile, whose cells are in successive registers.
+
+    `step` columns lie between its blocks of rows.
+    """
+    own = layout.block_columns // (warps // 4)
     if layout.lanes == 64:
         return _narrow(own)
     size = min(own, LARGEST_ACCESS_REGISTERS)
     return [
-        Access(f"32x32b.x{size}", range(block * own + first, block * own + first + size), block * columns + first)
+        Access(f"32x32b.x{size}", range(block * own + first, block * own + first + size), block * step + first)
         for block in range(layout.blocks)
         for first in range(0, own, size)
     ]
@@ -53,21 +55,23 @@ def _narrow(own: int) -> list[Access]:
     ]
 
 
-def _address(lowering: Lowering, buffer: ir.Value) -> ir.Value:
-    """The address of this warp's lanes, at its first column."""
+def _address(lowering: Lowering, buffer: ir.Value, layout: TensorLayout, first_column: int = 0) -> ir.Value:
+    """The address of this warp's lanes, at its first column of a tile that begins at a column of the buffer."""
     base = lowering.scalar(buffer)
+    if first_column:
+        base = lowering.compute("add.s32 $0, $1, $2;", "i32", base, first_column)
     within = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.warp, 3)
     lanes = lowering.compute("shl.b32 $0, $1, $2;", "i32", within, (LANES << LANE_SHIFT).bit_length() - 1)
     address = lowering.compute("add.s32 $0, $1, $2;", "i32", base, lanes)
     if lowering.warps == 4:
         return address
     group = lowering.compute("shr.u32 $0, $1, $2;", "i32", lowering.warp, 2)
-    own = tensor_layout(buffer.type).block_columns // (lowering.warps // 4)
+    own = layout.block_columns // (lowering.warps // 4)
     return lowering.compute("mad.lo.s32 $0, $1, $2, $3;", "i32", group, own, address)
 
 
-def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, buffer: BufferType) -> None:
-    expected = tensor_layout(buffer).registers(lowering.warps)
+def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, layout: TensorLayout) -> None:
+    expected = layout.registers(lowering.warps)
     if layout_of(tile.type) != expected:
         raise lowering.unsupported(
             operation,
@@ -83,10 +87,13 @@ def _cell_type(lowering: Lowering, buffer: BufferType) -> ir.Type:
 @lowers("tile_gpu.load_tensor_memory")
 def _load(lowering: Lowering, operation: ir.Operation) -> None:
     buffer, result = operation.operands[0], operation.results[0]
-    _check_layout(lowering, operation, result, buffer.type)
-    cell, address = _cell_type(lowering, buffer.type), _address(lowering, buffer)
+    whole = tensor_layout(buffer.type)
+    layout = replace(whole, shape=tuple(result.type.shape))
+    _check_layout(lowering, operation, result, layout)
+    first_column = (operation.opview.first_column or 0) // layout.per_cell
+    cell, address = _cell_type(lowering, buffer.type), _address(lowering, buffer, layout, first_column)
     cells: list[ir.Value] = []
-    for access in accesses(tensor_layout(buffer.type), lowering.warps):
+    for access in accesses(layout, whole.block_columns, lowering.warps):
         count = len(access.registers)
         first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
         listed = ", ".join(f"${number}" for number in range(count))
@@ -116,10 +123,11 @@ def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> 
 @lowers("tile_gpu.store_tensor_memory")
 def _store(lowering: Lowering, operation: ir.Operation) -> None:
     tile, buffer = operation.operands
-    _check_layout(lowering, operation, tile, buffer.type)
+    layout = tensor_layout(buffer.type)
+    _check_layout(lowering, operation, tile, layout)
     cells = _cells(lowering, lowering.get(tile), buffer.type)
-    address = _address(lowering, buffer)
-    for access in accesses(tensor_layout(buffer.type), lowering.warps):
+    address = _address(lowering, buffer, layout)
+    for access in accesses(layout, layout.block_columns, lowering.warps):
         first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
         listed = ", ".join(f"${number + 1}" for number in range(len(access.registers)))
         text = f"tcgen05.st.sync.aligned.{access.shape}.b32 [$0], {{{listed}}};"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir, passmanager
 from tilec.lowering.tile.annotate_analysis import annotate_analysis
+from tilec.lowering.tile.divide_stores import divide_stores
 from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand_tilex import expand_im2col_extents, expand_tilex
@@ -64,6 +65,7 @@ PASSES: dict[str, TilePass] = {
         "replace multiplies of rank 3 by one of rank 2 for each number of the batch", _plain(unbatch_multiplies)
     ),
     "split-tiles": TilePass("divide loads and carried values of which only parts are used", _plain(split_tiles)),
+    "divide-stores": TilePass("store large matrix products in slices of columns", _plain(divide_stores)),
     "expand-im2col-extents": TilePass(
         "replace the extents of im2col views by arithmetic on those of their tensors", _plain(expand_im2col_extents)
     ),
@@ -81,7 +83,8 @@ PASSES: dict[str, TilePass] = {
 # The pipeline of a compile; no pass in it changes a result.
 DEFAULT = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
-    "unbatch-multiplies", "split-tiles", "simplify", "cse", "hoist-invariants", "prune-tokens", "remove-dead",
+    "unbatch-multiplies", "split-tiles", "divide-stores", "simplify", "cse", "hoist-invariants", "prune-tokens",
+    "remove-dead",
 )  # fmt: skip
 # The passes after block-scaled multiplies are divided or expanded.
 AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")

@@ -8,29 +8,32 @@ By default only parts whose elements are consecutive are considered, so that acc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.cuda_tile.type_rules import tile_problem
-from tilec.dialect.cuda_tile.types import PartitionViewType, TileType
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_named
-from tilec.element_types import element_type
-from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.carried import split_carried
-from tilec.lowering.tile.constants import integer_splat, splat
+from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.elementwise import is_elementwise
+from tilec.lowering.tile.part_access import (
+    divides_bytes,
+    has_whole_sectors,
+    is_divisible_access,
+    join_tokens,
+    load_part,
+    view_of_parts,
+)
 from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.replacing import replace_results
 from tilec.lowering.tile.tile_parts import Part, part_of, reshaped
 
 # Whether a part may be computed on its own.
 Accepts = Callable[[Part], bool]
-# L2 cache and memory are read in sectors of 32 bytes (CUDA programming guide, device memory accesses).
-_SECTOR_BITS = 256
 
 
 def split_tiles(module: ir.Module, accepts: Accepts = lambda part: part.is_run) -> None:
@@ -160,78 +163,24 @@ def _split_load(accepts: Accepts, op: ir.OpView) -> bool:
     """Loads the parts of a tile through a view whose tiles are the parts."""
     tile, token = op.operation.results
     parts = _used_parts(accepts, tile)
-    if parts is None or op.memory_ordering_semantics != "weak" or not isinstance(op.view.type, PartitionViewType):
+    if parts is None or not is_divisible_access(op):
         return False
     first = next(iter(parts.values()))
-    if isinstance(op.view.owner, ir.Block) or tuple(tile.type.shape) == first.shape:
+    if tuple(tile.type.shape) == first.shape or divides_bytes(op.view.type, first.shape):
         return False
-    if _divides_bytes(op.view.type, first.shape) or not (first.is_run or _has_whole_sectors(op.view.type, first)):
+    if not (first.is_run or has_whole_sectors(op.view.type, first)):
         return False
     with ir.InsertionPoint(op.operation), op.location:
-        type = op.view.type
-        of_parts = PartitionViewType.get(first.shape, type.tensor_view, type.dim_map, type.padding)
-        view = build("make_partition_view", [op.view.owner.operands[0]], [of_parts]).result
+        view = view_of_parts(op.view, first.shape)
         distinct = {part.position: part for part in parts.values()}
-        made = {position: _load(op, view, distinct[position]) for position in sorted(distinct)}
+        made = {position: load_part(op, view, distinct[position]) for position in sorted(distinct)}
         if list(token.uses):
-            tokens = [each.results[1] for each in made.values()]
-            token.replace_all_uses_with(_join(tokens))
+            token.replace_all_uses_with(join_tokens([each.results[1] for each in made.values()]))
     for extract, part in parts.items():
         extract.result.replace_all_uses_with(made[part.position].results[0])
         extract.operation.erase()
     op.operation.erase()
     return True
-
-
-def _divides_bytes(view: PartitionViewType, part: Sequence[int]) -> bool:
-    """Whether a part has only some of the elements of a byte of the view."""
-    per_byte = element_type(spell(view.element)).per_byte
-    adjacent = [part[k] for k, d in enumerate(view.dim_map) if view.tensor_view.strides[d] == 1]
-    return any(extent % per_byte for extent in adjacent)
-
-
-def _has_whole_sectors(view: PartitionViewType, part: Part) -> bool:
-    """Whether a part is as long as the whole, or one sector at least, along each dimension contiguous in memory."""
-    bits = element_type(spell(view.element)).storage_bits
-    contiguous = [k for k, d in enumerate(view.dim_map) if view.tensor_view.strides[d] == 1]
-    return all(part.counts[k] == 1 or part.shape[k] * bits >= _SECTOR_BITS for k in contiguous)
-
-
-def _load(op: ir.OpView, view: ir.Value, part: Part) -> ir.Operation:
-    indices, counts = list(op.index), part.counts
-    if not all(map(_product_fits, indices, counts)):
-        indices = [_widened(index, count) for index, count in zip(indices, counts, strict=True)]
-    indices = [_part_index(*each) for each in zip(indices, counts, part.position, strict=True)]
-    types = [TileType.get(part.shape, part.whole.type.element), op.operation.results[1].type]
-    return build("load_view_tko", [view, indices, op.token], types, attributes_without_segments(op))
-
-
-def _join(tokens: list[ir.Value]) -> ir.Value:
-    return tokens[0] if len(tokens) == 1 else build("join_tokens", tokens, [tokens[0].type]).result
-
-
-def _product_fits(index: ir.Value, count: int) -> bool:
-    """Whether (index + 1) * count fits the type of an index, which is unsigned."""
-    width, known = index.type.element.width, bounds(index)
-    greatest = known.high if known.low >= 0 else (1 << width) - 1
-    return count == 1 or (greatest + 1) * count <= 1 << width - 1
-
-
-def _widened(index: ir.Value, count: int) -> ir.Value:
-    """The index in 64 bits, limited so that its product with `count` fits; tiles that far are outside every tensor."""
-    wide = TileType.get((), ir.IntegerType.get_signless(64))
-    if index.type != wide:
-        return build("exti", [index], [wide], {"signedness": "unsigned"}).result
-    limit = integer_splat(wide, (1 << 63) // count - 1)
-    return index if count == 1 else build("mini", [index, limit], [wide], {"signedness": "unsigned"}).result
-
-
-def _part_index(index: ir.Value, count: int, number: int) -> ir.Value:
-    """index * count + number."""
-    if count == 1:
-        return index
-    product = build("muli", [index, integer_splat(index.type, count)], [index.type]).result
-    return build("addi", [product, integer_splat(index.type, number)], [index.type]).result
 
 
 # ---- loops

@@ -13,6 +13,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import divided, joined
 from tilec.lowering.tile.elementwise import is_elementwise
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile_to_gpu.accumulator_columns import read_by_columns
 from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
@@ -26,6 +27,7 @@ def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapp
     operations = list(operations_below(entry))
     for op in operations:
         _anchor(op, plan, warps, layouts)
+    _anchor_columns(plan, warps, layouts)
     for op in operations:
         _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
     _propagate(operations, layouts)
@@ -72,6 +74,15 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)
         layouts.propose(tile, whole_bytes(tile.type, warps, contiguous, vector))
+
+
+def _anchor_columns(plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
+    """All warps share the columns of an accumulator that are read at a time."""
+    for tile, multiply in read_by_columns(plan).items():
+        for columns in (use.owner.result for use in tile.uses):
+            (rows, extent), unit = columns.type.shape, multiply.unit
+            if unit.refusal(rows, extent, warps) is None:
+                layouts.propose(columns, unit.accumulator_layout((rows, extent), warps, multiply.types.element))
 
 
 def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:

@@ -14,6 +14,7 @@ from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import LANES
+from tilec.lowering.tile_to_gpu.accumulator_columns import without_registers
 from tilec.lowering.tile_to_gpu.layouts import is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 
@@ -86,8 +87,12 @@ def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[ir.OpView, int] | 
 
 
 def _largest_tile(entry: ir.OpView, plan: MatrixPlan) -> int:
-    """The 32-bit registers of the largest tile that is in registers: operands that only multiplies read are not."""
-    tiles = (value for value in _results(entry) if is_tile(value) and value not in plan.folded)
+    """The 32-bit registers of the largest tile that is in registers: operands that only multiplies read are not.
+
+    Accumulators in tensor memory that are read by columns are not either.
+    """
+    elsewhere = plan.folded | without_registers(plan)
+    tiles = (value for value in _results(entry) if is_tile(value) and value not in elsewhere)
     return max((_tile_registers(value, plan) for value in tiles), default=1)
 
 

@@ -48,6 +48,8 @@ REFUSALS = {
     "%r = tile_gpu.load_shared %w : !s -> !h": "tile and buffer must agree, but got",
     "tile_gpu.store_shared %y, %w : !l -> !s": "tile and buffer must agree, but got",
     "%r = tile_gpu.load_tensor_memory %d : !d -> !h": "tile and buffer must agree, but got",
+    "%r = tile_gpu.load_tensor_memory %d from 0 : !d -> !h": "tile and buffer must agree in rows and elements, but got",
+    "%r = tile_gpu.load_tensor_memory %d from 64 : !d -> !t": "a first column that is a multiple of 64 from 0 to 0",
     "tile_gpu.tma_load %map[%n] -> %slot#0 of %c : !a": "expected 2 coordinates of a map of 2 dimensions, but got 1",
     "tile_gpu.tma_store %w -> %map[%n, %n] : !s": "expected a buffer of f16, the element of the map, but got buffer<",
     "tile_gpu.tma_load %map[%n, %n] -> %slot#1 of %c : !b": "expected a buffer of whole boxes [64, 128], but got",

@@ -1,0 +1,175 @@
+"""Reads columns of tensor memory where they are used, in place of a whole accumulator whose columns are extracted.
+
+Before:  %x = load_tensor_memory %slot;  release;  %x0 = extract %x[0, 0] ..  %x1 = extract %x[0, 1] ..
+after:   %x0 = load_tensor_memory %slot from 0 ..  %x1 = load_tensor_memory %slot from 64;  release ..
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.shared_plan import tensor_layout
+from tilec.lowering.tile_to_gpu import emitter
+
+# tcgen05.ld reads at least eight columns as .16x256b.
+_LEAST_COLUMNS = 8
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A load of an accumulator; if a branch chooses between it and a splat, that branch and the element."""
+
+    load: ir.OpView
+    branch: ir.OpView | None = None
+    otherwise: ir.Attribute | None = None
+
+    @property
+    def outermost(self) -> ir.Operation:
+        return (self.branch or self.load).operation
+
+    @property
+    def tile(self) -> ir.Value:
+        return self.outermost.results[0]
+
+
+def divide_tensor_loads(kernel: KernelOp) -> None:
+    """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
+    loads = [op for op in operations_below(kernel) if op.operation.name == "tile_gpu.load_tensor_memory"]
+    for load in loads:
+        read = _read(load)
+        if read is not None:
+            _divide(read, kernel.warps)
+
+
+def _read(load: ir.OpView) -> _Read | None:
+    """The read of which a load is part; None if its tile goes elsewhere too."""
+    uses = [use.owner.operation for use in load.result.uses]
+    if len(uses) != 1 or uses[0].name != "scf.yield" or len(uses[0].operands) != 1:
+        return _Read(load)
+    branch = uses[0].parent.opview
+    if branch.operation.name != "scf.if" or uses[0].block != branch.operation.regions[0].blocks[0]:
+        return None
+    if [op.operation for op in uses[0].block.operations] != [load.operation, uses[0]]:
+        return None
+    otherwise = branch.operation.regions[1].blocks[0].operations
+    value = otherwise[len(otherwise) - 1].operation.operands[0].owner
+    if isinstance(value, ir.Block) or value.operation.name != "arith.constant":
+        return None
+    elements = ir.DenseElementsAttr(value.operation.attributes["value"])
+    return _Read(load, branch, elements.get_splat_value()) if elements.is_splat else None
+
+
+def _divide(read: _Read, warps: int) -> None:
+    users = [use.owner.operation for use in read.tile.uses]
+    converted = [user for user in users if user.name == "tile_gpu.convert_layout"]
+    users = [user for user in users if user not in converted]
+    pieces = [user.opview for user in (*users, *(use.owner.operation for op in converted for use in op.result.uses))]
+    if not pieces or not all(_is_columns(piece, warps) for piece in pieces):
+        return
+    release = _release(read, pieces)
+    if release is None:
+        return
+    last = max((_ancestor(piece.operation, release.block) for piece in pieces), key=_order(release.block).__getitem__)
+    release.move_after(last)
+    for piece in pieces:
+        with ir.InsertionPoint(piece.operation), piece.location:
+            piece.result.replace_all_uses_with(_columns(read, piece, warps))
+        piece.operation.erase()
+    for op in (*converted, read.outermost):
+        op.erase()
+
+
+def _is_columns(op: ir.OpView, warps: int) -> bool:
+    """Whether an operation extracts columns at known indices, enough of them for every warp."""
+    if op.operation.name != "tile_gpu.extract" or not isinstance(op.result.type, ir.RankedTensorType):
+        return False
+    (rows, columns), indices = op.result.type.shape, [_number(index) for index in op.indices]
+    return rows == op.source.type.shape[0] and None not in indices and columns >= _LEAST_COLUMNS * (warps // 4)
+
+
+def _number(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(owner.operation.attributes["value"]).value
+
+
+# ---- the release of the slot
+
+
+def _release(read: _Read, pieces: Sequence[ir.OpView]) -> ir.Operation | None:
+    """The release of the slot that is read, which may move behind all pieces; None if there is none."""
+    get, block = read.load.buffer.owner, read.outermost.block
+    if isinstance(get, ir.Block) or get.operation.name != "tile_gpu.get" or get.operation.block != block:
+        return None
+    order = _order(block)
+    ancestors = [each for piece in pieces if (each := _ancestor(piece.operation, block)) is not None]
+    releases = [
+        use.owner.operation
+        for use in get.channel.uses
+        if use.owner.operation.name == "tile_gpu.release"
+        and use.owner.operation.block == block
+        and use.owner.consumer == get.consumer
+        and order[use.owner.operation] > order[read.outermost]
+    ]
+    if not releases or len(ancestors) < len(pieces):
+        return None
+    release = min(releases, key=order.__getitem__)
+    end = max(order[each] for each in ancestors)
+    between = [op for op, number in order.items() if order[release] < number <= end]
+    family = set(_family(get.channel))
+    # A party that waits for the slot in between would wait for ever.
+    inner = (op for each in between for op in (each, *(below.operation for below in operations_below(each.opview))))
+    return None if any(operand in family for op in inner for operand in op.operands) else release
+
+
+def _family(channel: ir.Value) -> Iterator[ir.Value]:
+    """The channels that have the same slots, this one included."""
+    first = channel
+    while first.owner.shares is not None:
+        first = first.owner.shares
+    work = [first]
+    while work:
+        each = work.pop()
+        yield each
+        users = (use.owner.operation for use in each.uses)
+        work += [user.results[0] for user in users if user.name == "tile_gpu.make_channel"]
+
+
+def _order(block: ir.Block) -> dict[ir.Operation, int]:
+    return {op.operation: number for number, op in enumerate(block.operations)}
+
+
+def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
+    """The operation of a block that an operation is, or is inside of."""
+    while op.block != block:
+        if op.name == "tile_gpu.kernel":
+            return None
+        op = op.parent.operation
+    return op
+
+
+# ---- the loads
+
+
+def _columns(read: _Read, piece: ir.OpView, warps: int) -> ir.Value:
+    """The columns that a piece extracts, in its layout."""
+    shape = tuple(piece.result.type.shape)
+    layout = replace(tensor_layout(read.load.buffer.type), shape=shape).registers(warps)
+    type = emitter.tile_type(shape, piece.result.type.element_type, layout)
+    first = (_number(list(piece.indices)[1]) or 0) * shape[1]
+
+    def load() -> ir.Value:
+        return emitter.gpu("load_tensor_memory", [read.load.buffer], [type], first_column=first).result
+
+    def otherwise() -> ir.Value:
+        return emitter.constant_tile(type, ir.DenseElementsAttr.get_splat(type, read.otherwise))
+
+    tile = load() if read.branch is None else emitter.choose(read.branch.operation.operands[0], type, load, otherwise)
+    if tile.type == piece.result.type:
+        return tile
+    return emitter.gpu("convert_layout", [tile], [piece.result.type]).result
