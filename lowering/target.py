@@ -32,6 +32,10 @@ class Target:
     loads_along_w: bool
     # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
     converts_small_floats: bool
+    # Whether add, sub, mul and fma compute two f32 at once (PTX ISA 9.7.3: .f32x2 needs sm_100).
+    packs_floats: bool
+    # Whether max and min of f32 take three operands (PTX ISA 9.7.3.11, 9.7.3.12: needs sm_100).
+    compares_three: bool
 
 
 TARGETS = {
@@ -46,6 +50,8 @@ TARGETS = {
             gathers_rows=True,
             loads_along_w=True,
             converts_small_floats=True,
+            packs_floats=True,
+            compares_three=True,
         ),
         Target(
             "sm_90a",
@@ -56,6 +62,8 @@ TARGETS = {
             gathers_rows=False,
             loads_along_w=False,
             converts_small_floats=False,
+            packs_floats=False,
+            compares_three=False,
         ),
     )
 }

@@ -12,6 +12,7 @@ from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.packed_floats import elementwise_pairs, packs
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
@@ -85,8 +86,11 @@ def constant(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers(*_FLOAT_BINARY)
 def float_binary(lowering: Lowering, operation: ir.Operation) -> None:
     kind, name = element(operation.results[0]), _FLOAT_BINARY[operation.name]
+    function, *modifiers = name.split(".")
     if kind.name == "f64" and name.endswith(".NaN"):
-        each(lowering, operation, lambda a, b: _extremum_f64(lowering, name.split(".")[0], a, b))
+        each(lowering, operation, lambda a, b: _extremum_f64(lowering, function, a, b))
+    elif packs(lowering, kind, function, modifiers):
+        elementwise_pairs(lowering, operation, function, modifiers)
     else:
         each(lowering, operation, instruction(lowering, f"{name}.{kind.suffix} $0, $1, $2;", kind))
 

@@ -50,7 +50,8 @@ class Lowering:
     Attributes:
         values: The registers of each tile_gpu value, in the order of its layout.
         literals: The text of the constant that a register holds.
-        packed: The 32-bit register from which the halves (low, high) were extracted.
+        packed: The register of 32 or 64 bits from which the halves (low, high) were extracted.
+        sums: The halves of results of pairs of f32 other than products.
         packed_bytes: The register of the byte from which elements of less than a byte were extracted.
         state: Registers that operations update, by name; loops and branches carry them.
         tensor_base: The base address in tensor memory.
@@ -92,6 +93,7 @@ class Lowering:
         self.values: dict[ir.Value, list[ir.Value]] = {}
         self.literals: dict[ir.Value, str] = {}
         self.packed: dict[tuple[ir.Value, ...], ir.Value] = {}
+        self.sums: set[ir.Value] = set()
         self.packed_bytes: dict[tuple[ir.Value, ...], ir.Value] = {}
         self.state: dict[str, list[ir.Value]] = {}
         self.scratch_slots = ScratchSlots()

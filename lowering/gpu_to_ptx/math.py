@@ -8,6 +8,7 @@ from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction, operands_text
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.narrow_float import from_f32, in_f32, to_f32
+from tilec.lowering.gpu_to_ptx.packed_floats import elementwise_pairs, packs
 from tilec.lowering.gpu_to_ptx.precise import called
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element
@@ -35,7 +36,10 @@ _DIRECTED = ("rz", "rm", "rp")
 
 @lowers(*_EXACT)
 def exact(lowering: Lowering, operation: ir.Operation) -> None:
-    kind = element(operation.results[0])
+    kind, (name, *modifiers) = element(operation.results[0]), _EXACT[operation.name].split(".")
+    if packs(lowering, kind, name, modifiers):
+        elementwise_pairs(lowering, operation, name, modifiers)
+        return
     operands = operands_text(len(operation.operands))
     each(lowering, operation, instruction(lowering, f"{_EXACT[operation.name]}.{kind.suffix} {operands};", kind))
 
@@ -90,6 +94,9 @@ def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
     if kind.bits == 16 and ("approx" in modifiers or not _NARROW_MODIFIERS.issuperset(modifiers)):
         directed = next((modifier for modifier in modifiers if modifier in _DIRECTED), "rn")
         in_f32(lowering, operation, kind, ".".join((name, *modifiers, "f32")), directed)
+        return
+    if packs(lowering, kind, name, modifiers):
+        elementwise_pairs(lowering, operation, name, modifiers)
         return
     text = ".".join((name, *modifiers, kind.suffix))
     each(lowering, operation, instruction(lowering, f"{text} {operands_text(len(operation.operands))};", kind))

@@ -59,11 +59,19 @@ class _Reduction:
         self.body = body
         self.plan = plan
         self.kinds = kinds
+        in_any_order = plan.order is None and len(kinds) == 1
+        self.of_many = body.of_many(kinds[0]) if in_any_order else None
 
     def in_registers(self, registers: Registers) -> Registers:
-        """Reduces the registers of each row as a tree; every register of the row holds the result."""
+        """Reduces the registers of each row as a tree; every register of the row holds the result.
+
+        Sums and extrema of f32 in any order take fewer instructions.
+        """
         results: Registers = [list(column) for column in registers]
         for first, members in self.plan.register_rows:
+            if self.of_many is not None:
+                results[0][first] = self.of_many([registers[0][member] for member in members])
+                continue
             level = [[column[member] for column in registers] for member in members]
             for step in range(self.plan.register_steps):
                 pairs = zip(level[0::2], level[1::2], strict=True)

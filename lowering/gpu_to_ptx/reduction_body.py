@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.lowering import Lowering, named_location
+from tilec.lowering.gpu_to_ptx.register_reduction import Reduce, reduction_in_registers
 
 
 class ReductionBody:
@@ -22,3 +26,14 @@ class ReductionBody:
         values = self._lowering.lower_block(self._block)
         self._lowering.b.location = self._location
         return [self._lowering.scalar(value) for value in values]
+
+    def of_many(self, kind: PtxElement) -> Reduce | None:
+        """The reduction of many registers of a thread in any order by fewer instructions; None if there is none."""
+        reduce = reduction_in_registers(self._lowering, kind, self._block)
+        return None if reduce is None else lambda registers: self._located(reduce, registers)
+
+    def _located(self, reduce: Reduce, registers: Sequence[ir.Value]) -> ir.Value:
+        self._lowering.b.location = named_location(self._block.operations[0].operation)
+        value = reduce(registers)
+        self._lowering.b.location = self._location
+        return value

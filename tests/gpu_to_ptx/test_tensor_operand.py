@@ -94,6 +94,19 @@ def test_fences_are_necessary(fence):
         run_ptx("\n".join(lines), [left, right, np.zeros((128, COLUMNS), np.float32), 3], warps=5)
 
 
+@pytest.mark.parametrize("name", ["f16", "i8", "64 rows"])
+def test_the_first_multiply_does_not_read_the_accumulator(name):
+    """With the predicate of the later steps, which is true, the simulator reports memory that nothing has written."""
+    lines = PRODUCTS[name].ptx().splitlines()
+    multiplies = [line for line in lines if "tcgen05.mma" in line]
+    first, later = (re.search(r", (%p\d+);", line)[1] for line in (multiplies[0], multiplies[-1]))
+    assert first != later and "tcgen05.st" not in "".join(lines).replace("tcgen05.st.sync.aligned.", "", 1)
+    mutant = [line.replace(f", {first};", f", {later};") if "tcgen05.mma" in line else line for line in lines]
+    left, right = operands(PRODUCTS[name], 3)
+    with pytest.raises(Exception, match="uninitialised: 'tcgen05.mma"):
+        run_ptx("\n".join(mutant), [left, right, np.zeros((left.shape[0], COLUMNS), np.float32), 3], warps=5)
+
+
 def test_load_returns_what_was_stored():
     """The consumer is threads: packed cells are separated into elements."""
     product = Product("f16", "f16", 2, roles=False)
