@@ -163,10 +163,19 @@ class GetOp(Operation, name="get"):
     result_types = staticmethod(_slot_types)
 
 
+def _slots_of_late_release(op: ir.OpView) -> str | None:
+    stages = op.channel.owner.stages
+    return f"a late release needs at least 2 stages, but the channel has {stages}" if op.late and stages < 2 else None
+
+
 class ReleaseOp(Operation, name="release"):
-    """Marks the slot as released by this consumer once its operations on the slot are complete."""
+    """Marks the slot as released by this consumer once its operations on the slot are complete.
+
+    With `late` the consumer counts its releases apart from its gets, and has already got another slot.
+    """
 
     channel: Operand[Channel]
     consumer: Int32
-    assembly = "$channel consumer $consumer attr-dict : type($channel)"
-    rules = [_known_consumer]
+    late: Flag
+    assembly = "$channel consumer $consumer{ $late} attr-dict : type($channel)"
+    rules = [_known_consumer, _slots_of_late_release]

@@ -135,7 +135,10 @@ class WgmmaOp(Operation, name="wgmma"):
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):
-    """The accumulator once at most `pending` newer groups are in flight."""
+    """Waits until at most `pending` multiplies are in flight; the result is complete if `pending` is zero.
+
+    Otherwise it is in flight as before, and only `wgmma` and `wgmma_wait` read it.
+    """
 
     result: Result[T]
     accumulator: Operand[T]

@@ -58,6 +58,7 @@ class LoopWork:
         roles: the actions of an iteration by role; empty for a loop with inner loops.
         stages: slots of every channel that is used.
         filled: slots that are full before the first iteration.
+        late: channels whose slots are released an iteration later.
         has_inner_loops: whether the loop contains loops.
         loads_once: whether no other block loads the same data, so that it comes from DRAM: nothing is multiplied.
         is_prologue: whether the loop only fills a ring before another loop.
@@ -73,6 +74,7 @@ class LoopWork:
     roles: dict[str, list[Action]] = field(default_factory=dict)
     stages: dict[str, int] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
+    late: set[str] = field(default_factory=set)
     has_inner_loops: bool = False
     is_prologue: bool = False
     loads_once: bool = False
@@ -176,7 +178,7 @@ class _Reader:
         if name in ("tile_gpu.tma_load", "tile_gpu.tma_gather"):
             return [self._load(op, loop)]
         if name == "tile_gpu.wgmma_wait":
-            return [] if op.pending else [AwaitMultiplies()]
+            return [AwaitMultiplies(op.pending)]
         if name in _CHANNEL_SIDES:
             return self._channel_actions(op, loop)
         if name == "tile_gpu.barrier":
@@ -203,6 +205,8 @@ class _Reader:
             # The first consumer stands for all.
             return []
         channel = _channel_name(op.channel)
+        if op.operation.name == "tile_gpu.release" and op.late:
+            loop.late.add(channel)
         loop.stages[channel] = made.stages if made.reuse == "ring" else _UNLIMITED_STAGES
         waits, side, producer = _CHANNEL_SIDES[op.operation.name]
         if waits:
@@ -288,4 +292,6 @@ def _interval(loop: LoopWork, stages: dict[str, int], device: Device) -> float |
         for role in loop.roles.values()
     ]
     filled = {channel: count for channel, count in loop.filled.items() if channel in stages}
+    # The timeline has a release in every iteration; the first of a late one releases no slot.
+    stages = {channel: count - (channel in loop.late) for channel, count in stages.items()}
     return interval_cycles(roles, stages, filled, device.barrier_latency_cycles)

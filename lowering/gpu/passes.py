@@ -13,6 +13,7 @@ from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
 from tilec.lowering.gpu.register_budgets import register_budgets
 from tilec.lowering.gpu.reuse_channels import reuse_channels
+from tilec.lowering.gpu.wgmma_in_flight import wgmma_in_flight
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
 from tilec.process.time_limit import check_time
@@ -40,6 +41,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "partition-roles": (_roles, "roles"),
     "register-budgets": (lambda kernel, target, options, remarks: register_budgets(kernel), "register_budgets"),
     "pipeline": (_rings, "pipeline"),
+    "wgmma-in-flight": (lambda kernel, target, options, remarks: wgmma_in_flight(kernel), "pipeline"),
 }
 
 

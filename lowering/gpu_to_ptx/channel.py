@@ -5,7 +5,14 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, WGMMA
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR, PRODUCER, ChannelPlan, Party
-from tilec.lowering.gpu_to_ptx.channel_position import advance, barrier_address, slot_address, wait
+from tilec.lowering.gpu_to_ptx.channel_position import (
+    advance,
+    barrier_address,
+    counts_releases,
+    next_released,
+    slot_address,
+    wait,
+)
 from tilec.lowering.gpu_to_ptx.cluster import barrier_of_cta, mask_of_cluster, mask_of_pair, pair_leader
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -117,6 +124,8 @@ def _get(lowering: Lowering, operation: ir.Operation) -> None:
     if channel.has_tensor_memory:
         lowering.b.execute(AFTER_SYNC)
     _set_buffers(lowering, operation, channel, party)
+    if counts_releases(lowering, channel, party):
+        advance(lowering, channel, party)
 
 
 @lowers("tile_gpu.release")
@@ -124,8 +133,13 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     number = _consumer(operation)
     party = Party(number)
+    is_apart = counts_releases(lowering, channel, party)
     if channel.is_ring:
-        empty = barrier_address(lowering, channel, channel.empty, party)
+        empty = (
+            next_released(lowering, channel, party)
+            if is_apart
+            else barrier_address(lowering, channel, channel.empty, party)
+        )
         if channel.consumers[number] == MMA:
             commit(lowering, channel, empty)
         elif channel.consumers[number] == TMA:
@@ -138,4 +152,5 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
                 # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before the writes of TMA.
                 lowering.b.execute(FENCE_ASYNC)
             _arrive(lowering, channel, channel.empty, empty)
-    advance(lowering, channel, party)
+    if not is_apart:
+        advance(lowering, channel, party)

@@ -25,11 +25,24 @@ def party_of(operation: ir.Operation) -> Party:
 
 def start_parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> None:
     """Initializes slot and phase of every party of these operations."""
+    late = _late_parties(lowering, operations)
     for key, channel, is_put in _parties(lowering, operations):
         # A wait for the parity before the first phase succeeds immediately: every slot starts empty.
         lowering.state[f"{key}.phase"] = [lowering.b.compute(f"mov.b32 $0, {int(is_put)};", lowering.b.i32)]
         if channel.stages > 1:
             lowering.state[f"{key}.slot"] = [lowering.b.compute("mov.b32 $0, 0;", lowering.b.i32)]
+        if key in late:
+            lowering.state[f"{key}.released"] = [lowering.b.compute("mov.b32 $0, 0;", lowering.b.i32)]
+
+
+def _late_parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> set[str]:
+    """The parties that count their releases apart."""
+    found = set()
+    for operation in operations:
+        for op in [operation.opview, *operations_below(operation.opview)]:
+            if op.operation.name == "tile_gpu.release" and op.late:
+                found.add(f"{lowering.plan.channels[op.operation.operands[0]].name}.{party_of(op.operation)}")
+    return found
 
 
 def _parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> list[tuple[str, ChannelPlan, bool]]:
@@ -80,6 +93,22 @@ def await_commits(lowering: Lowering, operations: Iterable[ir.Operation]) -> Non
             for _ in range(channel.stages):
                 wait(lowering, channel, channel.empty, PRODUCER)
                 advance(lowering, channel, PRODUCER)
+
+
+def counts_releases(lowering: Lowering, channel: ChannelPlan, party: Party) -> bool:
+    """Whether a consumer counts its releases apart from its gets."""
+    return f"{channel.name}.{party}.released" in lowering.state
+
+
+def next_released(lowering: Lowering, channel: ChannelPlan, party: Party) -> ir.Value:
+    """The empty barrier of the slot that a consumer releases next, which advances its count of releases."""
+    key = f"{channel.name}.{party}.released"
+    (slot,) = lowering.state[key]
+    following = lowering.b.compute("add.s32 $0, $1, 1;", lowering.b.i32, slot)
+    wraps = lowering.b.compute(f"setp.eq.s32 $0, $1, {channel.stages};", lowering.b.i1, following)
+    lowering.state[key] = [lowering.b.compute("selp.b32 $0, 0, $1, $2;", lowering.b.i32, following, wraps)]
+    base = lowering.shared_address(lowering.plan.barriers + BARRIER_BYTES * channel.empty)
+    return lowering.b.compute(f"mad.lo.s32 $0, $1, {BARRIER_BYTES}, $2;", lowering.b.i32, slot, base)
 
 
 def barrier_address(lowering: Lowering, channel: ChannelPlan, first: int, party: Party) -> ir.Value:

@@ -63,7 +63,9 @@ class Multiply:
 
 @dataclass(frozen=True)
 class AwaitMultiplies:
-    """The role waits until its multiplies are complete."""
+    """The role waits until its multiplies are complete, except the newest `pending` ones."""
+
+    pending: int = 0
 
 
 Action = Busy | Wait | Signal | Load | Multiply | AwaitMultiplies
@@ -75,7 +77,9 @@ class _Machine:
     def __init__(self, stages: Mapping[str, int], filled: Mapping[str, int], barrier_cycles: float) -> None:
         self.stages = stages
         self.barrier_cycles = barrier_cycles
-        self.pipe_free = self.port_free = self.multiplied = 0.0
+        self.pipe_free = self.port_free = 0.0
+        # When each multiply is complete, in the order of issue.
+        self.multiplied = [0.0]
         self.signals = 0
         self.times: dict[tuple[str, Side], list[float]] = defaultdict(list)
         for channel, count in filled.items():
@@ -104,16 +108,16 @@ class _Machine:
         if isinstance(action, Busy):
             return now + action.cycles
         if isinstance(action, AwaitMultiplies):
-            return max(now, self.multiplied)
+            return max(now, self.multiplied[max(0, len(self.multiplied) - 1 - action.pending)])
         if isinstance(action, Multiply):
             self.pipe_free = max(now, self.pipe_free) + action.cycles
-            self.multiplied = self.pipe_free + action.latency_cycles
+            self.multiplied.append(self.pipe_free + action.latency_cycles)
         elif isinstance(action, Load):
             self.port_free = max(now, self.port_free) + action.port_cycles
             complete = self.port_free + action.latency_cycles
             loaded[action.channel] = max(loaded.get(action.channel, 0.0), complete)
         elif isinstance(action, Signal):
-            time = max(now, self.multiplied) if action.after_multiplies else now
+            time = max(now, self.multiplied[-1]) if action.after_multiplies else now
             time = max(time, loaded.pop(action.channel, 0.0) if action.side is Side.FULL else 0.0)
             self.times[action.channel, action.side].append(time + self.barrier_cycles)
             self.signals += 1

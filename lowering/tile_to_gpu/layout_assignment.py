@@ -20,6 +20,8 @@ from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.packing import repacked, whole_bytes
 from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES
 
+_CARRYING = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
+
 
 def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
     """The layout of every tile value of rank one or more; `vectors` are the widths of accesses through pointers."""
@@ -30,6 +32,10 @@ def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapp
     _anchor_columns(plan, warps, layouts)
     for op in operations:
         _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
+    # Inner loops first: a value carried through several loops has the layout of the multiply in the innermost.
+    for op in reversed(operations):
+        if op.operation.name in _CARRYING:
+            _forward(op, layouts)
     _propagate(operations, layouts)
     for value in _tiles(operations, entry):
         if value not in layouts:
@@ -114,7 +120,7 @@ def _forward(op: ir.OpView, layouts: Layouts) -> None:
         )
     elif name in ("cuda_tile.pack", "cuda_tile.unpack"):
         _share_bytes(op, layouts)
-    elif name in ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if"):
+    elif name in _CARRYING:
         for together in _shared(op):
             _share(together, layouts)
     elif is_elementwise(op):

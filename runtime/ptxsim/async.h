@@ -29,7 +29,6 @@ enum class QueueKind : uint8_t { TensorCore, TensorLoad, TensorStore, WarpgroupM
 struct InFlightRegister {
   Epoch position = 0;
   const Operand *operand = nullptr;
-  bool will_be_written = false;
 };
 
 /// Operations of one issuer as an agent: an operation's position in the queue is its epoch.

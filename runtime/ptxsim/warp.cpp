@@ -374,14 +374,16 @@ void Warp::mark_in_flight(const Operand &operand, bool will_be_written, const ch
   tracking = true;
 }
 
-void Warp::clear_in_flight(const Operand &operand, bool was_written) {
+void Warp::clear_in_flight(const Operand &operand) {
   auto found = in_flight_registers.find(operand.number);
   if (found == in_flight_registers.end())
     return;
-  if (was_written)
-    written[operand.number] |= live;
-  if (--found->second.count == 0)
+  if (--found->second.count == 0) {
+    // Another operation in flight may still write the register.
+    if (found->second.will_be_written)
+      written[operand.number] |= live;
     in_flight_registers.erase(found);
+  }
   tracking = !in_flight_registers.empty() || machine.program.uses_wgmma;
 }
 

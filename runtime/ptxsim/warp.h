@@ -119,7 +119,7 @@ public:
   /// Marks a register that an asynchronous operation has yet to write or to read. Until the instruction `until`, a
   /// register to be written must not be accessed and a register to be read must not be written.
   void mark_in_flight(const Operand &operand, bool will_be_written, const char *until);
-  void clear_in_flight(const Operand &operand, bool was_written);
+  void clear_in_flight(const Operand &operand);
   bool in_flight(const Operand &operand) const { return in_flight_registers.count(operand.number) != 0; }
 
   /// True if the register was read or written since the last wgmma.fence. Recorded only in programs with wgmma.

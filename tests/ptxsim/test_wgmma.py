@@ -69,6 +69,23 @@ def test_use_of_the_accumulator_requires_another_fence(simulate, operands):
     simulate(text.replace(use, use + "wgmma.fence.sync.aligned;"), *operands(), block=128, target="sm_90a")
 
 
+def test_accumulator_of_two_groups_is_complete_after_the_second(simulate, operands):
+    """The first group has written the registers, but the second will write them again."""
+    first, second = PRODUCT.rsplit("wgmma.mma_async", 1)
+    text = STAGE + first + "wgmma.commit_group.sync.aligned;\nwgmma.mma_async" + second + WAIT + WRITE
+    text = text.replace("kK", "k16").replace("TYPES", "f16.f16").replace("IMMEDIATES", ", 1, 1, 0, 0")
+    simulate(text, *operands(), block=128, target="sm_90a")
+    for seed in range(4):
+        with pytest.raises(ptxsim.Trap, match="'%f0' is read before wgmma.wait_group has completed it"):
+            simulate(
+                text.replace(WAIT, "wgmma.wait_group.sync.aligned 1;\n"),
+                *operands(),
+                block=128,
+                seed=seed,
+                target="sm_90a",
+            )
+
+
 def test_shared_memory_may_be_overwritten_only_after_the_wait(simulate, operands):
     write = "@%p1 st.shared.b32 [%r8], %r0;\n"
     simulate(body().replace(WAIT, WAIT + "bar.sync 0;\n" + write), *operands(), block=128, target="sm_90a")

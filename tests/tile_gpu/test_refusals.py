@@ -68,6 +68,8 @@ REFUSALS = {
         "expected a buffer of whole boxes [64, 64], but got buffer<128x64xf16"
     ),
     "tile_gpu.release %c consumer 2 : !c": "the channel has 2 consumers, but this one is number 2",
+    "%once = tile_gpu.make_channel stages 1 producer tma consumers [threads] reuse ring : !c\n"
+    "tile_gpu.release %once consumer 0 late : !c": "a late release needs at least 2 stages, but the channel has 1",
     "%r:2 = tile_gpu.get %c consumer 7 : !c": "the channel has 2 consumers, but this one is number 7",
     "%r = tile_gpu.dot %slot#1, %slot#0, %x : !b, !a -> !t": "expected MxK, KxN and MxN, but got",
     "%r = tile_gpu.dot rhs_unsigned %slot#0, %slot#1, %x : !a, !b -> !t": "expected operands of i8 with lhs_unsigned",

@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// The initial value of the outer loop has the layout of its load, the accumulator has that of tensor memory: the
-// tile is converted before the store to tensor memory and after the load.
+// The initial value has the layout of its load, the accumulator has that of tensor memory: the tile is converted once,
+// before the outer loop, which carries the accumulator in the layout of tensor memory.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
@@ -31,9 +31,11 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK:      scf.for %arg2 = {{.*}} iter_args(%arg3 = {{.*}}) -> ([[OTHER:![a-z0-9_]+]])
-// CHECK:        [[BEFORE:%[0-9]+]] = tile_gpu.convert_layout %arg3 : [[OTHER]] -> [[ACCUMULATOR:![a-z0-9_]+]]
-// CHECK:        tile_gpu.store_tensor_memory [[BEFORE]]
+// CHECK:      [[LOADED:%[0-9]+]] = tile_gpu.load_view
+// CHECK:      [[FIRST:%[0-9]+]] = tile_gpu.convert_layout [[LOADED]] : {{.*}} -> [[ACCUMULATOR:![a-z0-9_]+]]
+// CHECK:      scf.for %arg2 = {{.*}} iter_args(%arg3 = [[FIRST]]) -> ([[ACCUMULATOR]])
+// CHECK-NOT:    tile_gpu.convert_layout
+// CHECK:        tile_gpu.store_tensor_memory %arg3
 // CHECK:        [[AFTER:%[0-9]+]] = tile_gpu.load_tensor_memory
-// CHECK:        [[CONVERTED:%[0-9]+]] = tile_gpu.convert_layout [[AFTER]] : [[ACCUMULATOR]] -> [[OTHER]]
-// CHECK:        scf.yield [[CONVERTED]] : [[OTHER]]
+// CHECK-NOT:    tile_gpu.convert_layout
+// CHECK:        scf.yield [[AFTER]] : [[ACCUMULATOR]]

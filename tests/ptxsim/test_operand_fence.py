@@ -1,4 +1,4 @@
-"""Attention on sm_90a writes P to shared memory for wgmma: fence.proxy.async must precede the mbarrier arrival."""
+"""A computed operand is written to shared memory for wgmma: fence.proxy.async must precede the mbarrier arrival."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilec.errors import SimulationError
 from tilec.signature import Signature
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
-import programs
+import matrix_kernels
 
 SEEDS = range(20)
 TILE = 64
@@ -24,13 +24,12 @@ _ARRIVE = re.compile(r".*mbarrier\.arrive\.(?!expect_tx).*;")
 
 
 @pytest.fixture(scope="module")
-def attention():
+def product():
     random = np.random.default_rng(0)
-    arrays = [random.standard_normal((2 * TILE, TILE)).astype(np.float16) for _ in range(4)]
-    args = (*arrays, 0.125, TILE, TILE, TILE)
-    compiled = tilec.compile(
-        programs.attention, target="sm_90a", signature=Signature.from_arguments(programs.attention, args), hints={}
-    )
+    arrays = [random.standard_normal((2 * TILE, TILE)).astype(np.float16) for _ in range(3)]
+    args = (*arrays, TILE, TILE, TILE)
+    kernel = matrix_kernels.scaled_operand
+    compiled = tilec.compile(kernel, target="sm_90a", signature=Signature.from_arguments(kernel, args), hints={})
     return compiled.artifact, args
 
 
@@ -47,17 +46,17 @@ def _fences_moved_behind_arrivals(ptx: str) -> list[str]:
     return moved
 
 
-def _run(attention, ptx: str | None, seed: int) -> None:
-    artifact, args = attention
+def _run(product, ptx: str | None, seed: int) -> None:
+    artifact, args = product
     changed = artifact if ptx is None else dataclasses.replace(artifact, ptx=ptx)
-    tilec.run(changed, (2,), args, backend="simulate", seed=seed)
+    tilec.run(changed, (2, 1), args, backend="simulate", seed=seed)
 
 
-def test_fence_behind_the_arrival_is_a_race(attention):
-    mutants = _fences_moved_behind_arrivals(attention[0].ptx)
+def test_fence_behind_the_arrival_is_a_race(product):
+    mutants = _fences_moved_behind_arrivals(product[0].ptx)
     assert mutants
     for seed in SEEDS:
-        _run(attention, None, seed)
+        _run(product, None, seed)
         for ptx in mutants:
             with pytest.raises(SimulationError, match=r"race: .* no fence\.proxy\.async follows"):
-                _run(attention, ptx, seed)
+                _run(product, ptx, seed)
