@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tilec.dialect.attributes import Array, Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result
-from tilec.dialect.mlir import ir
+from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel
 from tilec.dialect.tile_gpu.types import ChannelType
@@ -179,3 +179,21 @@ class ReleaseOp(Operation, name="release"):
     late: Flag
     assembly = "$channel consumer $consumer{ $late} attr-dict : type($channel)"
     rules = [_known_consumer, _slots_of_late_release]
+
+
+def _has_one_slot(op: ir.OpView) -> str | None:
+    stages = op.channel.owner.stages
+    return None if stages == 1 else f"expected a channel of one slot, but it has {stages}"
+
+
+class SlotOp(Operation, name="slot", traits=[ext.Pure]):
+    """The buffers of a channel with one slot, for a party that has waited for it."""
+
+    first: Result[Buffer]
+    second: Result[Buffer] | None
+    third: Result[Buffer] | None
+    fourth: Result[Buffer] | None
+    channel: Operand[Channel]
+    assembly = "$channel attr-dict : type($channel)"
+    rules = [_slot_of_channel, _has_one_slot]
+    result_types = staticmethod(_slot_types)

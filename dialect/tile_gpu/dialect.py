@@ -9,6 +9,7 @@ from tilec.dialect.tile_gpu import (  # noqa: F401
     matrix,
     memory,
     multimem,
+    placed,
     reduce,
     scaled,
     shape,

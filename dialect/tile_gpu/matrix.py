@@ -23,7 +23,7 @@ KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not 
 T = TypeVariable("T", RegisterTile)
 Kind = Enumeration(*KINDS)
 _STEP_BITS = 256
-_OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
+OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 
 
 def matrix_shapes(op: ir.OpView) -> str | None:
@@ -35,7 +35,7 @@ def matrix_shapes(op: ir.OpView) -> str | None:
     return None
 
 
-def _signs_of_integers(op: ir.OpView) -> str | None:
+def signs_of_integers(op: ir.OpView) -> str | None:
     element = str(op.rhs.type.element)
     if (op.lhs_unsigned or op.rhs_unsigned) and element != "i8":
         return f"expected operands of i8 with lhs_unsigned or rhs_unsigned, but got {element}"
@@ -93,10 +93,10 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     rhs_unsigned: Flag
     pair: Flag
     assembly = (
-        f"$kind {{$pair }}{_OPERANDS} into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
+        f"$kind {{$pair }}{OPERANDS} into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
         " -> type($accumulator)"
     )
-    rules = [_pair_shapes, _signs_of_integers, _places, _whole_steps]
+    rules = [_pair_shapes, signs_of_integers, _places, _whole_steps]
 
 
 def _promoted_types(op: ir.OpView) -> str | None:
@@ -130,8 +130,8 @@ class WgmmaOp(Operation, name="wgmma"):
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     promote: Flag
-    assembly = f"$kind {{$promote }}{_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [matrix_shapes, _elements_of_register_lhs, _signs_of_integers, _promoted_types]
+    assembly = f"$kind {{$promote }}{OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    rules = [matrix_shapes, _elements_of_register_lhs, signs_of_integers, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):
@@ -155,8 +155,8 @@ class MmaSyncOp(Operation, name="mma_sync"):
     rhs: Operand[SharedBuffer]
     lhs_unsigned: Flag
     rhs_unsigned: Flag
-    assembly = f"{_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [matrix_shapes, _signs_of_integers]
+    assembly = f"{OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    rules = [matrix_shapes, signs_of_integers]
 
 
 class DotOp(Operation, name="dot"):
@@ -171,5 +171,5 @@ class DotOp(Operation, name="dot"):
     rhs: Operand[SharedBuffer]
     lhs_unsigned: Flag
     rhs_unsigned: Flag
-    assembly = f"{_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [matrix_shapes, _signs_of_integers]
+    assembly = f"{OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    rules = [matrix_shapes, signs_of_integers]

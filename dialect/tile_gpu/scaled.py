@@ -35,7 +35,7 @@ def _equal_buffers(op: ir.OpView) -> str | None:
     return None
 
 
-def _scale_shapes(op: ir.OpView) -> str | None:
+def scale_shapes(op: ir.OpView) -> str | None:
     lhs, rhs = op.lhs.type, op.rhs.type
     left, right = op.lhs_scale.type, op.rhs_scale.type
     shared, rest = divmod(lhs.shape[1], left.shape[1])
@@ -45,6 +45,12 @@ def _scale_shapes(op: ir.OpView) -> str | None:
     if left.shape[0] != lhs.shape[0] or right.shape != (left.shape[1], rhs.shape[1]):
         return f"expected scale factors MxS and SxN, but got {left.shape} and {right.shape}"
     return None
+
+
+def scaled_kind(op: ir.OpView) -> ScaledKind:
+    """The kind of tcgen05.mma that multiplies the types of an operation."""
+    lhs, scale = op.lhs.type, op.lhs_scale.type
+    return SCALED_KINDS[spell(lhs.element), spell(scale.element), lhs.shape[1] // scale.shape[1]]
 
 
 class Tcgen05CopyScalesOp(Operation, name="tcgen05_copy_scales"):
@@ -69,9 +75,5 @@ class Tcgen05MmaScaledOp(Operation, name="tcgen05_mma_scaled"):
         "$lhs, $rhs scaled $lhs_scale, $rhs_scale into $accumulator accumulate $accumulate attr-dict"
         " : type($lhs), type($rhs), type($lhs_scale), type($rhs_scale) -> type($accumulator)"
     )
-    rules = [matrix_shapes, _scale_shapes]
-
-    @property
-    def kind(self) -> ScaledKind:
-        lhs, scale = self.lhs.type, self.lhs_scale.type
-        return SCALED_KINDS[spell(lhs.element), spell(scale.element), lhs.shape[1] // scale.shape[1]]
+    rules = [matrix_shapes, scale_shapes]
+    kind = property(scaled_kind)

@@ -18,20 +18,20 @@ from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, made_by
 _COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8", "f4E2M1FN"})
 
 
-def _map_of_kernel(op: ir.OpView) -> str | None:
+def map_of_kernel(op: ir.OpView) -> str | None:
     if made_by(op.map) is None:
         return "expected the result of tile_gpu.make_tensor_map in the kernel"
     return None
 
 
-def _element_of_map(op: ir.OpView) -> str | None:
+def element_of_map(op: ir.OpView) -> str | None:
     copied, held = op.map.owner.element, str(op.buffer.type.element)
     if copied == held or {copied, held} in _COPIED_AS_EACH_OTHER:
         return None
     return f"expected a buffer of {copied}, the element of the map, but got {op.buffer.type.spelled()}"
 
 
-def _coordinates_of_map(op: ir.OpView) -> str | None:
+def coordinates_of_map(op: ir.OpView) -> str | None:
     rank = len(op.map.owner.extents)
     if len(op.coordinates) != rank:
         return f"expected {rank} coordinates of a map of {rank} dimensions, but got {len(op.coordinates)}"
@@ -42,7 +42,7 @@ def _coordinates_of_map(op: ir.OpView) -> str | None:
 _LAYOUT = re.compile(r"contiguous=(\d+) swizzle=(\w+)")
 
 
-def _swizzle_of_map(op: ir.OpView) -> str | None:
+def swizzle_of_map(op: ir.OpView) -> str | None:
     layout, swizzle = _LAYOUT.match(op.buffer.type.layout), op.map.owner.swizzle
     if swizzle == (layout[2] if layout else "none"):
         return None
@@ -84,10 +84,10 @@ def _columns_of_map(op: ir.OpView) -> str | None:
     return f"expected a buffer of {rows} pixels by a multiple of {channels} channels, but got {buffer.spelled()}"
 
 
-_BUFFER_RULES = [_swizzle_of_map, _boxes_of_map, _columns_of_map, _element_of_map]
+BUFFER_RULES = [swizzle_of_map, _boxes_of_map, _columns_of_map, element_of_map]
 
 
-def _offsets_of_kind(op: "TmaLoadOp") -> str | None:
+def offsets_of_kind(op: "TmaLoadOp") -> str | None:
     kind, rank = op.map.owner.kind, len(op.coordinates)
     if kind is None:
         expected, described = 0, "without kind"
@@ -98,7 +98,7 @@ def _offsets_of_kind(op: "TmaLoadOp") -> str | None:
     return None
 
 
-def _halo_of_kind(op: "TmaLoadOp") -> str | None:
+def halo_of_kind(op: "TmaLoadOp") -> str | None:
     kind = op.map.owner.kind
     limit = None if kind is None else IM2COL_KINDS[kind].halo_limit
     if limit is None:
@@ -146,12 +146,12 @@ class TmaLoadOp(Operation, name="tma_load"):
         " : type($buffer)"
     )
     rules = [
-        _map_of_kernel,
-        _coordinates_of_map,
-        _offsets_of_kind,
-        _halo_of_kind,
+        map_of_kernel,
+        coordinates_of_map,
+        offsets_of_kind,
+        halo_of_kind,
         _multicast_of_cluster,
-        *_BUFFER_RULES,
+        *BUFFER_RULES,
     ]
 
 
@@ -169,14 +169,14 @@ REDUCED = {
 Reduction = Enumeration(*REDUCED)
 
 
-def _reduces_elements_of_map(op: ir.OpView) -> str | None:
+def reduces_elements_of_map(op: ir.OpView) -> str | None:
     if op.reduction is None:
         return None
     allowed, found = REDUCED[op.reduction], op.map.owner.element
     return None if found in allowed else f"reduction {op.reduction} takes {', '.join(allowed)}, but the map has {found}"
 
 
-def _stores_kind(op: ir.OpView) -> str | None:
+def stores_kind(op: ir.OpView) -> str | None:
     made = op.map.owner
     if made.kind is None:
         return None
@@ -199,7 +199,7 @@ def _of_one_cta(op: ir.OpView) -> str | None:
     return None if across is None else f"expected a channel of one CTA for a gather, but got across {across}"
 
 
-def _rows_of_map(op: ir.OpView) -> str | None:
+def rows_of_map(op: ir.OpView) -> str | None:
     """The problem with the indices or the buffer of a gather, by the map of its matrix, or None."""
     made, buffer, rows = op.map.owner, op.buffer.type, op.rows.type
     box = list(made.box)
@@ -226,7 +226,7 @@ class TmaGatherOp(Operation, name="tma_gather"):
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
     assembly = "$map[$column] rows $rows -> $buffer of $channel attr-dict : type($rows) -> type($buffer)"
-    rules = [_map_of_kernel, _of_one_cta, _rows_of_map, _swizzle_of_map, _element_of_map]
+    rules = [map_of_kernel, _of_one_cta, rows_of_map, swizzle_of_map, element_of_map]
 
 
 class TmaStoreOp(Operation, name="tma_store"):
@@ -241,4 +241,4 @@ class TmaStoreOp(Operation, name="tma_store"):
     buffer: Operand[SharedBuffer]
     reduction: Reduction | None
     assembly = "$buffer -> $map[$coordinates]{ reduction $reduction} attr-dict : type($buffer)"
-    rules = [_map_of_kernel, _coordinates_of_map, _stores_kind, *_BUFFER_RULES, _reduces_elements_of_map]
+    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map]

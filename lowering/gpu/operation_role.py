@@ -23,6 +23,7 @@ _SCALAR_OPERATIONS = (
     "tile_gpu.cluster_rank",
     "tile_gpu.global_address",
     "tile_gpu.view_buffer",
+    "tile_gpu.slot",
 )
 
 

@@ -9,6 +9,7 @@ from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.fuse_channels import fuse_channels
+from tilec.lowering.gpu.make_channels import make_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
 from tilec.lowering.gpu.register_budgets import register_budgets
@@ -35,6 +36,7 @@ def _rings(kernel: KernelOp, target: Target, options: CompileOptions, remarks: l
 
 # By name, in order: the rewrite of one tile_gpu.kernel, and the option that disables it.
 PASSES: dict[str, tuple[KernelPass, str | None]] = {
+    "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
     "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),
     "reuse-channels": (lambda kernel, target, options, remarks: reuse_channels(kernel, target), None),

@@ -154,3 +154,8 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
             _arrive(lowering, channel, channel.empty, empty)
     if not is_apart:
         advance(lowering, channel, party)
+
+
+@lowers("tile_gpu.slot")
+def _slot(lowering: Lowering, operation: ir.Operation) -> None:
+    _set_buffers(lowering, operation, lowering.plan.channels[operation.operands[0]], PRODUCER)

@@ -144,7 +144,7 @@ def wait(lowering: Lowering, channel: ChannelPlan, first: int, party: Party) -> 
 
 def slot_address(lowering: Lowering, channel: ChannelPlan, buffer: int, party: Party) -> ir.Value:
     """The shared or tensor memory address of a buffer of the party's slot."""
-    slot, _ = slot_and_phase(lowering, channel, party)
+    slot = slot_and_phase(lowering, channel, party)[0] if channel.stages > 1 else None
     offset = channel.offsets[buffer]
     if channel.buffers[buffer].memory == SHARED:
         base, step = lowering.shared_address(offset), channel.slot_bytes

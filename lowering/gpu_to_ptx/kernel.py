@@ -11,6 +11,7 @@ from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.make_channels import with_channels
 from tilec.lowering.gpu.occupancy import followed_occupancy
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.channel_position import await_commits, start_parties
@@ -76,6 +77,7 @@ def convert(module: ir.Module, *, target: str | None = None, remarks: list[Remar
     memory leaves no room for so many blocks.
     """
     with module.context, ir.Location.unknown():
+        module = with_channels(module)
         converted = ir.Module.create(module.operation.location)
         for op in module.body.operations:
             if op.operation.name == "tile_gpu.global":

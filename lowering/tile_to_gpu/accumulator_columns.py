@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile_to_gpu.accumulator import is_zero
 from tilec.lowering.tile_to_gpu.layouts import is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 
 
 def read_by_columns(plan: MatrixPlan) -> dict[ir.Value, Multiply]:
-    """The results of multiplies, or of the loops that carry them, that are used by extracts of columns alone."""
-    found = {}
-    for multiply in plan.multiplies.values():
-        accumulator = multiply.accumulator
-        if accumulator is not None and _has_only_columns(accumulator.result):
-            found[accumulator.result] = multiply
-    return found
+    """The accumulators that registers read by extracts of columns alone, each with a multiply into it."""
+    return {
+        value: plan.multiplies[next(iter(accumulator.multiplies)).results[0]]
+        for accumulator in dict.fromkeys(plan.accumulators.values())
+        for value in accumulator.reads
+        if _has_only_columns(value)
+    }
 
 
 def without_registers(plan: MatrixPlan) -> set[ir.Value]:
     """The tiles in tensor memory that are never in registers as a whole."""
-    return {tile for value, multiply in read_by_columns(plan).items() for tile in _in_place(value, multiply)}
-
-
-def _in_place(value: ir.Value, multiply: Multiply) -> Iterator[ir.Value]:
-    yield from (value, multiply.op.operation.results[0], multiply.op.acc)
-    accumulator = multiply.accumulator
-    if accumulator is not None and accumulator.starts_at_zero:
-        yield accumulator.initial
+    by_columns = read_by_columns(plan)
+    found = {value for value, place in plan.accumulators.items() if value not in place.reads or value in by_columns}
+    entering = (value for place in plan.accumulators.values() for value, _ in place.entering)
+    return found.union(value for value in entering if is_zero(value))
 
 
 def _has_only_columns(tile: ir.Value) -> bool:

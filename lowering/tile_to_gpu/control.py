@@ -1,4 +1,4 @@
-"""Loops and branches: scf of the same shape, without tokens, accumulators of tensor memory as flags."""
+"""Loops and branches: scf of the same shape, without tokens."""
 
 from __future__ import annotations
 
@@ -8,64 +8,62 @@ from tilec.dialect.mlir import ir
 from tilec.errors import UnsupportedError
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, RETURN, YIELD, returns, terminators
 from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.carried_values import arrive, arrive_all, enter, enter_all, types_of_all
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.declarations import element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
-from tilec.lowering.tile_to_gpu.mma import AccumulatorState
 
 
 @converts("for")
 def _for(op: ir.OpView, conversion: Conversion) -> None:
     operation = op.operation
     block = operation.regions[0].blocks[0]
-    in_memory = conversion.plan.carried.get(operation, {})
-    states = {index: AccumulatorState(multiply, conversion) for index, multiply in in_memory.items()}
-    for index, multiply in in_memory.items():
-        conversion.accumulators[multiply.op.operation.results[0]] = states[index]
-    carried = [index for index, value in enumerate(op.initValues) if isinstance(value.type, TileType)]
-    initial = [_initial(op, index, states, conversion) for index in carried]
+    targets = list(block.arguments)[1:]
+    initial = enter_all(zip(op.initValues, targets, strict=True), conversion)
     bounds = [conversion.get(value) for value in list(operation.operands)[:3]]
     made = _scf_for(bounds, initial, bool(op.unsignedCmp))
-    body = made.regions[0].blocks.append(bounds[0].type, *(value.type for value in initial))
-    conversion.set(block.arguments[0], body.arguments[0])
-    for position, index in enumerate(carried):
-        conversion.set(block.arguments[index + 1], body.arguments[position + 1])
+    types = [value.type for value in initial]
+    body = made.regions[0].blocks.append(bounds[0].type, *types)
 
     def finish(end: ir.OpView) -> list[ir.Value]:
-        given = _forwarded(end, CONTINUE)
-        return [_next_value(op, index, given[index], states, conversion) for index in carried]
+        return enter_all(zip(_forwarded(end, CONTINUE), targets, strict=True), conversion)
 
     with ir.InsertionPoint(body):
-        types = [value.type for value in initial]
-        emitter.create("scf.yield", [], convert_block(list(block.operations), types, finish, conversion))
-    for position, index in enumerate(carried):
-        result = made.results[position]
-        if index in states:
-            ran = emitter.less_than(bounds[0], bounds[1], unsigned=bool(op.unsignedCmp))
-            result = states[index].finish(ran)
-        conversion.set(operation.results[index], result)
+        conversion.set(block.arguments[0], body.arguments[0])
+        arrive_all(targets, list(body.arguments)[1:], conversion)
+        ends = convert_block(list(block.operations), types, finish, conversion)
+        emitter.create("scf.yield", [], ends)
+    ran = _Ran(bounds, bool(op.unsignedCmp))
+    results = [
+        ran.value if is_set_by_loop else result
+        for result, is_set_by_loop in zip(made.results, map(_is_set_by_loop, initial, ends), strict=True)
+    ]
+    arrive_all(operation.results, results, conversion)
+
+
+def _is_set_by_loop(initial: ir.Value, end: ir.Value) -> bool:
+    """Whether a carried i1 is true if and only if the loop has run."""
+    return emitter.is_false(initial) and emitter.is_true(end)
+
+
+class _Ran:
+    """Whether a loop has run, by its bounds, computed where it is needed."""
+
+    def __init__(self, bounds: list[ir.Value], unsigned: bool) -> None:
+        self._bounds, self._unsigned = bounds, unsigned
+        self._value: ir.Value | None = None
+
+    @property
+    def value(self) -> ir.Value:
+        if self._value is None:
+            self._value = emitter.less_than(self._bounds[0], self._bounds[1], self._unsigned)
+        return self._value
 
 
 def _scf_for(bounds: list[ir.Value], initial: list[ir.Value], unsigned: bool) -> ir.Operation:
     attributes = {"unsignedCmp": ir.UnitAttr.get()} if unsigned else {}
     return ir.Operation.create("scf.for", [value.type for value in initial], [*bounds, *initial], attributes, regions=1)
-
-
-def _initial(op: ir.OpView, index: int, states: dict[int, AccumulatorState], conversion: Conversion) -> ir.Value:
-    if index in states:
-        return emitter.boolean(not states[index].starts_at_zero)
-    argument = op.operation.regions[0].blocks[0].arguments[index + 1]
-    return conversion.tile(op.initValues[index], conversion.layouts.get(argument))
-
-
-def _next_value(
-    op: ir.OpView, index: int, value: ir.Value, states: dict[int, AccumulatorState], conversion: Conversion
-) -> ir.Value:
-    if index in states:
-        return conversion.get(value)
-    argument = op.operation.regions[0].blocks[0].arguments[index + 1]
-    return conversion.tile(value, conversion.layouts.get(argument))
 
 
 def _forwarded(end: ir.OpView, *names: str) -> list[ir.Value]:
@@ -93,9 +91,8 @@ def _executed_once(op: ir.OpView, conversion: Conversion) -> None:
     operation, block = op.operation, op.operation.regions[0].blocks[0]
     for argument, value in zip(block.arguments, op.initValues, strict=True):
         if isinstance(value.type, TileType):
-            conversion.set(argument, conversion.tile(value, conversion.layouts.get(argument)))
-    kept = [result for result in operation.results if isinstance(result.type, TileType)]
-    types = list(map(conversion.type, kept))
+            arrive(argument, enter(value, argument, conversion), conversion)
+    types = types_of_all(operation.results, conversion)
     may_return = next(returns(op), None) is not None
 
     def finish(end: ir.OpView) -> list[ir.Value]:
@@ -103,14 +100,11 @@ def _executed_once(op: ir.OpView, conversion: Conversion) -> None:
         completed = [emitter.boolean(end.operation.name == BREAK)] * may_return
         if end.operation.name == RETURN:
             return [*map(emitter.zero, types), *completed]
-        pairs = zip(operation.results, given, strict=True)
-        values = [conversion.tile(value, conversion.layouts.get(result)) for result, value in pairs if result in kept]
-        return [*values, *completed]
+        return [*enter_all(zip(given, operation.results, strict=True), conversion), *completed]
 
     ends = [*types, *[emitter.integer_type(1)] * may_return]
     values = convert_block(list(block.operations), ends, finish, conversion)
-    for result, value in zip(kept, values, strict=False):
-        conversion.set(result, value)
+    arrive_all(operation.results, values, conversion)
     if may_return:
         conversion.completed[operation] = values[-1]
 
@@ -121,35 +115,32 @@ def _repeated(op: ir.OpView, conversion: Conversion) -> None:
     If the loop contains a return, the last value is false once the loop is left by one.
     """
     operation, block = op.operation, op.operation.regions[0].blocks[0]
-    carried = [i for i, value in enumerate(op.initValues) if isinstance(value.type, TileType)]
-    kept = [i for i, result in enumerate(operation.results) if isinstance(result.type, TileType)]
-    first = [conversion.tile(op.initValues[i], conversion.layouts.get(block.arguments[i])) for i in carried]
-    none = [emitter.zero(conversion.type(operation.results[i])) for i in kept]
+    first = enter_all(zip(op.initValues, block.arguments, strict=True), conversion)
+    kept = types_of_all(operation.results, conversion)
     may_return = next(returns(op), None) is not None
-    start = [emitter.boolean(True), *first, *none, *([emitter.boolean(True)] if may_return else [])]
+    start = [emitter.boolean(True), *first, *map(emitter.zero, kept), *([emitter.boolean(True)] if may_return else [])]
     types = [value.type for value in start]
     made = ir.Operation.create("scf.while", types, start, regions=2)
     test, body = (region.blocks.append(*types) for region in made.regions)
     with ir.InsertionPoint(test):
         emitter.create("scf.condition", [], [test.arguments[0], *test.arguments])
-    for position, index in enumerate(carried):
-        conversion.set(block.arguments[index], body.arguments[1 + position])
     now = list(body.arguments)[1:]
+    results = slice(len(first), len(first) + len(kept))
 
     def finish(end: ir.OpView) -> list[ir.Value]:
         given = _forwarded(end, CONTINUE, BREAK, RETURN)
         if end.operation.name == RETURN:
             return [emitter.boolean(False), *now[:-1], emitter.boolean(False)]
         if end.operation.name == BREAK:
-            results = [conversion.tile(given[i], conversion.layouts.get(operation.results[i])) for i in kept]
-            return [emitter.boolean(False), *now[: len(carried)], *results, *now[len(carried) + len(kept) :]]
-        again = [conversion.tile(given[i], conversion.layouts.get(block.arguments[i])) for i in carried]
-        return [emitter.boolean(True), *again, *now[len(carried) :]]
+            left = enter_all(zip(given, operation.results, strict=True), conversion)
+            return [emitter.boolean(False), *now[: results.start], *left, *now[results.stop :]]
+        again = enter_all(zip(given, block.arguments, strict=True), conversion)
+        return [emitter.boolean(True), *again, *now[results.start :]]
 
     with ir.InsertionPoint(body):
+        arrive_all(block.arguments, now, conversion)
         emitter.create("scf.yield", [], convert_block(list(block.operations), types, finish, conversion))
-    for position, index in enumerate(kept):
-        conversion.set(operation.results[index], made.results[1 + len(carried) + position])
+    arrive_all(operation.results, list(made.results)[1:][results], conversion)
     if may_return:
         conversion.completed[operation] = list(made.results)[-1]
 
@@ -157,8 +148,7 @@ def _repeated(op: ir.OpView, conversion: Conversion) -> None:
 @converts("if")
 def _if(op: ir.OpView, conversion: Conversion) -> None:
     operation = op.operation
-    kept = [index for index, result in enumerate(operation.results) if isinstance(result.type, TileType)]
-    types = [conversion.type(operation.results[index]) for index in kept]
+    types = types_of_all(operation.results, conversion)
     made = ir.Operation.create("scf.if", types, [conversion.get(operation.operands[0])], regions=2)
     for old, new in zip(operation.regions, made.regions, strict=True):
         blocks = list(old.blocks)
@@ -167,12 +157,8 @@ def _if(op: ir.OpView, conversion: Conversion) -> None:
         with ir.InsertionPoint(new.blocks.append()):
             conversion.block(blocks[0])
             given = _forwarded(blocks[0].operations[len(blocks[0].operations) - 1], YIELD)
-            layouts = [conversion.layouts.get(operation.results[index]) for index in kept]
-            emitter.create(
-                "scf.yield", [], [conversion.tile(given[i], layout) for i, layout in zip(kept, layouts, strict=True)]
-            )
-    for position, index in enumerate(kept):
-        conversion.set(operation.results[index], made.results[position])
+            emitter.create("scf.yield", [], enter_all(zip(given, operation.results, strict=True), conversion))
+    arrive_all(operation.results, made.results, conversion)
 
 
 @converts("make_token", "join_tokens")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from dataclasses import dataclass
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
@@ -16,14 +17,17 @@ from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, VIEW_LOADS, MemoryOrder
-from tilec.lowering.tile_to_gpu.multiply_site import Site
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
-from tilec.lowering.tile_to_gpu.slots import Slots
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
-if TYPE_CHECKING:
-    from tilec.lowering.tile_to_gpu.mma import AccumulatorState
+
+@dataclass(frozen=True)
+class InMemory:
+    """A tile in tensor memory, or zero where `is_defined` (a scalar i1) is false."""
+
+    tile: ir.Value
+    is_defined: ir.Value
 
 
 class Conversion:
@@ -53,14 +57,12 @@ class Conversion:
         self.tile_views: dict[ir.Value, TileView] = {}
         # The first pixel of a tile of images, by the view and the number of the tile.
         self.positions: dict[object, list[ir.Value]] = {}
-        self.slots = Slots()
-        # The channels that the multiplies of a site fill in turn, by site and contents.
-        self.site_channels: dict[tuple[Site, object], ir.Value] = {}
-        self.accumulators: dict[ir.Value, AccumulatorState] = {}
+        # Tiles in shared memory, by the result of their load, and in tensor memory.
+        self.placed: dict[ir.Value, ir.Value] = {}
+        self.in_memory: dict[ir.Value, InMemory] = {}
+        self._groups: dict[Hashable, int] = {}
         # Whether a loop ended by break, for the loops that contain a return.
         self.completed: dict[ir.Operation, ir.Value] = {}
-        # Whether a TMA store may still read a staging buffer.
-        self.staged = False
 
     def block(self, block: ir.Block) -> None:
         """Converts all operations but the terminator at the current insertion point."""
@@ -69,10 +71,11 @@ class Conversion:
             self.operation(op)
 
     def operation(self, op: ir.OpView) -> None:
-        """Converts one operation, and gets and releases the slots that its tile needs."""
+        """Converts one operation, after the reads of accumulators that it needs."""
         operation = op.operation
         with named_location(op):
-            self.slots.before(operation)
+            for value in self.plan.reads_before.get(operation, ()):
+                self.read(value)
             if not self._is_folded(operation):
                 rule = RULES.get(operation.name)
                 if rule is None:
@@ -81,7 +84,6 @@ class Conversion:
                         source_location(op.operation.location),
                     )
                 rule(op, self)
-            self.slots.after(operation)
 
     def _is_folded(self, operation: ir.Operation) -> bool:
         return (
@@ -121,6 +123,22 @@ class Conversion:
         assert isinstance(tile, TileType)
         element = element_type(tile.element)
         return emitter.tile_type(tile.shape, element, self.layouts[value]) if is_tile(value) else element
+
+    def read(self, value: ir.Value) -> None:
+        """Brings a value from tensor memory into registers."""
+        held, result = self.in_memory[value], self.type(value)
+        multiply = next(iter(self.plan.accumulators[value].multiplies))
+        type = emitter.with_encoding(result, self.layouts[multiply.results[0]])
+
+        def load() -> ir.Value:
+            return emitter.gpu("read", [held.tile], [type]).result
+
+        tile = emitter.choose(held.is_defined, type, load, lambda: emitter.zero(type))
+        self.set(value, tile if type == result else emitter.gpu("convert_layout", [tile], [result]).result)
+
+    def group(self, key: Hashable) -> int:
+        """The number of a group of placed tiles."""
+        return self._groups.setdefault(key, len(self._groups))
 
     def synchronize(self, op: ir.OpView) -> None:
         """Emits the barrier between an access and those of other threads that its token names."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.lowering.layout.linear_layout import LinearLayout
 
@@ -70,8 +71,31 @@ def _number(element: ir.Type, value: int | float) -> ir.Attribute:
     return ir.FloatAttr.get(element, float(value))
 
 
+def with_encoding(type: ir.RankedTensorType, layout: LinearLayout) -> ir.Type:
+    """The same register tile in another layout."""
+    return tile_type(type.shape, type.element_type, layout)
+
+
 def zero(type: ir.Type) -> ir.Value:
-    return constant(type, 0)
+    """Zero, or an accumulator without a value."""
+    return gpu("undefined", [], [type]).result if isinstance(type, BufferType) else constant(type, 0)
+
+
+def is_true(value: ir.Value) -> bool:
+    """Whether an i1 is the constant true."""
+    return _known(value) is True
+
+
+def is_false(value: ir.Value) -> bool:
+    """Whether an i1 is the constant false."""
+    return _known(value) is False
+
+
+def _known(value: ir.Value) -> bool | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant" or str(value.type) != "i1":
+        return None
+    return bool(ir.IntegerAttr(owner.operation.attributes["value"]).value)
 
 
 def i32(value: int) -> ir.Value:
@@ -121,7 +145,9 @@ def gpu(
 def choose(
     condition: ir.Value, type: ir.Type, then: Callable[[], ir.Value], otherwise: Callable[[], ir.Value]
 ) -> ir.Value:
-    """scf.if with one result."""
+    """scf.if with one result; the first branch alone if the condition is the constant true."""
+    if is_true(condition):
+        return then()
     made = ir.Operation.create("scf.if", [type], [condition], regions=2)
     for region, body in zip(made.regions, (then, otherwise), strict=True):
         with ir.InsertionPoint(region.blocks.append()):

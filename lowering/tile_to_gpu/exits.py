@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.terminators import IF, RETURN, YIELD, leaves_early, returns
 from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.carried_values import arrive_all, enter_all, types_of_all
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 
 # The values that a block yields if it ends with this terminator.
@@ -80,9 +80,7 @@ def _rest_in_branches(op: ir.OpView, rest: list[ir.OpView], end: _End, conversio
     def finish(terminator: ir.OpView) -> list[ir.Value]:
         if terminator.operation.name != YIELD:
             return end.finish(terminator)
-        results = _tiles(op)
-        for result, value in zip(results, _yielded(terminator, op, conversion), strict=True):
-            conversion.set(result, value)
+        arrive_all(op.operation.results, _yielded(terminator, op, conversion), conversion)
         return convert_rest()
 
     return _branches(op, _End(end.types, finish, not _may_repeat(rest, end)), convert_rest, conversion)
@@ -93,8 +91,8 @@ def _rest_below_flag(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion
 
     A branch that continues yields zeros for the last, a branch that leaves for the results.
     """
-    results = _tiles(op)
-    result_types = [conversion.type(result) for result in results]
+    results = op.operation.results
+    result_types = types_of_all(results, conversion)
 
     def finish(terminator: ir.OpView) -> list[ir.Value]:
         if terminator.operation.name == YIELD:
@@ -108,9 +106,8 @@ def _rest_below_flag(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion
 
     types = [emitter.integer_type(1), *result_types, *end.types]
     continues, *values = _branches(op, _End(types, finish), continuing, conversion)
-    for result, value in zip(results, values, strict=False):
-        conversion.set(result, value)
-    return _rest_if(continues, rest, end, lambda: values[len(results) :], conversion)
+    arrive_all(results, values, conversion)
+    return _rest_if(continues, rest, end, lambda: values[len(result_types) :], conversion)
 
 
 def _rest_if(
@@ -141,16 +138,6 @@ def _branches(
     return list(made.results)
 
 
-def _tiles(op: ir.OpView) -> list[ir.Value]:
-    """The results that are values of tile_gpu; tokens are not."""
-    return [result for result in op.operation.results if isinstance(result.type, TileType)]
-
-
 def _yielded(terminator: ir.OpView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
-    """The operands of a yield for the results in _tiles()."""
-    pairs = zip(op.operation.results, terminator.operation.operands, strict=True)
-    return [
-        conversion.tile(value, conversion.layouts.get(result))
-        for result, value in pairs
-        if isinstance(result.type, TileType)
-    ]
+    """The converted operands of a yield for the results of an `if`."""
+    return enter_all(zip(terminator.operation.operands, op.operation.results, strict=True), conversion)

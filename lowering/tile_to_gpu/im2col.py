@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
-from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
+from tilec.lowering.tile_to_gpu.placed_operands import load_by_tma
 from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
 from tilec.lowering.tile_to_gpu.values import TileView
 
@@ -18,7 +18,7 @@ def _make_im2col_view(op: ir.OpView, conversion: Conversion) -> None:
 
 @converts("tilex.load_im2col_tko")
 def _load(op: ir.OpView, conversion: Conversion) -> None:
-    put_by_tma(op, conversion)
+    load_by_tma(op, conversion)
 
 
 @converts("tilex.store_im2col_tko")

@@ -118,8 +118,6 @@ def _convert_body(entry: ir.OpView, arguments: Mapping[ir.Value, ir.Value], conv
         type = argument.type.element
         conversion.set(argument, pointers_to(made, type) if isinstance(type, PointerType) else made)
     convert_block(list(entry.operation.regions[0].blocks[0].operations), [], lambda end: [], conversion)
-    if conversion.staged:
-        emitter.gpu("store_wait")
     emitter.gpu("return")
 
 

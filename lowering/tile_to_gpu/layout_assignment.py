@@ -13,12 +13,12 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import divided, joined
 from tilec.lowering.tile.elementwise import is_elementwise
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES
 from tilec.lowering.tile_to_gpu.accumulator_columns import read_by_columns
 from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.packing import repacked, whole_bytes
-from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES
 
 _CARRYING = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
 

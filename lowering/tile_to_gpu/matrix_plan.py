@@ -15,7 +15,13 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
-from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
+from tilec.lowering.tile_to_gpu.accumulator import (
+    ACCUMULATOR,
+    MULTIPLIES,
+    Accumulator,
+    accumulators,
+    single_accumulator,
+)
 from tilec.lowering.tile_to_gpu.alignment import per_byte
 from tilec.lowering.tile_to_gpu.gather_map import load_map_for
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
@@ -27,11 +33,8 @@ from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 from tilec.lowering.tile_to_gpu.scale_source import scale_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
-from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES, free_columns, matrix_types, unit_for, unit_reasons
+from tilec.lowering.tile_to_gpu.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
 from tilec.lowering.tma.rules import MAX_BOX
-
-# The number of the operand of a multiply that is the accumulator.
-_ACCUMULATOR = 2
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,6 @@ class Multiply:
     unit: MatrixUnit
     lhs: Operand
     rhs: Operand
-    accumulator: Accumulator | None
     refusals: tuple[str, ...] = ()
     # Of lhs and rhs, with block scaling.
     scales: tuple[Scale, ...] = ()
@@ -110,8 +112,10 @@ class MatrixPlan:
     folded: set[ir.Value] = field(default_factory=set)
     # The number of multiplies of each site.
     sites: Counter[Site] = field(default_factory=Counter)
-    # By loop and number of the carried value: the multiplies whose accumulators stay in tensor memory.
-    carried: dict[ir.Operation, dict[int, Multiply]] = field(default_factory=dict)
+    # The values that are in tensor memory.
+    accumulators: dict[ir.Value, Accumulator] = field(default_factory=dict)
+    # The values in tensor memory that registers need, by the operation before which they are read.
+    reads_before: dict[ir.Operation, list[ir.Value]] = field(default_factory=dict)
 
     def unit_of(self, result: ir.Value) -> MatrixUnit | None:
         """The unit of a multiply by its result; None for other values."""
@@ -126,9 +130,12 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
     """
     plan = MatrixPlan()
     multiplies = [op for op in operations_below(entry) if op.operation.name in MULTIPLIES]
-    free = free_columns([op for op in multiplies if op.acc.type.rank == 2], target, warps)
+    matrices = [op for op in multiplies if op.acc.type.rank == 2]
+    carried = accumulators(matrices)
+    free = free_columns(matrices, carried, target, warps)
     for op in multiplies:
         _add(plan, _decide(op, target, warps, order, plan, free.get(op.operation)))
+    _add_accumulators(plan, carried)
     _fold(plan)
     return plan
 
@@ -146,9 +153,22 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
             tile = scale.load.operation.results[0]
             plan.loads.setdefault(tile, []).append(multiply)
             plan.maps[tile], plan.scale_layouts[tile] = scale.map, scale.layout
-    accumulator = multiply.accumulator
-    if accumulator is not None and accumulator.loop is not None:
-        plan.carried.setdefault(accumulator.loop.operation, {})[accumulator.index] = multiply
+
+
+def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]) -> None:
+    in_memory = {
+        multiply.op.operation for multiply in plan.multiplies.values() if multiply.unit.accumulates_in_tensor_memory
+    }
+    for op in in_memory:
+        found = carried[op]
+        if not in_memory.issuperset(found.multiplies):
+            found = single_accumulator(op)
+        for value in found.values:
+            plan.accumulators[value] = found
+    for accumulator in dict.fromkeys(plan.accumulators.values()):
+        for value, before in accumulator.reads.items():
+            if before is not None:
+                plan.reads_before.setdefault(before, []).append(value)
 
 
 def _decide(
@@ -161,9 +181,8 @@ def _decide(
     if lhs.register_layout is None:
         lhs = _operand(op.lhs, 1, unit, target, order, maps)
     rhs = _operand(op.rhs, 0, unit, target, order, maps)
-    accumulator = accumulator_of(op) if unit.accumulates_in_tensor_memory else None
     scales = () if types.scale is None else tuple(_scale(op, *side, target, order) for side in scale_operands(op))
-    return Multiply(op, types, unit, lhs, rhs, accumulator, refusals, scales)
+    return Multiply(op, types, unit, lhs, rhs, refusals, scales)
 
 
 def _unit(
@@ -288,8 +307,8 @@ def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
     op = use.owner.operation
     if op.name in FOLDED:
         return op.results[0] in plan.folded
-    if op.name not in MULTIPLIES or use.operand_number == _ACCUMULATOR:
+    if op.name not in MULTIPLIES or use.operand_number == ACCUMULATOR:
         return False
     multiply = plan.multiplies[op.results[0]]
     sides = (multiply.lhs, multiply.rhs, *multiply.scales)
-    return sides[use.operand_number - (use.operand_number > _ACCUMULATOR)].map is not None
+    return sides[use.operand_number - (use.operand_number > ACCUMULATOR)].map is not None

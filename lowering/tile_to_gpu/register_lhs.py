@@ -11,7 +11,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.matrix_unit import MatrixUnit
 from tilec.lowering.tile.elementwise import is_elementwise
 from tilec.lowering.tile.terminators import CONTINUE, terminators
-from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES
+from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES
 
 
 def register_lhs_layout(

@@ -13,8 +13,8 @@ from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.halve_multiply import halve_multiply
 from tilec.lowering.tile.split_tiles import split_tiles
+from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES, accumulators
 from tilec.lowering.tile_to_gpu.unit_choice import (
-    MULTIPLIES,
     SCALED,
     free_columns,
     least_scaled_columns,
@@ -57,7 +57,8 @@ def _first_misfit(module: ir.Module, target: Target) -> _Misfit | None:
     if not scaled:
         return None
     multiplies = [op for op in operations_named(module, MULTIPLIES) if op.acc.type.rank == 2]
-    free = {warps: free_columns(multiplies, target, warps) for warps in WARP_COUNTS}
+    carried = accumulators(multiplies)
+    free = {warps: free_columns(multiplies, carried, target, warps) for warps in WARP_COUNTS}
     for op in scaled:
         for warps in WARP_COUNTS:
             left = free[warps][op.operation]

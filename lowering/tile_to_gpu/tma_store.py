@@ -1,8 +1,9 @@
-"""Stores and reductions of tiles into views by TMA, from a staging buffer in shared memory."""
+"""Stores and reductions of tiles into views by TMA, from tiles in shared memory."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType
@@ -11,7 +12,7 @@ from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
-from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
+from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declared_map import (
     coordinates,
     copied_buffer_type,
@@ -80,27 +81,22 @@ def store_by_tma(
     op: ir.OpView, tile: ir.Value, map: TensorMap, conversion: Conversion, reduction: str | None = None
 ) -> None:
     """Stores a tile, or combines it with the elements of the view by a `reduction` of tile_gpu."""
-    view = conversion.tile_views[op.view]
-    buffer = _staging(view.type, map, conversion)
+    view, order = conversion.tile_views[op.view], conversion.order
     is_im2col = isinstance(view.type, Im2colViewType)
     handle = (declare_im2col_map if is_im2col else declare_map)(map, view, conversion)
     stored = with_whole_bytes(tile, map.contiguous, conversion.warps)
-    if conversion.staged or in_loop(op):
-        # Bulk stores are not ordered among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for.
-        emitter.gpu("store_wait", read=not conversion.order.stores_before(op))
-        emitter.gpu("barrier")
-    conversion.staged = True
-    emitter.gpu("store_shared", [stored, buffer])
-    # PTX ISA 9.7.9.25: generic accesses that the store must follow are ordered before it by a proxy fence too.
-    emitter.gpu("fence_async", global_memory=_follows_accesses(op, conversion))
-    emitter.gpu("barrier")
+    placed = emitter.gpu("place", [stored], [copied_buffer_type(map, view.type)]).result
+    facts: dict[str, Any] = {
+        "after_stores": bool(order.stores_before(op)),
+        "after_accesses": _follows_accesses(op, conversion),
+    }
     if is_im2col:
-        emitter.gpu("tma_store", [handle, start_coordinates(op, view, conversion), buffer])
+        emitter.gpu("store_tile", [handle, start_coordinates(op, view, conversion), placed], **facts)
         return
     starts = offsets(view, op, conversion)
     inside = starts_inside(view, op, starts)
     with nullcontext() if inside is None else emitter.only_if(inside):
-        emitter.gpu("tma_store", [handle, coordinates(map, starts), buffer], reduction=reduction)
+        emitter.gpu("store_tile", [handle, coordinates(map, starts), placed], reduction=reduction, **facts)
 
 
 def _follows_accesses(op: ir.OpView, conversion: Conversion) -> bool:
@@ -109,13 +105,3 @@ def _follows_accesses(op: ir.OpView, conversion: Conversion) -> bool:
         conversion.order.before(op) if isinstance(op.view.type, Im2colViewType) else conversion.order.loads_before(op)
     )
     return bool(earlier)
-
-
-def _staging(type: ir.Type, map: TensorMap, conversion: Conversion) -> ir.Value:
-    """The staging buffer of that shape, in the memory that all stores share: each waits for the one before."""
-    buffer = copied_buffer_type(map, type)
-    declarations = conversion.declarations
-    first = declarations.shared("staging", lambda: declarations.declare("shared", [None], [buffer]))
-    if first.type == buffer:
-        return first
-    return declarations.shared(buffer, lambda: declarations.declare("shared", [first], [buffer]))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
+from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.scale_factors import (
     has_scaled_kind,
     least_factor_columns,
@@ -17,9 +17,7 @@ from tilec.lowering.tile_to_gpu.scale_factors import (
     scaled_refusal,
 )
 
-# Operations whose first two operands are matrices, whose third is the accumulator, and any others scale factors.
 SCALED = "cuda_tile.mmaf_scaled"
-MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", SCALED)
 _LOOPS = ("cuda_tile.for", "cuda_tile.loop")
 
 
@@ -76,7 +74,9 @@ class _SharedColumns:
         return self.kind == _kind(accumulator) and not any(map(accumulator.overlaps, self.accumulators))
 
 
-def free_columns(multiplies: Iterable[ir.OpView], target: Target, warps: int) -> dict[ir.Operation, int]:
+def free_columns(
+    multiplies: Iterable[ir.OpView], accumulators: Mapping[ir.Operation, Accumulator], target: Target, warps: int
+) -> dict[ir.Operation, int]:
     """The columns of tensor memory that each multiply may use: those that are left, and those of accumulators before.
 
     Multiplies in inner loops come first, and of them those with block scaling.
@@ -84,8 +84,9 @@ def free_columns(multiplies: Iterable[ir.OpView], target: Target, warps: int) ->
     left, found = target.tensor_memory_columns, {}
     shared: list[_SharedColumns] = []
     for op in sorted(multiplies, key=lambda op: (_depth(op), op.operation.name == SCALED), reverse=True):
-        accumulator, needed = accumulator_of(op), _accumulator_columns(op)
-        usable = [each for each in shared if each.admits(accumulator)]
+        accumulator, needed = accumulators[op.operation], _accumulator_columns(op)
+        usable = [each for each in shared if accumulator in each.accumulators]
+        usable = usable or [each for each in shared if each.admits(accumulator)]
         own = max(usable, key=lambda each: min(each.columns, needed), default=_SharedColumns(_kind(accumulator)))
         found[op.operation] = left + min(own.columns, needed)
         unit, _ = unit_for(op, target, warps, found[op.operation])
@@ -99,8 +100,8 @@ def free_columns(multiplies: Iterable[ir.OpView], target: Target, warps: int) ->
 
 
 def _kind(accumulator: Accumulator) -> str:
-    """Accumulators with an initial value have a second channel, and share columns only if their types are equal."""
-    return "" if accumulator.starts_at_zero else str(accumulator.result.type)
+    """Accumulators that registers write or read on the way share columns only if their types are equal."""
+    return "" if accumulator.is_read_once else str(accumulator.type)
 
 
 def _columns(op: ir.OpView) -> int:

@@ -12,8 +12,8 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.index import index_constant, index_of, of_one_width
 from tilec.lowering.tile_to_gpu.memory_order import order_of
-from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
 from tilec.lowering.tile_to_gpu.packing import padding_of, tile_of_bytes, tile_of_elements, type_of_bytes
+from tilec.lowering.tile_to_gpu.placed_operands import load_by_tma
 from tilec.lowering.tile_to_gpu.pointers import address_of
 from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
@@ -64,7 +64,7 @@ def _get_index_space_shape(op: ir.OpView, conversion: Conversion) -> None:
 def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     tile = op.operation.results[0]
     if tile in conversion.plan.loads:
-        put_by_tma(op, conversion)
+        load_by_tma(op, conversion)
         return
     view, type = conversion.tile_views[op.view], conversion.type(tile)
     packed, _ = access_vector(op)

@@ -120,6 +120,20 @@ LINES = {
     "tcgen05_copy_scales": "tile_gpu.tcgen05_copy_scales %scale#0 -> %scale#1 : !m -> !n",
     "tcgen05_mma_scaled": "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#1, %scale#2 into %d"
     " accumulate %yes : !g, !j, !n, !o -> !d",
+    "load_tile": "%r = tile_gpu.load_tile %map[%n, %n] : !a",
+    "gather_tile": '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero\n'
+    "%q = arith.constant dense<0> : tensor<128xi32, #line>\n"
+    "%rows = tile_gpu.place %q : tensor<128xi32, #line> -> buffer<128xi32, shared, contiguous=0 swizzle=none>\n"
+    "%r = tile_gpu.gather_tile %m[%n] rows %rows : buffer<128xi32, shared, contiguous=0 swizzle=none> -> !a",
+    "store_tile": "tile_gpu.store_tile %slot#0 -> %map[%n, %n] reduction add after_stores after_accesses : !a",
+    "place": "%r = tile_gpu.place %x group 1 : !t -> !d",
+    "read": "%r = tile_gpu.read %d : !d -> !t",
+    "undefined": "%r = tile_gpu.undefined : !d",
+    "multiply": "%r = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes : !a, !b -> !d",
+    "place_scales": "%r = tile_gpu.place_scales %scale#0 : !m -> !n",
+    "multiply_scaled": "%r = tile_gpu.multiply_scaled %side#0, %side#1 scaled %scale#1, %scale#2, %d accumulate %yes"
+    " : !g, !j, !n, !o -> !d",
+    "slot": "%r = tile_gpu.slot %e : channel<[!d]>",
     "tma_gather": '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero\n'
     "%r = tile_gpu.shared : buffer<128xi32, shared, contiguous=0 swizzle=none>\n"
     "tile_gpu.tma_gather %m[%n] rows %r -> %slot#0 of %c : buffer<128xi32, shared, contiguous=0 swizzle=none> -> !a",

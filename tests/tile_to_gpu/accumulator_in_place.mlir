@@ -27,9 +27,9 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: [[D:%.*]] = tile_gpu.put_begin
-// CHECK: scf.for {{.*}} iter_args([[READ:%.*]] = %false) -> (i1)
-// CHECK-NOT: tile_gpu.load_tensor_memory
-// CHECK: into [[D]] accumulate [[READ]]
-// CHECK: scf.yield %true
-// CHECK: tile_gpu.load_tensor_memory
+// CHECK: [[D:%.*]] = tile_gpu.undefined
+// CHECK: scf.for {{.*}} iter_args([[A:%.*]] = [[D]], [[READ:%.*]] = %false)
+// CHECK-NOT: tile_gpu.read
+// CHECK: [[M:%.*]] = tile_gpu.multiply {{.*}}, [[A]] accumulate [[READ]]
+// CHECK: scf.yield [[M]], %true
+// CHECK: tile_gpu.read

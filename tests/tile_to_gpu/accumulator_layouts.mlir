@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// The initial value has the layout of its load, the accumulator has that of tensor memory: the tile is converted once,
-// before the outer loop, which carries the accumulator in the layout of tensor memory.
+// Two loops carry the accumulator in tensor memory. The initial value has the layout of its load: the tile is converted
+// before it is placed there, and after it is read.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
@@ -31,11 +31,13 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK:      [[LOADED:%[0-9]+]] = tile_gpu.load_view
-// CHECK:      [[FIRST:%[0-9]+]] = tile_gpu.convert_layout [[LOADED]] : {{.*}} -> [[ACCUMULATOR:![a-z0-9_]+]]
-// CHECK:      scf.for %arg2 = {{.*}} iter_args(%arg3 = [[FIRST]]) -> ([[ACCUMULATOR]])
-// CHECK-NOT:    tile_gpu.convert_layout
-// CHECK:        tile_gpu.store_tensor_memory %arg3
-// CHECK:        [[AFTER:%[0-9]+]] = tile_gpu.load_tensor_memory
-// CHECK-NOT:    tile_gpu.convert_layout
-// CHECK:        scf.yield [[AFTER]] : [[ACCUMULATOR]]
+// CHECK: [[BEFORE:%.*]] = tile_gpu.convert_layout {{.*}} : [[OTHER:.*]] -> [[ACCUMULATOR:.*]]
+// CHECK: [[C:%.*]] = tile_gpu.place [[BEFORE]]
+// CHECK: [[R:%.*]]:2 = scf.for {{.*}} iter_args([[O:%.*]] = [[C]],
+// CHECK:   [[V:%.*]]:2 = scf.for {{.*}} iter_args([[S:%.*]] = [[O]],
+// CHECK:     [[M:%.*]] = tile_gpu.multiply {{.*}}, [[S]] accumulate
+// CHECK:     scf.yield [[M]], %true
+// CHECK:   scf.yield [[V]]#0
+// CHECK: [[AFTER:%.*]] = scf.if [[R]]#1 -> ([[ACCUMULATOR]])
+// CHECK:   tile_gpu.read [[R]]#0
+// CHECK: tile_gpu.convert_layout [[AFTER]] : [[ACCUMULATOR]] -> [[OTHER]]

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// An accumulator that the loop also stores is carried in registers, and copied to and from tensor memory per iteration.
+// An accumulator that the loop also stores stays in tensor memory, and is read in each iteration.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
@@ -28,10 +28,7 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: producer threads consumers [mma] reuse once shares
-// CHECK: scf.for {{.*}} -> (!tile_128x64xf32)
-// CHECK: tile_gpu.store_tensor_memory
-// CHECK: tile_gpu.tcgen05_mma
-// CHECK: accumulate %true
-// CHECK: [[R:%.*]] = tile_gpu.load_tensor_memory
-// CHECK: scf.yield [[R]]
+// CHECK: scf.for {{.*}} iter_args([[S:%.*]] = {{.*}}, [[READ:%.*]] = %false)
+// CHECK: [[M:%.*]] = tile_gpu.multiply {{.*}}, [[S]] accumulate [[READ]]
+// CHECK: tile_gpu.read [[M]]
+// CHECK: scf.yield [[M]], %true

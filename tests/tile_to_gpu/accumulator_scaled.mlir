@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// An accumulator that is computed in the loop is stored from registers to tensor memory.
+// An accumulator that registers change in each iteration stays in tensor memory: it is read, changed and placed there again.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
@@ -28,7 +28,10 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: scf.for {{.*}} iter_args([[S:%.*]] = %cst) ->
-// CHECK: [[T:%.*]] = arith.addf [[S]], [[S]]
-// CHECK: tile_gpu.store_tensor_memory [[T]]
-// CHECK: tile_gpu.tcgen05_mma
+// CHECK: scf.for {{.*}} iter_args([[S:%.*]] = {{.*}}, [[IS_DEFINED:%.*]] = %false)
+// CHECK: [[OLD:%.*]] = scf.if [[IS_DEFINED]]
+// CHECK: tile_gpu.read [[S]]
+// CHECK: [[T:%.*]] = arith.addf [[OLD]], [[OLD]]
+// CHECK: [[P:%.*]] = tile_gpu.place [[T]]
+// CHECK: [[M:%.*]] = tile_gpu.multiply {{.*}}, [[P]] accumulate %true
+// CHECK: scf.yield [[M]], %true

@@ -23,5 +23,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 }
 
 // CHECK: accumulate %false
-// CHECK-NOT: tile_gpu.store_tensor_memory
-// CHECK: tile_gpu.load_tensor_memory
+// CHECK-NOT: tile_gpu.place
+// CHECK: tile_gpu.read

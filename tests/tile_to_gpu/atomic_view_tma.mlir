@@ -1,4 +1,4 @@
-// RUN: tilec compile %s --emit gpu-raw --target sm_100a
+// RUN: tilec compile %s --emit gpu --target sm_100a
 // RUN: tilec compile %s --target sm_90a --check-prefix=PTX
 // TMA reduces a tile of a view into memory; the map has the sign of the mode. The second waits for the first one.
 

@@ -27,10 +27,10 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
 }
 
 // CHECK-NOT: load_view
-// CHECK-COUNT-4: tile_gpu.tma_load
+// CHECK-COUNT-4: tile_gpu.load_tile
 // CHECK-NOT: convert_layout
-// CHECK: tile_gpu.tcgen05_mma
-// CHECK: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.multiply
+// CHECK: tile_gpu.multiply
 // CHECK: tile_gpu.cat
 // CHECK-NOT: convert_layout
-// CHECK: tile_gpu.tma_store
+// CHECK: tile_gpu.store_tile

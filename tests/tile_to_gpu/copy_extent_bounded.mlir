@@ -19,5 +19,5 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %m: tile<i32>) {
 }
 
 // CHECK: tile_gpu.make_tensor_map
-// CHECK: tile_gpu.tma_store
+// CHECK: tile_gpu.store_tile
 // CHECK-NOT: remark: the store

@@ -16,5 +16,5 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.tma_store
+// CHECK: tile_gpu.store_tile
 // CHECK-NOT: remark: the store

@@ -1,4 +1,4 @@
-// RUN: tilec compile %s --emit gpu-raw --target sm_100a
+// RUN: tilec compile %s --emit gpu --target sm_100a
 // A TMA store, here of rows that are not whole vectors, is staged in shared memory, and the kernel waits for its completion before it returns.
 
 !V = tensor_view<1024x1022xf32, strides=[1024,1]>

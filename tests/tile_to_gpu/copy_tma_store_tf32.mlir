@@ -14,4 +14,4 @@ entry @k(%p: tile<ptr<tf32>>) {
 }
 
 // CHECK: [[M:%.*]] = tile_gpu.make_tensor_map "f32"
-// CHECK: tile_gpu.tma_store %{{.*}} -> [[M]]
+// CHECK: tile_gpu.store_tile %{{.*}} -> [[M]]

@@ -1,4 +1,4 @@
-// RUN: tilec compile %s --emit gpu-raw --target sm_100a
+// RUN: tilec compile %s --emit gpu --target sm_100a
 // RUN: tilec compile %s --target sm_90a --check-prefix=PTX
 // A TMA store that a token orders after a load of global memory also needs a proxy fence of global memory.
 

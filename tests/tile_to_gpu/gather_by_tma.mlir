@@ -39,18 +39,12 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %r: tile<ptr<i32>>) {
   return
 }
 
-// CHECK: [[ROWS:%.*]] = tile_gpu.make_channel stages 1 producer threads consumers [tma] reuse once : !channel_128xi32
 // CHECK: [[LOADED:%.*]] = tile_gpu.load_view %arg2
-// CHECK: [[SLOT:%.*]] = tile_gpu.put_begin [[ROWS]]
-// CHECK: tile_gpu.store_shared [[LOADED]], [[SLOT]]
-// CHECK: tile_gpu.put_commit [[ROWS]]
-// CHECK: [[HELD:%.*]] = tile_gpu.get [[ROWS]] consumer 0
+// CHECK: [[ROWS:%.*]] = tile_gpu.place [[LOADED]] : {{.*}} -> !shared_128xi32
 // CHECK: scf.for
-// CHECK: tile_gpu.tma_gather %map{{.*}}[{{.*}}] rows [[HELD]] ->
-// CHECK: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.gather_tile %map{{.*}}[{{.*}}] rows [[ROWS]] :
+// CHECK: tile_gpu.multiply
 // CHECK: scf.yield
-// CHECK: tile_gpu.release [[ROWS]] consumer 0
-
 // ROLES: make_tensor_map "f16" %arg0[{{.*}}] strides [{{.*}}] box [64, 1] swizzle 128B fill zero
 // ROLES: tile_gpu.roles compute warps 4 {
 // ROLES: tile_gpu.store_shared {{.*}} : !tile_128xi32

@@ -39,11 +39,9 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %r: tile<ptr<i32>>) {
   return
 }
 
-// CHECK: [[ROWS:%.*]] = tile_gpu.make_channel stages 1 producer threads consumers [tma] reuse ring : !channel_128xi32
 // CHECK: scf.for
 // CHECK: [[MOVED:%.*]] = arith.addi
-// CHECK: tile_gpu.store_shared [[MOVED]]
-// CHECK: tile_gpu.tma_gather
-// CHECK: tile_gpu.release [[ROWS]] consumer 0
+// CHECK: [[ROWS:%.*]] = tile_gpu.place [[MOVED]]
+// CHECK: tile_gpu.gather_tile {{.*}} rows [[ROWS]] :
 // CHECK: scf.yield
 // CHECK: remark: the rows are gathered in the iteration that computes their indices: compute them before the loop [tma]

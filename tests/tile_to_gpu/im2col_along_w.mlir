@@ -45,4 +45,4 @@ entry @k(%p: tile<ptr<bf16>>, %q: tile<ptr<bf16>>, %r: tile<ptr<f32>>) {
 // CHECK: [[INSIDE:%.*]] = arith.cmpi ult, [[TILE]], [[TILES]]
 // CHECK: [[N:%.*]] = arith.select [[INSIDE]], [[NUMBER]],
 // CHECK: [[HR:%.*]] = arith.addi [[H]],
-// CHECK: tile_gpu.tma_load [[MAP]][{{%[a-z0-9_]+}}, [[W]], [[HR]], [[N]]] offsets [{{.*}}] halo 0 ->
+// CHECK: tile_gpu.load_tile [[MAP]][{{%[a-z0-9_]+}}, [[W]], [[HR]], [[N]]] offsets [{{.*}}] halo 0 :

@@ -59,7 +59,7 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>, %r: tile<ptr<f32>>) {
 // CHECK: [[DISTANCE:%.*]] = arith.muli [[S]],
 // CHECK: [[OFFW:%.*]] = arith.trunci [[DISTANCE]] : i32 to i16
 // CHECK: [[OFFH:%.*]] = arith.trunci [[R]] : i32 to i16
-// CHECK: tile_gpu.tma_load [[MAP]][{{%[a-z0-9_]+}}, [[W]], [[H]], [[N]]] offsets {{\[}}[[OFFW]], [[OFFH]]{{\]}} ->
+// CHECK: tile_gpu.load_tile [[MAP]][{{%[a-z0-9_]+}}, [[W]], [[H]], [[N]]] offsets {{\[}}[[OFFW]], [[OFFH]]{{\]}} :
 
 // ROLES: } load warps 1 {
 // ROLES: [[BOTH:%.*]]:2 = tile_gpu.put_begin

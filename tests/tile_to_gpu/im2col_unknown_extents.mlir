@@ -43,5 +43,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>, %r: tile<ptr<f32>>, %n: tile<i3
 // CHECK-NOT: arith.{{div|rem}}{{.*}} i64
 // CHECK: arith.divui {{.*}} : i32
 // CHECK-NOT: arith.{{div|rem}}{{.*}} i64
-// CHECK: tile_gpu.tma_load
+// CHECK: tile_gpu.load_tile
 // CHECK-NOT: arith.{{div|rem}}{{.*}} i64

@@ -33,6 +33,6 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %i: tile<i32>) {
 // CHECK: arith.minui
 // CHECK: tile_gpu.load_view
 // CHECK-NOT: scf.if
-// CHECK: tile_gpu.tma_store
+// CHECK: tile_gpu.store_tile
 // CHECK: scf.if
-// CHECK-NEXT: tile_gpu.tma_store
+// CHECK-NEXT: tile_gpu.store_tile

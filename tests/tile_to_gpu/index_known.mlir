@@ -35,5 +35,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>, %o: tile<ptr<f32>>, %n: tile<i3
 
 // CHECK-NOT: arith.minui
 // CHECK-NOT: scf.if
-// CHECK: tile_gpu.tma_load
-// CHECK: tile_gpu.tma_store
+// CHECK: tile_gpu.load_tile
+// CHECK: tile_gpu.store_tile

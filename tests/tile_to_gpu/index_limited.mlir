@@ -28,4 +28,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %i: tile<i32>) {
 // CHECK: tile_gpu.load_view
 // CHECK: [[INSIDE:%.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : i32
 // CHECK: scf.if [[INSIDE]] {
-// CHECK-NEXT: tile_gpu.tma_store
+// CHECK-NEXT: tile_gpu.store_tile

@@ -32,8 +32,8 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.tcgen05_mma
-// CHECK: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.multiply
+// CHECK: tile_gpu.multiply
 // CHECK: scf.for
-// CHECK: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.multiply
 // CHECK-NOT: the multiply is done by mma.sync

@@ -35,7 +35,7 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 }
 
 // CHECK: scf.for
-// CHECK: tile_gpu.tcgen05_mma
-// CHECK: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.multiply
+// CHECK: tile_gpu.multiply
 // CHECK: tile_gpu.mma_sync
 // CHECK: mma_columns_left.mlir:28:{{.*}} remark: the multiply is done by mma.sync: other multiplies leave 0 columns of tensor memory, and this one needs 256

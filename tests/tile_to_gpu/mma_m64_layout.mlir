@@ -24,4 +24,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 
 // CHECK: !tensor_64x64xf32 = buffer<64x64xf32, tensor, lanes=64>
 // CHECK: register=(0,1)(8,0)(0,8)(0,16)(0,32) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=64x64
-// CHECK: tile_gpu.load_tensor_memory
+// CHECK: tile_gpu.read

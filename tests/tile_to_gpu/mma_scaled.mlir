@@ -35,11 +35,9 @@ entry @k(%p: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>) 
   return
 }
 
-// CHECK-DAG: channel<[!shared_128x4xf8E8M0FNU, !tensor_128x4xf8E8M0FNU]>
 // CHECK-DAG: !shared_128x4xf8E8M0FNU = buffer<128x4xf8E8M0FNU, shared, scale_factors depth=1>
 // CHECK-DAG: !tensor_4x64xf8E8M0FNU = buffer<4x64xf8E8M0FNU, tensor, scale_factors depth=0>
-// CHECK: tile_gpu.store_shared %{{.*}}, %[[FILLED:.*]]#0 : {{.*}} -> !shared_128x4xf8E8M0FNU
-// CHECK: %[[HELD:.*]]:2 = tile_gpu.get
-// CHECK: tile_gpu.tcgen05_copy_scales %[[HELD]]#0 -> %[[HELD]]#1
-// CHECK: tile_gpu.tcgen05_copy_scales {{.*}} : !shared_4x64xf8E8M0FNU -> !tensor_4x64xf8E8M0FNU
-// CHECK: tile_gpu.tcgen05_mma_scaled %{{.*}}, %{{.*}} scaled %[[HELD]]#1
+// CHECK: [[FACTORS:%.*]] = tile_gpu.place {{.*}} -> !shared_128x4xf8E8M0FNU
+// CHECK: [[LEFT:%.*]] = tile_gpu.place_scales [[FACTORS]]
+// CHECK: [[RIGHT:%.*]] = tile_gpu.place_scales {{.*}} : !shared_4x64xf8E8M0FNU -> !tensor_4x64xf8E8M0FNU
+// CHECK: tile_gpu.multiply_scaled %{{.*}}, %{{.*}} scaled [[LEFT]], [[RIGHT]]

@@ -39,8 +39,7 @@ entry @k(%p: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>) 
   return
 }
 
-// CHECK-DAG: channel<[!shared_128x4xf8E8M0FNU, !tensor_128x4xf8E8M0FNU]>
 // CHECK: box [16, 32, 1, 1] swizzle none
-// CHECK: tile_gpu.tma_load {{.*}} : !shared_128x4xf8E8M0FNU
-// CHECK: tile_gpu.store_shared {{.*}} -> !shared_4x128xf8E8M0FNU
+// CHECK: tile_gpu.load_tile {{.*}} : !shared_128x4xf8E8M0FNU
+// CHECK: tile_gpu.place {{.*}} -> !shared_4x128xf8E8M0FNU
 // CHECK: remark: the scale factors of the right operand go through registers: the scale factors do not lie in memory as tensor cores

@@ -42,6 +42,6 @@ entry @k(%p: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>) 
   return
 }
 
-// CHECK: tile_gpu.tcgen05_mma_scaled
+// CHECK: tile_gpu.multiply_scaled
 // CHECK: tile_gpu.mma_sync
 // CHECK: remark: the multiply is done by mma.sync: other multiplies leave 244 columns of tensor memory, and this one needs 256

@@ -40,11 +40,11 @@ entry @k(%p0: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>,
   return
 }
 
-// CHECK: tma_load {{.*}} : !shared_32x128xf8E4M3FN
-// CHECK: tma_load {{.*}} : !shared_32x64xf8E4M3FN
-// CHECK: tma_load {{.*}} : !shared_32x32xf8E4M3FN
-// CHECK-COUNT-4: tcgen05_mma_scaled
-// CHECK-NOT: tcgen05_mma
+// CHECK: load_tile {{.*}} : !shared_32x128xf8E4M3FN
+// CHECK: load_tile {{.*}} : !shared_32x64xf8E4M3FN
+// CHECK: load_tile {{.*}} : !shared_32x32xf8E4M3FN
+// CHECK-COUNT-4: multiply_scaled
+// CHECK-NOT: multiply
 // CHECK: mma_sync {{.*}} -> !tile_128x16xf32
 // CHECK: mma_sync {{.*}} -> !tile_256x16xf32
 // CHECK: remark: the multiply of 256x256 is divided into parts that need fewer columns of tensor memory

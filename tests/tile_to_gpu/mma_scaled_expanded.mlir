@@ -30,9 +30,11 @@ entry @k(%p: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>) 
   return
 }
 
-// CHECK: tile_gpu.make_channel {{.*}} producer threads {{.*}} reuse ring : !channel_64x32xf16
-// CHECK: tile_gpu.make_channel {{.*}} producer threads {{.*}} reuse ring : !channel_32x64xf16
-// CHECK-NOT: producer threads
-// CHECK-COUNT-4: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.place {{.*}} group 0 : {{.*}} -> !shared_64x32xf16
+// CHECK: tile_gpu.place {{.*}} group 1 : {{.*}} -> !shared_32x64xf16
+// CHECK: tile_gpu.multiply
+// CHECK: tile_gpu.place {{.*}} group 0 :
+// CHECK: tile_gpu.place {{.*}} group 1 :
+// CHECK-COUNT-3: tile_gpu.multiply
 // CHECK-NOT: mma_sync
 // CHECK: remark: the multiply of 64x64 is done in blocks of 32 elements along K

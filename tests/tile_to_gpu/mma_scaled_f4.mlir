@@ -38,6 +38,6 @@ entry @k(%p: tile<ptr<f4E2M1FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>) 
 // CHECK-DAG: shared_128x128xf4E2M1FN = buffer<128x128xf4E2M1FN, shared, contiguous=1 swizzle=64B>
 // CHECK-DAG: shared_128x64xf4E2M1FN = buffer<128x64xf4E2M1FN, shared, contiguous=0 swizzle=64B>
 // CHECK: tile_gpu.make_tensor_map "i8" %arg0[%{{.*}}, %{{.*}}] strides [%{{.*}}] box [64, 128] swizzle 64B
-// CHECK: tile_gpu.tma_load {{.*}} : !shared_128x128xf4E2M1FN
-// CHECK: tile_gpu.tcgen05_mma_scaled
-// CHECK-NOT: tile_gpu.store_shared {{.*}}f4E2M1FN
+// CHECK: tile_gpu.load_tile {{.*}} : !shared_128x128xf4E2M1FN
+// CHECK: tile_gpu.multiply_scaled
+// CHECK-NOT: tile_gpu.place {{.*}}f4E2M1FN

@@ -42,8 +42,8 @@ entry @k(%p: tile<ptr<i8>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.tma_load {{.*}} : !shared_128x64xi8
-// CHECK: tile_gpu.tma_load {{.*}} : !shared_64x64xi8
+// CHECK: tile_gpu.load_tile {{.*}} : !shared_128x64xi8
+// CHECK: tile_gpu.load_tile {{.*}} : !shared_64x64xi8
 // CHECK: [[A:%.*]] = tile_gpu.view_buffer %{{.*}} : !shared_128x64xi8 -> !shared_128x128xf4E2M1FN
 // CHECK: [[B:%.*]] = tile_gpu.view_buffer %{{.*}} : !shared_64x64xi8 -> !shared_128x64xf4E2M1FN
-// CHECK: tile_gpu.tcgen05_mma_scaled [[A]], [[B]] scaled
+// CHECK: tile_gpu.multiply_scaled [[A]], [[B]] scaled

@@ -28,5 +28,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 }
 
 // CHECK: register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32)(0,64) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x128
-// CHECK: tile_gpu.tcgen05_mma f16 %{{.*}} : !shared_128x64xf16, !shared_64x128xf16 -> !tensor_128x128xf32
+// CHECK: tile_gpu.multiply f16 %{{.*}} : !shared_128x64xf16, !shared_64x128xf16 -> !tensor_128x128xf32
 // CHECK-NOT: wgmma

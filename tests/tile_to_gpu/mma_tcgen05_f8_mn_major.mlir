@@ -24,5 +24,5 @@ entry @k(%p: tile<ptr<f8E4M3FN>>, %q: tile<ptr<f16>>) {
   return
 }
 
-// CHECK: tile_gpu.tcgen05_mma f8E4M3FN %{{.*}} : !shared_128x128xf8E4M3FN, !shared_128x128xf8E4M3FN
+// CHECK: tile_gpu.multiply f8E4M3FN %{{.*}} : !shared_128x128xf8E4M3FN, !shared_128x128xf8E4M3FN
 // CHECK-NOT: remark: the right operand

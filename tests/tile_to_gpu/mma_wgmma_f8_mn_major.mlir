@@ -24,6 +24,6 @@ entry @k(%p: tile<ptr<f8E4M3FN>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.store_shared
+// CHECK: tile_gpu.place
 // CHECK: tile_gpu.wgmma f8E4M3FN
 // CHECK: remark: the right operand goes through registers: wgmma reads f8E4M3FN only where K is contiguous in memory

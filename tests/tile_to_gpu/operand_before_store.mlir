@@ -28,6 +28,6 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
   return
 }
 
-// CHECK: tile_gpu.tma_load
+// CHECK: tile_gpu.load_tile
 // CHECK: tile_gpu.load_view
 // CHECK: remark: the right operand goes through registers: the load is ordered with other accesses

@@ -24,8 +24,8 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 }
 
 // CHECK: [[X:%.*]] = tile_gpu.load_view
-// CHECK: tile_gpu.tma_load
+// CHECK: tile_gpu.load_tile
 // CHECK: [[Y:%.*]] = arith.addf [[X]], [[X]]
-// CHECK: tile_gpu.store_shared [[Y]]
-// CHECK: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.place [[Y]]
+// CHECK: tile_gpu.multiply
 // CHECK: remark: the left operand goes through registers: the operand is computed by 'cuda_tile.addf' [tma]

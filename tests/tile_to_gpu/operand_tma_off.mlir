@@ -23,5 +23,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 }
 
 // CHECK: [[X:%.*]] = tile_gpu.load_view {{.*}} vector 8
-// CHECK: tile_gpu.store_shared [[X]]
+// CHECK: tile_gpu.place [[X]]
 // CHECK-NOT: tile_gpu.tma

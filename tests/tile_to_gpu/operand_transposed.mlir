@@ -26,5 +26,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 // CHECK: contiguous=1 swizzle=128B
 // CHECK: contiguous=0 swizzle=128B
 // CHECK: [[V:%.*]] = tile_gpu.view_buffer
-// CHECK: tile_gpu.tcgen05_mma f16 [[V]],
+// CHECK: tile_gpu.multiply f16 [[V]],
 // CHECK-NOT: tile_gpu.transpose

@@ -22,9 +22,8 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: make_channel stages 1 producer threads consumers [mma]
 // CHECK: [[X:%.*]] = tile_gpu.load_view {{.*}} vector 1
-// CHECK: tile_gpu.store_shared [[X]], [[SLOT:%.*]] :
-// CHECK-NOT: tile_gpu.tma_load
-// CHECK: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.place [[X]] :
+// CHECK-NOT: tile_gpu.load_tile
+// CHECK: tile_gpu.multiply
 // CHECK: remark:{{.*}}the base address is not known to be a multiple of 16 bytes [tma]

@@ -24,7 +24,6 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: make_channel stages 1 producer tma consumers [mma, threads] reuse once
-// CHECK: tile_gpu.tma_load
-// CHECK: [[SLOT:%.*]] = tile_gpu.get %{{.*}} consumer 1
-// CHECK: tile_gpu.load_shared [[SLOT]]
+// CHECK: [[TILE:%.*]] = tile_gpu.load_tile
+// CHECK: tile_gpu.read [[TILE]]
+// CHECK: tile_gpu.multiply f16 [[TILE]],

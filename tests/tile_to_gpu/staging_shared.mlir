@@ -1,4 +1,4 @@
-// RUN: tilec compile %s --emit gpu-raw --target sm_90a
+// RUN: tilec compile %s --emit gpu --target sm_90a
 // Stores of tiles of unlike shapes have staging buffers in the same memory: the second waits until the first has been read.
 
 !X = tensor_view<64x62xf32, strides=[64,1]>

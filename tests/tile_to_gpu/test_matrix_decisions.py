@@ -19,7 +19,6 @@ from tilec.lowering.tile_to_gpu import mma
 from tilec.lowering.tile_to_gpu.kernel import convert
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.slot_use import slot_uses
 from tilec.runtime.cubin import assemble
 
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?], tm={}, tn={}, tk={}"
@@ -107,25 +106,6 @@ def test_decision_is_printed():
         "  lhs contiguous=1 by registers, since the operand is computed by 'cuda_tile.mulf'\n"
         "  rhs contiguous=1 by TMA, swizzle 128B"
     ]
-
-
-@ct.kernel
-def shared_tile(A, B, C, D):
-    """Two multiplies and a sum read A; both multiplies read B."""
-    a, b = ct.load(A, (0, 0), (128, 64)), ct.load(B, (0, 0), (64, 128))
-    zero = ct.zeros((128, 128), ct.float32)
-    c = ct.mma(a, b, zero)
-    ct.store(D, (0, 0), ct.sum(a, axis=1, keepdims=True))
-    if ct.bid(0) > 0:
-        c = ct.mma(a, b, c)
-    ct.store(C, (0, 0), c)
-
-
-def test_slots_are_held_from_the_first_to_the_last_reader():
-    signature = "A: f16[128,64], B: f16[64,128], C: f32[128,128], D: f16[128,1]"
-    with planned(shared_tile, signature, "sm_100a") as plan:
-        held = [[str(use) for use in slot_uses(tile.owner, plan)] for tile in plan.loads]
-    assert held == [["0 mma: mmaf to if", "1 threads: the load to the load"], ["0 mma: mmaf to if"]]
 
 
 def test_wgmma_needs_contiguous_k_for_tf32():

@@ -1,0 +1,154 @@
+"""Tiles that are values in shared or tensor memory, before channels and buffers (README.md, Placed tiles)."""
+
+from collections.abc import Sequence
+
+from tilec.dialect.attributes import Flag, Int32
+from tilec.dialect.fields import Operand, Result, TypeVariable
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import OPERANDS, Kind, matrix_shapes, signs_of_integers
+from tilec.dialect.tile_gpu.namespace import Operation
+from tilec.dialect.tile_gpu.scaled import scale_shapes, scaled_kind
+from tilec.dialect.tile_gpu.sets import (
+    Boolean,
+    Buffer,
+    Integer16,
+    Integer32,
+    RegisterTile,
+    SharedBuffer,
+    TensorBuffer,
+    TensorMap,
+)
+from tilec.dialect.tile_gpu.tma import (
+    BUFFER_RULES,
+    Reduction,
+    coordinates_of_map,
+    element_of_map,
+    halo_of_kind,
+    map_of_kernel,
+    offsets_of_kind,
+    reduces_elements_of_map,
+    rows_of_map,
+    stores_kind,
+    swizzle_of_map,
+)
+
+T = TypeVariable("T", TensorBuffer)
+
+
+class LoadTileOp(Operation, name="load_tile"):
+    """The box at `coordinates` of a tensor in shared memory; the operands are those of `tma_load`."""
+
+    buffer: Result[SharedBuffer]
+    map: Operand[TensorMap]
+    coordinates: Sequence[Operand[Integer32]]
+    offsets: Sequence[Operand[Integer16]]
+    halo: Int32 | None
+    assembly = "$map[$coordinates]{ offsets [$offsets]}{ halo $halo} attr-dict : type($buffer)"
+    rules = [map_of_kernel, coordinates_of_map, offsets_of_kind, halo_of_kind, *BUFFER_RULES]
+
+
+class GatherTileOp(Operation, name="gather_tile"):
+    """Rows of a matrix in shared memory; the operands are those of `tma_gather`."""
+
+    buffer: Result[SharedBuffer]
+    map: Operand[TensorMap]
+    column: Operand[Integer32]
+    rows: Operand[SharedBuffer]
+    assembly = "$map[$column] rows $rows attr-dict : type($rows) -> type($buffer)"
+    rules = [map_of_kernel, rows_of_map, swizzle_of_map, element_of_map]
+
+
+class StoreTileOp(Operation, name="store_tile"):
+    """Copies a tile in shared memory to a tensor, or combines both; the operands are those of `tma_store`.
+
+    Tokens order it after other stores by TMA (`after_stores`), or after accesses by threads (`after_accesses`).
+    """
+
+    map: Operand[TensorMap]
+    coordinates: Sequence[Operand[Integer32]]
+    buffer: Operand[SharedBuffer]
+    reduction: Reduction | None
+    after_stores: Flag
+    after_accesses: Flag
+    assembly = (
+        "$buffer -> $map[$coordinates]{ reduction $reduction}{ $after_stores}{ $after_accesses} attr-dict : type($buffer)"
+    )
+    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map]
+
+
+def _same_tile(op: ir.OpView) -> str | None:
+    values = [*op.operands, *op.results]
+    (tile,) = (value.type for value in values if isinstance(value.type, ir.RankedTensorType))
+    (buffer,) = (value.type for value in values if not isinstance(value.type, ir.RankedTensorType))
+    if tuple(tile.shape) != buffer.shape or tile.element_type != buffer.element:
+        return f"expected one shape and element, but got {tile} and {buffer.spelled()}"
+    return None
+
+
+class PlaceOp(Operation, name="place"):
+    """A register tile in shared or tensor memory. Tiles of one `group` are in use one after the other."""
+
+    buffer: Result[Buffer]
+    value: Operand[RegisterTile]
+    group: Int32 | None
+    assembly = "$value{ group $group} attr-dict : type($value) -> type($buffer)"
+    rules = [_same_tile]
+
+
+class ReadOp(Operation, name="read"):
+    """The registers of a tile in shared or tensor memory."""
+
+    result: Result[RegisterTile]
+    buffer: Operand[Buffer]
+    assembly = "$buffer attr-dict : type($buffer) -> type($result)"
+    rules = [_same_tile]
+
+
+class UndefinedOp(Operation, name="undefined"):
+    """An accumulator in tensor memory without a value yet."""
+
+    buffer: Result[TensorBuffer]
+    assembly = "attr-dict : type($buffer)"
+
+
+class MultiplyOp(Operation, name="multiply"):
+    """result = lhs * rhs + (accumulator where `accumulate`, else 0), in the columns of the accumulator, by tcgen05."""
+
+    result: Result[T]
+    accumulator: Operand[T]
+    lhs: Operand[Buffer]
+    rhs: Operand[SharedBuffer]
+    accumulate: Operand[Boolean]
+    kind: Kind
+    lhs_unsigned: Flag
+    rhs_unsigned: Flag
+    assembly = (
+        f"$kind {OPERANDS}, $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs) -> type($result)"
+    )
+    rules = [matrix_shapes, signs_of_integers]
+
+
+class PlaceScalesOp(Operation, name="place_scales"):
+    """Scale factors in tensor memory, from shared memory."""
+
+    result: Result[TensorBuffer]
+    source: Operand[SharedBuffer]
+    assembly = "$source attr-dict : type($source) -> type($result)"
+
+
+class MultiplyScaledOp(Operation, name="multiply_scaled"):
+    """result = (lhs * lhs_scale) * (rhs * rhs_scale) + (accumulator where `accumulate`, else 0), as `multiply`."""
+
+    result: Result[T]
+    accumulator: Operand[T]
+    lhs: Operand[SharedBuffer]
+    rhs: Operand[SharedBuffer]
+    lhs_scale: Operand[TensorBuffer]
+    rhs_scale: Operand[TensorBuffer]
+    accumulate: Operand[Boolean]
+    assembly = (
+        "$lhs, $rhs scaled $lhs_scale, $rhs_scale, $accumulator accumulate $accumulate attr-dict"
+        " : type($lhs), type($rhs), type($lhs_scale), type($rhs_scale) -> type($result)"
+    )
+    rules = [matrix_shapes, scale_shapes]
+    kind = property(scaled_kind)

@@ -1,0 +1,223 @@
+"""Accumulators: the places in tensor memory that multiplies and threads use in turn, and the channels between both.
+
+An accumulator that multiplies alone fill, and that threads read when they are complete, is a ring from mma to threads:
+in a loop a second slot lets the next tile start. Any other place has one slot, which each side hands over to the other
+(hand_over.py): the accumulator then stays in its columns through loops, branches, and arithmetic on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, slot_results
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
+from tilec.lowering.gpu.drop_values import drop_values
+from tilec.lowering.gpu.enclosing import ancestor_in, common_block, is_repeated
+from tilec.lowering.gpu.hand_over import HandOver
+
+MULTIPLIES = {"tile_gpu.multiply": "tile_gpu.tcgen05_mma", "tile_gpu.multiply_scaled": "tile_gpu.tcgen05_mma_scaled"}
+_PLACE, _READ, _UNDEFINED = "tile_gpu.place", "tile_gpu.read", "tile_gpu.undefined"
+_SELECT = "arith.select"
+# A select is upstream's canonical form of a branch that only yields.
+_CARRIERS = ("scf.for", "scf.if", "scf.while", _SELECT)
+
+
+@dataclass(eq=False)
+class _Place:
+    """One accumulator: its buffer, and the operations that use it, in program order."""
+
+    buffer: BufferType
+    first: Position
+    undefined: list[ir.Operation] = field(default_factory=list)
+    accesses: list[ir.Operation] = field(default_factory=list)
+
+    @property
+    def operations(self) -> list[ir.Operation]:
+        return [*self.undefined, *self.accesses]
+
+
+def is_accumulator(value: ir.Value) -> bool:
+    """Whether a placed tile in tensor memory is an accumulator, not an operand or scale factors of a multiply."""
+    if not isinstance(value.type, BufferType) or value.type.memory != TENSOR:
+        return False
+    if isinstance(value.owner, ir.Block):
+        return True
+    name = value.owner.operation.name
+    if name == "tile_gpu.place_scales":
+        return False
+    return name != _PLACE or any(not _is_operand(use) for use in value.uses)
+
+
+def _is_operand(use: ir.OpOperand) -> bool:
+    """Whether a multiply reads a tile, which is not its accumulator."""
+    return use.owner.operation.name in MULTIPLIES and use.operand_number > 0
+
+
+class Accumulators:
+    """The accumulators of a kernel, found before any operation is rewritten."""
+
+    def __init__(self, operations: Sequence[ir.Operation]) -> None:
+        """`operations` are all of the kernel in program order."""
+        self._places = _places(operations)
+        self._carrying = [op for op in operations if op.name in _CARRIERS and _has_accumulator(op)]
+        self._undefined = [op for op in operations if op.name == _UNDEFINED]
+
+    def make_channels(self, declarations: ChannelDeclarations) -> None:
+        """Rewrites all of them."""
+        for place in self._places:
+            if _is_filled_by_multiplies(place):
+                _make_ring(place, declarations)
+            else:
+                _hand_over(place, declarations)
+        stand_ins: dict[ir.Type, ir.Value] = {}
+        for op in reversed(self._carrying):
+            _drop_accumulators(op, lambda type: _stand_in(type, stand_ins, declarations))
+        for op in [*self._undefined, *(value.owner for value in stand_ins.values())]:
+            op.erase()
+
+
+def _drop_accumulators(op: ir.Operation, stand_in: Callable[[ir.Type], ir.Value]) -> None:
+    if op.name == _SELECT:
+        op.results[0].replace_all_uses_with(stand_in(op.results[0].type))
+        op.erase()
+    else:
+        drop_values(op, lambda type: isinstance(type, BufferType), stand_in)
+
+
+def _stand_in(type: ir.Type, made: dict[ir.Type, ir.Value], declarations: ChannelDeclarations) -> ir.Value:
+    if type not in made:
+        with declarations.point():
+            made[type] = build(_UNDEFINED, [], [type]).results[0]
+    return made[type]
+
+
+def _has_accumulator(op: ir.Operation) -> bool:
+    arguments = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
+    return any(isinstance(value.type, BufferType) for value in (*op.results, *arguments))
+
+
+def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
+    """The values that use one place, joined by multiplies, loops and branches."""
+    owners = _Owners()
+    used = (*MULTIPLIES, *_CARRIERS, _PLACE, _READ, _UNDEFINED)
+    kept = [(number, op) for number, op in enumerate(operations) if op.name in used]
+    for _, op in kept:
+        for values in _joined(op):
+            owners.join(values)
+    places: dict[ir.Value, _Place] = {}
+    for number, op in kept:
+        value = op.operands[0] if op.name == _READ else op.results[0] if len(op.results) else None
+        if op.name in _CARRIERS or value is None or not is_accumulator(value):
+            continue
+        place = places.setdefault(owners.of(value), _Place(value.type, Position(number, op.location)))
+        (place.undefined if op.name == _UNDEFINED else place.accesses).append(op)
+    return list(places.values())
+
+
+class _Owners:
+    """Sets of values, each with one value that stands for it."""
+
+    def __init__(self) -> None:
+        self._of: dict[ir.Value, ir.Value] = {}
+
+    def of(self, value: ir.Value) -> ir.Value:
+        while value in self._of:
+            value = self._of[value]
+        return value
+
+    def join(self, values: Sequence[ir.Value]) -> None:
+        first, *rest = (self.of(value) for value in values)
+        for other in rest:
+            if other != first:
+                self._of[other] = first
+
+
+def _joined(op: ir.Operation) -> list[list[ir.Value]]:
+    """The groups of accumulators that an operation keeps in one place."""
+    if op.name in MULTIPLIES:
+        return [[op.results[0], op.operands[0]]]
+    blocks = [region.blocks[0] for region in op.regions if len(region.blocks)]
+    ends = [list(block.operations[len(block.operations) - 1].operation.operands) for block in blocks]
+    if op.name == "scf.for":
+        columns = [list(op.results), list(op.operands)[3:], list(blocks[0].arguments)[1:], *ends]
+    elif op.name == _SELECT:
+        columns = [list(op.results), [op.operands[1]], [op.operands[2]]]
+    elif op.name == "scf.if":
+        columns = [list(op.results), *ends]
+    elif op.name == "scf.while":
+        entering = zip(op.operands, blocks[0].arguments, ends[1], strict=True)
+        leaving = zip(ends[0][1:], blocks[1].arguments, op.results, strict=True)
+        return [list(group) for group in (*entering, *leaving) if is_accumulator(group[1])]
+    else:
+        return []
+    return [list(group) for group in zip(*columns, strict=True) if is_accumulator(group[0])]
+
+
+def _is_filled_by_multiplies(place: _Place) -> bool:
+    """Whether multiplies fill an undefined place, and threads read it only when all of them are complete."""
+    if not place.undefined:
+        return False
+    block = common_block(place.operations)
+    numbers = {op.operation: number for number, op in enumerate(block.operations)}
+    multiplied = [numbers[ancestor_in(op, block)] for op in place.accesses if op.name in MULTIPLIES]
+    others = [op for op in place.accesses if op.name not in MULTIPLIES]
+    read = [numbers[ancestor_in(op, block)] for op in others]
+    started = min(numbers[ancestor_in(op, block)] for op in place.undefined)
+    if not multiplied or any(op.name == _PLACE for op in others):
+        return False
+    return started <= min(multiplied) and (not read or max(multiplied) < min(read))
+
+
+def _make_ring(place: _Place, declarations: ChannelDeclarations) -> None:
+    block = common_block(place.operations)
+    inside = {op: ancestor_in(op, block) for op in place.operations}
+    order = [op.operation for op in block.operations if op.operation in inside.values()]
+    multiplied = [inside[op] for op in place.accesses if op.name in MULTIPLIES]
+    last = max(multiplied, key=order.index)
+    started = min((inside[op] for op in place.undefined), key=order.index)
+    channel = declarations.channel(place.first, [place.buffer], MMA, [THREADS], is_repeated(started))
+    with place.undefined[0].location, ir.InsertionPoint(started):
+        slot = build("tile_gpu.put_begin", [channel], slot_results([place.buffer])).results[0]
+    with last.location, ir.InsertionPoint.after(last):
+        build("tile_gpu.put_commit", [channel])
+        got = build("tile_gpu.get", [channel], slot_results([place.buffer]), {"consumer": 0}).results[0]
+        released = build("tile_gpu.release", [channel], attributes={"consumer": 0})
+    reads = [inside[op] for op in place.accesses if op.name == _READ]
+    if reads:
+        got.owner.operation.move_before(min(reads, key=order.index))
+        released.move_after(max(reads, key=order.index))
+    for op in place.accesses:
+        access(op, slot if op.name in MULTIPLIES else got)
+
+
+def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
+    to_threads = declarations.channel(place.first, [place.buffer], MMA, [THREADS], False)
+    to_mma = declarations.channel(place.first, [place.buffer], THREADS, [MMA], False, to_threads)
+    HandOver(place.accesses, lambda op: MMA if op.name in MULTIPLIES else THREADS, to_threads, to_mma).insert()
+    for op in place.accesses:
+        with op.location, ir.InsertionPoint(op):
+            slot = build("tile_gpu.slot", [to_threads], slot_results([place.buffer])).results[0]
+        access(op, slot)
+
+
+def access(op: ir.Operation, slot: ir.Value) -> None:
+    """Replaces an operation on an accumulator by one on its slot."""
+    with op.location, ir.InsertionPoint(op):
+        if op.name == _PLACE:
+            build("tile_gpu.store_tensor_memory", [op.operands[0], slot])
+        elif op.name == _READ:
+            loaded = build("tile_gpu.load_tensor_memory", [slot], [op.results[0].type]).results[0]
+            op.results[0].replace_all_uses_with(loaded)
+        else:
+            attributes = {name: op.attributes[name] for name in op.attributes}
+            build(MULTIPLIES[op.name], [slot, *list(op.operands)[1:]], (), attributes)
+    if op.name == _READ:
+        op.erase()
+        return
+    # The value in the place: loops and branches that still carry it are rewritten last.
+    op.results[0].replace_all_uses_with(slot)
+    op.erase()

@@ -1,0 +1,47 @@
+"""Where an operation is: its number in its block, and the loops and branches around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+
+LOOPS = ("scf.for", "scf.while")
+_KERNEL = "tile_gpu.kernel"
+
+
+def ancestor_in(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    """The operation of a block that is, or contains, an operation below it."""
+    while op.block != block:
+        op = op.parent.operation
+    return op
+
+
+def is_repeated(op: ir.Operation) -> bool:
+    """Whether a loop of the kernel contains an operation."""
+    while op.name != _KERNEL:
+        op = op.parent.operation
+        if op.name in LOOPS:
+            return True
+    return False
+
+
+def path_to(op: ir.Operation) -> list[ir.Operation]:
+    """The operations around an operation, from the kernel's block inwards, and the operation itself."""
+    path = [op]
+    while op.parent.operation.name != _KERNEL:
+        op = op.parent.operation
+        path.append(op)
+    return path[::-1]
+
+
+def common_block(operations: Sequence[ir.Operation]) -> ir.Block:
+    """The innermost block that contains all operations, perhaps in further blocks."""
+    paths = [[outer.block for outer in path_to(op)] for op in operations]
+    blocks = [found[0] for found in zip(*paths, strict=False) if all(block == found[0] for block in found)]
+    return blocks[-1]
+
+
+def body_of(loop: ir.Operation) -> ir.Block:
+    """The block of a loop with its operations; the first block of an scf.while has its condition."""
+    return loop.regions[len(loop.regions) - 1].blocks[0]

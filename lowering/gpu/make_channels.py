@@ -1,0 +1,241 @@
+"""Placed tiles become slots of channels: put where a tile is defined, got before its first use and released after its last.
+
+before:   %a = load_tile %map[..]           %d = multiply %a, ..
+after:    put_begin, tma_load, put_commit   get, tcgen05_mma, release
+
+Tiles that TMA stores get staging buffers (staging.py), accumulators channels of their own (accumulator_channels.py).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, slot_results
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.accumulator_channels import Accumulators, is_accumulator
+from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
+from tilec.lowering.gpu.enclosing import ancestor_in, is_repeated
+from tilec.lowering.gpu.staging import is_staged, make_staging_buffers
+
+_VIEW, _SCALES = "tile_gpu.view_buffer", "tile_gpu.place_scales"
+_LOADS = {"tile_gpu.load_tile": "tile_gpu.tma_load", "tile_gpu.gather_tile": "tile_gpu.tma_gather"}
+_PLACE = "tile_gpu.place"
+_PLACED = (*_LOADS, _PLACE, "tile_gpu.undefined")
+# Who reads an operand in shared memory, by the operation; threads unless listed.
+_CONSUMERS = {
+    "tile_gpu.multiply": MMA,
+    "tile_gpu.multiply_scaled": MMA,
+    _SCALES: MMA,
+    "tile_gpu.wgmma": WGMMA,
+    "tile_gpu.gather_tile": TMA,
+}
+_STORES = {"shared": ("tile_gpu.store_shared", "tile_gpu.load_shared")} | {
+    "tensor": ("tile_gpu.store_tensor_memory", "tile_gpu.load_tensor_memory")
+}
+
+
+@dataclass(frozen=True)
+class _Use:
+    """An operation that uses a placed tile, perhaps through a view, and who reads the tile for it."""
+
+    operation: ir.Operation
+    consumer: str
+
+
+@dataclass(frozen=True)
+class _Hold:
+    """One consumer's hold of a slot: its users, and the first and last operation in the tile's block around them."""
+
+    consumer: str
+    users: tuple[ir.Operation, ...]
+    first: ir.Operation
+    last: ir.Operation
+
+
+@dataclass(frozen=True)
+class _PlacedTile:
+    """A placed tile and the plan for its slot, made before any operand changes: the hash of an operation does too."""
+
+    operation: ir.Operation
+    position: Position
+    buffers: tuple[BufferType, ...]
+    holds: tuple[_Hold, ...]
+
+
+def make_channels(kernel: KernelOp) -> None:
+    """Rewrites a tile_gpu.kernel in place; without placed tiles it stays as it is."""
+    if not _has_placed_tiles(kernel):
+        return
+    operations = [op.operation for op in operations_below(kernel)]
+    declarations = ChannelDeclarations(kernel, operations)
+    numbers = {op: number for number, op in enumerate(operations)}
+    accumulators = Accumulators(operations)
+    staged, groups = [], defaultdict[object, list[_PlacedTile]](list)
+    for number, op in enumerate(operations):
+        if is_staged(op):
+            staged.append((op, Position(number, op.location)))
+        elif op.name in _LOADS or op.name == _PLACE and not is_accumulator(op.results[0]):
+            groups[_group(op)].append(_placed_tile(op, numbers))
+    make_staging_buffers(kernel, staged, declarations)
+    for members in groups.values():
+        _make_channel(members, declarations)
+    accumulators.make_channels(declarations)
+    declarations.finish()
+
+
+def with_channels(module: ir.Module) -> ir.Module:
+    """The module itself if it has no placed tiles, else a copy in which they have channels."""
+    if not any(_has_placed_tiles(op) for op in module.body.operations):
+        return module
+    made = ir.Module.create(module.operation.location)
+    for op in module.body.operations:
+        op.operation.clone(ip=ir.InsertionPoint(made.body))
+    for op in made.body.operations:
+        if op.operation.name == KernelOp.OPERATION_NAME:
+            make_channels(op)
+    return made
+
+
+def _has_placed_tiles(op: ir.OpView) -> bool:
+    return any(inner.operation.name in _PLACED for inner in operations_below(op))
+
+
+def _group(op: ir.Operation) -> object:
+    """What the operations have in common that fill one channel in turn."""
+    if "group" not in op.attributes:
+        return op.results[0]
+    return op.attributes["group"], op.results[0].type, op.block
+
+
+def _placed_tile(op: ir.Operation, numbers: dict[ir.Operation, int]) -> _PlacedTile:
+    uses = list(_uses(op))
+    # Threads last: they read a tile right after it was loaded, and so would always be first.
+    consumers = sorted(dict.fromkeys(use.consumer for use in uses), key=lambda consumer: consumer == THREADS)
+    holds = []
+    for consumer in consumers or [THREADS]:
+        users = tuple(use.operation for use in uses if use.consumer == consumer)
+        ends = [end for user in users for end in (user, *_waits(user))]
+        inside = sorted((ancestor_in(end, op.block) for end in ends), key=numbers.__getitem__) or [op]
+        holds.append(_Hold(consumer, users, inside[0], inside[-1]))
+    return _PlacedTile(op, Position(numbers[op], op.location), _buffers(op), tuple(holds))
+
+
+def _waits(user: ir.Operation) -> list[ir.Operation]:
+    """The operations that wait until an asynchronous user has read its operands."""
+    if user.name != "tile_gpu.wgmma":
+        return []
+    found = [use.owner.operation for use in user.results[0].uses]
+    return [op for op in found if op.name == "tile_gpu.wgmma_wait"]
+
+
+def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations) -> None:
+    first = members[0]
+    producer = THREADS if first.operation.name == _PLACE else TMA
+    consumers = [hold.consumer for hold in first.holds]
+    is_ring = len(members) > 1 or is_repeated(first.operation)
+    channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring)
+    for tile in members:
+        _fill(tile.operation, channel, tile.buffers)
+        for number, hold in enumerate(tile.holds):
+            _hold(tile, hold, number, channel)
+        _erase(tile.operation)
+
+
+def _uses(op: ir.Operation) -> Iterator[_Use]:
+    for use in op.results[0].uses:
+        user = use.owner.operation
+        if user.name == _VIEW:
+            yield from _uses(user)
+        else:
+            yield _Use(user, _CONSUMERS.get(user.name, THREADS))
+
+
+def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
+    """The buffers of a slot: that of the tile, and with scale factors that of their copy in tensor memory."""
+    copies = [use.operation.results[0].type for use in _uses(op) if use.operation.name == _SCALES]
+    return (op.results[0].type, *copies[:1])
+
+
+def _fill(op: ir.Operation, channel: ir.Value, buffers: tuple[BufferType, ...]) -> None:
+    with op.location, ir.InsertionPoint(op):
+        slot = build("tile_gpu.put_begin", [channel], slot_results(buffers)).results[0]
+        if op.name == _PLACE:
+            build(_STORES[buffers[0].memory][0], [op.operands[0], slot])
+        else:
+            _copy(op, slot, channel)
+        build("tile_gpu.put_commit", [channel])
+
+
+def _copy(op: ir.Operation, slot: ir.Value, channel: ir.Value) -> None:
+    """The copy by TMA of a load: it has the same operands, and the buffer and the channel that it fills."""
+    attributes = {name: op.attributes[name] for name in op.attributes if not name.endswith("SegmentSizes")}
+    view = op.opview
+    if op.name == "tile_gpu.load_tile":
+        operands = [view.map, list(view.coordinates), list(view.offsets), slot, channel]
+    else:
+        operands = [*op.operands, slot, channel]
+    build(_LOADS[op.name], operands, (), attributes)
+
+
+def _hold(tile: _PlacedTile, hold: _Hold, number: int, channel: ir.Value) -> None:
+    """Gets the slot before the first user, gives each its buffer, and releases the slot after the last."""
+    op, results = tile.operation, slot_results(tile.buffers)
+    with hold.first.location, ir.InsertionPoint(hold.first) if hold.users else ir.InsertionPoint.after(op):
+        got = build("tile_gpu.get", [channel], results, {"consumer": number})
+    with op.location, ir.InsertionPoint.after(hold.last if hold.users else got):
+        build("tile_gpu.release", [channel], attributes={"consumer": number})
+    slot = list(got.results)
+    views = {op.results[0]: slot[0]}
+    for user in hold.users:
+        _use_slot(user, op, slot, views, got)
+
+
+def _use_slot(
+    user: ir.Operation,
+    op: ir.Operation,
+    slot: list[ir.Value],
+    views: dict[ir.Value, ir.Value],
+    got: ir.Operation,
+) -> None:
+    for number, operand in enumerate(user.operands):
+        if _placed(operand) == op.results[0]:
+            user.operands[number] = _viewed(operand, views, got)
+    if user.name == _SCALES:
+        with user.location, ir.InsertionPoint(user):
+            build("tile_gpu.tcgen05_copy_scales", [user.operands[0], slot[1]])
+        user.results[0].replace_all_uses_with(slot[1])
+        user.erase()
+    elif user.name == "tile_gpu.read":
+        name = _STORES[user.operands[0].type.memory][1]
+        with user.location, ir.InsertionPoint(user):
+            made = build(name, [user.operands[0]], [user.results[0].type])
+        user.results[0].replace_all_uses_with(made.results[0])
+        user.erase()
+
+
+def _placed(value: ir.Value) -> ir.Value:
+    """The placed tile behind views."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == _VIEW:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _viewed(value: ir.Value, views: dict[ir.Value, ir.Value], got: ir.Operation) -> ir.Value:
+    """The same view of the slot."""
+    if value not in views:
+        source = _viewed(value.owner.operation.operands[0], views, got)
+        with value.owner.operation.location, ir.InsertionPoint.after(got):
+            views[value] = build(_VIEW, [source], [value.type]).results[0]
+    return views[value]
+
+
+def _erase(op: ir.Operation) -> None:
+    for use in list(op.results[0].uses):
+        _erase(use.owner.operation)
+    op.erase()

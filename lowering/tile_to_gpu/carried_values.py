@@ -1,0 +1,75 @@
+"""Values that loops and branches carry: a register tile or scalar, or an accumulator with whether it is defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.accumulator import is_zero
+from tilec.lowering.tile_to_gpu.conversion import Conversion, InMemory
+
+
+def buffer_of(target: ir.Value) -> BufferType:
+    """The type in tensor memory of an accumulator."""
+    type = target.type
+    lanes = 64 if type.shape[0] == 64 else 128
+    return BufferType.get(tuple(type.shape), type.element, TENSOR, f"lanes={lanes}")
+
+
+def enter(value: ir.Value, target: ir.Value, conversion: Conversion) -> list[ir.Value]:
+    """The converted values with which `value` becomes `target`: an argument or a result of a loop or a branch."""
+    if target not in conversion.plan.accumulators:
+        return [conversion.tile(value, conversion.layouts.get(target))]
+    held = conversion.in_memory.get(value)
+    if held is not None and conversion.plan.accumulators[value] is conversion.plan.accumulators[target]:
+        return [held.tile, held.is_defined]
+    type = buffer_of(target)
+    if is_zero(value):
+        return [emitter.zero(type), emitter.boolean(False)]
+    product = next(iter(conversion.plan.accumulators[target].multiplies)).results[0]
+    tile = conversion.tile(value, conversion.layouts[product])
+    return [emitter.gpu("place", [tile], [type]).result, emitter.boolean(True)]
+
+
+def enter_all(pairs: Iterable[tuple[ir.Value, ir.Value]], conversion: Conversion) -> list[ir.Value]:
+    """The same for pairs of a value and its target; tokens have no values."""
+    kept = ((value, target) for value, target in pairs if isinstance(target.type, TileType))
+    return [made for value, target in kept for made in enter(value, target, conversion)]
+
+
+def arrive(target: ir.Value, made: Sequence[ir.Value], conversion: Conversion) -> None:
+    """Records the converted values of a target, and reads an accumulator that registers need at once."""
+    accumulator = conversion.plan.accumulators.get(target)
+    if accumulator is None:
+        (value,) = made
+        conversion.set(target, value)
+        return
+    tile, is_defined = made
+    conversion.in_memory[target] = InMemory(tile, is_defined)
+    if target in accumulator.reads and accumulator.reads[target] is None:
+        conversion.read(target)
+
+
+def arrive_all(targets: Iterable[ir.Value], made: Iterable[ir.Value], conversion: Conversion) -> None:
+    """The same for several targets, without tokens."""
+    rest = iter(made)
+    for target in targets:
+        if isinstance(target.type, TileType):
+            arrive(target, [next(rest) for _ in types_of(target, conversion)], conversion)
+
+
+def types_of(target: ir.Value, conversion: Conversion) -> list[ir.Type]:
+    """The types of the converted values of a target; none for a token."""
+    if not isinstance(target.type, TileType):
+        return []
+    if target in conversion.plan.accumulators:
+        return [buffer_of(target), emitter.integer_type(1)]
+    return [conversion.type(target)]
+
+
+def types_of_all(targets: Iterable[ir.Value], conversion: Conversion) -> list[ir.Type]:
+    """The types of the converted values of several targets."""
+    return [type for target in targets for type in types_of(target, conversion)]

@@ -1,0 +1,98 @@
+"""Kernels whose accumulators are used by multiplies and by other arithmetic, through loops and branches."""
+
+import tilec as ct
+
+Const = ct.Constant[int]
+
+
+@ct.function
+def step(A, B, k, total, depth: Const):
+    """total + one step of A @ B along K."""
+    a, b = ct.load(A, (0, k), (total.shape[0], depth)), ct.load(B, (k, 0), (depth, total.shape[1]))
+    return ct.mma(a, b, total)
+
+
+@ct.kernel
+def scaled(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """The sum is multiplied by -1 before each step."""
+    total = ct.zeros((rows, columns), ct.float32)
+    for k in range(steps):
+        total = step(A, B, k, total * -1.0, depth)
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def scaled_sometimes(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """The sum is multiplied by -1 before every second step."""
+    total = ct.zeros((rows, columns), ct.float32)
+    for k in range(steps):
+        if k % 2 == 1:
+            total = total * -1.0
+        total = step(A, B, k, total, depth)
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def added_sometimes(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """Every second step is left out."""
+    total = ct.zeros((rows, columns), ct.float32)
+    for k in range(steps):
+        if k % 2 == 0:
+            total = step(A, B, k, total, depth)
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def stored_each_time(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """The sum is stored after each step, and once more after the loop."""
+    total = ct.zeros((rows, columns), ct.float32)
+    for k in range(steps):
+        total = step(A, B, k, total, depth)
+        ct.store(C, (k + 1, 0), total)
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def until_bound(A, B, C, N, rows: Const, columns: Const, depth: Const):
+    """The number of steps is in memory; the loop ends by break."""
+    total = ct.zeros((rows, columns), ct.float32)
+    k = 0
+    while True:
+        if k >= ct.load(N, (0,), (1,)).item():
+            break
+        total = step(A, B, k, total, depth)
+        k = k + 1
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def two_at_once(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """Each sum is the other's start in the next iteration, so both are alive."""
+    first = ct.zeros((rows, columns), ct.float32)
+    second = ct.ones((rows, columns), ct.float32)
+    for k in range(steps):
+        first, second = step(A, B, k, second, depth), first
+    ct.store(C, (0, 0), first)
+    ct.store(C, (1, 0), second)
+
+
+@ct.kernel
+def one_after_the_other(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """Two steps in a row and a loop in a loop; the start is loaded from C."""
+    total = ct.load(C, (0, 0), (rows, columns))
+    for _ in range(2):
+        total = step(A, B, 0, step(A, B, 1, total, depth), depth)
+        for k in range(steps):
+            total = step(A, B, k, total, depth)
+        total = ct.maximum(total, -100.0)
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def many_tiles(A, B, C, tiles: int, steps: int, rows: Const, columns: Const, depth: Const):
+    """A loop over tiles: each starts at zero, and changes its sum before each step."""
+    for i in range(tiles):
+        total = ct.zeros((rows, columns), ct.float32)
+        for k in range(steps - i):
+            total = step(A, B, k, total + 1.0, depth)
+        ct.store(C, (i, 0), total)

@@ -1,0 +1,105 @@
+"""Accumulators that stay in tensor memory while other arithmetic reads and changes them: exact in every order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import accumulator_kernels as kernels
+import numpy as np
+import pytest
+from compare import assert_within, run_everywhere
+
+import tilec
+from tilec.signature import Signature
+
+ROWS, COLUMNS, DEPTH = 128, 32, 32
+SEEDS = range(2)
+# Each of these drops roles, copies that run ahead, or TMA.
+SWITCHES = [{}, {"roles": False}, {"pipeline": False, "tma": False}]
+
+
+def _scaled(products: list[np.ndarray], steps: int, is_scaled: Callable[[int], bool]) -> np.ndarray:
+    total = np.zeros((ROWS, COLUMNS))
+    for k in range(steps):
+        total = (-total if is_scaled(k) else total) + products[k]
+    return total
+
+
+def _two_at_once(products: list[np.ndarray], steps: int) -> np.ndarray:
+    first, second = np.zeros((ROWS, COLUMNS)), np.ones((ROWS, COLUMNS))
+    for k in range(steps):
+        first, second = second + products[k], first
+    return np.concatenate([first, second])
+
+
+def _one_after_the_other(products: list[np.ndarray], steps: int) -> np.ndarray:
+    total = np.full((ROWS, COLUMNS), 3.0)
+    for _ in range(2):
+        total = total + products[1] + products[0] + sum(products[:steps])
+        total = np.maximum(total, -100)
+    return total
+
+
+# By kernel: the rows of C, and C after it has run, from the product of each step.
+EXACT: dict[str, tuple[int, Callable[[list[np.ndarray], int], np.ndarray]]] = {
+    "scaled": (1, lambda products, steps: _scaled(products, steps, lambda k: True)),
+    "scaled_sometimes": (1, lambda products, steps: _scaled(products, steps, lambda k: k % 2 == 1)),
+    "added_sometimes": (1, lambda products, steps: sum(products[:steps:2], np.zeros((ROWS, COLUMNS)))),
+    "stored_each_time": (
+        5,
+        lambda products, steps: np.concatenate(
+            [sum(products[:k], np.zeros((ROWS, COLUMNS))) for k in (steps, *range(1, steps + 1))]
+            + [np.full((ROWS, COLUMNS), 3.0)] * (4 - steps)
+        ),
+    ),
+    "two_at_once": (2, _two_at_once),
+    "one_after_the_other": (1, _one_after_the_other),
+}
+
+
+def _given(random: np.random.Generator, tiles: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]]:
+    """A, B, C of so many tiles, and the product of each step; all sums are exact in float32."""
+    A, B = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((ROWS, 4 * DEPTH), (4 * DEPTH, COLUMNS)))
+    parts = [slice(k * DEPTH, (k + 1) * DEPTH) for k in range(4)]
+    products = [A[:, part].astype(np.float64) @ B[part] for part in parts]
+    return A, B, np.full((tiles * ROWS, COLUMNS), 3, np.float32), products
+
+
+@pytest.mark.parametrize("hints", SWITCHES, ids=str)
+@pytest.mark.parametrize("steps", [0, 1, 4])
+@pytest.mark.parametrize("name", EXACT)
+def test_result_is_exact(name, steps, hints, target, random):
+    tiles, exact = EXACT[name]
+    A, B, C, products = _given(random, tiles)
+    args = (A, B, C, steps, ROWS, COLUMNS, DEPTH)
+    for (found,) in run_everywhere(getattr(kernels, name), (1,), args, (2,), target=target, hints=hints, seeds=SEEDS):
+        assert_within(found, exact(products, steps), 0.0)
+
+
+@pytest.mark.parametrize("hints", SWITCHES, ids=str)
+@pytest.mark.parametrize("steps", [0, 3])
+def test_loop_of_unknown_length(steps, hints, target, random):
+    A, B, C, products = _given(random, 1)
+    args = (A, B, C, np.array([steps], np.int32), ROWS, COLUMNS, DEPTH)
+    for (found,) in run_everywhere(kernels.until_bound, (1,), args, (2,), target=target, hints=hints, seeds=SEEDS):
+        assert_within(found, sum(products[:steps], np.zeros((ROWS, COLUMNS))), 0.0)
+
+
+@pytest.mark.parametrize("hints", SWITCHES, ids=str)
+def test_loop_over_tiles(hints, target, random):
+    A, B, C, products = _given(random, 3)
+    args = (A, B, C, 3, 3, ROWS, COLUMNS, DEPTH)
+    exact = np.concatenate([sum(products[: 3 - i]) + (3 - i) for i in range(3)])
+    for (found,) in run_everywhere(kernels.many_tiles, (1,), args, (2,), target=target, hints=hints, seeds=SEEDS):
+        assert_within(found, exact, 0.0)
+
+
+@pytest.mark.parametrize("name", ["scaled", "scaled_sometimes", "added_sometimes", "stored_each_time"])
+def test_loop_carries_no_registers(name):
+    A, B, C, _ = _given(np.random.default_rng(0), EXACT[name][0])
+    args: tuple[Any, ...] = (A, B, C, 4, ROWS, COLUMNS, DEPTH)
+    kernel = getattr(kernels, name)
+    compiled = tilec.compile(kernel, target="sm_100a", signature=Signature.from_arguments(kernel, args), stop="gpu")
+    (loop,) = [line for line in compiled.stage("gpu").text.split("} load warps")[0].splitlines() if "scf.for" in line]
+    assert f"!tile_{ROWS}x{COLUMNS}xf32" not in loop
