@@ -42,7 +42,7 @@ def signs_of_integers(op: ir.OpView) -> str | None:
     return None
 
 
-def _places(op: ir.OpView) -> str | None:
+def places_of_operands(op: ir.OpView) -> str | None:
     """Operand A in tensor memory is packed and has the lanes of the accumulator, which is not packed."""
     lhs, accumulator = op.lhs.type, op.accumulator.type
     if accumulator.is_packed:
@@ -52,7 +52,7 @@ def _places(op: ir.OpView) -> str | None:
     return None
 
 
-def _whole_steps(op: ir.OpView) -> str | None:
+def whole_steps(op: ir.OpView) -> str | None:
     """PTX ISA 9.7.16.2.1: one instruction multiplies 32 bytes along K."""
     element = op.lhs.type.element
     step = _STEP_BITS // element_type(spell(element)).storage_bits
@@ -96,7 +96,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
         f"$kind {{$pair }}{OPERANDS} into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
         " -> type($accumulator)"
     )
-    rules = [_pair_shapes, signs_of_integers, _places, _whole_steps]
+    rules = [_pair_shapes, signs_of_integers, places_of_operands, whole_steps]
 
 
 def _promoted_types(op: ir.OpView) -> str | None:

@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from tilec.dialect.attributes import Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.matrix import OPERANDS, Kind, matrix_shapes, signs_of_integers
+from tilec.dialect.tile_gpu.matrix import (
+    OPERANDS,
+    Kind,
+    matrix_shapes,
+    places_of_operands,
+    signs_of_integers,
+    whole_steps,
+)
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.scaled import scale_shapes, scaled_kind
 from tilec.dialect.tile_gpu.sets import (
@@ -125,7 +132,7 @@ class MultiplyOp(Operation, name="multiply"):
     assembly = (
         f"$kind {OPERANDS}, $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [matrix_shapes, signs_of_integers]
+    rules = [matrix_shapes, signs_of_integers, places_of_operands, whole_steps]
 
 
 class PlaceScalesOp(Operation, name="place_scales"):
