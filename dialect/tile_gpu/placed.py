@@ -78,7 +78,8 @@ class StoreTileOp(Operation, name="store_tile"):
     after_stores: Flag
     after_accesses: Flag
     assembly = (
-        "$buffer -> $map[$coordinates]{ reduction $reduction}{ $after_stores}{ $after_accesses} attr-dict : type($buffer)"
+        "$buffer -> $map[$coordinates]{ reduction $reduction}{ $after_stores}{ $after_accesses} attr-dict"
+        " : type($buffer)"
     )
     rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map]
 

@@ -1,4 +1,4 @@
-"""Placed tiles become slots of channels: put where a tile is defined, got before its first use and released after its last.
+"""Placed tiles become slots of channels: put where they are defined, got before the first use, then released.
 
 before:   %a = load_tile %map[..]           %d = multiply %a, ..
 after:    put_begin, tma_load, put_commit   get, tcgen05_mma, release

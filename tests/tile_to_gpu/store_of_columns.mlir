@@ -18,4 +18,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {
 }
 
 // CHECK: box [64, 64] swizzle 128B
-// CHECK: tile_gpu.tma_store
+// CHECK: tile_gpu.store_tile
