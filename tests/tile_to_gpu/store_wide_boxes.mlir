@@ -18,6 +18,6 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %i: tile<i32>) {
 
 // CHECK: !shared_1x512xf32 = buffer<1x512xf32, shared, contiguous=1 swizzle=none panel=1024>
 // CHECK: box [256, 1] swizzle none
-// CHECK: tile_gpu.tma_store
+// CHECK: tile_gpu.store_tile
 // PTX-COUNT-2: cp.async.bulk.tensor.2d.global
 // PTX-NOT: cp.async.bulk.tensor.2d.global
