@@ -57,6 +57,7 @@ fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 
 mutants: build/venv-test/.installed $(CHECK)/.copied
 	build/venv-test/bin/python $(CHECK)/tests/mutants/compiler.py --count $(MUTANTS) --seed $(SEED)
+	build/venv-test/bin/python $(CHECK)/tests/mutants/attributes.py
 
 # The wheel for other machines, in build/dist: the manylinux tag that its symbols allow, and the stable ABI from 3.12 on.
 wheel: $(WHEEL)

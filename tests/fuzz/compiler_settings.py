@@ -32,13 +32,14 @@ class Settings:
 
 def random_settings(random: Random, target: str) -> Settings:
     """Half of the settings leave out passes; every option and size has its default in most of them."""
-    hints: dict[str, bool | int] = {
-        name: False for name, share in (("roles", 0.2), ("pipeline", 0.15), ("tma", 0.15)) if random.random() < share
-    }
+    switches = (("roles", 0.2), ("pipeline", 0.15), ("tma", 0.15), ("register_budgets", 0.1))
+    hints: dict[str, bool | int] = {name: False for name, share in switches if random.random() < share}
     if random.random() < 0.25:
         hints["stages"] = random.choice((1, 2, 3, 5))
     if random.random() < 0.25:
         hints["warps"] = random.choice((4, 8))
+    if random.random() < 0.1:
+        hints["num_ctas"] = 2
     without = random_omissions(random)
     shared_bytes = random.choice(SHARED_BYTES) if random.random() < 0.4 else None
     columns = random.choice(TENSOR_MEMORY_COLUMNS) if random.random() < 0.2 else None

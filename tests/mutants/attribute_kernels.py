@@ -1,0 +1,74 @@
+"""The kernels whose attributes are mutated: every ring runs through its slots at least twice."""
+
+from __future__ import annotations
+
+import tilec as ct
+
+ROWS, COLUMNS, DEPTH = 64, 32, 32
+
+
+@ct.kernel
+def gemm(A, B, C, steps: int):
+    """One product, whose ring is in a loop."""
+    acc = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(steps):
+        acc = ct.mma(ct.load(A, (ct.bid(0), k), (ROWS, DEPTH)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), acc)
+    ct.store(C, (ct.bid(0), 0), acc)
+
+
+@ct.kernel
+def gemms_in_a_row(A, B, C, steps: int):
+    """Two products one after the other, which use the same memory."""
+    for i in ct.static_iter(range(2)):
+        acc = ct.zeros((ROWS, COLUMNS), ct.float32)
+        for k in range(i, steps):
+            acc = ct.mma(ct.load(A, (ct.bid(0), k), (ROWS, DEPTH)), ct.load(B, (k, i), (DEPTH, COLUMNS)), acc)
+        ct.store(C, (ct.bid(0), i), acc)
+
+
+@ct.kernel
+def persistent(A, B, C, steps: int):
+    """Several tiles per block, with a bias and two stores per tile."""
+    bias = ct.load(B, (0, 0), (1, COLUMNS)).astype(ct.float32)
+    for tile in range(ct.bid(0), 6, ct.num_blocks(0)):
+        acc = ct.zeros((ROWS, COLUMNS), ct.float32)
+        for k in range(steps):
+            acc = ct.mma(ct.load(A, (tile % 2, k), (ROWS, DEPTH)), ct.load(B, (k, tile // 2), (DEPTH, COLUMNS)), acc)
+        ct.store(C, (tile, 0), acc)
+        ct.store(C, (tile, 1), ct.maximum(acc + bias, 0))
+
+
+@ct.kernel
+def attention(A, B, C, steps: int):
+    """Two products per iteration, a rescaled accumulator, and an operand from registers."""
+    q = ct.load(A, (ct.bid(0), 0), (ROWS, DEPTH))
+    largest, total = ct.full((ROWS, 1), -8, dtype=ct.float32), ct.zeros((ROWS, 1), ct.float32)
+    acc = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(steps):
+        scores = ct.mma(q, ct.load(B, (k, 0), (DEPTH, COLUMNS)), ct.zeros((ROWS, COLUMNS), ct.float32))
+        scores = ct.minimum(ct.maximum(scores, -4), 4)
+        peak = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
+        p, factor = ct.exp2(scores - peak), ct.exp2(largest - peak)
+        total = total * factor + ct.sum(p, 1, keepdims=True)
+        acc = ct.mma(p.astype(A.dtype), ct.load(B, (k, 1), (DEPTH, COLUMNS)), acc * factor)
+        largest = peak
+    ct.store(C, (ct.bid(0), 0), acc)
+    ct.store(C, (ct.bid(0), 1), ct.broadcast_to(total, (ROWS, COLUMNS)))
+
+
+@ct.kernel
+def rows(A, B, C, steps: int):
+    """Rows in a stream, with a store per iteration."""
+    total = ct.zeros((ROWS, DEPTH), ct.float32)
+    for k in range(steps):
+        total = total + ct.load(A, (ct.bid(0), k), (ROWS, DEPTH)).astype(ct.float32)
+        ct.store(C, (ct.bid(0), k), total)
+
+
+KERNELS = {
+    "gemm": gemm,
+    "gemms in a row": gemms_in_a_row,
+    "persistent": persistent,
+    "attention": attention,
+    "rows": rows,
+}

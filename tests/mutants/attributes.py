@@ -1,0 +1,193 @@
+"""Changes one attribute of tile_gpu, or one offset of its memory plan, at a time and prints what nothing detects.
+
+`python tests/mutants/attributes.py` compiles and simulates every mutant of every kernel for both targets. A mutant is
+detected if the verifier or the lowering rejects it, the simulator reports an error, or the result differs. The others
+are harmless for a reason in HARMLESS, or they are printed, and the status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+import numpy as np
+from attribute_kernels import COLUMNS, DEPTH, KERNELS, ROWS
+from attribute_mutations import Mutation, mutated, mutations
+from plan_mutations import changed_plan
+
+import tilec
+from tilec.errors import TilecError
+from tilec.signature import Signature
+
+STEPS, BLOCKS, SEEDS = 9, 2, range(4)
+# More steps than any of these kernels executes.
+STEP_LIMIT = 300_000
+_DEPTH = "the depth of a ring changes how far the producer runs ahead, not what a slot holds"
+_ONCE = "a channel that is filled once has no empty barrier, and nothing waits for its release"
+_BLOCKING = "a wait that moves up, or an arrival that moves down, only adds order: a deadlock would occur in every run"
+_ARRIVALS = "two arrivals in a row: no access is between them"
+_NOTHING = "TMA itself completes the slot: the operation emits nothing but the position, which is not used again"
+_FIRST = "the first puts of a ring find its slots empty with or without a wait, and end no round"
+_WARPGROUP = "a multiply belongs to the warpgroup: threads that fill the slot again have waited for all of its reads"
+_SCORES = "attention: the next multiply of the slot follows, in order, one whose operand is computed from this result"
+_EPILOGUE = "the tile is stored once, when all multiplies that read the slots are complete"
+_FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
+# Reasons by patterns of `kernel, target, roles or one role: attribute: change`; the first that matches counts.
+HARMLESS = {
+    "*: stages: one more, * once of 1": _ONCE,
+    "*: stages: one more, *ring*": _DEPTH,
+    "*: stages: one less, *ring*": _DEPTH,
+    "*: reuse: ring, * once": "a slot that is filled once is empty when it is filled",
+    "*, one role: reuse: once, * of tma-wgmma ring": _WARPGROUP,
+    "attention, *: reuse: once, * of threads-*": _SCORES,
+    "attention, *: reuse: once, * of mma-threads ring": _SCORES,
+    "attention, sm_100a, one role: reuse: once, * of tma-mma ring": _SCORES,
+    "*: consumers: *, * once": _ONCE,
+    "*: consumers: wgmma, * of mma-threads ring": _FENCES,
+    "*: consumers: threads, * of tma-wgmma ring": "the same arrivals, after one more fence",
+    "attention, sm_100a, one role: consumers: *, * of *-mma ring": _SCORES,
+    "attention, sm_90a, *: consumers: tma, * of tma-wgmma ring": _WARPGROUP,
+    "*: first_round: removed, *": _FIRST,
+    "*: first_round: set, * once": _ONCE,
+    "gemms in a row, *, one role: first_round: set, put_* of tma-*": _FIRST,
+    "attention, *: first_round: set, put_commit of threads-*": _SCORES,
+    "*: names: *": "no rule of the lowering depends on the names of roles other than compute",
+    "*: warps: *": "one thread issues the operations of these roles; other warps have none",
+    "*: removed: release of * once": _ONCE,
+    "*: removed: put_commit of tma-* once": _NOTHING,
+    "*: order: release of * once before *": _ONCE,
+    "*: order: put_commit of tma-* before tma_load": _NOTHING,
+    "*: order: * before put_commit of tma-*": _NOTHING,
+    "*: order: get of *": _BLOCKING,
+    "*: order: put_begin of *": _BLOCKING,
+    "*: order: store_wait before *": _BLOCKING,
+    "*: order: store_shared before release of *": _BLOCKING,
+    "*: order: release of * before release of *": _ARRIVALS,
+    "*: order: release of * before put_commit of *": _ARRIVALS,
+    "*: order: put_commit of * before release of *": _ARRIVALS,
+    "*: order: tma_load before tma_load": "one barrier counts the bytes of both copies",
+    "*: order: barrier before fence_async": "the fence of the thread that issues the copy follows the barrier",
+    "*, one role: order: release of tma-wgmma ring before wgmma_wait": _WARPGROUP,
+    "*: order: release of threads-wgmma ring before wgmma_wait": _WARPGROUP,
+    "attention, *: order: release of threads-mma ring before tcgen05_mma": _SCORES,
+    "attention, *: order: release of mma-threads ring before load_tensor_memory": _SCORES,
+    "attention, *: offset: all slots of mma-threads ring in the columns of the first": _SCORES,
+    "gemm, *: offset: a staging buffer *": _EPILOGUE,
+    "attention, *: offset: a staging buffer *": _EPILOGUE,
+    "*: offset: scratch in a slot": "the kernel exchanges nothing through scratch, or not before its last multiply",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel on a target, with or without roles."""
+
+    kernel: str
+    target: str
+    roles: bool
+
+    def __str__(self) -> str:
+        return f"{self.kernel}, {self.target}, {'roles' if self.roles else 'one role'}"
+
+
+CASES = [Case(name, target, roles) for name in KERNELS for target in ("sm_100a", "sm_90a") for roles in (True, False)]
+
+
+def arguments() -> list[Any]:
+    """New arguments: small integers, whose sums are exact."""
+    random = np.random.default_rng(0)
+    A = random.integers(-1, 2, (BLOCKS * ROWS, STEPS * DEPTH)).astype(np.float16)
+    B = random.integers(-1, 2, (STEPS * DEPTH, 3 * COLUMNS)).astype(np.float16)
+    return [A, B, np.zeros((6 * ROWS, STEPS * COLUMNS), np.float32), STEPS]
+
+
+def simulated(compiled: Any, seed: int) -> np.ndarray:
+    given = arguments()
+    tilec.run(compiled, (BLOCKS,), given, backend="simulate", seed=seed, step_limit=STEP_LIMIT)
+    return given[2]
+
+
+@cache
+def original(case: Case) -> tuple[str, np.ndarray]:
+    """The text of the kernel after the passes over tile_gpu, and the result of its interpretation."""
+    kernel = KERNELS[case.kernel]
+    signature = Signature.from_arguments(kernel, arguments())
+    compiled = tilec.compile(kernel, target=case.target, signature=signature, hints={"roles": case.roles}, stop="gpu")
+    expected = arguments()
+    tilec.launch(None, (BLOCKS,), kernel, expected, backend="interpret")
+    return compiled.gpu, expected[2]
+
+
+def is_detected(text: str, target: str, expected: np.ndarray, plan_change: int | None = None) -> bool:
+    """Whether the lowering, or the simulator with one of the seeds, reports an error or another result."""
+    try:
+        with nullcontext() if plan_change is None else changed_plan(plan_change, []):
+            compiled = tilec.compile(text, target=target, stop="ptx")
+        return not all(np.array_equal(simulated(compiled, seed), expected) for seed in SEEDS)
+    except TilecError:
+        return True
+
+
+@cache
+def attribute_mutants(case: Case) -> list[tuple[str, Mutation]]:
+    """The mutations of the attributes of a case, with their names in HARMLESS."""
+    text, _ = original(case)
+    return [(f"{case}: {mutation}", mutation) for mutation in mutations(text)]
+
+
+def plan_mutants(case: Case) -> Iterator[tuple[str, int]]:
+    """The numbers of the changes of the memory plan of a case, with their names in HARMLESS."""
+    found: list[str] = []
+    with changed_plan(None, found):
+        tilec.compile(original(case)[0], target=case.target, stop="ptx")
+    return ((f"{case}: offset: {description}", number) for number, description in enumerate(found))
+
+
+def survives(case: Case, mutant: Mutation | int) -> bool:
+    """Whether nothing detects a mutation of an attribute, or a change of the plan by its number."""
+    text, expected = original(case)
+    if isinstance(mutant, int):
+        return not is_detected(text, case.target, expected, mutant)
+    changed = mutated(text, mutant)
+    return changed is not None and not is_detected(changed, case.target, expected)
+
+
+def reason(name: str) -> str | None:
+    """Why a mutant with this name changes no result, or None."""
+    return next((why for pattern, why in HARMLESS.items() if fnmatchcase(name, pattern)), None)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernel", choices=KERNELS, help="mutants of one kernel only")
+    selected = parser.parse_args().kernel
+    counts, used, started = Counter[str](), Counter[str](), time.monotonic()
+    for case in CASES:
+        if selected not in (None, case.kernel):
+            continue
+        for name, mutant in (*attribute_mutants(case), *plan_mutants(case)):
+            if not survives(case, mutant):
+                counts["detected"] += 1
+            elif (why := reason(name)) is not None:
+                counts["harmless"] += 1
+                used[why] += 1
+            else:
+                counts["survives"] += 1
+                print(f"survives: {name}", flush=True)
+        summary = ", ".join(f"{counts[kind]} {kind}" for kind in ("detected", "harmless", "survives"))
+        print(f"{case}: {summary}, {time.monotonic() - started:.0f} s", flush=True)
+    for why, count in used.most_common():
+        print(f"{count:6} {why}")
+    return 1 if counts["survives"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
