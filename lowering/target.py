@@ -36,6 +36,8 @@ class Target:
     packs_floats: bool
     # Whether max and min of f32 take three operands (PTX ISA 9.7.3.11, 9.7.3.12: needs sm_100).
     compares_three: bool
+    # Whether redux.sync takes f32 (PTX ISA 9.7.13.8: needs sm_100a).
+    reduces_floats_of_warp: bool
 
 
 TARGETS = {
@@ -52,6 +54,7 @@ TARGETS = {
             converts_small_floats=True,
             packs_floats=True,
             compares_three=True,
+            reduces_floats_of_warp=True,
         ),
         Target(
             "sm_90a",
@@ -64,6 +67,7 @@ TARGETS = {
             converts_small_floats=False,
             packs_floats=False,
             compares_three=False,
+            reduces_floats_of_warp=False,
         ),
     )
 }

@@ -61,6 +61,7 @@ class _Reduction:
         self.kinds = kinds
         in_any_order = plan.order is None and len(kinds) == 1
         self.of_many = body.of_many(kinds[0]) if in_any_order else None
+        self.of_warp = body.of_warp(kinds[0], plan) if in_any_order else None
 
     def in_registers(self, registers: Registers) -> Registers:
         """Reduces the registers of each row as a tree; every register of the row holds the result.
@@ -81,7 +82,10 @@ class _Reduction:
         return [[column[first] for first in self.plan.row_of_register] for column in results]
 
     def across_lanes(self, partial: Registers) -> Registers:
-        """Butterfly shuffles: every lane of the row holds the result."""
+        """Butterfly shuffles, or one instruction: every lane of the row holds the result."""
+        if self.of_warp is not None:
+            reduced = {register: self.of_warp(register) for register in dict.fromkeys(partial[0])}
+            return [[reduced[register] for register in partial[0]]]
         for step, (lane_mask, register_mask) in enumerate(self.plan.lane_steps, self.plan.register_steps):
             other = [
                 from_lane_xor(self.lowering, kind, [column[r ^ register_mask] for r in range(len(column))], lane_mask)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowering import Lowering, named_location
 from tilec.lowering.gpu_to_ptx.register_reduction import Reduce, reduction_in_registers
+from tilec.lowering.gpu_to_ptx.warp_reduction import reduction_of_warp
+from tilec.lowering.layout.reduction_plan import ReductionPlan
 
 
 class ReductionBody:
@@ -26,6 +28,10 @@ class ReductionBody:
         values = self._lowering.lower_block(self._block)
         self._lowering.b.location = self._location
         return [self._lowering.scalar(value) for value in values]
+
+    def of_warp(self, kind: PtxElement, plan: ReductionPlan) -> Callable[[ir.Value], ir.Value] | None:
+        """The reduction of a register over all lanes by one instruction; None if there is none."""
+        return reduction_of_warp(self._lowering, kind, self._block, plan)
 
     def of_many(self, kind: PtxElement) -> Reduce | None:
         """The reduction of many registers of a thread in any order by fewer instructions; None if there is none."""

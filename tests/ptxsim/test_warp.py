@@ -69,6 +69,17 @@ def test_redux_of_floats(over_lanes):
     assert (got == 31).all()
 
 
+@pytest.mark.parametrize(("operation", "expected"), [("max", 0), ("min", 0x80000000)])
+@pytest.mark.parametrize("first", [0, 31])
+def test_redux_of_zeros(over_lanes, operation, expected, first):
+    """PTX ISA 9.7.13.8: +0 is greater than -0; one lane has -0 in the first case and +0 in the second."""
+    other = 0x80000000 ^ expected
+    got = over_lanes(f"""
+    setp.eq.u32 %p1, %r0, {first}; selp.b32 %r2, {expected}, {other}, %p1; mov.b32 %f1, %r2;
+    redux.sync.{operation}.f32 %f2, %f1, -1; mov.b32 %r1, %f2;""")
+    assert (got == expected).all()
+
+
 def test_elect_selects_one_member(over_lanes):
     got = over_lanes("""
     mov.u32 %r1, 0; setp.ge.u32 %p2, %r0, 4; @!%p2 bra done;

@@ -226,7 +226,9 @@ uint32_t reduce_float(const Instruction &in, uint32_t a, uint32_t b) {
     x = std::isnan(x) ? y : x;
     y = x;
   }
-  return uint32_t(to_bits(redux_operation(in) == AtomicOperation::Min ? std::fmin(x, y) : std::fmax(x, y)));
+  // -0 is less than +0.
+  const bool x_is_less = x < y || (x == y && std::signbit(x));
+  return uint32_t(to_bits(x_is_less == (redux_operation(in) == AtomicOperation::Min) ? x : y));
 }
 
 Outcome redux(Warp &warp, const Instruction &in) {
