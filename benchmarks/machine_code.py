@@ -69,7 +69,7 @@ def measure(case: Case, target: str, name: str, folder: Path) -> Iterator[dict[s
         "stack_bytes": function.stack_bytes,
         "shared_bytes": result.shared_bytes,
         "blocks_per_processor": blocks_per_processor(result.threads, function.registers, result.shared_bytes),
-        **sheet_of(function.instructions).fields(),
+        **sheet_of(function.instructions, result.threads).fields(),
         "model": timeline(result.compiled) if result.compiled is not None else None,
     }
 

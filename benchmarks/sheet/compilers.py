@@ -15,12 +15,30 @@ from tileiras_compile import BYTECODE_VERSION, tileiras
 
 from sheet.cases import Array, Case, Scalar
 from sheet.disassembly import Function, ToolError, disassemble, version
+from sheet.occupancy import MOST_SHARED_BYTES
 from tilec.version import VERSION
 
 ENTRY = "kernel"
 # cuTile's launch assumes that extents are multiples of this many elements, if they are.
 _EXTENT_DIVISOR = 16
 _ALIGNMENT_BYTES = 16
+_LANES = 32
+# The types of the arguments of each kernel in Triton.
+_HALF, _FLOAT, _NUMBER = "*fp16", "*fp32", "i32"
+_TRITON_TYPES = {
+    "matmul": {**dict.fromkeys("ABC", _HALF), **dict.fromkeys("MNK", _NUMBER)},
+    "attention": {**dict.fromkeys("QKVO", _HALF), "scale": "fp32", "length": _NUMBER},
+    "softmax": {"X": _FLOAT, "Y": _FLOAT, "step": _NUMBER, "columns": _NUMBER},
+    "layer_norm": {
+        **dict.fromkeys("XWBY", _HALF),
+        **dict.fromkeys(("Mean", "Scale"), _FLOAT),
+        **dict.fromkeys(("step", "columns"), _NUMBER),
+        "eps": "fp32",
+    },
+    "add": {**dict.fromkeys("abc", _HALF), "size": _NUMBER},
+}
+# Warps and stages of each kernel.
+_TRITON_OPTIONS = {"matmul": (8, 4), "attention": (8, 3), "softmax": (4, 3), "layer_norm": (4, 3), "add": (4, 3)}
 
 
 @dataclass(frozen=True)
@@ -104,7 +122,50 @@ def by_tileiras(case: Case, target: str, folder: Path) -> Result:
     return Result(function, function.threads or 0, function.shared_bytes)
 
 
-COMPILERS: dict[str, Callable[[Case, str, Path], Result | None]] = {"tilec": by_tilec, "tileiras": by_tileiras}
+def by_triton(case: Case, target: str, folder: Path) -> Result | None:
+    """Compiles the equivalent kernel with Triton; None if there is none, ToolError if Triton refuses it."""
+    if case.triton is None:
+        return None
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from sheet import triton_kernels
+
+    kernel = getattr(triton_kernels, case.triton)
+    types = _TRITON_TYPES[case.triton]
+    signature = {name: types.get(name, "constexpr") for name in kernel.arg_names}
+    constants = {(kernel.arg_names.index(name),): value for name, value in case.constants.items()}
+    # Pointers and numbers of elements are multiples of 16, as cuTile's launch assumes.
+    aligned = {(at,): [["tt.divisibility", 16]] for at, name in enumerate(kernel.arg_names) if _is_aligned(types, name)}
+    source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs=aligned)
+    gpu = GPUTarget("cuda", int(target.strip("sm_a")), _LANES)
+    warps, stages = _TRITON_OPTIONS[case.triton]
+    try:
+        # The most stages that fit, as a tuning would find.
+        for count in range(stages, 0, -1):
+            compiled = triton.compile(source, target=gpu, options={"num_warps": warps, "num_stages": count})
+            if compiled.metadata.shared <= MOST_SHARED_BYTES:
+                break
+    except Exception as error:
+        raise ToolError(f"Triton: {str(error).strip().splitlines()[0]}") from error
+    if compiled.metadata.shared > MOST_SHARED_BYTES:
+        raise ToolError(f"Triton: needs {compiled.metadata.shared} of {MOST_SHARED_BYTES} bytes of shared memory")
+    path = folder / "triton.cubin"
+    path.write_bytes(compiled.asm["cubin"])
+    function = disassemble(path, compiled.metadata.name)
+    return Result(function, compiled.metadata.num_warps * _LANES, compiled.metadata.shared)
+
+
+def _is_aligned(types: dict[str, str], name: str) -> bool:
+    return name in types and types[name] != "fp32"
+
+
+COMPILERS: dict[str, Callable[[Case, str, Path], Result | None]] = {
+    "tilec": by_tilec,
+    "tileiras": by_tileiras,
+    "Triton": by_triton,
+}
 
 
 def versions() -> dict[str, str]:

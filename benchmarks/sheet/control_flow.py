@@ -1,4 +1,4 @@
-"""The control-flow graph of machine code: blocks, dominators, natural loops, and the roles of warps."""
+"""The control-flow graph of machine code: blocks, dominators and natural loops."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
 
 from sheet.disassembly import Instruction
 
 _BRANCHES = ("BRA", "BRX", "BRXU", "JMP", "JMX")
 _ENDS = ("EXIT", "RET", "KILL")
-# Instructions of which one role has all: TMA, tensor cores and tensor memory.
-_ANCHOR = re.compile(r"UTMA(LDG|STG|REDG)|UBLK|UTC\w*MMA|[HQI]GMMA|LDTM|STTM|MUFU\.EX2")
-_THREAD = re.compile(r"SR_TID|SR_VIRTID|SR_VIRTUALSMID")
 _REGISTER = re.compile(r"\bU?[RP]\d+\b")
-_PREDICATE = re.compile(r"U?P\d+$")
 
 
 @dataclass(frozen=True)
@@ -138,67 +133,9 @@ class Graph:
                 stack += new
         return body
 
-    def reached(self, number: int) -> set[int]:
-        """The blocks that follow a block on some path."""
-        found, stack = set[int](), [number]
-        while stack:
-            new = [each for each in self.successors[stack.pop()] if each not in found]
-            found.update(new)
-            stack += new
-        return found
-
     def of(self, blocks: frozenset[int] | set[int] | Sequence[int]) -> list[Instruction]:
         """The instructions of some blocks."""
         return [instruction for number in sorted(blocks) for instruction in self.block(number)]
-
-
-def roles(graph: Graph) -> dict[int, frozenset[int]]:
-    """The blocks of each role by its first block; empty if all warps run the same code.
-
-    A role is the part that one side of a branch dominates, if the branch depends on the number of the thread, lies in
-    no loop, and the other side has TMA, tensor core or tensor memory instructions that this side does not reach.
-    """
-    anchors = [number for number in graph.order if any(_ANCHOR.match(each.opcode) for each in graph.block(number))]
-    reached = {number: graph.reached(number) for number in anchors}
-    dispatches = _dispatches(graph)
-    roots: dict[int, set[int]] = {number: set() for number in anchors}
-    for one, other in combinations(anchors, 2):
-        if other in reached[one] or one in reached[other]:
-            continue
-        first, second = list(graph.dominating(one))[::-1], list(graph.dominating(other))[::-1]
-        shared = sum(1 for a, b in zip(first, second, strict=False) if a == b)
-        if first[shared - 1] in dispatches and shared < min(len(first), len(second)):
-            roots[one].add(first[shared])
-            roots[other].add(second[shared])
-    depth = {root: len(list(graph.dominating(root))) for found in roots.values() for root in found}
-    chosen = sorted({max(found, key=depth.__getitem__) for found in roots.values() if found})
-    return {root: frozenset(each for each in graph.order if root in graph.dominating(each)) for root in chosen}
-
-
-def _dispatches(graph: Graph) -> set[int]:
-    """The blocks in no loop that end with a branch on the number of the thread."""
-    looped = {number for loop in graph.loops for number in loop.blocks}
-    known: set[str] = set()
-    found = set()
-    for number in range(len(graph.starts)):
-        for instruction in graph.block(number):
-            words = _REGISTER.findall(instruction.text())
-            depends = bool(_THREAD.search(instruction.operands)) or not known.isdisjoint(words)
-            if depends and _jumps(instruction) and number not in looped:
-                found.add(number)
-            # What memory returns depends on the thread too, but it selects no role.
-            elif depends and not instruction.opcode.startswith(("LD", "UTMA", "SYNCS", "ATOM")):
-                known.update(_results(instruction))
-    return found
-
-
-def _results(instruction: Instruction) -> list[str]:
-    """The first operand, and the predicates that follow it."""
-    operands = re.split(r"[,\[ ]", instruction.operands)
-    results = operands[:1]
-    for operand in operands[1:2]:
-        results += [operand] if _PREDICATE.match(operand) else []
-    return [result for result in results if _REGISTER.fullmatch(result)]
 
 
 def _meet(one: int, other: int, dominators: dict[int, int], rank: dict[int, int]) -> int:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sheet.control_flow import Graph, Loop, roles
+from sheet.control_flow import Graph, Loop
 from sheet.disassembly import Instruction
+from sheet.roles import roles
 
 PATTERNS = {
     "tensor": r"UTC\w*MMA|[HQI]GMMA|[HQID]MMA",
@@ -38,7 +39,7 @@ _WIDTH = re.compile(r"\.[US]?(8|16|64|128|256)\b")
 # The first role named by an instruction of its code.
 _ROLE_NAMES = (
     ("mma", r"UTC\w*MMA"),
-    ("multiply", r"[HQI]GMMA"),
+    ("multiply", r"[HQI]GMMA|[HQID]MMA"),
     ("load", r"UTMALDG|UBLKCP\.S"),
     ("softmax", r"MUFU\.EX2"),
     ("epilogue", r"LDTM|STTM"),
@@ -119,13 +120,13 @@ class Sheet:
         }
 
 
-def sheet_of(instructions: Sequence[Instruction]) -> Sheet:
-    """The figures of the machine code of a kernel."""
+def sheet_of(instructions: Sequence[Instruction], threads: int) -> Sheet:
+    """The figures of the machine code of a kernel with so many threads per block."""
     graph = Graph(instructions)
     code = graph.of(graph.order)
     return Sheet(
         _region("kernel", 0, instructions, instructions),
-        tuple(_roles(graph)),
+        tuple(_roles(graph, threads)),
         tuple(_loop(graph, loop) for loop in graph.loops),
         _bits(code, "LDG"),
         _bits(code, "STG"),
@@ -135,16 +136,18 @@ def sheet_of(instructions: Sequence[Instruction]) -> Sheet:
     )
 
 
-def _roles(graph: Graph) -> list[Region]:
-    """The roles, and what all roles share as `common`."""
+def _roles(graph: Graph, threads: int) -> list[Region]:
+    """The roles with their warps, and what all of them share as `common`."""
     found, seen = [], Counter[str]()
     rest = set(graph.order)
-    for blocks in roles(graph).values():
-        code = graph.of(blocks)
+    for role in roles(graph, threads):
+        if not (code := graph.of(role.blocks)):
+            continue
         name = next((name for name, pattern in _ROLE_NAMES if _any(code, pattern)), "other")
         seen[name] += 1
-        found.append(_region(f"{name} {seen[name]}" if seen[name] > 1 else name, 0, code, code))
-        rest -= blocks
+        number = f" {seen[name]}" if seen[name] > 1 else ""
+        found.append(_region(f"{name}{number} ({role.warps} warp{'s' if role.warps > 1 else ''})", 0, code, code))
+        rest -= role.blocks
     code = graph.of(rest)
     return [*found, _region("common" if found else "all", 0, code, code)]
 

@@ -8,6 +8,8 @@ _REGISTERS, _REGISTER_GRANULE = 65536, 256
 _WARPS, _BLOCKS = 64, 32
 _SHARED_BYTES, _RESERVED_BYTES, _SHARED_GRANULE = 228 * 1024, 1024, 128
 _LANES = 32
+# Shared memory of one block.
+MOST_SHARED_BYTES = _SHARED_BYTES - _RESERVED_BYTES
 
 
 def blocks_per_processor(threads: int, registers: int, shared_bytes: int) -> int:

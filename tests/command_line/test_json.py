@@ -118,6 +118,16 @@ def test_dialect(result: Any) -> None:
     assert "irdl.dialect" in result("irdl", "dialect", "cuda_tile", "--irdl")["irdl"]
 
 
+def test_explain_line_and_back(result: Any) -> None:
+    fields = result("explain", "explain", f"{KERNELS}:add", "--sig", SIGNATURE, "--line", 8)
+    assert fields["location"] == {"file": str(KERNELS), "line": 8, "column": 0}
+    (block_number,) = fields["ptx"]
+    assert (block_number["operation"], block_number["role"]) == ("get_tile_block_id", None)
+    back = result("explain_ptx", "explain", f"{KERNELS}:add", "--sig", SIGNATURE, "--ptx-line", block_number["line"])
+    assert back["instruction"] == block_number
+    assert (back["location"]["line"], back["source"]) == (8, "index = ct.bid(0)")
+
+
 def test_info(result: Any) -> None:
     fields = result("info", "info")
     assert fields["packages"]["numpy"] == np.__version__

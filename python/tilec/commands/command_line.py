@@ -20,6 +20,7 @@ INTERRUPTED = 130
 # Each command is the module tilec.commands.NAME, whose `define` adds its options and whose `run` executes it.
 COMMANDS = {
     "compile": "compile a kernel or the file of any stage",
+    "explain": "show the PTX and the machine code of a source line",
     "opt": "verify and transform a module",
     "dialect": "list operations, or print dialects as IRDL",
     "interpret": "run Tile IR on the CPU and check it",
