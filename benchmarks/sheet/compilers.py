@@ -154,6 +154,8 @@ def by_triton(case: Case, target: str, folder: Path) -> Result | None:
     path = folder / "triton.cubin"
     path.write_bytes(compiled.asm["cubin"])
     function = disassemble(path, compiled.metadata.name)
+    if not any(each.opcode == "EXIT" for each in function.instructions):
+        raise ToolError("Triton: writes a kernel that only traps")
     return Result(function, compiled.metadata.num_warps * _LANES, compiled.metadata.shared)
 
 

@@ -202,7 +202,8 @@ def _rings(code: Iterable[Instruction]) -> tuple[int, ...]:
         return ()
     limits = [*bases[1:], max(initialized) + _BARRIER_BYTES]
     lengths = [(limit - base) // _BARRIER_BYTES for base, limit in zip(bases, limits, strict=True)]
-    return tuple(length for length in lengths if length > 1)
+    # Barriers of other arrays can lie far away.
+    return tuple(length for length in lengths if 1 < length <= len(initialized))
 
 
 def _offsets(code: Iterable[Instruction]) -> set[int]:

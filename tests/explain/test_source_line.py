@@ -86,9 +86,9 @@ def test_a_file_without_code_names_those_that_have_some() -> None:
         code_of_line(compiled(), 13, "other.py", None)
 
 
-def test_a_line_of_ptx_that_is_no_instruction_names_the_nearest_one() -> None:
+def test_a_line_of_ptx_that_is_not_an_instruction_names_the_nearest_one() -> None:
     first = ptx_lines(compiled().ptx)[0].number
-    with pytest.raises(UsageError, match=f"line 1 of the PTX is no instruction: the nearest one is line {first}"):
+    with pytest.raises(UsageError, match=f"line 1 of the PTX is not an instruction: the nearest one is line {first}"):
         source_of_ptx(compiled(), 1)
 
 

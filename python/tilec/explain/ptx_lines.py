@@ -13,7 +13,7 @@ from tilec.errors import SourceLocation
 _FILE = re.compile(r'^\s*\.file\s+(?P<number>\d+)\s+"(?P<name>[^"]*)"')
 _LOC = re.compile(r"^\s*\.loc\s+(?P<number>\d+)\s+(?P<line>\d+)\s+(?P<column>\d+)")
 _LABEL = re.compile(r"^\s*(\$\w+):")
-# Lines of a body that are no instructions: directives, comments, empty lines, the braces of the body.
+# Lines of a body that are not instructions: directives, comments, empty lines, the braces of the body.
 _NO_INSTRUCTION = re.compile(r"^\s*(\.|//|$)|^[{}]")
 # `name  file.py:3 (called at file.py:9)`; operations without a source line have no place.
 _COMMENT = re.compile(r"\s*// (?P<name>\S+)?(?:  |^)?(?P<place>\S+:\d+)?(?: \(called at (?P<callers>.*)\))?$")

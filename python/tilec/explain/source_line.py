@@ -110,7 +110,7 @@ def source_of_ptx(compiled: Compiled, number: int) -> PtxLineSource:
     )
     if found is None:
         nearest = min(lines, key=lambda each: abs(each.number - number)).number
-        raise UsageError(f"line {number} of the PTX is no instruction: the nearest one is line {nearest}")
+        raise UsageError(f"line {number} of the PTX is not an instruction: the nearest one is line {nearest}")
     return PtxLineSource(found)
 
 
