@@ -54,6 +54,7 @@ def _uses(op: ir.OpView) -> _Uses | None:
     if (
         op.operation.name != "tile_gpu.make_channel"
         or op.producer != TMA
+        or op.across is not None
         or len(op.operation.attributes["consumers"]) != 1
     ):
         return None

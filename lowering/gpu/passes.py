@@ -14,6 +14,7 @@ from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
 from tilec.lowering.gpu.register_budgets import register_budgets
 from tilec.lowering.gpu.reuse_channels import reuse_channels
+from tilec.lowering.gpu.share_loads import share_loads
 from tilec.lowering.gpu.wgmma_in_flight import wgmma_in_flight
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
@@ -39,6 +40,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
     "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),
+    "share-loads": (lambda kernel, target, options, remarks: share_loads(kernel, remarks), None),
     "reuse-channels": (lambda kernel, target, options, remarks: reuse_channels(kernel, target), None),
     "partition-roles": (_roles, "roles"),
     "register-budgets": (lambda kernel, target, options, remarks: register_budgets(kernel), "register_budgets"),

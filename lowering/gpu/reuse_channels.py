@@ -100,7 +100,7 @@ def _parties(life: ChannelLife) -> tuple[object, ...]:
     each warp must access the same columns of both.
     """
     first = life.channels[0]
-    common = tuple(first.operation.attributes[name] for name in ("stages", "producer", "consumers"))
+    common = (*(first.operation.attributes[name] for name in ("stages", "producer", "consumers")), first.across)
     if len(life.channels) == 1:
         return *common, frozenset(buffer.memory for buffer in _buffers(first))
     sharing = [(op.producer, op.operation.attributes["consumers"], op.reuse) for op in life.channels]
@@ -179,6 +179,7 @@ def _rewrite(ring: _Ring) -> None:
 def _continuation(ring: MakeChannelOp, channel: MakeChannelOp) -> ir.Operation:
     """Declares a channel with the buffers of another one and the slots and barriers of a ring."""
     attributes = {name: ring.operation.attributes[name] for name in ("stages", "producer", "consumers", "reuse")}
+    attributes["across"] = ring.across
     with channel.operation.location, ir.InsertionPoint(channel.operation):
         types = [channel.operation.results[0].type]
         return build("tile_gpu.make_channel", [ring.operation.results[0]], types, {**attributes, "continues": True})

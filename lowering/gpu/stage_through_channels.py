@@ -36,7 +36,8 @@ def holds_staging(life: ChannelLife) -> bool:
     first, *sharing = life.channels
     consumers = [entry.value for entry in first.operation.attributes["consumers"]]
     memories = {buffer.memory for buffer in first.operation.results[0].type.buffers}
-    return not sharing and first.producer == THREADS and consumers in ([MMA], [WGMMA]) and memories == {SHARED}
+    is_one = not sharing and first.across is None
+    return is_one and first.producer == THREADS and consumers in ([MMA], [WGMMA]) and memories == {SHARED}
 
 
 def stage_through_channels(kernel: KernelOp, ring: MakeChannelOp) -> list[MakeChannelOp]:

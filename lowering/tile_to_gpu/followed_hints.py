@@ -66,10 +66,6 @@ def hint_remarks(
     """A remark for each hint that is not followed."""
     location = source_location(entry.operation.location)
     found = []
-    if options.num_ctas not in (None, 1):
-        found.append(
-            Remark("hint", f"num_ctas={options.num_ctas} is not followed: each tile block runs as one block", location)
-        )
     if options.warps not in (None, warps):
         message = f"num_worker_warps={options.warps} is not followed: {_warps_reason(options.warps)}; {warps} are used"
         found.append(Remark("hint", message, location))

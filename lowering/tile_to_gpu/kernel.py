@@ -14,6 +14,7 @@ from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.atomic_remarks import atomic_remarks
+from tilec.lowering.tile_to_gpu.cluster_division import divide_among_ctas
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
@@ -79,29 +80,38 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     options = entry_options(entry, target, given)
     expand_packed_views(entry)
     refuse_partial_bytes(operations_below(entry))
+    ctas = divide_among_ctas(entry, target, options, remarks)
     warps, plan, order = _expanded_plan(entry, target, given, options, remarks)
     remarks += atomic_remarks(entry)
     remarks += hint_remarks(entry, plan, warps, target, options)
     vectors = pointer_vectors(entry, operations_below(entry))
     layouts = assign_layouts(entry, plan, warps, vectors)
     with named_location(entry):
-        body = _empty_kernel(entry, target, warps, carried_hints(entry, plan, warps, target, options))
-        arguments = dict(zip(entry.operation.regions[0].blocks[0].arguments, body.arguments, strict=True))
+        body = _empty_kernel(entry, target, warps, ctas, carried_hints(entry, plan, warps, target, options))
+        given_arguments = list(entry.operation.regions[0].blocks[0].arguments)
+        arguments = dict(zip(given_arguments, body.arguments, strict=False))
         with ir.InsertionPoint(body):
+            if ctas > 1:
+                arguments[given_arguments[-1]] = emitter.gpu("cluster_rank", [], [emitter.integer_type(32)]).result
             # Declarations are inserted before this unused constant.
             declarations = Declarations(arguments, emitter.i32(0).owner.operation)
             conversion = Conversion(target, warps, plan, layouts, order, given.tma, vectors, declarations)
             _convert_body(entry, arguments, conversion)
 
 
-def _empty_kernel(entry: ir.OpView, target: Target, warps: int, hints: Mapping[str, int]) -> ir.Block:
-    """The body of a tile_gpu.kernel for an entry: a block with its parameters, without operations."""
+def _empty_kernel(entry: ir.OpView, target: Target, warps: int, ctas: int, hints: Mapping[str, int]) -> ir.Block:
+    """The body of a tile_gpu.kernel for an entry: a block with its parameters, without operations.
+
+    The last argument of an entry that is divided is the number of the CTA.
+    """
     types = [element_type(argument.type.element) for argument in entry.operation.regions[0].blocks[0].arguments]
+    types = types[:-1] if ctas > 1 else types
     attributes = {
         "sym_name": entry.operation.attributes["sym_name"],
         "target": target.name,
         "function_type": ir.FunctionType.get(types, []),
         "warps": warps,
+        **({"cluster": ctas} if ctas > 1 else {}),
     }
     kernel = emitter.gpu("kernel", **attributes)
     for name in entry.operation.attributes:

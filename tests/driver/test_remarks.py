@@ -142,7 +142,10 @@ def test_hints_of_a_kernel_are_followed_or_reported():
     kernel = ct.kernel(num_ctas=2, occupancy=2, num_worker_warps=8)(matmul)
     compiled = ct.compile(kernel, target="sm_100a", signature=MATMUL.format(64, 64, 64), stop="ptx")
     hints = [remark.message for remark in compiled.remarks if remark.topic == "hint"]
-    assert hints == ["num_ctas=2 is not followed: each tile block runs as one block"]
+    assert hints == [
+        "num_ctas=2 is not followed: a block needs at least 128 rows of each multiply, which has 64; "
+        "each tile block runs as one block"
+    ]
     assert ".minnctapersm 2" in compiled.ptx
     # Eight compute warps, load and mma; half of the shared memory of an SM.
     assert ".reqntid 320" in compiled.ptx

@@ -1,0 +1,61 @@
+"""Divides a tile block among the CTAs of a cluster if the hint num_ctas asks for it and the CTAs stay independent."""
+
+from __future__ import annotations
+
+from tilec.compile_options import CompileOptions
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import CLUSTERS
+from tilec.dialect.walk import operations_below
+from tilec.lowering.target import TENSOR_LANES, Target
+from tilec.lowering.tile.divide_rows import divide_rows
+from tilec.lowering.tile.divided_dimensions import Divided, NotDivisibleError
+from tilec.lowering.tile_to_gpu.memory_order import LOADS, MemoryOrder
+from tilec.remarks import Remark
+
+# The rows of one multiply of wgmma; tcgen05 uses half of its lanes for fewer than TENSOR_LANES.
+_ROWS_OF_WGMMA = 64
+
+
+def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions, remarks: list[Remark]) -> int:
+    """The number of CTAs per tile block, 1 if the entry stays whole; `remarks` gets the reason.
+
+    A divided entry has the number of the CTA as its last argument.
+    """
+    ctas = options.num_ctas or 1
+    if ctas == 1:
+        return 1
+    reason, location = f"clusters have {', '.join(map(str, CLUSTERS[1:]))} blocks", source_location(entry.location)
+    if ctas in CLUSTERS:
+        try:
+            divide_rows(entry, ctas, _least_rows(target), _check_order)
+            return ctas
+        except NotDivisibleError as error:
+            reason, location = str(error), error.location or location
+    message = f"num_ctas={ctas} is not followed: {reason}; each tile block runs as one block"
+    remarks.append(Remark("hint", message, location))
+    return 1
+
+
+def _least_rows(target: Target) -> int:
+    return TENSOR_LANES if target.tensor_memory_columns else _ROWS_OF_WGMMA
+
+
+def _check_order(entry: ir.OpView, divided: Divided) -> None:
+    """Raises NotDivisibleError if tokens order an access after one of rows that another CTA accesses."""
+    order = MemoryOrder(list(operations_below(entry)))
+    for op in operations_below(entry):
+        for earlier in order.before(op):
+            are_loads = earlier.name in LOADS and op.operation.name in LOADS
+            if not are_loads and not _is_same_part(op.operation, earlier, divided):
+                raise NotDivisibleError("a token orders an access after one of the rows of another block", op)
+
+
+def _is_same_part(op: ir.Operation, earlier: ir.Operation, divided: Divided) -> bool:
+    """Whether both access tiles of one view, divided alike: then each element belongs to one CTA, at any index."""
+    dimensions = []
+    for each in (op, earlier):
+        if each.name not in ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko"):
+            return False
+        dimensions += [divided.get(value) for value in (*each.operands, *each.results) if value in divided]
+    return len(dimensions) == 2 and dimensions[0] == dimensions[1] and op.opview.view == earlier.opview.view

@@ -1,0 +1,134 @@
+"""divide_rows: each CTA computes its rows of all multiplies; what needs rows of other CTAs is left whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilec.dialect.walk import operations_named
+from tilec.lowering.tile.divide_rows import divide_rows
+from tilec.lowering.tile.divided_dimensions import NotDivisibleError
+from tilec.text_input.module import Module
+
+HEAD = """
+cuda_tile.module @kernels {
+  entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
+    %a_of = make_tensor_view %p, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf16, strides=[?,1]>
+    %c_of = make_tensor_view %q, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+    %av = make_partition_view %a_of : partition_view<tile=(256x64), tensor_view<?x?xf16, strides=[?,1]>>
+    %bv = make_partition_view %a_of : partition_view<tile=(64x128), tensor_view<?x?xf16, strides=[?,1]>>
+    %cv = make_partition_view %c_of : partition_view<tile=(256x128), tensor_view<?x?xf32, strides=[?,1]>>
+    %a, %ta = load_view_tko weak %av[%n, %n] : partition_view<tile=(256x64), tensor_view<?x?xf16, strides=[?,1]>>,
+      tile<i32> -> tile<256x64xf16>, token
+    %b, %tb = load_view_tko weak %bv[%n, %n] : partition_view<tile=(64x128), tensor_view<?x?xf16, strides=[?,1]>>,
+      tile<i32> -> tile<64x128xf16>, token
+    %zero = constant <f32: 0.0> : tile<256x128xf32>
+    %d = mmaf %a, %b, %zero : tile<256x64xf16>, tile<64x128xf16>, tile<256x128xf32>
+"""
+STORE = """
+    %t = store_view_tko weak %d, %cv[%n, %n] : tile<256x128xf32>,
+      partition_view<tile=(256x128), tensor_view<?x?xf32, strides=[?,1]>>, tile<i32> -> token
+"""
+
+
+def divided(body: str, ctas: int = 2, least_rows: int = 64) -> str:
+    module = Module.parse(f"{HEAD}{body}    return\n  }}\n}}\n")
+    with module.ir.context:
+        (entry,) = operations_named(module.ir, ("cuda_tile.entry",))
+        divide_rows(entry, ctas, least_rows)
+        assert module.ir.operation.verify()
+    return module.to_text()
+
+
+def test_rows_of_the_operands_and_of_the_result() -> None:
+    text = divided(STORE)
+    assert "%arg3: tile<i32>)" in text
+    assert ": tile<128x64xf16>, tile<64x128xf16>, tile<128x128xf32>\n" in text
+    assert "partition_view<tile=(128x64)" in text and "partition_view<tile=(64x128)" in text
+    assert "partition_view<tile=(128x128), tensor_view<?x?xf32" in text
+
+
+def test_index_counts_the_parts() -> None:
+    """An index that may be large is limited first, so that the product stays outside of the tensor."""
+    text = divided(STORE, ctas=4)
+    assert "constant <i32: 536870912> : tile<i32>" in text and "constant <i32: 4> : tile<i32>" in text
+    assert text.count("mini ") == text.count("muli ") == 2
+
+
+def test_values_of_each_row() -> None:
+    body = """
+    %i = iota : tile<256xi32>
+    %rows = reshape %i : tile<256xi32> -> tile<256x1xi32>
+    %all = broadcast %rows : tile<256x1xi32> -> tile<256x128xi32>
+    %f = itof %all signed rounding<nearest_even> : tile<256x128xi32> -> tile<256x128xf32>
+    %s = addf %d, %f : tile<256x128xf32>
+"""
+    text = divided(body + STORE.replace("%d", "%s"))
+    assert "iota : tile<128xi32>" in text and "tile<256x" not in text.replace("tile=(256x", "")
+
+
+def test_parts_of_the_columns() -> None:
+    body = """
+    %i = constant <i32: 0> : tile<i32>
+    %x = extract %d[%i, %i] : tile<256x128xf32> -> tile<256x64xf32>
+    %s = cat %x, %x dim = 1 : tile<256x64xf32>, tile<256x64xf32> -> tile<256x128xf32>
+"""
+    text = divided(body + STORE.replace("%d", "%s"))
+    assert "tile<128x128xf32> -> tile<128x64xf32>" in text and "tile<256x" not in text.replace("tile=(256x", "")
+
+
+WHOLE = {
+    "sum of rows": (
+        """
+    %s = reduce %d dim=0 identities=[0.000000e+00 : f32] : tile<256x128xf32> -> tile<128xf32>
+      (%x: tile<f32>, %y: tile<f32>) {
+        %z = addf %x, %y : tile<f32>
+        yield %z : tile<f32>
+      }
+"""
+        + STORE,
+        "a reduction along the rows of a multiply needs all of them",
+    ),
+    "transposed product": (
+        """
+    %h = ftof %d : tile<256x128xf32> -> tile<256x128xf16>
+    %x = permute %h [1, 0] : tile<256x128xf16> -> tile<128x256xf16>
+    %none = constant <f32: 0.0> : tile<256x256xf32>
+    %e = mmaf %h, %x, %none : tile<256x128xf16>, tile<128x256xf16>, tile<256x256xf32>
+"""
+        + STORE,
+        "the right operand of a multiply derives from the rows of another",
+    ),
+    "joined rows": (
+        "    %r = reshape %d : tile<256x128xf32> -> tile<32768xf32>\n" + STORE,
+        "it divides or joins the rows of a multiply",
+    ),
+    "part of the rows": (
+        "    %i = constant <i32: 0> : tile<i32>\n"
+        "    %r = extract %d[%i, %i] : tile<256x128xf32> -> tile<128x128xf32>\n" + STORE,
+        "it divides or joins the rows of a multiply",
+    ),
+    "store of other tiles": (
+        STORE
+        + """
+    %o = store_view_tko weak %b, %bv[%n, %n] : tile<64x128xf16>,
+      partition_view<tile=(64x128), tensor_view<?x?xf16, strides=[?,1]>>, tile<i32> -> token
+""",
+        "each block would repeat the access to memory",
+    ),
+    "release": (
+        STORE.replace("weak", "release device"),
+        "it synchronizes with other tile blocks",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_tile_block_stays_whole(name: str) -> None:
+    body, reason = WHOLE[name]
+    with pytest.raises(NotDivisibleError, match=reason):
+        divided(body)
+
+
+def test_few_rows_stay_whole() -> None:
+    with pytest.raises(NotDivisibleError, match="a block needs at least 128 rows of each multiply, which has 256"):
+        divided(STORE, ctas=4, least_rows=128)
