@@ -52,10 +52,18 @@ def _check_order(entry: ir.OpView, divided: Divided) -> None:
 
 
 def _is_same_part(op: ir.Operation, earlier: ir.Operation, divided: Divided) -> bool:
-    """Whether both access tiles of one view, divided alike: then each element belongs to one CTA, at any index."""
-    dimensions = []
-    for each in (op, earlier):
-        if each.name not in ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko"):
-            return False
-        dimensions += [divided.get(value) for value in (*each.operands, *each.results) if value in divided]
-    return len(dimensions) == 2 and dimensions[0] == dimensions[1] and op.opview.view == earlier.opview.view
+    """Whether both accesses divide a tensor alike: then each element belongs to one CTA, whatever the indices are."""
+    divisions = [_division(each, divided) for each in (op, earlier)]
+    return None not in divisions and divisions[0] == divisions[1]
+
+
+def _division(op: ir.Operation, divided: Divided) -> tuple[ir.Value, int, int] | None:
+    """The tensor of an access, its divided dimension and the extent of tiles along it; None if it is not divided."""
+    if op.name not in ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko"):
+        return None
+    tile = next((value for value in (*op.operands, *op.results) if value in divided), None)
+    if tile is None:
+        return None
+    view = op.opview.view
+    dimension = divided[tile]
+    return view.owner.operands[0], view.type.dim_map[dimension], view.type.tile_shape[dimension]

@@ -14,7 +14,7 @@ def matmul(A, B, C, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[
         total = ct.mma(ct.load(A, (i, k), (TM, TK)), ct.load(B, (k, j), (TK, TN)), total)
     ct.store(C, (i, j), total)
 
-@ct.signatures(MATRICES, num_ctas=2)
+@ct.signatures(MATRICES.replace("TM=64", "TM=256").replace("TN=64", "TN=128"), num_ctas=2)
 @ct.kernel
 def clusters(A, B, C, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
     i, j = ct.bid(0), ct.bid(1)

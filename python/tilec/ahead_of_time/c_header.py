@@ -172,7 +172,9 @@ def _image(variant: Variant, metadata: Metadata) -> str:
         return "{" + ", ".join(map(str, values)) + "}"
 
     names = f'{_capability(metadata.target)}, "{variant.files["cubin"]}", "{metadata.entry}"'
-    shape = f"{triple(metadata.block)}, {triple(metadata.cluster)}, {metadata.shared_bytes}"
+    blocks_of_tile = metadata.cluster if metadata.grid_counts_clusters else (1, 1, 1)
+    extents = ", ".join(map(triple, (metadata.block, metadata.cluster, blocks_of_tile)))
+    shape = f"{extents}, {metadata.shared_bytes}"
     return f"    {{{names}, {shape}, {len(metadata.tensor_maps)}}},"
 
 

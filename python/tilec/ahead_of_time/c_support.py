@@ -47,7 +47,7 @@ typedef struct {
 typedef struct {
   int capability;
   const char *file, *entry;
-  unsigned block[3], cluster[3], shared_bytes, tensor_maps;
+  unsigned block[3], cluster[3], blocks_of_tile[3], shared_bytes, tensor_maps;
 } tilec_image;
 
 enum { TILEC_TILED, TILEC_IM2COL, TILEC_IM2COL_WIDE };
@@ -267,7 +267,9 @@ static inline CUresult tilec_launch(const tilec_kernel *kernel, const tilec_imag
   CUlaunchAttribute attributes[2];
   memset(&config, 0, sizeof config);
   memset(attributes, 0, sizeof attributes);
-  config.gridDimX = grid.x, config.gridDimY = grid.y, config.gridDimZ = grid.z;
+  config.gridDimX = grid.x * image->blocks_of_tile[0];
+  config.gridDimY = grid.y * image->blocks_of_tile[1];
+  config.gridDimZ = grid.z * image->blocks_of_tile[2];
   config.blockDimX = image->block[0], config.blockDimY = image->block[1], config.blockDimZ = image->block[2];
   config.sharedMemBytes = image->shared_bytes;
   config.hStream = stream;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +15,7 @@ from tilec.lowering.model.launch import Ring
 from tilec.lowering.model.step import TENSOR_PIPE
 from tilec.lowering.model.throughput import Work, least_cycles, microseconds
 from tilec.runtime.artifact import Artifact
-from tilec.runtime.grid import Dimensions
+from tilec.runtime.grid import Dimensions, grid_of
 from tilec.runtime.simulate import Settings, simulate
 from tilec.tuning.result import Measurement
 
@@ -75,9 +76,11 @@ def work_of(counters: Mapping[str, int], grid: Dimensions, artifact: Artifact) -
         return sum(counters.get(name, 0) for name in names)
 
     shared = total("bytes.shared_read", "bytes.shared_written", "bulk_load_bytes", "bulk_store_bytes")
-    x, y, z = artifact.metadata.cluster
+    metadata = artifact.metadata
+    x, y, z = metadata.cluster
+    blocks = grid_of(grid, metadata.cluster, metadata.grid_counts_clusters)
     return Work(
-        blocks=grid[0] * grid[1] * grid[2],
+        blocks=math.prod(blocks),
         cluster=x * y * z,
         instructions=total("instructions"),
         multiply_adds=total("tensor_core_multiply_adds"),
