@@ -74,8 +74,11 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
     """What a pair divides; raises _NotPairsError."""
     for channel in channels:
         consumers = [name.value for name in channel.consumers]
-        if MMA in (channel.producer, *consumers) and (channel.producer, consumers) not in _JOINED_BY_PAIRS:
-            raise _NotPairsError("threads read an operand of a multiply as well")
+        if MMA in (channel.producer, *consumers):
+            if (channel.producer, consumers) not in _JOINED_BY_PAIRS:
+                raise _NotPairsError("threads read an operand of a multiply as well")
+            if not all(equal.runs_alike(use.owner.operation) for use in channel.operation.results[0].uses):
+                raise _NotPairsError("a loop or a branch around a multiply may differ between the blocks")
     found: list[_Half] = []
     for op in multiplies:
         rows, columns = op.accumulator.type.shape

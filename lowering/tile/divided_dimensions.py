@@ -111,8 +111,8 @@ def related(op: ir.OpView, divided: Mapping[ir.Value, int]) -> list[tuple[ir.Val
     return list(_of_elements(op, divided))
 
 
-# Elementwise operations that run once for the whole tile.
-_WHOLE = ("cuda_tile.print_tko", "cuda_tile.assert")
+# Elementwise operations that run once for the whole tile, or that state a property of the whole tile.
+_WHOLE = ("cuda_tile.print_tko", "cuda_tile.assert", "cuda_tile.assume")
 
 
 def _of_elements(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
@@ -200,6 +200,8 @@ def _of_permute(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
 def _of_parts(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     """Operations between tiles and parts of them, which keep the extent of a divided dimension."""
     tiles = [value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)]
+    if not all(map(_is_tile, op.operation.results)):
+        raise NotDivisibleError("it uses one element of the rows of a multiply", op)
     for dimension in {divided[value] for value in tiles if value in divided}:
         if len({value.type.shape[dimension] for value in tiles}) > 1:
             raise NotDivisibleError("it divides or joins the rows of a multiply", op)
