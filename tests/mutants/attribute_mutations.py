@@ -152,25 +152,6 @@ def _reuse(op: ir.Operation) -> Iterator[Change]:
         yield f"{other}, {_spelled(op)}", partial(_set_in_ring, op, "reuse", ir.StringAttr.get(other))
 
 
-def _shares(op: ir.Operation) -> Iterator[Change]:
-    """The slots of another channel of the same type."""
-    if op.name == CHANNEL and len(op.operands):
-        for other in _channels(op):
-            if other.results[0].type == op.operands[0].type and other.results[0] != op.operands[0]:
-                yield f"of another channel, {_spelled(op)}", partial(op.operands.__setitem__, 0, other.results[0])
-
-
-def _channels(op: ir.Operation) -> list[ir.Operation]:
-    """The channels declared before an operation that own their slots."""
-    declared = []
-    for other in op.block.operations if hasattr(op, "block") else op.parent.regions[0].blocks[0].operations:
-        if other.operation == op:
-            break
-        if other.operation.name == CHANNEL and not len(other.operation.operands):
-            declared.append(other.operation)
-    return declared
-
-
 def _flag(name: str, operations: tuple[str, ...]) -> Callable[[ir.Operation], Iterator[Change]]:
     """A flag is set or removed."""
 
@@ -227,7 +208,8 @@ def _order(op: ir.Operation) -> Iterator[Change]:
 def _removed(op: ir.Operation) -> Iterator[Change]:
     """An operation without results is removed."""
     if op.name in ORDERED and not len(op.results):
-        yield _spelled(op), op.erase
+        following = op.block.operations[list(op.block.operations).index(op) + 1].operation
+        yield f"{_spelled(op)} before {_spelled(following)}", op.erase
 
 
 def _is_before(first: ir.Operation, second: ir.Operation) -> bool:
@@ -239,9 +221,9 @@ ATTRIBUTES: dict[str, Callable[[ir.Operation], Iterator[Change]]] = {
     "producer": _producer,
     "consumers": _consumers,
     "reuse": _reuse,
-    "shares": _shares,
     "continues": _flag("continues", (CHANNEL,)),
     "first_round": _flag("first_round", PUTS),
+    "late": _flag("late", ("tile_gpu.release",)),
     "consumer": _more("consumer", GETS),
     "pending": _more("pending", ("tile_gpu.wgmma_wait",)),
     "names": _roles,

@@ -38,7 +38,9 @@ _NOTHING = "TMA itself completes the slot: the operation emits nothing but the p
 _FIRST = "the first puts of a ring find its slots empty with or without a wait, and end no round"
 _WARPGROUP = "a multiply belongs to the warpgroup: threads that fill the slot again have waited for all of its reads"
 _SCORES = "attention: the next multiply of the slot follows, in order, one whose operand is computed from this result"
+_DISJOINT = "the two stores write other elements of the array, and the other wait covers the copy"
 _EPILOGUE = "the tile is stored once, when all multiplies that read the slots are complete"
+_STORES = "one role: the barriers of the stores are between the reads of a slot and the next multiply"
 _FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
 # Reasons by patterns of `kernel, target, roles or one role: attribute: change`; the first that matches counts.
 HARMLESS = {
@@ -61,9 +63,15 @@ HARMLESS = {
     "attention, *: first_round: set, put_commit of threads-*": _SCORES,
     "*: names: *": "no rule of the lowering depends on the names of roles other than compute",
     "*: warps: *": "one thread issues the operations of these roles; other warps have none",
-    "*: removed: release of * once": _ONCE,
-    "*: removed: put_commit of tma-* once": _NOTHING,
+    "*: late: *": "the releases of a consumer count apart if one of them is late, in the order of its gets",
+    "*: removed: release of * once before *": _ONCE,
+    "*: removed: put_commit of tma-* once before *": _NOTHING,
+    "attention, *: removed: barrier before store_view": _DISJOINT,
+    "attention, *: removed: store_wait before *": _DISJOINT,
+    "attention, *: order: barrier before store_wait": _DISJOINT,
+    "*: order: put_commit of * once before put_begin of *": "a put of such a channel begins without a wait",
     "*: order: release of * once before *": _ONCE,
+    "*: order: * before release of * once": _ONCE,
     "*: order: put_commit of tma-* before tma_load": _NOTHING,
     "*: order: * before put_commit of tma-*": _NOTHING,
     "*: order: get of *": _BLOCKING,
@@ -79,6 +87,7 @@ HARMLESS = {
     "*: order: release of threads-wgmma ring before wgmma_wait": _WARPGROUP,
     "attention, *: order: release of threads-mma ring before tcgen05_mma": _SCORES,
     "attention, *: order: release of mma-threads ring before load_tensor_memory": _SCORES,
+    "persistent, *, one role: offset: all slots of mma-threads ring in the columns of the first": _STORES,
     "attention, *: offset: all slots of mma-threads ring in the columns of the first": _SCORES,
     "gemm, *: offset: a staging buffer *": _EPILOGUE,
     "attention, *: offset: a staging buffer *": _EPILOGUE,
