@@ -115,7 +115,7 @@ def arguments() -> list[Any]:
     random = np.random.default_rng(0)
     A = random.integers(-1, 2, (BLOCKS * ROWS, STEPS * DEPTH)).astype(np.float16)
     B = random.integers(-1, 2, (STEPS * DEPTH, 3 * COLUMNS)).astype(np.float16)
-    return [A, B, np.zeros((6 * ROWS, STEPS * COLUMNS), np.float32), STEPS]
+    return [A, B, np.zeros((8 * ROWS, STEPS * COLUMNS), np.float32), STEPS]
 
 
 def simulated(compiled: Any, seed: int) -> np.ndarray:
