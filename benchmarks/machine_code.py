@@ -43,7 +43,7 @@ def main() -> None:
     show_progress("")
     versions = compilers.versions()
     if options.json:
-        Path(options.json).write_text(json.dumps({"versions": versions, "rows": rows}, indent=1) + "\n")
+        write_json(Path(options.json), versions, rows)
     write = table.markdown if options.markdown else table.text
     print(", ".join(f"{name} {version}" for name, version in versions.items()))
     print(write(rows))
@@ -72,6 +72,12 @@ def measure(case: Case, target: str, name: str, folder: Path) -> Iterator[dict[s
         **sheet_of(function.instructions, result.threads).fields(),
         "model": timeline(result.compiled) if result.compiled is not None else None,
     }
+
+
+def write_json(path: Path, versions: dict[str, str], rows: list[dict[str, Any]]) -> None:
+    """Writes the versions and the rows, a row per line."""
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    path.write_text(f'{{"versions": {json.dumps(versions)}, "rows": [\n{lines}\n]}}\n')
 
 
 def show_progress(text: str) -> None:
