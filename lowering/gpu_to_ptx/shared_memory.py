@@ -8,6 +8,7 @@ from tilec.lowering.gpu.shared_plan import shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read, write
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.matrix_stores import stored_by_matrices
 from tilec.lowering.gpu_to_ptx.pack import divided_parts, joined_parts
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
@@ -40,7 +41,8 @@ def store_shared(lowering: Lowering, operation: ir.Operation) -> None:
     stored = stored_layout(buffer.type)
     for copy in stored.copies:
         base = SharedAddress(lowering.scalar(buffer)).plus(lowering, copy)
-        write(lowering, kind, base, layout, registers, stored.matrix)
+        if not stored_by_matrices(lowering, kind, base, layout, registers, stored.matrix):
+            write(lowering, kind, base, layout, registers, stored.matrix)
 
 
 def _per_byte(kind: PtxElement) -> int:
