@@ -1,7 +1,8 @@
-"""Leaves the wgmma of a loop in flight while the next iteration issues its own.
+"""Leaves the multiplies of a loop in flight while the next iteration issues its own.
 
 Before, in the loop of role `compute` that carries an accumulator:   get, wgmma, wait pending 0, release
 after:              get, wgmma, wait pending 1, release of the slot of the iteration before; after the loop the rest
+Several multiplies are left in flight if each has an accumulator of its own.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.tile_to_gpu import emitter
 
 _MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
+# The simulator accepts up to seven pending groups.
+_MOST_PENDING = 7
 # One slot is read by the multiply in flight, and another by the one that is issued.
 _LEAST_STAGES = 2
 
 
 @dataclass(frozen=True)
-class _Multiply:
-    """The only multiply of a loop, whose accumulator the loop carries as value number `index`."""
+class _Multiplies:
+    """The multiplies of a loop: the numbers of the carried accumulators, their waits, the releases of their slots."""
 
     loop: ir.Operation
-    index: int
-    wait: ir.Operation
+    accumulators: list[int]
+    waits: list[ir.Operation]
     releases: list[ir.Operation]
 
 
@@ -39,34 +42,40 @@ def wgmma_in_flight(kernel: KernelOp) -> None:
     """
     roles = [op for op in kernel.operation.regions[0].blocks[0].operations if op.operation.name == "tile_gpu.roles"]
     for op in [inner.operation for role in roles for inner in operations_below(role)]:
-        found = _multiply(op) if op.name == "scf.for" else None
+        found = _multiplies(op) if op.name == "scf.for" else None
         if found is not None:
             _leave_in_flight(found)
 
 
-def _multiply(loop: ir.Operation) -> _Multiply | None:
+def _multiplies(loop: ir.Operation) -> _Multiplies | None:
     body = loop.regions[0].blocks[0]
     operations = [op.operation for op in body.operations]
     inside = [op.operation for op in operations_below(loop.opview) if op.operation.name in (_MULTIPLY, _WAIT)]
-    if [op.name for op in inside] != [_MULTIPLY, _WAIT] or any(op not in operations for op in inside):
+    multiplies = [op for op in inside if op.name == _MULTIPLY]
+    waits = [op for op in inside if op.name == _WAIT]
+    if not 0 < len(multiplies) <= _MOST_PENDING or any(op not in operations for op in inside):
         return None
-    multiply, wait = inside
+    accumulators = [_carried(multiply, body) for multiply in multiplies]
+    if [wait.operands[0] for wait in waits] != [multiply.results[0] for multiply in multiplies]:
+        return None
+    releases = [op for op in operations[operations.index(waits[0]) :] if _is_release(op)]
+    known = [index for index in accumulators if index is not None]
+    if len(known) != len(accumulators) or not all(_is_only_release(op, body) for op in releases):
+        return None
+    return _Multiplies(loop, known, waits, releases)
+
+
+def _carried(multiply: ir.Operation, body: ir.Block) -> int | None:
+    """The number of the carried value that only this multiply uses, and whose next value is its result; or None."""
     accumulator, arguments = multiply.operands[0], list(body.arguments)
-    if (
-        wait.operands[0] != multiply.results[0]
-        or accumulator not in arguments
-        or not _may_be_in_flight(multiply.opview)
-    ):
+    if accumulator not in arguments[1:] or not _may_be_in_flight(multiply.opview):
         return None
+    users = [use.owner.operation for use in multiply.results[0].uses]
     index = arguments.index(accumulator) - 1
-    if index < 0 or operations[-1].operands[index] != wait.results[0]:
+    yielded = body.operations[len(body.operations) - 1].operation.operands[index]
+    if [user.name for user in users] != [_WAIT] or yielded != users[0].results[0]:
         return None
-    if any(len(list(value.uses)) != 1 for value in (accumulator, multiply.results[0], wait.results[0])):
-        return None
-    releases = [op for op in operations[operations.index(wait) :] if _is_release(op)]
-    if not all(_is_only_release(op, body) for op in releases):
-        return None
-    return _Multiply(loop, index, wait, releases)
+    return index if all(len(list(value.uses)) == 1 for value in (accumulator, yielded)) else None
 
 
 def _may_be_in_flight(op: ir.OpView) -> bool:
@@ -101,33 +110,33 @@ def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:
     )
 
 
-def _leave_in_flight(found: _Multiply) -> None:
-    loop, wait = found.loop, found.wait
-    body = loop.regions[0].blocks[0]
-    lower, upper = list(loop.operands)[:2]
-    result = loop.results[found.index]
-    wait.attributes["pending"] = ir.IntegerAttr.get(emitter.integer_type(32), 1)
+def _leave_in_flight(found: _Multiplies) -> None:
+    loop = found.loop
+    counter, (lower, upper) = loop.regions[0].blocks[0].arguments[0], list(loop.operands)[:2]
+    for wait in found.waits:
+        # Then those of the iteration before are complete, up to the multiply of this wait.
+        wait.attributes["pending"] = ir.IntegerAttr.get(emitter.integer_type(32), len(found.waits))
     with loop.location:
-        with ir.InsertionPoint(wait):
+        with ir.InsertionPoint(found.waits[0]):
+            differs = predicate_attribute("arith.cmpi", "ne")
             is_later = emitter.create(
-                "arith.cmpi",
-                [emitter.integer_type(1)],
-                [body.arguments[0], lower],
-                predicate=predicate_attribute("arith.cmpi", "ne"),
+                "arith.cmpi", [emitter.integer_type(1)], [counter, lower], predicate=differs
             ).result
         for release in found.releases:
             with release.location, ir.InsertionPoint(release), emitter.only_if(is_later):
                 _release_late(release)
-        uses = list(result.uses)
+        results = [loop.results[index] for index in found.accumulators]
+        uses = [list(result.uses) for result in results]
         with ir.InsertionPoint(loop):
             runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
         with ir.InsertionPoint.after(loop):
-            done = emitter.gpu("wgmma_wait", [result], [result.type], pending=0)
+            done = [emitter.gpu("wgmma_wait", [result], [result.type], pending=0).result for result in results]
             for release in found.releases:
                 with release.location, emitter.only_if(runs):
                     _release_late(release)
-    for use in uses:
-        use.owner.operation.operands[use.operand_number] = done.result
+    for value, users in zip(done, uses, strict=True):
+        for use in users:
+            use.owner.operation.operands[use.operand_number] = value
     for release in found.releases:
         release.erase()
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tilec
+import tilec as ct
 from tilec.errors import SimulationError
 from tilec.signature import Signature
 
@@ -63,6 +64,33 @@ def test_every_iteration_of_a_nested_loop_releases_its_slots():
     assert "wgmma.wait_group.sync.aligned 1;" in compiled.artifact.ptx
     tilec.run(compiled.artifact, (1, 1), args, backend="simulate")
     np.testing.assert_array_equal(C, 1 + times * (A.astype(np.float32) @ B.astype(np.float32)))
+
+
+@ct.kernel
+def two_products(A, B, C, D, tm: ct.Constant[int]):
+    """C = A @ B and D = A @ A in one loop."""
+    first, second = ct.zeros((tm, tm), ct.float32), ct.zeros((tm, tm), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (tm, tm))):
+        a = ct.load(A, (0, k), (tm, tm))
+        first = ct.mma(a, ct.load(B, (k, 0), (tm, tm)), first)
+        second = ct.mma(a, a, second)
+    ct.store(C, (0, 0), first)
+    ct.store(D, (0, 0), second)
+
+
+@pytest.mark.parametrize("tiles", [1, 2, 5])
+def test_two_multiplies_of_an_iteration_are_in_flight(tiles):
+    random = np.random.default_rng(tiles)
+    A, B = (random.integers(-3, 4, shape).astype(np.float16) for shape in ((TILE, TILE * tiles), (TILE * tiles, TILE)))
+    C, D = np.zeros((TILE, TILE), np.float32), np.zeros((TILE, TILE), np.float32)
+    args = (A, B, C, D, TILE)
+    compiled = tilec.compile(two_products, target="sm_90a", signature=Signature.from_arguments(two_products, args))
+    assert compiled.artifact.ptx.count("wgmma.wait_group.sync.aligned 2;") == 2
+    for seed in SEEDS:
+        tilec.run(compiled.artifact, (1, 1), args, backend="simulate", seed=seed)
+        a = A.astype(np.float32)
+        np.testing.assert_array_equal(C, a @ B.astype(np.float32))
+        np.testing.assert_array_equal(D, sum(part @ part for part in np.split(a, tiles, axis=1)))
 
 
 def _released_before_the_wait(ptx: str) -> str:
