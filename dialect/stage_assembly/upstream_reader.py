@@ -87,7 +87,7 @@ def _compared(reader: StageReader, values: list[ir.Value], positions: list[int])
     check_types(reader, values, positions, [type] * len(values))
     bit = ir.IntegerType.get_signless(1)
     if isinstance(type, ir.RankedTensorType):
-        return [ir.RankedTensorType.get(type.shape, bit, type.encoding)]
+        return [ir.RankedTensorType.get(type.shape, bit, type.encoding, loc=ir.Location.unknown(type.context))]
     return [bit]
 
 

@@ -319,7 +319,7 @@ def _follow_occupancy(lowering: Lowering, written: ir.Operation, kernel: KernelO
     """Limits registers for the blocks of the hint `occupancy`, if memory leaves room for them."""
     size = _dynamic_bytes(lowering)
     blocks = followed_occupancy(kernel, lowering.target, size, lowering.plan.tensor_columns, remarks)
-    if blocks is None and (kernel.ctas > 1 or _loads_fragments(kernel)):
+    if blocks is None and (kernel.ctas > 1 or _needs_registers(kernel)):
         # In a cluster too, ptxas 13.0 and 13.5 save registers: 43 and 256 bytes of spills for a pair of 256x128x64,
         # where they use 75 registers for the same block alone.
         blocks = 1
@@ -328,13 +328,15 @@ def _follow_occupancy(lowering: Lowering, written: ir.Operation, kernel: KernelO
         written.attributes["min_ctas"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
 
 
-def _loads_fragments(kernel: KernelOp) -> bool:
-    """Whether threads load operands into registers, which takes registers beside the multiplies in progress.
+def _needs_registers(kernel: KernelOp) -> bool:
+    """Whether shared memory, not registers, limits the blocks of an SM, or threads load operands into registers.
 
-    Without .minnctapersm, ptxas 13.0 saves registers for as many blocks as possible: for a tile of 16x128x64 it loads
-    each fragment just before its multiply (32 registers), with it up to seven fragments ahead (51 registers).
+    Without .minnctapersm, ptxas saves registers for as many blocks as possible. For a product of 128x128x64 by roles
+    with eight warps on sm_100a, ptxas 13.5 then uses 46 registers and spills 384 bytes, with it 70 and none. For a
+    tile of 16x128x64 ptxas 13.0 loads each fragment just before its multiply (32 registers), with it up to seven
+    fragments ahead (51 registers).
     """
-    return any(op.operation.name == "tile_gpu.mma_sync" for op in operations_below(kernel))
+    return any(op.operation.name in ("tile_gpu.mma_sync", "tile_gpu.roles") for op in operations_below(kernel))
 
 
 def _free_heap_memory(lowering: Lowering) -> None:

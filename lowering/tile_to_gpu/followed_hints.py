@@ -5,7 +5,6 @@ from __future__ import annotations
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.registers import REGISTER_FILE, registers_per_thread
 from tilec.dialect.walk import operations_below
 from tilec.lowering.kernel_hints import OCCUPANCY, STAGES
 from tilec.lowering.target import Target
@@ -16,6 +15,7 @@ from tilec.lowering.tile_to_gpu.tile_hints import tile_hint
 from tilec.lowering.tile_to_gpu.warp_choice import (
     WARP_COUNTS,
     block_warps,
+    registers_available,
     registers_needed,
 )
 from tilec.remarks import Remark
@@ -47,14 +47,14 @@ def carried_hints(
     """The attributes of the tile_gpu.kernel that later stages follow."""
     stages = options.stages or ring_stages(plan, target)
     carried = {} if stages is None else {STAGES: stages}
-    if options.occupancy is not None and _occupancy_refusal(plan, warps, options.occupancy) is None:
+    if options.occupancy is not None and _occupancy_refusal(entry, plan, warps, options.occupancy) is None:
         carried[OCCUPANCY] = options.occupancy
     return carried
 
 
-def _occupancy_refusal(plan: MatrixPlan, warps: int, occupancy: int) -> str | None:
-    needed = registers_needed(plan)
-    left = registers_per_thread(block_warps(plan, warps), REGISTER_FILE // occupancy)
+def _occupancy_refusal(entry: ir.OpView, plan: MatrixPlan, warps: int, occupancy: int) -> str | None:
+    needed = registers_needed(entry, plan, warps)
+    left = registers_available(plan, warps, occupancy)
     if left < needed:
         return f"{occupancy} blocks of {block_warps(plan, warps)} warps leave {left} registers per thread of {needed}"
     return None
@@ -70,7 +70,7 @@ def hint_remarks(
         message = f"num_worker_warps={options.warps} is not followed: {_warps_reason(options.warps)}; {warps} are used"
         found.append(Remark("hint", message, location))
     if options.occupancy is not None:
-        refusal = _occupancy_refusal(plan, warps, options.occupancy)
+        refusal = _occupancy_refusal(entry, plan, warps, options.occupancy)
         if refusal is not None:
             found.append(Remark("hint", f"occupancy={options.occupancy} is not followed: {refusal}", location))
     for op in operations_below(entry):

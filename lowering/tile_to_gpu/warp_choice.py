@@ -1,34 +1,32 @@
-"""How many warps compute: the fewest whose registers hold the largest tile, sums in use together, and instructions."""
+"""How many warps compute: the fewest that have the registers for values that are live at once, and instructions."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable
-
-from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.registers import registers_per_thread
-from tilec.dialect.walk import operations_below
+from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, REGISTER_FILE, registers_per_thread
 from tilec.errors import UsageError
-from tilec.lowering.target import LANES
-from tilec.lowering.tile_to_gpu.accumulator_columns import without_registers
-from tilec.lowering.tile_to_gpu.layouts import is_tile
+from tilec.lowering.role_registers import chosen_budgets
+from tilec.lowering.tile_to_gpu.live_tiles import tile_peak
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 
 WARP_COUNTS = (4, 8, 16)
-# 32-bit registers that one thread may spend on the largest tile, so that others fit beside it.
-TILE_REGISTERS = 128
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
 LEAST_REGISTERS = 32
-_WIDE_ELEMENTS = ("i64", "f64")
 
 
-def registers_needed(plan: MatrixPlan) -> int:
-    """The fewest registers per thread that the code of a plan can be assembled for."""
-    return max([LEAST_REGISTERS, *map(_instruction_registers, plan.multiplies.values())])
+def registers_needed(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
+    """The registers per thread that the code of a plan by so many warps needs, so that none spill."""
+    instructions = map(_instruction_registers, plan.multiplies.values())
+    return max(LEAST_REGISTERS, tile_peak(entry, plan, warps).needed, *instructions)
+
+
+def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
+    """The most registers of a computing thread, if so many blocks are on an SM (lowering/gpu/register_budgets.py)."""
+    others = block_warps(plan, warps) - warps
+    share = registers_per_thread(warps + others, REGISTER_FILE // blocks)
+    budgets = chosen_budgets([warps, others], [LARGEST_BUDGET, LEAST_REGISTERS]) if others and blocks == 1 else None
+    return share // BUDGET_STEP * BUDGET_STEP if budgets is None else budgets[0]
 
 
 def _instruction_registers(multiply: Multiply) -> int:
@@ -46,11 +44,13 @@ def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | Non
     counts = [warps for warps in counts if _missing_registers(plans[warps], warps) is None] or counts[:1]
     if hint in counts:
         return hint
+    spilled: dict[int, int] = {}
     for warps in counts:
-        needed = max(_largest_tile(entry, plans[warps]), _sums_together(plans[warps]))
-        if needed <= warps * LANES * TILE_REGISTERS:
+        missing = registers_needed(entry, plans[warps], warps) - registers_available(plans[warps], warps)
+        if missing <= 0:
             return warps
-    return counts[-1]
+        spilled[warps] = missing * warps
+    return min(counts, key=spilled.__getitem__)
 
 
 def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:
@@ -84,44 +84,3 @@ def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[ir.OpView, int] | 
         if needed > available:
             return multiply.op, needed
     return None
-
-
-def _largest_tile(entry: ir.OpView, plan: MatrixPlan) -> int:
-    """The 32-bit registers of the largest tile that is in registers: operands that only multiplies read are not.
-
-    Accumulators in tensor memory that are read by columns are not either.
-    """
-    elsewhere = plan.folded | without_registers(plan)
-    tiles = (value for value in _results(entry) if is_tile(value) and value not in elsewhere)
-    return max((_tile_registers(value, plan) for value in tiles), default=1)
-
-
-def _sums_together(plan: MatrixPlan) -> int:
-    """The most 32-bit registers of accumulators in registers of one block, such as the body of a loop.
-
-    A multiply that adds to the result of another in the block has no accumulator of its own.
-    """
-    found: Counter[ir.Block] = Counter()
-    for result, multiply in plan.multiplies.items():
-        added = plan.multiplies.get(multiply.op.acc)
-        block = multiply.op.operation.block
-        is_chained = added is not None and added.op.operation.block == block
-        if not multiply.unit.accumulates_in_tensor_memory and not is_chained:
-            found[block] += _tile_registers(result, plan)
-    return max(found.values(), default=0)
-
-
-def _tile_registers(tile: ir.Value, plan: MatrixPlan) -> int:
-    """The registers of a tile, and of the sums beside it that are added to it."""
-    multiply = plan.multiplies.get(tile)
-    copies = 1 if multiply is None or not multiply.promotes else 2
-    return copies * math.prod(tile.type.shape) * _registers(tile.type.element)
-
-
-def _results(entry: ir.OpView) -> Iterable[ir.Value]:
-    for op in operations_below(entry):
-        yield from op.operation.results
-
-
-def _registers(element: ir.Type) -> int:
-    return 2 if isinstance(element, PointerType) or spell(element) in _WIDE_ELEMENTS else 1

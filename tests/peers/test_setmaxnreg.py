@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from test_register_budgets import multiply_and_add, signature
+from test_register_budgets import multiplied_twice, signature
 
 import tilec as ct
 from tilec.runtime.cubin import assemble
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.peers
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 def test_warpgroups_have_the_registers_of_their_roles(target: str, tmp_path: Path) -> None:
-    cubin = assemble(ct.compile(multiply_and_add, target=target, signature=signature(), stop="ptx").ptx, target)
+    cubin = assemble(ct.compile(multiplied_twice, target=target, signature=signature(), stop="ptx").ptx, target)
     assert cubin.assembler.startswith("ptxas 13.") and cubin.registers == 168 and cubin.warnings == ()
     # 232 and 32 registers.
     assert re.findall(r"USETMAXREG\S* (?:UP\d, )?(\w+)", disassembled(cubin.content, tmp_path)) == ["0xe8", "0x20"]
@@ -30,7 +30,7 @@ def test_fewer_registers_spill_than_with_an_equal_share(target: str) -> None:
     spilled = []
     for budgets in (True, False):
         hints = {"register_budgets": budgets}
-        compiled = ct.compile(multiply_and_add, target=target, signature=signature(), hints=hints, stop="ptx")
+        compiled = ct.compile(multiplied_twice, target=target, signature=signature(), hints=hints, stop="ptx")
         spilled.append(assemble(compiled.ptx, target).spill_bytes)
     assert spilled[0] < spilled[1] / 2
 

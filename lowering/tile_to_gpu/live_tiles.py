@@ -1,0 +1,91 @@
+"""The registers that a thread needs for an entry of Tile IR, if so many warps compute by a plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tilec.dialect.cuda_tile.types import PointerType, TileType
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
+from tilec.lowering.target import LANES
+from tilec.lowering.tile.elementwise import is_elementwise
+from tilec.lowering.tile_to_gpu.accumulator_columns import without_registers
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES
+
+_WIDE_ELEMENTS = ("i64", "f64")
+# Results that ptxas has in immediates, or computes again where they are used.
+_WITHOUT_REGISTERS = ("cuda_tile.constant", "cuda_tile.iota")
+_EXTRACT = "cuda_tile.extract"
+# Results in the registers of the first operand.
+_RENAMED = ("cuda_tile.broadcast", "cuda_tile.permute", "cuda_tile.reshape", _EXTRACT)
+# Operations that use one element of a tile after the other, besides those that are elementwise.
+_READS_ELEMENTS = ("cuda_tile.store_view_tko", "cuda_tile.store_ptr_tko", *MULTIPLIES)
+_REDUCE = "cuda_tile.reduce"
+
+
+def tile_peak(entry: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
+    """The most registers of a thread that values of an entry are in at once."""
+    elsewhere = _in_other_memory(plan)
+
+    def registers(value: ir.Value) -> int:
+        return 0 if value in elsewhere else _registers_of(value, plan, warps * LANES)
+
+    def sources(value: ir.Value) -> Sequence[ir.Value] | None:
+        found = _sources(value)
+        # Columns that are read from tensor memory have registers of their own.
+        return None if found and found[0] in elsewhere and value.owner.name == _EXTRACT else found
+
+    block = entry.operation.regions[0].blocks[0]
+    return register_peak(block, ValueRegisters(registers, sources))
+
+
+def _in_other_memory(plan: MatrixPlan) -> set[ir.Value]:
+    """Operands that only multiplies read from shared memory, and accumulators that loops carry in tensor memory."""
+    found = plan.folded | without_registers(plan)
+    for loop, carried in plan.carried.items():
+        for index, multiply in carried.items():
+            found.update((loop.regions[0].blocks[0].arguments[index + 1], multiply.op.operation.results[0]))
+    return found
+
+
+def _registers_of(value: ir.Value, plan: MatrixPlan, threads: int) -> int:
+    type = value.type
+    if not isinstance(type, TileType):
+        return 0
+    if not isinstance(value.owner, ir.Block) and value.owner.name in _WITHOUT_REGISTERS:
+        return 0
+    multiply = plan.multiplies.get(value)
+    # Sums of few products are beside those to which they are added.
+    copies = 2 if multiply is not None and multiply.promotes else 1
+    return copies * -(-math.prod(type.shape) // threads) * _registers(type.element)
+
+
+def _registers(element: ir.Type) -> int:
+    if isinstance(element, PointerType):
+        return 2
+    return {"i1": 0}.get(name := spell(element), 2 if name in _WIDE_ELEMENTS else 1)
+
+
+def _sources(value: ir.Value) -> Sequence[ir.Value] | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not isinstance(value.type, TileType) or not value.type.rank:
+        return None
+    if owner.name in _RENAMED:
+        return [owner.operands[0]]
+    return list(owner.operands) if _is_temporary(value, owner) else None
+
+
+def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:
+    """Whether each element of a tile is computed where it is used, so that the tile is never complete."""
+    if not is_elementwise(owner.opview) or owner.name.endswith("_tko"):
+        return False
+    users = [use.owner.operation for use in value.uses]
+    if len(users) == 1 and users[0].name == _REDUCE:
+        return True
+    return all(
+        user.block == owner.operation.block and (user.name in _READS_ELEMENTS or is_elementwise(user.opview))
+        for user in users
+    )
