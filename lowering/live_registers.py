@@ -41,10 +41,12 @@ class ValueRegisters:
         registers: the registers of a thread that hold a value; 0 if it is in none, or computed again for each use.
         sources: the values whose registers are live in place of those of a value, because it has the same registers,
             or is computed element by element where it is used; None for a value with registers of its own.
+        loads: the values of another memory that are loaded into registers before an operation.
     """
 
     registers: Callable[[ir.Value], int]
     sources: Callable[[ir.Value], Sequence[ir.Value] | None]
+    loads: Callable[[ir.Operation], Sequence[ir.Value]] = lambda op: ()
 
 
 def register_peak(block: ir.Block, rules: ValueRegisters) -> RegisterPeak:
@@ -77,6 +79,7 @@ class _Walk:
                 live = live | self.live_before(inner, inside).difference(inner.arguments)
             live = live.union(self._held(op.operands))
             self._record(op, live)
+            live = live.difference(self._rules.loads(op))
         return live
 
     def _record(self, op: ir.Operation, live: set[ir.Value]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
@@ -11,9 +12,9 @@ from tilec.dialect.spelling import spell
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
 from tilec.lowering.target import LANES
 from tilec.lowering.tile.elementwise import is_elementwise
-from tilec.lowering.tile_to_gpu.accumulator_columns import without_registers
+from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES
+from tilec.lowering.tile_to_gpu.accumulator_columns import read_by_columns, without_registers
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
-from tilec.lowering.tile_to_gpu.unit_choice import MULTIPLIES
 
 _WIDE_ELEMENTS = ("i64", "f64")
 # Results that ptxas has in immediates, or computes again where they are used.
@@ -28,7 +29,7 @@ _REDUCE = "cuda_tile.reduce"
 
 def tile_peak(entry: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
     """The most registers of a thread that values of an entry are in at once."""
-    elsewhere = _in_other_memory(plan)
+    elsewhere = (plan.folded | without_registers(plan)) - _read_together(plan)
 
     def registers(value: ir.Value) -> int:
         return 0 if value in elsewhere else _registers_of(value, plan, warps * LANES)
@@ -38,17 +39,18 @@ def tile_peak(entry: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
         # Columns that are read from tensor memory have registers of their own.
         return None if found and found[0] in elsewhere and value.owner.name == _EXTRACT else found
 
+    def loads(op: ir.Operation) -> Sequence[ir.Value]:
+        return plan.reads_before.get(op, ())
+
     block = entry.operation.regions[0].blocks[0]
-    return register_peak(block, ValueRegisters(registers, sources))
+    return register_peak(block, ValueRegisters(registers, sources, loads))
 
 
-def _in_other_memory(plan: MatrixPlan) -> set[ir.Value]:
-    """Operands that only multiplies read from shared memory, and accumulators that loops carry in tensor memory."""
-    found = plan.folded | without_registers(plan)
-    for loop, carried in plan.carried.items():
-        for index, multiply in carried.items():
-            found.update((loop.regions[0].blocks[0].arguments[index + 1], multiply.op.operation.results[0]))
-    return found
+def _read_together(plan: MatrixPlan) -> set[ir.Value]:
+    """Accumulators of one loop that registers read by columns: one branch reads them all, which is not divided."""
+    read = read_by_columns(plan)
+    owners = Counter(value.owner for value in read)
+    return {value for value in read if owners[value.owner] > 1}
 
 
 def _registers_of(value: ir.Value, plan: MatrixPlan, threads: int) -> int:

@@ -1,0 +1,60 @@
+"""ptxas spills nothing for kernels with several tiles in registers: the compute warps are chosen by their registers."""
+
+from __future__ import annotations
+
+import pytest
+
+import tilec as ct
+from tilec.runtime.cubin import assemble
+
+pytestmark = pytest.mark.peers
+Extent = ct.Constant[int]
+
+
+@ct.kernel
+def gated(X, W, U, Y, tm: Extent, tn: Extent, tk: Extent):
+    a, b = ct.zeros((tm, tn), ct.float32), ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(X, 1, (tm, tk))):
+        x = ct.load(X, (ct.bid(0), k), (tm, tk))
+        a = ct.mma(x, ct.load(W, (k, ct.bid(1)), (tk, tn)), a)
+        b = ct.mma(x, ct.load(U, (k, ct.bid(1)), (tk, tn)), b)
+    ct.store(Y, (ct.bid(0), ct.bid(1)), (a / (1 + ct.exp(-a)) * b).astype(Y.dtype))
+
+
+@ct.kernel
+def attention(Q, K, V, O, tm: Extent, tn: Extent, width: Extent):  # noqa: E741
+    q = ct.load(Q, (ct.bid(0), 0), (tm, width))
+    largest, total = ct.full((tm, 1), -1e30, ct.float32), ct.zeros((tm, 1), ct.float32)
+    acc = ct.zeros((tm, width), ct.float32)
+    for j in range(ct.num_tiles(K, 0, (tn, width))):
+        s = ct.mma(q, ct.transpose(ct.load(K, (j, 0), (tn, width))), ct.zeros((tm, tn), ct.float32))
+        new_largest = ct.maximum(largest, ct.max(s, axis=1, keepdims=True))
+        p, factor = ct.exp(s - new_largest), ct.exp(largest - new_largest)
+        total = total * factor + ct.sum(p, axis=1, keepdims=True)
+        acc = ct.mma(p.astype(Q.dtype), ct.load(V, (j, 0), (tn, width)), acc * factor)
+        largest = new_largest
+    ct.store(O, (ct.bid(0), 0), (acc / total).astype(O.dtype))
+
+
+@ct.kernel
+def loop_without_known_end(A, B, D, tm: Extent, tn: Extent, tk: Extent):
+    acc, k = ct.zeros((tm, tn), ct.float32), 0
+    while k < ct.num_tiles(A, 1, (tm, tk)):
+        acc = ct.mma(ct.load(A, (ct.bid(0), k), (tm, tk)), ct.load(B, (k, ct.bid(1)), (tk, tn)), acc)
+        k = k + 1
+    ct.store(D, (ct.bid(0), ct.bid(1)), acc.astype(D.dtype))
+
+
+CASES = [
+    (gated, "X: f16[?,?], W: f16[?,?], U: f16[?,?], Y: f16[?,?], tm=128, tn=128, tk=64"),
+    (attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=128"),
+    (attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=64"),
+    (loop_without_known_end, "A: f16[?,?], B: f16[?,?], D: f16[?,?], tm=128, tn=128, tk=64"),
+]
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize(("kernel", "signature"), CASES)
+def test_nothing_is_spilled(kernel, signature: str, target: str) -> None:
+    cubin = assemble(ct.compile(kernel, target=target, signature=signature, stop="ptx").ptx, target)
+    assert cubin.spill_bytes == 0
