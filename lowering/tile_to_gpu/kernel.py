@@ -28,6 +28,7 @@ from tilec.lowering.tile_to_gpu.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
 from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
 from tilec.lowering.tile_to_gpu.pointers import pointers_to
+from tilec.lowering.tile_to_gpu.tensor_operand import place_operands
 from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.remarks import Remark
 
@@ -162,7 +163,9 @@ def _plan(
         refusal = warps_refusal(plan, given.warps)
         if refusal is not None:
             raise refusal
+        place_operands(plan, target, given.warps)
         return given.warps, plan
     plans = {warps: matrix_plan(entry, target, warps, order) for warps in WARP_COUNTS}
     warps = choose_warps(entry, plans, options.warps)
+    place_operands(plans[warps], target, warps)
     return warps, plans[warps]

@@ -13,6 +13,7 @@ from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import ScaleLayout
+from tilec.lowering.layout.tensor_layout import TensorLayout
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import (
@@ -42,7 +43,7 @@ class Operand:
     """One side of a multiply: `contiguous` is its dimension that is innermost in shared memory.
 
     TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason. Or it stays
-    in registers, in the layout `register_layout`.
+    in registers, in the layout `register_layout`, or is placed from there in tensor memory, in `tensor_layout`.
     """
 
     value: ir.Value
@@ -51,8 +52,11 @@ class Operand:
     map: TensorMap | None = None
     refusal: str | None = None
     register_layout: LinearLayout | None = None
+    tensor_layout: TensorLayout | None = None
 
     def __str__(self) -> str:
+        if self.tensor_layout is not None:
+            return "in tensor memory"
         if self.register_layout is not None:
             return "in registers"
         path = f"TMA, swizzle {self.map.swizzle}" if self.map is not None else f"registers, since {self.refusal}"

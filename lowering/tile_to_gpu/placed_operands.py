@@ -68,6 +68,10 @@ def operand_tile(operand: Operand, multiply: Multiply, conversion: Conversion) -
 
 def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion) -> ir.Value:
     type = operand.value.type
+    if operand.tensor_layout is not None:
+        buffer = BufferType.get(tuple(type.shape), type.element, TENSOR, str(operand.tensor_layout))
+        tile = conversion.tile(operand.value, operand.register_layout)
+        return emitter.gpu("place", [tile], [buffer]).result
     row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
     swizzle = swizzle_for(row_bytes) if multiply.unit.swizzles_operands else "none"
     buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)

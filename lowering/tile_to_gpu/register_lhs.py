@@ -27,10 +27,10 @@ def register_lhs_layout(
     sums = unit.accumulator_layout(lhs.type.shape, warps, spell(lhs.type.element))
     if not isinstance(conversion(sums, wanted), RegisterMove):
         return None
-    return wanted if any(unit_of(found) is unit for found in _sums_behind(lhs)) else None
+    return wanted if any(unit_of(found) is unit for found in sums_behind(lhs)) else None
 
 
-def _sums_behind(tile: ir.Value) -> Iterator[ir.Value]:
+def sums_behind(tile: ir.Value) -> Iterator[ir.Value]:
     """The results of multiplies from which a tile is computed element by element."""
     seen: set[ir.Value] = set()
     work = [tile]

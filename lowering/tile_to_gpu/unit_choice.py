@@ -84,7 +84,7 @@ def free_columns(
     left, found = target.tensor_memory_columns, {}
     shared: list[_SharedColumns] = []
     for op in sorted(multiplies, key=lambda op: (_depth(op), op.operation.name == SCALED), reverse=True):
-        accumulator, needed = accumulators[op.operation], _accumulator_columns(op)
+        accumulator, needed = accumulators[op.operation], accumulator_columns(op)
         usable = [each for each in shared if accumulator in each.accumulators]
         usable = usable or [each for each in shared if each.admits(accumulator)]
         own = max(usable, key=lambda each: min(each.columns, needed), default=_SharedColumns(_kind(accumulator)))
@@ -106,10 +106,16 @@ def _kind(accumulator: Accumulator) -> str:
 
 def _columns(op: ir.OpView) -> int:
     """The columns of tensor memory under an accumulator, and under scale factors."""
-    return _accumulator_columns(op) + (scale_columns(op) if op.operation.name == SCALED else 0)
+    return accumulator_columns(op) + factor_columns(op)
 
 
-def _accumulator_columns(op: ir.OpView) -> int:
+def factor_columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under the scale factors of a multiply."""
+    return scale_columns(op) if op.operation.name == SCALED else 0
+
+
+def accumulator_columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under the accumulator of a multiply."""
     rows, columns = op.acc.type.shape
     return columns * max(1, rows // TENSOR_LANES)
 
