@@ -17,7 +17,9 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
+from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.operation_cost import operation_cost, tile_bytes
+from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.shared_plan import ChannelPlan, SharedPlan, shared_plan, stored_layout
 from tilec.lowering.schedule.costs import MBARRIER, Cost, moved
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits, Memory, Operation, RegisterValue
@@ -40,12 +42,14 @@ class LoopProblem:
         problem: its scheduling problem.
         roles: the name of the present role of each operation.
         slots: the present number of slots of each buffer.
+        ahead: the number of iterations that each operation is ahead of the others in its role.
     """
 
     location: SourceLocation | None
     problem: Problem
     roles: tuple[str, ...]
     slots: tuple[int, ...]
+    ahead: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,12 @@ class _Body:
     slots: dict[ir.Value, tuple[ir.Value, bool]] = field(default_factory=dict)
     producers: defaultdict[ir.Value, list[str]] = field(default_factory=lambda: defaultdict(list))
     consumers: defaultdict[ir.Value, list[str]] = field(default_factory=lambda: defaultdict(list))
+    # The accesses of each accumulator that threads and multiplies use in turn: of threads, and of multiplies.
+    handed_over: defaultdict[ir.Value, tuple[list[str], list[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: ([], []))
+    )
+    ahead: dict[str, int] = field(default_factory=dict)
+    iterations_ahead: int = 0
     result_kb: dict[str, int] = field(default_factory=dict)
     names: Counter[str] = field(default_factory=Counter)
     last: str | None = None
@@ -142,8 +152,10 @@ class _Body:
                 self._visit(op.operation, part, carried, uses)
                 continue
             branches = [inner for region in op.operation.regions for inner in region.blocks]
+            self.iterations_ahead = iterations_ahead(op.operation)
             for inner in branches:
                 self._walk(inner, part, carried, uses)
+            self.iterations_ahead = 0
             for position, result in enumerate(op.operation.results):
                 yielded = [inner.operations[len(inner.operations) - 1].operands[position] for inner in branches]
                 self.sources[result] = frozenset().union(*(self.sources.get(value, frozenset()) for value in yielded))
@@ -173,6 +185,7 @@ class _Body:
             return
         name = self._name(op)
         self.costs[name] = *priced, part
+        self.ahead[name] = self.iterations_ahead
         for value in op.operands:
             self._depend(value, name, op)
             if value in carried and is_register_tile(value.type):
@@ -200,6 +213,10 @@ class _Body:
             channel, is_put = self.slots[value]
             (self.producers if is_put else self.consumers)[channel].append(name)
             return
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and owner.operation.name == "tile_gpu.slot":
+            self.handed_over[owner.operation.operands[0]][op.name in TENSOR_CORE_OPERATIONS].append(name)
+            return
         if value in self.plan.buffers:
             (self.producers if op.name == "tile_gpu.store_shared" else self.consumers)[value].append(name)
             return
@@ -219,6 +236,7 @@ class _Body:
 
     def result(self, loop: ir.OpView) -> LoopProblem:
         """The problem, with the dependences and the buffers of channels."""
+        self._hand_over_edges()
         rings = {value: self._plan(value) for value in self.producers if self.consumers[value]}
         for channel in rings:
             self._channel_edges(channel)
@@ -245,8 +263,17 @@ class _Body:
         )
         roles = tuple(part.role for _, _, part in self.costs.values())
         return LoopProblem(
-            source_location(loop.operation.location), problem, roles, tuple(p.stages for p, _ in buffers)
+            source_location(loop.operation.location), problem, roles, tuple(p.stages for p, _ in buffers), tuple(self.ahead.values())
         )
+
+    def _hand_over_edges(self) -> None:
+        """Threads access a place before the multiplies of an iteration if they write it then, otherwise after them."""
+        for threads, multiplies in self.handed_over.values():
+            if not threads or not multiplies:
+                continue
+            before = any(name.startswith("store_tensor_memory") for name in threads)
+            self.edges.append(Edge(threads[-1], multiplies[0], 0, int(not before), MBARRIER))
+            self.edges.append(Edge(multiplies[-1], threads[0], 0, int(before), MBARRIER))
 
     def _plan(self, value: ir.Value) -> ChannelPlan:
         """The plan of a channel; a buffer outside of channels is one slot."""

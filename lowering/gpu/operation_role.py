@@ -13,7 +13,7 @@ from tilec.dialect.walk import operations_below
 LOAD, MULTIPLY = "load", "mma"
 DECLARATIONS = ("tile_gpu.allocate", "tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
-_TENSOR_CORE_OPERATIONS = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
+TENSOR_CORE_OPERATIONS = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
 _SCALAR_DIALECTS = ("arith.", "math.")
 # Each role waits before its own accesses.
 EVERY_ROLE = ("tile_gpu.gdc_wait",)
@@ -42,7 +42,7 @@ def role_of(op: ir.Operation) -> str | None:
         return None
     if op.name in ("tile_gpu.tma_load", "tile_gpu.tma_gather"):
         return LOAD
-    if op.name in _TENSOR_CORE_OPERATIONS:
+    if op.name in TENSOR_CORE_OPERATIONS:
         return MULTIPLY
     if op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
         producer = ir.StringAttr(op.operands[0].owner.operation.attributes["producer"]).value

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.make_channels import make_channels
@@ -45,6 +46,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "partition-roles": (_roles, "roles"),
     "register-budgets": (lambda kernel, target, options, remarks: register_budgets(kernel), "register_budgets"),
     "pipeline": (_rings, "pipeline"),
+    "advance-multiplies": (lambda kernel, target, options, remarks: advance_multiplies(kernel), "pipeline"),
     "wgmma-in-flight": (lambda kernel, target, options, remarks: wgmma_in_flight(kernel), "pipeline"),
 }
 

@@ -11,7 +11,7 @@ from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
-from tilec.lowering.gpu.operation_role import is_rematerializable
+from tilec.lowering.gpu.other_iteration import copy_for, scalars_behind
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan, shared_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
@@ -111,7 +111,7 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
     body = loop.regions[0].blocks[0]
     operations = [op.operation for op in body.operations]
     puts = [op for op in operations if op.name in _PUTS and _channel(op) in deep]
-    needed = _slice(puts, body)
+    needed = scalars_behind(puts, body)
     if not puts or needed is None or not _has_one_put_per_ring(loop, puts):
         return
     stages = min(ir.IntegerAttr(c.operation.attributes["stages"]).value for c in channels)
@@ -126,14 +126,14 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
             prologue = ir.Operation.create("scf.for", [], [lower, end, step], attributes, regions=1)
             first = prologue.regions[0].blocks.append(lower.type, arg_locs=[loop.location])
             with ir.InsertionPoint(first):
-                _clone(group, body.arguments[0], first.arguments[0], first_round=_starts_rings(loop, puts))
+                copy_for(group, body.arguments[0], first.arguments[0], first_round=_starts_rings(loop, puts))
                 ir.Operation.create("scf.yield")
         with ir.InsertionPoint(puts[0]):
             left = emitter.binary("arith.subi", upper, body.arguments[0])
             inside = emitter.less_than(ahead, left, unsigned=True)
             with emitter.only_if(inside):
                 following = emitter.binary("arith.addi", body.arguments[0], ahead)
-                _clone(group, body.arguments[0], following)
+                copy_for(group, body.arguments[0], following)
     for op in reversed(puts):
         op.erase()
 
@@ -203,24 +203,6 @@ def _channel(op: ir.Operation) -> ir.Value:
     return op.operands[len(op.operands) - 1]
 
 
-def _slice(puts: list[ir.Operation], body: ir.Block) -> list[ir.Operation] | None:
-    """The scalar operations of the body that the copies depend on; None if they need more than the counter."""
-    needed: list[ir.Operation] = []
-    work = [operand for op in puts for operand in op.operands]
-    while work:
-        value = work.pop()
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            if owner == body and value != body.arguments[0]:
-                return None
-        elif owner.operation.block == body and owner.operation not in needed and owner.operation not in puts:
-            if not is_rematerializable(owner.operation):
-                return None
-            needed.append(owner.operation)
-            work += list(owner.operation.operands)
-    return needed
-
-
 def _in_loop(op: ir.Operation) -> bool:
     parent = op.parent
     while parent is not None and parent.operation.name != "tile_gpu.kernel":
@@ -228,14 +210,3 @@ def _in_loop(op: ir.Operation) -> bool:
             return True
         parent = parent.operation.parent
     return False
-
-
-def _clone(group: list[ir.Operation], counter: ir.Value, replacement: ir.Value, *, first_round: bool = False) -> None:
-    values = {counter: replacement}
-    for op in group:
-        copy = op.clone(ip=ir.InsertionPoint.current)
-        for index, operand in enumerate(op.operands):
-            copy.operands[index] = values.get(operand, operand)
-        if first_round and op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
-            copy.attributes["first_round"] = ir.UnitAttr.get()
-        values.update(zip(op.results, copy.results, strict=True))

@@ -21,23 +21,27 @@ def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
     numbers = {name: number for number, name in enumerate(dict.fromkeys(loop.roles))}
     roles = tuple(numbers[name] for name in loop.roles)
     slots = {buffer.name: count for buffer, count in zip(rounded.buffers, loop.slots, strict=True)}
-    arcs = edge_arcs(rounded, roles) + ring_arcs(rounded, slots, frozenset()) + _order(rounded, roles)
+    arcs = edge_arcs(rounded, roles) + ring_arcs(rounded, slots, frozenset()) + _order(rounded, roles, loop.ahead)
     units: Bound = unit_bound(rounded)
     most = units.interval + sum(arc.latency for arc in arcs)
     interval = least_interval(len(rounded.operations), arcs, QUANTUM, most)
     return None if interval is None else max(interval, units.interval)
 
 
-def _order(problem: Problem, roles: tuple[int, ...]) -> list[Arc]:
-    """Each operation of a role starts after the one before; the first one after the last of the iteration before."""
+def _order(problem: Problem, roles: tuple[int, ...], ahead: tuple[int, ...]) -> list[Arc]:
+    """Each operation of a role starts after the one before; the first one after the last of the iteration before.
+
+    An operation that is `ahead` follows those of an earlier iteration, so that distances may be negative.
+    """
     members: defaultdict[int, list[int]] = defaultdict(list)
     for number, role in enumerate(roles):
         members[role].append(number)
     arcs = []
     for numbers in members.values():
         arcs += [
-            Arc(first, second, problem.operations[first].duration, 0)
+            Arc(first, second, problem.operations[first].duration, ahead[second] - ahead[first])
             for first, second in zip(numbers, numbers[1:], strict=False)
         ]
-        arcs.append(Arc(numbers[-1], numbers[0], problem.operations[numbers[-1]].duration, 1))
+        first, last = numbers[0], numbers[-1]
+        arcs.append(Arc(last, first, problem.operations[last].duration, 1 + ahead[first] - ahead[last]))
     return arcs

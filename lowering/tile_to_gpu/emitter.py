@@ -156,9 +156,9 @@ def choose(
 
 
 @contextmanager
-def only_if(condition: ir.Value) -> Iterator[None]:
+def only_if(condition: ir.Value) -> Iterator[ir.Operation]:
     """Operations created inside run only if the condition holds: an scf.if without results."""
     made = ir.Operation.create("scf.if", [], [condition], regions=2)
     with ir.InsertionPoint(made.regions[0].blocks.append()):
-        yield
+        yield made
         create("scf.yield", [], [])

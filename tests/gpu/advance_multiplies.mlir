@@ -1,0 +1,71 @@
+// RUN: tilec opt %s --passes advance-multiplies --target sm_100a
+// The first multiply needs only loads, and its sums have two slots: it runs an iteration ahead of the second, which waits for
+// the threads. The second loop stays: the sums of its first multiply have one slot.
+
+!a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+!b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
+!p = buffer<128x64xf16, tensor, lanes=128 packed>
+!d = buffer<128x64xf32, tensor, lanes=128>
+tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %no = arith.constant false
+  %q = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse once : channel<[!a]>
+  %k = tile_gpu.make_channel stages 2 producer tma consumers [mma] reuse ring : channel<[!b]>
+  %v = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[!b]>
+  %p = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse ring : channel<[!p]>
+  %s = tile_gpu.make_channel stages 2 producer mma consumers [threads] reuse ring : channel<[!d]>
+  %t = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse ring : channel<[!d]>
+  %o = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse ring : channel<[!d]>
+  tile_gpu.roles compute warps 4 {
+  } mma warps 1 {
+    %left = tile_gpu.get %q consumer 0 : channel<[!a]>
+    scf.for %i = %zero to %n step %one : i32 {
+      %sums = tile_gpu.put_begin %s : channel<[!d]>
+      %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
+      tile_gpu.tcgen05_mma f16 %left, %keys into %sums accumulate %no : !a, !b -> !d
+      tile_gpu.put_commit %s : channel<[!d]>
+      tile_gpu.release %k consumer 0 : channel<[!b]>
+      %values = tile_gpu.get %v consumer 0 : channel<[!b]>
+      %weights = tile_gpu.get %p consumer 0 : channel<[!p]>
+      %out = tile_gpu.put_begin %o : channel<[!d]>
+      tile_gpu.tcgen05_mma f16 %weights, %values into %out accumulate %no : !p, !b -> !d
+      tile_gpu.put_commit %o : channel<[!d]>
+      tile_gpu.release %p consumer 0 : channel<[!p]>
+      tile_gpu.release %v consumer 0 : channel<[!b]>
+    }
+    scf.for %i = %zero to %n step %one : i32 {
+      %sums = tile_gpu.put_begin %t : channel<[!d]>
+      %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
+      tile_gpu.tcgen05_mma f16 %left, %keys into %sums accumulate %no : !a, !b -> !d
+      tile_gpu.put_commit %t : channel<[!d]>
+      tile_gpu.release %k consumer 0 : channel<[!b]>
+      %values = tile_gpu.get %v consumer 0 : channel<[!b]>
+      %weights = tile_gpu.get %p consumer 0 : channel<[!p]>
+      %out = tile_gpu.put_begin %o : channel<[!d]>
+      tile_gpu.tcgen05_mma f16 %weights, %values into %out accumulate %no : !p, !b -> !d
+      tile_gpu.put_commit %o : channel<[!d]>
+      tile_gpu.release %p consumer 0 : channel<[!p]>
+      tile_gpu.release %v consumer 0 : channel<[!b]>
+    }
+  }
+}
+
+// CHECK: [[K:%.*]] = tile_gpu.make_channel stages 2 producer tma
+// CHECK: [[S:%.*]] = tile_gpu.make_channel stages 2 producer mma
+// CHECK: } mma warps 1 {
+// CHECK: [[RUNS:%.*]] = arith.cmpi slt, [[ZERO:%.*]], %arg0
+// CHECK: scf.if [[RUNS]] {
+// CHECK:   tile_gpu.tcgen05_mma
+// CHECK: scf.for [[I:%.*]] = [[ZERO]] to %arg0 step [[ONE:%.*]] : i32 {
+// CHECK:   [[LEFT:%.*]] = arith.subi %arg0, [[I]]
+// CHECK:   [[FOLLOWS:%.*]] = arith.cmpi ult, [[ONE]], [[LEFT]]
+// CHECK:   scf.if [[FOLLOWS]] {
+// CHECK:     [[SUMS:%.*]] = tile_gpu.put_begin [[S]]
+// CHECK:     tile_gpu.tcgen05_mma {{.*}} into [[SUMS]]
+// CHECK:     tile_gpu.release [[K]] consumer 0
+// CHECK:   }
+// CHECK:   [[WEIGHTS:%.*]] = tile_gpu.get
+// CHECK:   tile_gpu.tcgen05_mma
+// CHECK: scf.for
+// CHECK-NOT: scf.if
