@@ -1,10 +1,10 @@
-"""In the role `mma`, multiplies that need only loads are issued one iteration before those that need results of threads.
+"""In the role `mma`, multiplies that need only loads run one iteration ahead of those that wait for threads.
 
-before:   for i { s = q @ k(i);  o = p(i) @ v(i) }                threads compute p(i) from s(i) while the tensor core waits
+before:   for i { s = q @ k(i);  o = p(i) @ v(i) }                  the unit waits while threads compute p(i) from s(i)
 after:    s(0);  for i { s(i + 1) if it exists;  o = p(i) @ v(i) }    s(i + 1) is multiplied meanwhile
 
 The sums of the advanced multiplies need a second slot: those of iteration i - 1 are released before the threads put
-p(i - 1), for which the role has waited when it issues iteration i + 1. Then no wait is for an operation that follows it.
+p(i - 1), for which the role has waited when it issues iteration i + 1. So no wait is for an operation after it.
 """
 
 from __future__ import annotations

@@ -262,9 +262,8 @@ class _Body:
             self._limits([plan for plan, _ in buffers]),
         )
         roles = tuple(part.role for _, _, part in self.costs.values())
-        return LoopProblem(
-            source_location(loop.operation.location), problem, roles, tuple(p.stages for p, _ in buffers), tuple(self.ahead.values())
-        )
+        location, slots = source_location(loop.operation.location), tuple(p.stages for p, _ in buffers)
+        return LoopProblem(location, problem, roles, slots, tuple(self.ahead.values()))
 
     def _hand_over_edges(self) -> None:
         """Threads access a place before the multiplies of an iteration if they write it then, otherwise after them."""

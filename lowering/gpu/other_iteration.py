@@ -9,7 +9,7 @@ from tilec.lowering.gpu.operation_role import is_rematerializable
 
 
 def scalars_behind(group: Sequence[ir.Operation], body: ir.Block) -> list[ir.Operation] | None:
-    """The scalar operations of the body that some operations of it depend on; None if they need more than the counter."""
+    """The scalar operations of a body that some of its operations need; None if they need more than the counter."""
     needed: list[ir.Operation] = []
     work = [operand for op in group for operand in op.operands]
     while work:

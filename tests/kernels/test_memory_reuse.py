@@ -136,4 +136,4 @@ def test_attention_in_two_loops(target, split, random):
 def test_every_number_of_loops_keeps_the_depth_of_one(target, count):
     A, B, C = (np.zeros(shape, np.float16) for shape in ((128, 512), (512, 256), (8 * 128, 256)))
     args = (A, B, C, tuple(range(count + 1)), 128, 256, 64)
-    assert rings(reuse_kernels.products_in_sequence, args, target, "tma") == [3]
+    assert rings(reuse_kernels.products_in_sequence, args, target, "tma") == [4]
