@@ -115,24 +115,36 @@ class _RoleCopy:
 
     def _copy_control_flow(self, op: ir.Operation) -> None:
         inside = roles_inside(op)
-        if op.name == "scf.while":
-            self._copy_while(op, inside)
-        elif self._role in inside or self._known(op.results):
-            made = self._copy_for(op) if op.name == "scf.for" else self._copy_if(op)
+        if self._role in inside or self._known(op.results):
+            made = _COPIES[op.name](self, op)
             self._copies.update(zip(self._known(op.results), made.results, strict=True))
 
     def _known(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         return [value for value in values if value not in self._unknown]
 
-    def _copy_while(self, op: ir.Operation, inside: set[str | None]) -> None:
-        if self._role == COMPUTE:
-            if inside - {COMPUTE, None}:
-                raise _NotSeparableError("asynchronous work is in a loop without a known end", op.location)
-            self._copy(op)
-        elif self._role in inside:
-            raise _NotSeparableError(f"role '{self._role}' has work in a loop without a known end", op.location)
+    def copy_while(self, op: ir.Operation) -> ir.Operation:
+        """A loop that carries only the values that the role knows."""
+        before, after = (region.blocks[0] for region in op.regions)
+        initial = [
+            self._copy_of(value)
+            for value, argument in zip(op.operands, before.arguments, strict=True)
+            if argument not in self._unknown
+        ]
+        types = [result.type for result in self._known(op.results)]
+        made = ir.Operation.create("scf.while", types, initial, regions=2, loc=op.location)
+        for block, region in zip((before, after), made.regions, strict=True):
+            arguments = self._known(block.arguments)
+            copied = region.blocks.append(
+                *(argument.type for argument in arguments), arg_locs=[op.location] * len(arguments)
+            )
+            self._copies.update(zip(arguments, copied.arguments, strict=True))
+        # The condition is known to every role; its other operands become the results.
+        condition = before.operations[len(before.operations) - 1].operation.operands[0]
+        self._copy_block(before, made.regions[0].blocks[0], [condition, *op.results], "scf.condition")
+        self._copy_block(after, made.regions[1].blocks[0], before.arguments, "scf.yield")
+        return made
 
-    def _copy_for(self, op: ir.Operation) -> ir.Operation:
+    def copy_for(self, op: ir.Operation) -> ir.Operation:
         """A loop that carries only the values that the role knows."""
         body = op.regions[0].blocks[0]
         bounds, initial = list(op.operands)[:3], list(op.operands)[3:]
@@ -146,25 +158,31 @@ class _RoleCopy:
             *(argument.type for argument in arguments), arg_locs=[op.location] * len(arguments)
         )
         self._copies.update(zip(arguments, block.arguments, strict=True))
-        self._copy_block(op, body, block)
+        self._copy_block(body, block, op.results)
         return made
 
-    def _copy_if(self, op: ir.Operation) -> ir.Operation:
+    def copy_if(self, op: ir.Operation) -> ir.Operation:
         """A branch that yields only the values that the role knows."""
         types = [result.type for result in self._known(op.results)]
         made = ir.Operation.create("scf.if", types, [self._copy_of(op.operands[0])], regions=2, loc=op.location)
         for region, copied in zip(op.regions, made.regions, strict=True):
             if len(region.blocks):
-                self._copy_block(op, region.blocks[0], copied.blocks.append())
+                self._copy_block(region.blocks[0], copied.blocks.append(), op.results)
         return made
 
-    def _copy_block(self, op: ir.Operation, block: ir.Block, copied: ir.Block) -> None:
-        *operations, terminator = [op.operation for op in block.operations]
+    def _copy_block(
+        self, block: ir.Block, copied: ir.Block, targets: Sequence[ir.Value], terminator: str = "scf.yield"
+    ) -> None:
+        """Copies a block; its terminator gives the values whose `targets` the role knows."""
+        *operations, end = [op.operation for op in block.operations]
         with ir.InsertionPoint(copied):
             self.copy_all(operations)
-            yielded = [
+            given = [
                 self._copy_of(value)
-                for value, result in zip(terminator.operands, op.results, strict=True)
-                if result not in self._unknown
+                for value, target in zip(end.operands, targets, strict=True)
+                if target == value or target not in self._unknown
             ]
-            ir.Operation.create("scf.yield", operands=yielded, loc=op.location)
+            ir.Operation.create(terminator, operands=given, loc=end.location)
+
+
+_COPIES = {"scf.for": _RoleCopy.copy_for, "scf.if": _RoleCopy.copy_if, "scf.while": _RoleCopy.copy_while}

@@ -28,8 +28,7 @@ def _visit(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
     elif op.name == "scf.if":
         _visit_if(op, role, unknown)
     elif op.name == "scf.while":
-        if role != COMPUTE:
-            unknown.update(op.results)
+        _visit_while(op, role, unknown)
     elif is_rematerializable(op):
         if any(operand in unknown for operand in op.operands):
             unknown.update(op.results)
@@ -47,6 +46,18 @@ def _visit_for(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
         op.results, list(body.arguments)[1:], zip(initial, yielded, strict=True), strict=True
     ):
         if not _may_carry(role, result) or any(source in unknown for source in sources):
+            unknown.update((result, argument))
+
+
+def _visit_while(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
+    before, after = (region.blocks[0] for region in op.regions)
+    condition, *passed = _visit_block(before, role, unknown)
+    yielded = _visit_block(after, role, unknown)
+    for argument, sources in zip(before.arguments, zip(op.operands, yielded, strict=True), strict=True):
+        if not _may_carry(role, argument) or any(source in unknown for source in sources):
+            unknown.add(argument)
+    for result, argument, source in zip(op.results, after.arguments, passed, strict=True):
+        if not _may_carry(role, result) or source in unknown or condition in unknown:
             unknown.update((result, argument))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, may_be_left, terminators
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.data_dependence import uses_result_of
 
 VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko")
@@ -35,7 +35,6 @@ class MemoryOrder:
             if _is_memory(op.operation) and hasattr(type(op), "token")
         }
         # Whether control may leave a block before its end, for the blocks that were asked for.
-        self._left_blocks: dict[ir.Block, bool] = {}
         # A store of a value computed from the load cannot overtake it.
         self._loads_before_stores = {
             earlier
@@ -60,11 +59,8 @@ class MemoryOrder:
         return not self._orders(load) and load.operation not in self._loads_before_stores
 
     def may_run_early(self, load: ir.OpView) -> bool:
-        """Whether a load always runs and may run early, so that each slot that is filled is read."""
-        block = load.operation.block
-        if block not in self._left_blocks:
-            self._left_blocks[block] = may_be_left(load)
-        return load.memory_ordering_semantics == "weak" and self.is_unordered(load) and not self._left_blocks[block]
+        """Whether a load may run before accesses that precede it in the program, as another thread issues it."""
+        return load.memory_ordering_semantics == "weak" and self.is_unordered(load)
 
     def needs_barrier(self, op: ir.OpView) -> bool:
         """Whether earlier accesses of other threads of the tile block must be complete when an operation starts."""

@@ -96,3 +96,42 @@ def many_tiles(A, B, C, tiles: int, steps: int, rows: Const, columns: Const, dep
         for k in range(steps - i):
             total = step(A, B, k, total + 1.0, depth)
         ct.store(C, (i, 0), total)
+
+
+@ct.kernel
+def counted(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """A loop of the form `while`, and a block that returns before it."""
+    if ct.bid(0) > 0:
+        return
+    total = ct.zeros((rows, columns), ct.float32)
+    k = 0
+    while k < steps:
+        total = step(A, B, k, total, depth)
+        k = k + 1
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def left_between_load_and_use(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """Tiles are loaded in each iteration, and the loop is left before the last are used."""
+    total = ct.zeros((rows, columns), ct.float32)
+    k = 0
+    while True:
+        a, b = ct.load(A, (0, k), (rows, depth)), ct.load(B, (k, 0), (depth, columns))
+        if k == steps:
+            break
+        total = ct.mma(a, b, total)
+        k = k + 1
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def skipped(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """Tiles are loaded in each iteration, and the third is not used."""
+    total = ct.zeros((rows, columns), ct.float32)
+    for k in range(steps):
+        a, b = ct.load(A, (0, k), (rows, depth)), ct.load(B, (k, 0), (depth, columns))
+        if k == 2:
+            continue
+        total = ct.mma(a, b, total)
+    ct.store(C, (0, 0), total)

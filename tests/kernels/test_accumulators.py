@@ -54,6 +54,9 @@ EXACT: dict[str, tuple[int, Callable[[list[np.ndarray], int], np.ndarray]]] = {
         ),
     ),
     "two_at_once": (2, _two_at_once),
+    "counted": (1, lambda products, steps: sum(products[:steps], np.zeros((ROWS, COLUMNS)))),
+    "left_between_load_and_use": (1, lambda products, steps: sum(products[:steps], np.zeros((ROWS, COLUMNS)))),
+    "skipped": (1, lambda products, steps: sum((*products[: min(steps, 2)], *products[3:steps]), np.zeros((ROWS, COLUMNS)))),
     "one_after_the_other": (1, _one_after_the_other),
 }
 
@@ -93,6 +96,18 @@ def test_loop_over_tiles(hints, target, random):
     exact = np.concatenate([sum(products[: 3 - i]) + (3 - i) for i in range(3)])
     for (found,) in run_everywhere(kernels.many_tiles, (1,), args, (2,), target=target, hints=hints, seeds=SEEDS):
         assert_within(found, exact, 0.0)
+
+
+@pytest.mark.parametrize("name", ["counted", "left_between_load_and_use", "skipped"])
+def test_exits_keep_roles_and_tma(name, target):
+    A, B, C, _ = _given(np.random.default_rng(0), 1)
+    args: tuple[Any, ...] = (A, B, C, 4, ROWS, COLUMNS, DEPTH)
+    kernel = getattr(kernels, name)
+    compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="gpu")
+    text = compiled.stage("gpu").text
+    assert "} load warps" in text
+    assert text.split("} load warps")[1].count("tile_gpu.tma_load") == 2
+    assert not compiled.remarks
 
 
 @pytest.mark.parametrize("name", ["scaled", "scaled_sometimes", "added_sometimes", "stored_each_time"])
