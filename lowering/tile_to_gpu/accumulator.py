@@ -51,6 +51,11 @@ class Accumulator:
             for value in self.reads
         )
 
+    @property
+    def is_read_when_carried(self) -> bool:
+        """Whether a loop reads a value that it carries: zeros before the loop then avoid a branch in it."""
+        return any(isinstance(value.owner, ir.Block) for value in self.reads)
+
     def overlaps(self, other: Accumulator) -> bool:
         """Whether both are in use at the same time: an operation that carries one contains the other, or carries it."""
         return any(

@@ -27,7 +27,7 @@ def enter(value: ir.Value, target: ir.Value, conversion: Conversion) -> list[ir.
     if held is not None and conversion.plan.accumulators[value] is conversion.plan.accumulators[target]:
         return [held.tile, held.is_defined]
     type = buffer_of(target)
-    if is_zero(value):
+    if is_zero(value) and not conversion.plan.accumulators[target].is_read_when_carried:
         return [emitter.zero(type), emitter.boolean(False)]
     product = next(iter(conversion.plan.accumulators[target].multiplies)).results[0]
     tile = conversion.tile(value, conversion.layouts[product])

@@ -28,9 +28,9 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: scf.for {{.*}} iter_args([[S:%.*]] = {{.*}}, [[IS_DEFINED:%.*]] = %false)
-// CHECK: [[OLD:%.*]] = scf.if [[IS_DEFINED]]
-// CHECK: tile_gpu.read [[S]]
+// CHECK: [[ZERO:%.*]] = tile_gpu.place
+// CHECK: scf.for {{.*}} iter_args([[S:%.*]] = [[ZERO]],
+// CHECK: [[OLD:%.*]] = tile_gpu.read [[S]]
 // CHECK: [[T:%.*]] = arith.addf [[OLD]], [[OLD]]
 // CHECK: [[P:%.*]] = tile_gpu.place [[T]]
 // CHECK: [[M:%.*]] = tile_gpu.multiply {{.*}}, [[P]] accumulate %true
