@@ -52,9 +52,13 @@ class Accumulator:
         )
 
     @property
-    def is_read_when_carried(self) -> bool:
-        """Whether a loop reads a value that it carries: zeros before the loop then avoid a branch in it."""
-        return any(isinstance(value.owner, ir.Block) for value in self.reads)
+    def is_always_defined(self) -> bool:
+        """Whether the place has a value from the start on: one that a loop reads while it carries it starts as zeros.
+
+        A loop without a branch for its first iteration is worth the stores of zeros.
+        """
+        is_read_when_carried = any(isinstance(value.owner, ir.Block) for value in self.reads)
+        return is_read_when_carried or not any(is_zero(value) for value, _ in self.entering)
 
     def overlaps(self, other: Accumulator) -> bool:
         """Whether both are in use at the same time: an operation that carries one contains the other, or carries it."""

@@ -27,7 +27,7 @@ def enter(value: ir.Value, target: ir.Value, conversion: Conversion) -> list[ir.
     if held is not None and conversion.plan.accumulators[value] is conversion.plan.accumulators[target]:
         return [held.tile, held.is_defined]
     type = buffer_of(target)
-    if is_zero(value) and not conversion.plan.accumulators[target].is_read_when_carried:
+    if is_zero(value) and not conversion.plan.accumulators[target].is_always_defined:
         return [emitter.zero(type), emitter.boolean(False)]
     product = next(iter(conversion.plan.accumulators[target].multiplies)).results[0]
     tile = conversion.tile(value, conversion.layouts[product])
@@ -48,6 +48,8 @@ def arrive(target: ir.Value, made: Sequence[ir.Value], conversion: Conversion) -
         conversion.set(target, value)
         return
     tile, is_defined = made
+    if accumulator.is_always_defined:
+        is_defined = emitter.boolean(True)
     conversion.in_memory[target] = InMemory(tile, is_defined)
     if target in accumulator.reads and accumulator.reads[target] is None:
         conversion.read(target)

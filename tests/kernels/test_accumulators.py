@@ -56,7 +56,7 @@ EXACT: dict[str, tuple[int, Callable[[list[np.ndarray], int], np.ndarray]]] = {
     "two_at_once": (2, _two_at_once),
     "counted": (1, lambda products, steps: sum(products[:steps], np.zeros((ROWS, COLUMNS)))),
     "left_between_load_and_use": (1, lambda products, steps: sum(products[:steps], np.zeros((ROWS, COLUMNS)))),
-    "skipped": (1, lambda products, steps: sum(products[:steps], np.zeros((ROWS, COLUMNS))) - (steps > 2) * products[2]),
+    "skipped": (1, lambda products, steps: _scaled(products, steps, lambda k: False) - (steps > 2) * products[2]),
     "one_after_the_other": (1, _one_after_the_other),
 }
 
