@@ -13,6 +13,7 @@ from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.make_channels import make_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
+from tilec.lowering.gpu.place_early import place_early
 from tilec.lowering.gpu.register_budgets import register_budgets
 from tilec.lowering.gpu.reuse_channels import reuse_channels
 from tilec.lowering.gpu.share_loads import share_loads
@@ -38,6 +39,7 @@ def _rings(kernel: KernelOp, target: Target, options: CompileOptions, remarks: l
 
 # By name, in order: the rewrite of one tile_gpu.kernel, and the option that disables it.
 PASSES: dict[str, tuple[KernelPass, str | None]] = {
+    "place-early": (lambda kernel, target, options, remarks: place_early(kernel), None),
     "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
     "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),

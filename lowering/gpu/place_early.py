@@ -1,0 +1,33 @@
+"""Tiles are placed as soon as they are computed, so that their registers are free for what follows.
+
+before:   %p = exp2 ..   %o = read ..   %n = mulf %o, ..   place %n   %h = truncf %p   place %h
+after:    %p = exp2 ..   %h = truncf %p   place %h   %o = read ..   %n = mulf %o, ..   place %n
+"""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.accumulator_channels import is_accumulator
+from tilec.lowering.gpu.staging import is_staged
+
+# Operations without effects that make a tile smaller, or the same tile for other threads.
+_CONVERSIONS = ("arith.truncf", "tile_gpu.convert_layout")
+
+
+def place_early(kernel: KernelOp) -> None:
+    """Rewrites a tile_gpu.kernel in place; run before its placed tiles get channels."""
+    for op in [inner.operation for inner in operations_below(kernel) if inner.operation.name == "tile_gpu.place"]:
+        # An accumulator has one place for several values, and its order stays; staging is shared by all stores.
+        if not is_accumulator(op.results[0]) and not is_staged(op):
+            _move_behind_source(op)
+
+
+def _move_behind_source(op: ir.Operation) -> None:
+    source = op.operands[0].owner
+    if isinstance(source, ir.Block) or source.operation.block != op.block:
+        return
+    if source.operation.name in _CONVERSIONS:
+        _move_behind_source(source.operation)
+    op.move_after(source.operation)
