@@ -6,11 +6,12 @@ after:   %x0 = load_tensor_memory %slot from 0 ..  %x1 = load_tensor_memory %slo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.shared_plan import tensor_layout
 from tilec.lowering.tile_to_gpu import emitter
@@ -121,23 +122,15 @@ def _release(read: _Read, pieces: Sequence[ir.OpView]) -> ir.Operation | None:
     release = min(releases, key=order.__getitem__)
     end = max(order[each] for each in ancestors)
     between = [op for op, number in order.items() if order[release] < number <= end]
-    family = set(_family(get.channel))
-    # A party that waits for the slot in between would wait for ever.
+    # An accumulator that is filled in between would wait for ever for the slot, or could not share its columns.
     inner = (op for each in between for op in (each, *(below.operation for below in operations_below(each.opview))))
-    return None if any(operand in family for op in inner for operand in op.operands) else release
+    return None if any(map(_fills_tensor_memory, inner)) else release
 
 
-def _family(channel: ir.Value) -> Iterator[ir.Value]:
-    """The channels that have the same slots, this one included."""
-    first = channel
-    while first.owner.shares is not None:
-        first = first.owner.shares
-    work = [first]
-    while work:
-        each = work.pop()
-        yield each
-        users = (use.owner.operation for use in each.uses)
-        work += [user.results[0] for user in users if user.name == "tile_gpu.make_channel"]
+def _fills_tensor_memory(op: ir.Operation) -> bool:
+    if op.name != "tile_gpu.put_begin":
+        return False
+    return any(result.type.memory == TENSOR for result in op.results)
 
 
 def _order(block: ir.Block) -> dict[ir.Operation, int]:

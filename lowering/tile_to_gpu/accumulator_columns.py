@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile_to_gpu.accumulator import is_zero
+from tilec.dialect.walk import operations_below
+from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES, is_zero
 from tilec.lowering.tile_to_gpu.layouts import is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 
 
 def read_by_columns(plan: MatrixPlan) -> dict[ir.Value, Multiply]:
-    """The accumulators that registers read by extracts of columns alone, each with a multiply into it."""
+    """The accumulators of which columns alone are read, before the next multiply, each with a multiply into it."""
     return {
         value: plan.multiplies[next(iter(accumulator.multiplies)).results[0]]
         for accumulator in dict.fromkeys(plan.accumulators.values())
@@ -28,10 +31,26 @@ def without_registers(plan: MatrixPlan) -> set[ir.Value]:
 
 def _has_only_columns(tile: ir.Value) -> bool:
     uses = [use.owner for use in tile.uses]
-    return bool(uses) and all(_is_columns(op) for op in uses)
+    if isinstance(tile.owner, ir.Block) or not uses or not all(_is_columns(op) for op in uses):
+        return False
+    # The columns of an accumulator may be those of an earlier one, which is then read as a whole.
+    return not any(op.operation.name in MULTIPLIES for op in _until_last(tile, {use.operation for use in uses}))
 
 
 def _is_columns(op: ir.OpView) -> bool:
     if op.operation.name != "cuda_tile.extract" or not is_tile(op.result):
         return False
     return op.result.type.shape[0] == op.source.type.shape[0]
+
+
+def _until_last(tile: ir.Value, users: set[ir.Operation]) -> Iterator[ir.OpView]:
+    """The operations after the one that makes a tile, at any depth, up to the last of its users."""
+    maker, left, follows = tile.owner.operation, set(users), False
+    for op in maker.block.operations:
+        if follows:
+            for each in (op, *operations_below(op)):
+                yield each
+                left.discard(each.operation)
+        if not left:
+            return
+        follows = follows or op.operation == maker
