@@ -20,6 +20,7 @@ from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.simplify import simplify
 from tilec.lowering.tile.simplify_control import simplify_control
 from tilec.lowering.tile.split_loops import split_loops
+from tilec.lowering.tile.split_rows import split_rows
 from tilec.lowering.tile.split_tiles import split_tiles
 from tilec.lowering.tile.unbatch_multiplies import unbatch_multiplies
 from tilec.process.recursion_limit import deep_recursion
@@ -65,6 +66,9 @@ PASSES: dict[str, TilePass] = {
         "replace multiplies of rank 3 by one of rank 2 for each number of the batch", _plain(unbatch_multiplies)
     ),
     "split-tiles": TilePass("divide loads and carried values of which only parts are used", _plain(split_tiles)),
+    "split-rows": TilePass(
+        "split products of 256 rows, and what is computed from the rows, into halves", _plain(split_rows)
+    ),
     "divide-stores": TilePass("store large matrix products in slices of columns", _plain(divide_stores)),
     "expand-im2col-extents": TilePass(
         "replace the extents of im2col views by arithmetic on those of their tensors", _plain(expand_im2col_extents)

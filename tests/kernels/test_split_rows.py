@@ -1,0 +1,115 @@
+"""Kernels whose 256 rows are divided into two chains of 128: the results are equal, on the CPU and on both targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilec as ct
+from tilec.lowering.tile.passes import run
+from tilec.runtime.interpret.evaluate import evaluate
+from tilec.signature import Signature
+from tilec.text_input.module import Module
+
+TARGETS = ("sm_100a", "sm_90a")
+ROWS = 256
+
+
+@ct.kernel
+def attention(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
+    block = ct.bid(0)
+    q = ct.load(Q, (block, 0), (ROWS, width), padding_mode=ct.PaddingMode.ZERO)
+    largest = ct.full((ROWS, 1), -1e30, ct.float32)
+    total = ct.zeros((ROWS, 1), ct.float32)
+    result = ct.zeros((ROWS, width), ct.float32)
+    for step in range(ct.cdiv(K.shape[0], keys)):
+        k = ct.load(K, (step, 0), (keys, width), padding_mode=ct.PaddingMode.ZERO)
+        v = ct.load(V, (step, 0), (keys, width), padding_mode=ct.PaddingMode.ZERO)
+        scores = ct.mma(q, ct.transpose(k), ct.zeros((ROWS, keys), ct.float32))
+        inside = ct.reshape(ct.arange(keys, dtype=ct.int32), (1, keys)) + step * keys < K.shape[0]
+        scores = ct.where(inside, scores, -1e30)
+        new = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+        weights = ct.exp(scores - new)
+        scale = ct.exp(largest - new)
+        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
+        result = ct.mma(weights.astype(Q.dtype), v, result * scale)
+        largest = new
+    ct.store(R, (block, 0), (result / total).astype(R.dtype))
+
+
+@ct.kernel
+def product(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
+    """R = Q @ V[:width] + the number of each row, if K is not empty; the tile is stored after it is loaded."""
+    block = ct.bid(0)
+    q = ct.load(Q, (block, 0), (ROWS, width), padding_mode=ct.PaddingMode.ZERO)
+    v = ct.load(V, (0, 0), (width, width), padding_mode=ct.PaddingMode.ZERO)
+    total = ct.zeros((ROWS, width), ct.float32)
+    if K.shape[0] > 0:
+        total = ct.mma(q, v, total)
+    numbers = ct.reshape(ct.arange(ROWS, dtype=ct.int32), (ROWS, 1)).astype(ct.float32)
+    before = ct.load(R, (block, 0), (ROWS, width), padding_mode=ct.PaddingMode.ZERO)
+    ct.store(R, (block, 0), (total + numbers + before.astype(ct.float32)).astype(R.dtype))
+
+
+@ct.kernel
+def mixed(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
+    """Sums along the rows."""
+    q = ct.load(Q, (0, 0), (ROWS, width))
+    total = ct.mma(q, ct.transpose(ct.load(K, (0, 0), (keys, width))), ct.zeros((ROWS, keys), ct.float32))
+    ct.store(R, (0, 0), ct.cumsum(total, axis=0).astype(R.dtype))
+
+
+def arguments(kernel: Any, rows: int, count: int) -> tuple[Any, ...]:
+    random = np.random.default_rng(rows)
+    Q, K, V = (random.standard_normal((size, 64), np.float32).astype(np.float16) for size in (rows, count, count))
+    return Q, K, V, np.ones((rows, 64), np.float32), 64, 64
+
+
+def divided(kernel: Any, args: tuple[Any, ...], target: str) -> tuple[str, str]:
+    """The Tile IR of a kernel before and after the pass."""
+    signature = Signature.from_arguments(kernel, args)
+    text = ct.compile(kernel, target=target, signature=signature, stop="tile").stage("tile").text
+    module = Module.parse(text)
+    run(module.ir, ("split-rows", "simplify", "cse", "prune-tokens", "remove-dead"), evaluate=evaluate)
+    module.verify()
+    return text, module.to_text()
+
+
+def result(text: str, args: tuple[Any, ...], target: str, backend: str) -> np.ndarray:
+    compiled = ct.compile(Module.parse(text), target=target)
+    out = args[3].copy()
+    ct.run(compiled, (-(-len(args[0]) // ROWS),), (*args[:3], out, *args[4:]), backend=backend)
+    return out
+
+
+def expected(kernel: Any, args: tuple[Any, ...]) -> np.ndarray:
+    q, k, v = (array.astype(np.float64) for array in args[:3])
+    if kernel is product:
+        return q @ v[:64] + (np.arange(len(q)) % ROWS)[:, None] + 1
+    s = q @ k.T
+    weights = np.exp(s - s.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True) @ v
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("kernel", "rows", "count"), [(attention, 264, 100), (product, 380, 64)], ids=str)
+def test_halves_have_the_results_of_the_whole(kernel: Any, rows: int, count: int, target: str) -> None:
+    args = arguments(kernel, rows, count)
+    before, after = divided(kernel, args, target)
+    assert "tile<256x" in before and "tile<256x" not in after
+    np.testing.assert_array_equal(result(after, args, target, "interpret"), result(before, args, target, "interpret"))
+    # The weights are rounded to f16, 11 bits.
+    np.testing.assert_allclose(result(after, args, target, "simulate"), expected(kernel, args), rtol=0.01, atol=0.01)
+
+
+def test_operands_of_both_halves_are_loaded_once() -> None:
+    _, after = divided(attention, arguments(attention, 256, 64), "sm_100a")
+    assert after.count("-> tile<64x64xf16>, token") == 2 and after.count("-> tile<128x64xf16>, token") == 2
+    assert after.count("= mmaf ") == 4
+
+
+def test_kernel_that_mixes_rows_is_left_alone() -> None:
+    _, after = divided(mixed, arguments(mixed, 256, 64), "sm_100a")
+    assert "mmaf" in after and "tile<128x64xf32>" not in after
