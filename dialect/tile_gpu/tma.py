@@ -12,10 +12,13 @@ from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Channel, Integer16, Integer32, SharedBuffer, TensorMap
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, made_by
+from tilec.element_types import element_type
 
 # A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know signs of integers.
 # Elements of 4 bits are copied as bytes.
 _COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8", "f4E2M1FN"})
+# The element of a map whose elements are several adjacent ones of the buffer, for wider boxes.
+_MERGED, _MERGED_BYTES = "i64", 8
 
 
 def map_of_kernel(op: ir.OpView) -> str | None:
@@ -26,9 +29,19 @@ def map_of_kernel(op: ir.OpView) -> str | None:
 
 def element_of_map(op: ir.OpView) -> str | None:
     copied, held = op.map.owner.element, str(op.buffer.type.element)
-    if copied == held or {copied, held} in _COPIED_AS_EACH_OTHER:
+    if copied == held or {copied, held} in _COPIED_AS_EACH_OTHER or _is_merged(op):
         return None
     return f"expected a buffer of {copied}, the element of the map, but got {op.buffer.type.spelled()}"
+
+
+def _is_merged(op: ir.OpView) -> bool:
+    """Whether an element of the map is several adjacent elements of the buffer: a row of the box fills a panel."""
+    layout, made = _LAYOUT.match(op.buffer.type.layout), op.map.owner
+    if layout is None or (made.element, made.swizzle, made.kind) != (_MERGED, "none", None):
+        return False
+    size = element_type(str(op.buffer.type.element)).storage_bytes
+    row_bytes = int(layout[3] or op.buffer.type.shape[int(layout[1])] * size)
+    return size < _MERGED_BYTES and made.box[0] * _MERGED_BYTES == row_bytes
 
 
 def coordinates_of_map(op: ir.OpView) -> str | None:
@@ -39,7 +52,7 @@ def coordinates_of_map(op: ir.OpView) -> str | None:
 
 
 # The layout of a matrix in shared memory: its contiguous dimension and its swizzle. Scale factors have neither.
-_LAYOUT = re.compile(r"contiguous=(\d+) swizzle=(\w+)")
+_LAYOUT = re.compile(r"contiguous=(\d+) swizzle=(\w+)(?: panel=(\d+))?")
 
 
 def swizzle_of_map(op: ir.OpView) -> str | None:

@@ -8,12 +8,14 @@ from math import prod
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import Step
 from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
+from tilec.lowering.tma.element_types import ELEMENTS
 
 _LANES = 32
 _BITS_PER_BYTE = 8
@@ -111,9 +113,13 @@ def _tma_store(op: ir.OpView, device: Device) -> Step:
 
 
 def _copies(op: ir.OpView, moved: float, shared: float) -> Step:
-    box = prod(op.map.owner.box)
-    copies = max(1, round(prod(op.buffer.type.shape) / box))
+    copies = max(1, round(moved / box_bytes(op.map.owner)))
     return Step(shared_bytes=shared, l2_bytes=moved, dram_bytes=moved, copies=copies, other_instructions=copies)
+
+
+def box_bytes(map: MakeTensorMapOp) -> float:
+    """Bytes of a copy; the elements of a map may be several of the buffer."""
+    return prod(map.box) * ELEMENTS[map.element].bits / _BITS_PER_BYTE
 
 
 def _tma_gather(op: ir.OpView, device: Device) -> Step:

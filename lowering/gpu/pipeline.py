@@ -12,6 +12,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.other_iteration import copy_for, scalars_behind
+from tilec.lowering.gpu.ring_depth import wanted_stages
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan, shared_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
@@ -19,7 +20,6 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.remarks import Remark
 
-DEFAULT_STAGES = 4
 _PUTS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.tma_gather", "tile_gpu.put_commit")
 
 
@@ -37,7 +37,8 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
         del kernel.operation.attributes[OCCUPANCY]
     channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and _is_ring(op)]
     plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target)
-    deep = _deepen_tma(kernel, plan, [op for op in channels if op.producer == TMA], target, stages or DEFAULT_STAGES)
+    filled = [op for op in channels if op.producer == TMA]
+    deep = _deepen_tma(kernel, plan, filled, target, stages or wanted_stages(kernel, plan, filled))
     _deepen_accumulators(kernel, [op for op in channels if op.producer == MMA], target)
     if not any(op.operation.name == "tile_gpu.roles" for op in block.operations):
         rings = {one.operation.results[0] for channel in deep for one in _of_ring(channel)}

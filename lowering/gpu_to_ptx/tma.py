@@ -37,7 +37,7 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
         )
         inner = coordinates[0]
         if panel:
-            inner = lowering.compute("add.s32 $0, $1, $2;", "i32", inner, panel * layout.panel_elements)
+            inner = lowering.compute("add.s32 $0, $1, $2;", "i32", inner, panel * operation.opview.map.owner.box[0])
         panels.append((address, [inner, *coordinates[1:]]))
     return panels
 

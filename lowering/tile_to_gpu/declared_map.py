@@ -18,7 +18,7 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_fields
 from tilec.lowering.tile_to_gpu.index import greatest_start, of_one_width, tile_start
-from tilec.lowering.tile_to_gpu.packing import in_bytes
+from tilec.lowering.tile_to_gpu.packing import divided_exactly
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.values import TileView
 from tilec.lowering.tma.rules import MAX_BOX
@@ -49,8 +49,8 @@ def buffer_type(
 
 def copied_buffer_type(map: TensorMap, type: ir.Type) -> BufferType:
     """The buffer of a copy of the tile of a view by TMA: longer rows without swizzle are several boxes."""
-    row = type.tile_shape[map.contiguous] // per_byte(type.element)
-    panel = MAX_BOX if map.swizzle == "none" and row > MAX_BOX else None
+    row = type.tile_shape[map.contiguous] // map.parts
+    panel = MAX_BOX * map.merged if map.swizzle == "none" and row > MAX_BOX else None
     return buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle, panel)
 
 
@@ -58,7 +58,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     """The tensor map at the top of the kernel; equal ones are one parameter."""
     source, type = view.tensor.source, view.type
     row = swizzle_span_bytes(map.swizzle)
-    parts = per_byte(type.element)
+    parts = map.parts
     # TMA copies rows that are gathered one by one.
     box = [1 if k == view.sparse_dimension else type.tile_shape[k] for k in map.order]
     box[0] = min(box[0] // parts, MAX_BOX) if row is None else row // element_bytes(type.element)
@@ -124,7 +124,7 @@ def _divided(value: ir.Value, parts: int) -> ir.Value:
 def coordinates(map: TensorMap, starts: Sequence[ir.Value]) -> list[ir.Value]:
     """The start of the box, innermost dimension first; i32, as the extents of a map are narrow."""
     inner, *outer = [starts[k] for k in map.order]
-    return [in_bytes(inner, per_byte(map.view.type.element)), *outer]
+    return [divided_exactly(inner, map.parts), *outer]
 
 
 def starts_inside(view: TileView, op: ir.OpView, starts: Sequence[ir.Value]) -> ir.Value | None:

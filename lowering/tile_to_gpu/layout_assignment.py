@@ -66,7 +66,11 @@ def _tiles(operations: list[ir.OpView], entry: ir.OpView) -> list[ir.Value]:
 
 
 def _default(value: ir.Value, warps: int) -> LinearLayout:
-    return blocked(value.type.shape, warps, vector=max(1, 8 * VECTOR_BYTES // element_bits(value.type.element)))
+    return blocked(value.type.shape, warps, vector=_widest_vector(value))
+
+
+def _widest_vector(tile: ir.Value) -> int:
+    return max(1, 8 * VECTOR_BYTES // element_bits(tile.type.element))
 
 
 def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
@@ -79,6 +83,9 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)
+        if tile in plan.loads and not plan.multiplies:
+            # TMA checks the extents, so that threads read whole vectors from shared memory.
+            contiguous, vector = plan.maps[tile].contiguous, _widest_vector(tile)
         layouts.propose(tile, whole_bytes(tile.type, warps, contiguous, vector))
 
 

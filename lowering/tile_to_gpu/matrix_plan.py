@@ -30,6 +30,7 @@ from tilec.lowering.tile_to_gpu.multiply_site import Site, site_of
 from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.register_lhs import register_lhs_layout
+from tilec.lowering.tile_to_gpu.row_loads import row_maps
 from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 from tilec.lowering.tile_to_gpu.scale_source import scale_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
@@ -107,9 +108,11 @@ class MatrixPlan:
     """All multiplies of an entry, and the tiles that need no registers because of them."""
 
     multiplies: dict[ir.Value, Multiply] = field(default_factory=dict)
-    # TMA loads by their result, with the multiplies that read them from shared memory.
+    # TMA loads by their result, with the multiplies that read them from shared memory; threads read them if none does.
     loads: dict[ir.Value, list[Multiply]] = field(default_factory=dict)
     maps: dict[ir.Value, TensorMap] = field(default_factory=dict)
+    # The reasons why threads load tiles of an entry without multiplies.
+    refusals: dict[ir.Value, str] = field(default_factory=dict)
     # The layouts of the TMA loads that are scale factors.
     scale_layouts: dict[ir.Value, ScaleLayout] = field(default_factory=dict)
     # Tiles folded into multiplies: nothing reads them from registers.
@@ -128,7 +131,7 @@ class MatrixPlan:
 
 
 def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder | None) -> MatrixPlan:
-    """Decides for every multiply of an entry, without TMA if `order` is None.
+    """Decides for every multiply of an entry, or for the loads of one without, without TMA if `order` is None.
 
     Raises UnsupportedError for the first that no unit can execute.
     """
@@ -141,7 +144,17 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
         _add(plan, _decide(op, target, warps, order, plan, free.get(op.operation)))
     _add_accumulators(plan, carried)
     _fold(plan)
+    if not plan.multiplies:
+        _add_row_loads(plan, row_maps(entry, target, order))
     return plan
+
+
+def _add_row_loads(plan: MatrixPlan, maps: dict[ir.Value, TensorMap | str]) -> None:
+    for tile, map in maps.items():
+        if isinstance(map, str):
+            plan.refusals[tile] = map
+        else:
+            plan.loads[tile], plan.maps[tile] = [], map
 
 
 def _add(plan: MatrixPlan, multiply: Multiply) -> None:

@@ -74,8 +74,8 @@ def type_of_bytes(type: ir.Type, dimension: int) -> ir.Type:
     return emitter.tile_type(layout.shape, emitter.integer_type(8), layout)
 
 
-def in_bytes(value: ir.Value, parts: int) -> ir.Value:
-    """The bytes that a number of elements fills; it is a multiple of `parts`."""
+def divided_exactly(value: ir.Value, parts: int) -> ir.Value:
+    """The number of elements of a map that a number of elements fills; it is a multiple of `parts`, a power of two."""
     if parts == 1:
         return value
     producer = value.owner

@@ -69,9 +69,10 @@ def _access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targe
     if name in ("cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko"):
         return f"the {name.removeprefix('cuda_tile.').partition('_')[0]} does not use TMA: it is through pointers"
     if name == "cuda_tile.load_view_tko":
-        if op.operation.results[0] in plan.loads:
+        tile = op.operation.results[0]
+        if tile in plan.loads:
             return _gather_reason(op)
-        otherwise = "only operands of matrix multiplies are loaded by TMA"
+        otherwise = plan.refusals.get(tile, "beside matrix multiplies only their operands are loaded by TMA")
         return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
     if name in _STORES:
         reason = _view_reason(op, use_tma, target)

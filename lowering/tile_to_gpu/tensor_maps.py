@@ -9,7 +9,7 @@ from tilec.dialect.spelling import spell
 from tilec.lowering.tile.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.divisibility import divisibility, divisor_of
 from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tensor_strides
-from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, element_bits
+from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, element_bits, per_byte
 from tilec.lowering.tile_to_gpu.index import is_narrow
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK
@@ -28,7 +28,7 @@ class TensorMap:
     """A map over a view's tensor; `order` lists tile dimensions from the innermost.
 
     A map of `element` tf32 over f32 rounds loaded values to the nearest tf32. Elements that share bytes are moved as
-    bytes: a map of i8.
+    bytes: a map of i8. An element of the map is `merged` adjacent elements of the tensor, for wider boxes.
     """
 
     view: ir.Value
@@ -36,6 +36,12 @@ class TensorMap:
     contiguous: int
     swizzle: str
     element: str
+    merged: int = 1
+
+    @property
+    def parts(self) -> int:
+        """Elements of the tensor per element of the map."""
+        return self.merged * per_byte(self.view.type.element)
 
 
 def swizzle_for(row_bytes: int) -> str:

@@ -8,7 +8,7 @@ from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.tile_to_gpu.alignment import access_vector, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declared_map import offsets
-from tilec.lowering.tile_to_gpu.packing import in_bytes
+from tilec.lowering.tile_to_gpu.packing import divided_exactly
 from tilec.lowering.tile_to_gpu.sparse_indices import sparse_indices
 from tilec.lowering.tile_to_gpu.values import TileView
 
@@ -21,9 +21,9 @@ def view_operands(view: TileView, op: ir.OpView, conversion: Conversion) -> list
     strides = [view.tensor.strides[d] for d in view.dim_map]
     return [
         view.tensor.base,
-        [in_bytes(start, parts if k == packed else 1) for k, start in enumerate(starts)],
-        [in_bytes(extent, parts if k == packed else 1) for k, extent in enumerate(extents)],
-        [in_bytes(stride, 1 if k == packed else parts) for k, stride in enumerate(strides)],
+        [divided_exactly(start, parts if k == packed else 1) for k, start in enumerate(starts)],
+        [divided_exactly(extent, parts if k == packed else 1) for k, extent in enumerate(extents)],
+        [divided_exactly(stride, 1 if k == packed else parts) for k, stride in enumerate(strides)],
     ]
 
 

@@ -226,3 +226,24 @@ def test_rows_of_whole_vectors_leave_by_vector_stores(target: str) -> None:
 def test_other_rows_leave_by_the_widest_boxes(target: str) -> None:
     ptx = stage(softmax, "x: f32[?,?], y: f32[?,?], columns=4096", target, "ptx")
     assert ptx.count("cp.async.bulk.tensor.2d.global.shared::cta") == 4096 // 256
+
+
+@pytest.mark.parametrize(
+    ("kernel", "signature", "copies"),
+    [
+        # tileiras 13.5 makes 16, 16, 20 and 8 copies (4 KB, 1 KB, 512 B, and 512 B by 16 rows).
+        (softmax_persistent, "x: f32[?,?%4], y: f32[?,?%4], columns=4096", 8),
+        (softmax_persistent, "x: f32[?,?], y: f32[?,?], columns=4096", 16),
+        (layer_norm, "x: f16[?,?%8], weight: f16[?%8], bias: f16[?%8], y: f16[?,?%8], columns=1024", 5),
+        (sums, "x: f16[?,?%8], rows: f32[?], columns: f32[?,?], height=16, width=512", 2),
+    ],
+)
+def test_loads_in_loops_are_few_copies_that_run_ahead(kernel: Any, signature: str, copies: int, target: str) -> None:
+    assert stage(kernel, signature, target, "ptx").count("mbarrier::complete_tx::bytes [") == copies
+    assert "load warps 1" in stage(kernel, signature, target, "gpu")
+
+
+def test_a_persistent_kernel_has_64_kilobytes_in_flight(target: str) -> None:
+    """A row of f16 has 8 KB, so that four slots would reach four fifths of the bandwidth of B200."""
+    signature = "x: f16[?,?%8], y: f16[?,?%8], columns=4096"
+    assert "make_channel stages 8 " in stage(softmax_persistent, signature, target, "gpu")
