@@ -1,4 +1,5 @@
-"""Simplifies float operations that equal an operand or a cheaper operation: x * 1.0, x + -0.0, -(-x), x / 2.0.
+"""Simplifies float operations that equal an operand or a cheaper operation: x * 1.0, x + -0.0, -(-x), x / 2.0,
+x ** 2.0.
 
 A replacement has the same value and sign for all operands, zeros, infinities and subnormals included, in the rounding
 mode of the operation. Operations with flush_to_zero change subnormals and are left alone. Tile IR does not specify the
@@ -94,6 +95,14 @@ def _fused(op: ir.OpView) -> ir.Value | None:
     return None
 
 
+def _power(op: ir.OpView) -> ir.Value | None:
+    """x to the power of 2 is x * x, which rounds once; a NaN, a zero and an infinity have the same result."""
+    if _number(op.exponent) != 2.0:
+        return None
+    attributes = {"rounding_mode": "nearest_even", "flush_to_zero": False}
+    return build("mulf", [op.source, op.source], [op.result.type], attributes).result
+
+
 def _extreme(op: ir.OpView) -> ir.Value | None:
     return op.lhs if op.lhs == op.rhs and not op.flush_to_zero else None
 
@@ -141,6 +150,7 @@ RULES: dict[str, Rule] = {
     "mulf": _product,
     "divf": _quotient,
     "fma": _fused,
+    "fpowf": _power,
     "maxf": _extreme,
     "minf": _extreme,
     "negf": _negation,

@@ -99,7 +99,7 @@ def check(body: str, source: str, result: str, remaining: list[str]) -> None:
 
 
 # Operations that may change the bits of a NaN.
-ARITHMETIC = re.compile(r"\b(addf|subf|mulf|divf|fma|maxf|minf|ceil|floor|ftof)\b")
+ARITHMETIC = re.compile(r"\b(addf|subf|mulf|divf|fma|maxf|minf|ceil|floor|ftof|fpowf)\b")
 
 
 def constant(name: str, number: str, element: str) -> str:
@@ -209,8 +209,9 @@ FLOAT = [
     ("-0.25", "divf %x, %c", "positive_inf", ["mulf"]), ("1024.0", "divf %x, %c", "zero", ["mulf"]),
     (ONE, "fma %x, %c, %y", "", ["addf"]), (ONE, "fma %c, %x, %y", "zero", ["addf"]),
     (NEGATIVE_ZERO, "fma %x, %y, %c", "", ["mulf"]), (ZERO, "fma %x, %y, %c", "negative_inf", ["mulf"]),
+    (TWO, "fpowf %x, %c", "", ["mulf"]),
     # Operations that are kept: a zero of the other sign, a divisor that is not a power of two.
-    (ZERO, "addf %x, %c", "", ["addf"]), (NEGATIVE_ZERO, "addf %x, %c", "negative_inf", ["addf"]),
+    ("3.0", "fpowf %x, %c", "", ["fpowf"]), (ZERO, "addf %x, %c", "", ["addf"]), (NEGATIVE_ZERO, "addf %x, %c", "negative_inf", ["addf"]),
     (NEGATIVE_ZERO, "subf %x, %c", "", ["subf"]), (ZERO, "subf %x, %c", "negative_inf", ["subf"]),
     (ZERO, "mulf %x, %c", "", ["mulf"]), ("3.0", "divf %x, %c", "", ["divf"]), (ONE, "divf %c, %x", "", ["divf"]),
     (ZERO, "fma %x, %y, %c", "", ["fma"]), (NEGATIVE_ZERO, "fma %x, %y, %c", "negative_inf", ["fma"]),
