@@ -1,4 +1,4 @@
-"""How many slots a ring of TMA loads should have, from the bytes that an SM must have in flight to reach its bandwidth."""
+"""How many slots a ring of TMA loads should have, from the bytes in flight with which an SM reaches its bandwidth."""
 
 from __future__ import annotations
 

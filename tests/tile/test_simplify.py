@@ -211,7 +211,8 @@ FLOAT = [
     (NEGATIVE_ZERO, "fma %x, %y, %c", "", ["mulf"]), (ZERO, "fma %x, %y, %c", "negative_inf", ["mulf"]),
     (TWO, "fpowf %x, %c", "", ["mulf"]),
     # Operations that are kept: a zero of the other sign, a divisor that is not a power of two.
-    ("3.0", "fpowf %x, %c", "", ["fpowf"]), (ZERO, "addf %x, %c", "", ["addf"]), (NEGATIVE_ZERO, "addf %x, %c", "negative_inf", ["addf"]),
+    ("3.0", "fpowf %x, %c", "", ["fpowf"]),
+    (ZERO, "addf %x, %c", "", ["addf"]), (NEGATIVE_ZERO, "addf %x, %c", "negative_inf", ["addf"]),
     (NEGATIVE_ZERO, "subf %x, %c", "", ["subf"]), (ZERO, "subf %x, %c", "negative_inf", ["subf"]),
     (ZERO, "mulf %x, %c", "", ["mulf"]), ("3.0", "divf %x, %c", "", ["divf"]), (ONE, "divf %c, %x", "", ["divf"]),
     (ZERO, "fma %x, %y, %c", "", ["fma"]), (NEGATIVE_ZERO, "fma %x, %y, %c", "negative_inf", ["fma"]),
