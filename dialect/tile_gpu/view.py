@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tilec.dialect.attributes import Booleans, Enumeration, Int32, Text
+from tilec.dialect.attributes import Booleans, Enumeration, Flag, Int32, Text
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -80,6 +80,8 @@ class LoadViewOp(Operation, name="load_view"):
 
     With `indices`, element c along `sparse_dimension` is at offset + indices[c], read as an unsigned number; the
     indices have the type of the extents, and the layout of the tile without its other dimensions.
+
+    An `early` load always runs, and no token orders it after a store or an acquire, or before a store.
     """
 
     result: Result[RegisterTile]
@@ -95,10 +97,11 @@ class LoadViewOp(Operation, name="load_view"):
     inbounds: Booleans | None
     order: LoadOrder | None
     scope: Scope | None
+    early: Flag
     assembly = (
         "$base[$offsets] extents [$extents] strides [$strides]{ indices $indices along $sparse_dimension}"
         " vector $vector{ along $vector_dimension}{ padding $padding}{ inbounds [$inbounds]}"
-        "{ order $order}{ scope $scope} attr-dict : type($result)"
+        "{ order $order}{ scope $scope}{ $early} attr-dict : type($result)"
     )
     rules = [_whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, _indices_of_a_dimension]
 
@@ -127,7 +130,10 @@ class StoreViewOp(Operation, name="store_view"):
 
 
 class LoadGlobalOp(Operation, name="load_global"):
-    """result[i] = the element at address pointers[i] where mask[i], else other[i] (zero without `other`)."""
+    """result[i] = the element at address pointers[i] where mask[i], else other[i] (zero without `other`).
+
+    `early` as in `load_view`.
+    """
 
     result: Result[RegisterTile]
     pointers: Operand[RegisterTile]
@@ -136,8 +142,9 @@ class LoadGlobalOp(Operation, name="load_global"):
     vector: Int32
     order: LoadOrder | None
     scope: Scope | None
+    early: Flag
     assembly = (
-        "$pointers{, mask $mask}{, other $other} vector $vector{ order $order}{ scope $scope} attr-dict"
+        "$pointers{, mask $mask}{, other $other} vector $vector{ order $order}{ scope $scope}{ $early} attr-dict"
         " : type($pointers) -> type($result)"
     )
     rules = [_scope_of_order, operands_and_results_agree]

@@ -14,7 +14,7 @@ from tilec.dialect.walk import inner_operations
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.operation_work import multiply_of, tile_bytes, work_of
 from tilec.lowering.model.constants import Device
-from tilec.lowering.model.launch import combined_cycles
+from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
 from tilec.lowering.model.step import CHAIN, HBM, RING, Step, unit_cycles
 from tilec.lowering.model.tensor_pipe import latency_cycles, pipe_use
 from tilec.lowering.model.timeline import (
@@ -29,6 +29,7 @@ from tilec.lowering.model.timeline import (
     interval_cycles,
 )
 
+_THREAD_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
 # What deeper rings save at least, if their latency bounds the loop.
 _SAVED = 1.02
 # Rings of this depth never wait for a load.
@@ -54,6 +55,7 @@ class LoopWork:
         step: the work of an iteration, without that of inner loops.
         multiply_adds: multiply-adds of an iteration by the tensor pipe.
         tma_bytes: bytes that TMA loads in an iteration.
+        thread_bytes: bytes that threads load in an iteration.
         rings: the channels that TMA fills, by their name.
         roles: the actions of an iteration by role; empty for a loop with inner loops.
         stages: slots of every channel that is used.
@@ -70,6 +72,7 @@ class LoopWork:
     step: Step = field(default_factory=Step)
     multiply_adds: float = 0
     tma_bytes: float = 0
+    thread_bytes: float = 0
     rings: dict[str, Ring] = field(default_factory=dict)
     roles: dict[str, list[Action]] = field(default_factory=dict)
     stages: dict[str, int] = field(default_factory=dict)
@@ -78,6 +81,11 @@ class LoopWork:
     has_inner_loops: bool = False
     is_prologue: bool = False
     loads_once: bool = False
+
+    @property
+    def bytes_in_flight(self) -> float:
+        """The most bytes that loads of a block have in flight: all slots, and what threads load in an iteration."""
+        return self.thread_bytes + sum(ring.stages * ring.bytes for ring in self.rings.values())
 
 
 @dataclass(frozen=True)
@@ -153,6 +161,8 @@ class _Reader:
         multiply = multiply_of(op)
         if multiply is not None:
             loop.multiply_adds += multiply.multiply_adds
+        if op.operation.name in _THREAD_LOADS:
+            loop.thread_bytes += tile_bytes(op.operation.results[0].type)
         actions = loop.roles.setdefault(self.role, [])
         self._count_put(op, loop)
         actions += self._actions(op, step, loop)
@@ -264,6 +274,8 @@ def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> 
     units = unit_cycles(loop.step, device)
     if not loop.loads_once:
         units.pop(HBM)
+    elif in_flight := loop.bytes_in_flight * blocks_per_processor:
+        units[HBM] /= bandwidth_fraction(in_flight, device)
     if loop.depth < 0 and not loop.has_inner_loops:
         units[CHAIN] = _block_cycles(loop, device) / blocks_per_processor
     elif loop.depth >= 0 and not loop.has_inner_loops:

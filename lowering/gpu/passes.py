@@ -17,6 +17,7 @@ from tilec.lowering.gpu.place_early import place_early
 from tilec.lowering.gpu.register_budgets import register_budgets
 from tilec.lowering.gpu.reuse_channels import reuse_channels
 from tilec.lowering.gpu.share_loads import share_loads
+from tilec.lowering.gpu.unroll_loads import unroll_loads
 from tilec.lowering.gpu.wgmma_in_flight import wgmma_in_flight
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
@@ -49,6 +50,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "register-budgets": (lambda kernel, target, options, remarks: register_budgets(kernel), "register_budgets"),
     "pipeline": (_rings, "pipeline"),
     "advance-multiplies": (lambda kernel, target, options, remarks: advance_multiplies(kernel), "pipeline"),
+    "unroll-loads": (lambda kernel, target, options, remarks: unroll_loads(kernel), "pipeline"),
     "wgmma-in-flight": (lambda kernel, target, options, remarks: wgmma_in_flight(kernel), "pipeline"),
 }
 

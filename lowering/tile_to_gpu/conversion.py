@@ -153,6 +153,11 @@ def named_location(op: ir.OpView) -> ir.Location:
     return ir.Location.name(op.operation.name.removeprefix("cuda_tile.").removeprefix("tilex."), op.operation.location)
 
 
+def runs_ahead(load: ir.OpView, conversion: Conversion) -> bool:
+    """Whether a load of threads in a loop may run before the operations that precede it."""
+    return in_loop(load) and conversion.order.may_run_early(load)
+
+
 def in_loop(op: ir.OpView) -> bool:
     """Whether an operation may run more than once."""
     parent = op.operation.parent

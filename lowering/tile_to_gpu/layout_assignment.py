@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
@@ -21,14 +21,32 @@ from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.packing import repacked, whole_bytes
 
 _CARRYING = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
+# Elements of a tile of repeated elements that one thread may load; an exchange of more costs fewer registers.
+REPEATED_ELEMENTS = 32
 
 
 def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
     """The layout of every tile value of rank one or more; `vectors` are the widths of accesses through pointers."""
-    layouts = Layouts()
     operations = list(operations_below(entry))
+    repeated = set() if plan.multiplies else {op.operation for op in operations if _is_repeated_load(op, plan)}
+    layouts = _assigned(entry, operations, plan, warps, vectors, repeated)
+    large = {op for op in repeated if len(set(layouts[op.results[0]].representatives)) > REPEATED_ELEMENTS}
+    return _assigned(entry, operations, plan, warps, vectors, repeated - large) if large else layouts
+
+
+def _assigned(
+    entry: ir.OpView,
+    operations: list[ir.OpView],
+    plan: MatrixPlan,
+    warps: int,
+    vectors: Mapping[ir.Operation, int],
+    repeated: Collection[ir.Operation],
+) -> Layouts:
+    """The layouts if each thread loads itself the elements of the `repeated` loads that it uses."""
+    layouts = Layouts()
     for op in operations:
-        _anchor(op, plan, warps, layouts)
+        if op.operation not in repeated:
+            _anchor(op, plan, warps, layouts)
     _anchor_columns(plan, warps, layouts)
     for op in operations:
         _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
@@ -36,6 +54,9 @@ def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapp
     for op in reversed(operations):
         if op.operation.name in _CARRYING:
             _forward(op, layouts)
+    _propagate(operations, layouts)
+    for op in operations:
+        _anchor(op, plan, warps, layouts)
     _propagate(operations, layouts)
     for value in _tiles(operations, entry):
         if value not in layouts:
@@ -96,6 +117,25 @@ def _anchor_columns(plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
             (rows, extent), unit = columns.type.shape, multiply.unit
             if unit.refusal(rows, extent, warps) is None:
                 layouts.propose(columns, unit.accumulator_layout((rows, extent), warps, multiply.types.element))
+
+
+def _is_repeated_load(op: ir.OpView, plan: MatrixPlan) -> bool:
+    """Whether threads load a tile that only broadcasts read, directly or after elementwise operations."""
+    if op.operation.name != "cuda_tile.load_view_tko":
+        return False
+    tile = op.operation.results[0]
+    return tile not in plan.loads and is_tile(tile) and _is_repeated(tile)
+
+
+def _is_repeated(value: ir.Value) -> bool:
+    """Whether each use of a value is a broadcast, or an operation on as many elements whose results are repeated."""
+    users = [use.owner.operation.opview for use in value.uses]
+    return bool(users) and all(
+        user.operation.name == "cuda_tile.broadcast"
+        or (user.operation.name == "cuda_tile.reshape" or is_elementwise(user))
+        and all(map(_is_repeated, user.operation.results))
+        for user in users
+    )
 
 
 def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:

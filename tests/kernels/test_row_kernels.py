@@ -112,6 +112,15 @@ def sum_by_pointers(x, y, width: Constant, steps: Constant):
     ct.store(y, index=(i,), tile=ct.sum(total, axis=0, keepdims=True))
 
 
+@ct.kernel
+def sum_of_blocks(x, y, first: int, last: int, step: int, width: Constant):
+    """Threads load the blocks themselves; the loop has any number of iterations."""
+    total = ct.full((width,), 0, dtype=ct.float32)
+    for j in range(first, last, step):
+        total += ct.load(x, index=(j,), shape=(width,), padding_mode=ZERO, allow_tma=False)
+    ct.store(y, index=(0,), tile=total)
+
+
 def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     """Multiples of 1/4 of at most 4, whose sums and products are exact in f32."""
     random = np.random.default_rng(5)
@@ -213,6 +222,14 @@ def test_sum_by_pointers(target: str) -> None:
     check(sum_by_pointers, (3, 1, 1), (x, np.zeros(3, np.float32), 256, 5), {1: exact}, target)
 
 
+@pytest.mark.parametrize("blocks", [(0, 9, 1), (3, 7, 1), (2, 16, 3), (5, 5, 1), (7, 2, 1), (0, 17, 4)])
+def test_sum_of_blocks(blocks: tuple[int, int, int], target: str) -> None:
+    """Rounds of four iterations, what is left, and no iteration; the last block is outside of the array."""
+    x = numbers(16 * 256)
+    exact = np.zeros(256) + sum((x[256 * j : 256 * (j + 1)].astype(np.float64) for j in range(*blocks) if j < 16), 0.0)
+    check(sum_of_blocks, (1, 1, 1), (x, np.zeros(256, np.float32), *blocks, 256), {1: exact}, target)
+
+
 def stage(kernel: Any, signature: str, target: str, name: str) -> str:
     return ct.compile(kernel, target=target, signature=signature, stop="ptx").stage(name).text
 
@@ -247,3 +264,18 @@ def test_a_persistent_kernel_has_64_kilobytes_in_flight(target: str) -> None:
     """A row of f16 has 8 KB, so that four slots would reach four fifths of the bandwidth of B200."""
     signature = "x: f16[?,?%8], y: f16[?,?%8], columns=4096"
     assert "make_channel stages 8 " in stage(softmax_persistent, signature, target, "gpu")
+
+
+def test_loads_of_four_iterations_are_in_flight(target: str) -> None:
+    signature = "x: f32[?%4], y: f32[?%4], first: i32, last: i32, step: i32, width=512"
+    lines = stage(sum_of_blocks, signature, target, "ptx").splitlines()
+    loads = [number for number, line in enumerate(lines) if "ld.global.v4" in line]
+    sums = [number for number, line in enumerate(lines) if "add.rn.f32" in line or "add.f32" in line]
+    assert len(loads) == 5 and max(loads[:4]) < min(sums)
+
+
+def test_indices_of_an_embedding_are_loaded_where_they_are_used(target: str) -> None:
+    """Each thread loads the indices of its rows: nothing goes through shared memory, before or after the rows."""
+    signature = "table: f16[?,?%8], indices: i32[?%4], y: f16[?,?%8], height=64, width=64"
+    ptx = stage(embedding, signature, target, "ptx")
+    assert "shared" not in ptx and "shfl" not in ptx and "bar.sync" not in ptx
