@@ -26,9 +26,8 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>, %i: tile<i32>) {
 // CHECK: box [256, 1] swizzle none
 // CHECK: scf.for
 // CHECK: [[START:%.*]] = arith.shrui
-// CHECK: tile_gpu.tma_load %{{.*}}[[[START]],
-// CHECK: tile_gpu.load_shared
-// CHECK-NEXT: tile_gpu.release
-// CHECK: tile_gpu.store_view
+// CHECK: [[TILE:%.*]] = tile_gpu.load_tile %{{.*}}[[[START]],
+// CHECK: [[X:%.*]] = tile_gpu.read [[TILE]]
+// CHECK: tile_gpu.store_view [[X]]
 // CHECK-NOT: remark
 // GPU: load warps 1
