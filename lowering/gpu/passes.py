@@ -68,9 +68,10 @@ def run(
         for name, (_, switch) in PASSES.items():
             check_time()
             if switch is None or getattr(options, switch):
-                run_pass(module, name, target=target, options=options, remarks=remarks)
-        clean_up(module)
+                _run_pass(module, name, target, options, remarks)
+        # Upstream's passes abort the process on an invalid module.
         module.operation.verify()
+        clean_up(module)
     return module
 
 
@@ -82,14 +83,18 @@ def run_pass(
     options: CompileOptions = DEFAULTS,
     remarks: list[Remark] | None = None,
 ) -> None:
-    """Runs one pass on every kernel of a module, in place; KeyError for an unknown name."""
-    kernel_pass, _ = PASSES[name]
-    machine = target_named(target)
+    """Runs one pass on every kernel of a module, in place, and verifies it; KeyError for an unknown name."""
     with module.context, ir.Location.unknown():
-        for kernel in _kernels(module):
-            kernel_pass(kernel, machine, options, [] if remarks is None else remarks)
-            # Upstream's passes abort the process on an invalid module.
-            kernel.operation.verify()
+        _run_pass(module, name, target, options, remarks)
+        module.operation.verify()
+
+
+def _run_pass(
+    module: ir.Module, name: str, target: str, options: CompileOptions, remarks: list[Remark] | None
+) -> None:
+    kernel_pass, _ = PASSES[name]
+    for kernel in _kernels(module):
+        kernel_pass(kernel, target_named(target), options, [] if remarks is None else remarks)
 
 
 def clean_up(module: ir.Module) -> None:
