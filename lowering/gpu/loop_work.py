@@ -10,8 +10,9 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
-from tilec.dialect.walk import inner_operations
+from tilec.dialect.walk import inner_operations, operations_below
 from tilec.errors import SourceLocation
+from tilec.lowering.gpu.iterations_ahead import is_first_iteration
 from tilec.lowering.gpu.operation_work import multiply_of, tile_bytes, work_of
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
@@ -134,6 +135,11 @@ class _Reader:
             name = op.operation.name
             if name in ("scf.for", "scf.while"):
                 self._read_loop(op, path)
+                continue
+            if name == "scf.if" and is_first_iteration(op.operation):
+                # The work of the first iteration counts in the loop.
+                for inner in operations_below(op):
+                    self._count_put(inner, self.found[path])
                 continue
             self._add(op, self.found[path])
             if name == "scf.if":
