@@ -15,7 +15,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
-from tilec.lowering.gpu.iterations_ahead import set_first_iteration, set_iterations_ahead
+from tilec.lowering.gpu.iterations_ahead import set_iterations_ahead
 from tilec.lowering.gpu.operation_role import MULTIPLY, TENSOR_CORE_OPERATIONS, is_rematerializable
 from tilec.lowering.gpu.other_iteration import copy_for, scalars_behind
 from tilec.lowering.tile_to_gpu import emitter
@@ -47,8 +47,7 @@ def _advance(loop: ir.Operation) -> None:
     with loop.location:
         with ir.InsertionPoint(loop):
             runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
-            with emitter.only_if(runs) as branch:
-                set_first_iteration(branch)
+            with emitter.only_if(runs):
                 copy_for(copied, body.arguments[0], lower)
         with ir.InsertionPoint(group[0]):
             # Without overflow: the difference of counter and bound is exact as an unsigned number.

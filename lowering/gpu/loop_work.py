@@ -12,7 +12,7 @@ from tilec.dialect.tile_gpu.channel import MMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import inner_operations, operations_below
 from tilec.errors import SourceLocation
-from tilec.lowering.gpu.iterations_ahead import is_first_iteration
+from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.operation_work import multiply_of, tile_bytes, work_of
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
@@ -136,17 +136,20 @@ class _Reader:
             if name in ("scf.for", "scf.while"):
                 self._read_loop(op, path)
                 continue
-            if name == "scf.if" and is_first_iteration(op.operation):
-                # The work of the first iteration counts in the loop.
-                for inner in operations_below(op):
-                    self._count_put(inner, self.found[path])
-                continue
             self._add(op, self.found[path])
             if name == "scf.if":
+                if iterations_ahead(op.operation):
+                    self._uncount(op, self.found[path[:-1]])
                 # Both branches of a condition count: a role waits for the longer one.
                 for region in op.operation.regions:
                     for block in region.blocks:
                         self.read(list(block.operations), path)
+
+    def _uncount(self, op: ir.OpView, outer: LoopWork) -> None:
+        """The last iteration has no following one: instead, the multiplies of the first are in front of the loop."""
+        for inner in operations_below(op):
+            multiply = multiply_of(inner)
+            outer.multiply_adds -= 0 if multiply is None else multiply.multiply_adds
 
     def _read_loop(self, op: ir.OpView, path: tuple[str, ...]) -> None:
         location = source_location(op.operation.location)
