@@ -38,6 +38,8 @@ _NOTHING = "TMA itself completes the slot: the operation emits nothing but the p
 _FIRST = "the first puts of a ring find its slots empty with or without a wait, and end no round"
 _WARPGROUP = "a multiply belongs to the warpgroup: threads that fill the slot again have waited for all of its reads"
 _SCORES = "attention: the next multiply of the slot follows, in order, one whose operand is computed from this result"
+_HANDED_OVER = "attention: the accumulator, which the threads hand over after they have stored the operand, orders both"
+_IN_ORDER = "attention in one role: the scores have been read before the operand is stored, and come after its multiply"
 _DISJOINT = "the two stores write other elements of the array, and the other wait covers the copy"
 _EPILOGUE = "the tile is stored once, when all multiplies that read the slots are complete"
 _STORES = "one role: the barriers of the stores are between the reads of a slot and the next multiply"
@@ -61,6 +63,9 @@ HARMLESS = {
     "*: first_round: set, * once": _ONCE,
     "gemms in a row, *, one role: first_round: set, put_* of tma-*": _FIRST,
     "attention, *: first_round: set, put_commit of threads-*": _SCORES,
+    "attention, sm_100a, *: first_round: set, put_* of mma-threads ring": _FIRST,
+    "attention, sm_100a, *: producer: *, * of threads-mma ring": _HANDED_OVER,
+    "attention, sm_100a, *: order: put_commit of threads-mma ring before store_tensor_memory": _HANDED_OVER,
     "*: names: *": "no rule of the lowering depends on the names of roles other than compute",
     "*: warps: *": "one thread issues the operations of these roles; other warps have none",
     "*: late: *": "the releases of a consumer count apart if one of them is late, in the order of its gets",
@@ -89,6 +94,7 @@ HARMLESS = {
     "attention, *: order: release of mma-threads ring before load_tensor_memory": _SCORES,
     "persistent, *, one role: offset: all slots of mma-threads ring in the columns of the first": _STORES,
     "attention, *: offset: all slots of mma-threads ring in the columns of the first": _SCORES,
+    "attention, sm_100a, one role: offset: columns of two channels in one place": _IN_ORDER,
     "gemm, *: offset: a staging buffer *": _EPILOGUE,
     "attention, *: offset: a staging buffer *": _EPILOGUE,
     "*: offset: scratch in a slot": "the kernel exchanges nothing through scratch, or not before its last multiply",
