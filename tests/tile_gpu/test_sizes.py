@@ -94,7 +94,8 @@ def test_stores_of_a_computed_tile_have_16_bytes(target):
     assert bytes_of_accesses(ptx) == {16}, ptx
 
 
-@pytest.mark.parametrize(("tile", "warps"), [(4096, 4), (32768, 8), (65536, 16)])
+# 16 warps have no more registers in all than 8, which have 255 each.
+@pytest.mark.parametrize(("tile", "warps"), [(4096, 4), (32768, 8), (65536, 8)])
 def test_large_tiles_use_more_warps(tile, warps):
     signature = f"x: f32[{tile}], y: f32[{tile}], tile={tile}"
     text = ct.compile(copied, target="sm_100a", signature=signature, stop="gpu-raw").stage("gpu-raw").text
