@@ -363,3 +363,28 @@ def test_accumulators_live_across_exits(
         products_between_exits, (1,), arguments, (3,), target=target, hints=switches, interpret=target == "sm_90a"
     ):
         np.testing.assert_array_equal(out, expected)
+
+
+@ct.kernel
+def sum_stored_before_break(a, b, out, steps: int, copies: int):
+    """The branch that leaves the loop over K stores the accumulator, in a loop of its own."""
+    acc = ct.zeros((SIZE, SIZE), ct.float32)
+    for k in range(100):
+        if k == steps:
+            for copy in range(copies):
+                ct.store(out, (copy, 0), acc)
+            break
+        acc = ct.mma(ct.load(a, (0, k), (SIZE, SIZE)), ct.load(b, (k, 0), (SIZE, SIZE)), acc)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3])
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_accumulators_are_read_in_a_branch_that_leaves(target: str, steps: int) -> None:
+    random = np.random.default_rng(steps)
+    a = random.integers(-2, 3, (SIZE, 4 * SIZE)).astype(np.float16)
+    b = random.integers(-2, 3, (4 * SIZE, SIZE)).astype(np.float16)
+    expected = a[:, : steps * SIZE].astype(np.float32) @ b[: steps * SIZE].astype(np.float32)
+    for options in ({"backend": "interpret"}, {"backend": "simulate", "target": target}):
+        out = np.full((2 * SIZE, SIZE), -1, np.float32)
+        ct.launch(None, (1,), sum_stored_before_break, (a, b, out, steps, 2), **options)
+        assert np.array_equal(out, np.concatenate([expected, expected]))
