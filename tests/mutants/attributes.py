@@ -43,7 +43,7 @@ _IN_ORDER = "attention in one role: the scores have been read before the operand
 _DISJOINT = "the two stores write other elements of the array, and the other wait covers the copy"
 _EPILOGUE = "the tile is stored once, when all multiplies that read the slots are complete"
 _STORES = "one role: the barriers of the stores are between the reads of a slot and the next multiply"
-_STORE_FENCES = "one role: every thread executes the fence of a store between its reads of a slot and the next copy"
+_STORE_FENCES = "one role: the fence and the barriers of a store are between the reads of a slot and the next copy"
 _FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
 # Reasons by patterns of `kernel, target, roles or one role: attribute: change`; the first that matches counts.
 HARMLESS = {
@@ -60,6 +60,8 @@ HARMLESS = {
     "*: consumers: threads, * of tma-wgmma ring": "the same arrivals, after one more fence",
     "attention, sm_100a, one role: consumers: *, * of *-mma ring": _SCORES,
     "rows, *, one role: consumers: wgmma, * of tma-threads ring": _STORE_FENCES,
+    "rows, *, one role: reuse: once, * of tma-threads ring": _STORE_FENCES,
+    "rows, *, one role: order: release of tma-threads ring before load_shared": _STORE_FENCES,
     "attention, sm_90a, *: consumers: tma, * of tma-wgmma ring": _WARPGROUP,
     "*: first_round: removed, *": _FIRST,
     "*: first_round: set, * once": _ONCE,
@@ -72,6 +74,7 @@ HARMLESS = {
     "*: warps: *": "one thread issues the operations of these roles; other warps have none",
     "*: late: *": "the releases of a consumer count apart if one of them is late, in the order of its gets",
     "*: removed: release of * once before *": _ONCE,
+    "gemm, sm_90a, roles: removed: release of tma-wgmma ring before scf.yield": "no put follows the last release",
     "*: removed: put_commit of tma-* once before *": _NOTHING,
     "attention, *: removed: barrier before store_view": _DISJOINT,
     "attention, *: removed: store_wait before *": _DISJOINT,
