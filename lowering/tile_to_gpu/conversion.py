@@ -74,8 +74,7 @@ class Conversion:
         """Converts one operation, after the reads of accumulators that it needs."""
         operation = op.operation
         with named_location(op):
-            for value in self.plan.reads_before.get(operation, ()):
-                self.read(value)
+            self.read_for(operation)
             if not self._is_folded(operation):
                 rule = RULES.get(operation.name)
                 if rule is None:
@@ -123,6 +122,11 @@ class Conversion:
         assert isinstance(tile, TileType)
         element = element_type(tile.element)
         return emitter.tile_type(tile.shape, element, self.layouts[value]) if is_tile(value) else element
+
+    def read_for(self, operation: ir.Operation) -> None:
+        """Brings the accumulators into registers that an operation is the first to need there."""
+        for value in self.plan.reads_before.get(operation, ()):
+            self.read(value)
 
     def read(self, value: ir.Value) -> None:
         """Brings a value from tensor memory into registers."""

@@ -45,8 +45,7 @@ def _convert(operations: list[ir.OpView], end: _End, conversion: Conversion) -> 
             with named_location(op):
                 if op.operation.name != IF:
                     return _rest_after_loop(op, rest, end, conversion)
-                for value in conversion.plan.reads_before.get(op.operation, ()):
-                    conversion.read(value)
+                conversion.read_for(op.operation)
                 if _may_repeat(rest, end) or sum(map(_continues, op.operation.regions)) < 2:
                     return _rest_in_branches(op, rest, end, conversion)
                 return _rest_below_flag(op, rest, end, conversion)
