@@ -19,8 +19,8 @@ _CONVERSIONS = ("arith.truncf", "tile_gpu.convert_layout")
 def place_early(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before its placed tiles get channels."""
     for op in [inner.operation for inner in operations_below(kernel) if inner.operation.name == "tile_gpu.place"]:
-        # An accumulator has one place for several values, and its order stays; staging is shared by all stores.
-        if not is_accumulator(op.results[0]) and not is_staged(op):
+        # The order stays of tiles that have a place in common: values of an accumulator, stores, and those of a group.
+        if not is_accumulator(op.results[0]) and not is_staged(op) and "group" not in op.attributes:
             _move_behind_source(op)
 
 

@@ -1,5 +1,6 @@
 // RUN: tilec opt %s --passes place-early --target sm_100a
-// The weights are placed before the accumulator is read, so that the registers of both are not in use at the same time.
+// The weights are placed before the accumulator is read, so that the registers of both are not in use at the same time. Tiles
+// of a group share a slot: the second is not placed before the first has been multiplied.
 
 !a = buffer<128x64xf16, tensor, lanes=128 packed>
 !b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
@@ -21,6 +22,10 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 {
   %h = arith.truncf %p0 : !t to !h
   %a = tile_gpu.place %h : !h -> !a
   %m = tile_gpu.multiply f16 %a, %b, %c accumulate %yes : !a, !b -> !d
+  %first = tile_gpu.place %h group 0 : !h -> !a
+  %m0 = tile_gpu.multiply f16 %first, %b, %m accumulate %yes : !a, !b -> !d
+  %second = tile_gpu.place %h group 0 : !h -> !a
+  %m1 = tile_gpu.multiply f16 %second, %b, %m0 accumulate %yes : !a, !b -> !d
 }
 
 // CHECK: [[P:%.*]] = math.exp2
@@ -29,3 +34,6 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 {
 // CHECK-NEXT: [[OLD:%.*]] = tile_gpu.read
 // CHECK-NEXT: [[NEW:%.*]] = arith.mulf [[OLD]], [[OLD]]
 // CHECK-NEXT: tile_gpu.place [[NEW]]
+// CHECK: tile_gpu.place [[H]] group 0
+// CHECK-NEXT: tile_gpu.multiply
+// CHECK-NEXT: tile_gpu.place [[H]] group 0
