@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -106,7 +107,9 @@ def test_roles_of_one_loop_are_one_problem(target: str) -> None:
     assert set(report.loop.roles) == ({"compute", "load", "mma"} if target == "sm_100a" else {"compute", "load"})
     assert report.answer is not None and report.present is not None
     assert verify(problem, report.answer.schedule) == []
-    assert report.answer.bound.interval <= report.answer.schedule.interval < report.present
+    assert report.answer.bound.interval <= report.answer.schedule.interval
+    # The list schedule, the fallback without OR-Tools, does not overlap iterations as the kernel does.
+    assert report.answer.schedule.interval < report.present or find_spec("ortools") is None
 
 
 def test_carried_values_come_from_the_iteration_before() -> None:
