@@ -8,7 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.errors import UnsupportedError
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, RETURN, YIELD, returns, terminators
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.carried_values import arrive, arrive_all, enter, enter_all, types_of_all
+from tilec.lowering.tile_to_gpu.carried_values import arrive, arrive_all, enter, enter_all, types_of, types_of_all
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.declarations import element_type
@@ -110,13 +110,15 @@ def _executed_once(op: ir.OpView, conversion: Conversion) -> None:
 
 
 def _repeated(op: ir.OpView, conversion: Conversion) -> None:
-    """scf.while over whether to continue, the carried values, and the results of the last break.
+    """scf.while over whether to continue, the carried values, and the other results of the last break.
 
     If the loop contains a return, the last value is false once the loop is left by one.
     """
     operation, block = op.operation, op.operation.regions[0].blocks[0]
     first = enter_all(zip(op.initValues, block.arguments, strict=True), conversion)
-    kept = types_of_all(operation.results, conversion)
+    carried = _carried_results(op, conversion)
+    targets = [result for result in operation.results if result not in carried]
+    kept = types_of_all(targets, conversion)
     may_return = next(returns(op), None) is not None
     start = [emitter.boolean(True), *first, *map(emitter.zero, kept), *([emitter.boolean(True)] if may_return else [])]
     types = [value.type for value in start]
@@ -132,7 +134,8 @@ def _repeated(op: ir.OpView, conversion: Conversion) -> None:
         if end.operation.name == RETURN:
             return [emitter.boolean(False), *now[:-1], emitter.boolean(False)]
         if end.operation.name == BREAK:
-            left = enter_all(zip(given, operation.results, strict=True), conversion)
+            pairs = zip(given, operation.results, strict=True)
+            left = enter_all(((value, result) for value, result in pairs if result in targets), conversion)
             return [emitter.boolean(False), *now[: results.start], *left, *now[results.stop :]]
         again = enter_all(zip(given, block.arguments, strict=True), conversion)
         return [emitter.boolean(True), *again, *now[results.start :]]
@@ -140,9 +143,28 @@ def _repeated(op: ir.OpView, conversion: Conversion) -> None:
     with ir.InsertionPoint(body):
         arrive_all(block.arguments, now, conversion)
         emitter.create("scf.yield", [], convert_block(list(block.operations), types, finish, conversion))
-    arrive_all(operation.results, list(made.results)[1:][results], conversion)
+    arrive_all(targets, list(made.results)[1:][results], conversion)
+    for result, argument in carried.items():
+        before = [block.arguments[number] for number in range(ir.BlockArgument(argument).arg_number)]
+        first_part = 1 + len(types_of_all(before, conversion))
+        parts = list(made.results)[first_part : first_part + len(types_of(argument, conversion))]
+        arrive(result, parts, conversion)
     if may_return:
         conversion.completed[operation] = list(made.results)[-1]
+
+
+def _carried_results(op: ir.OpView, conversion: Conversion) -> dict[ir.Value, ir.Value]:
+    """The results that every break gives from one argument: a break leaves the arguments as they are."""
+    ends = [end.operation.operands for end in terminators(op) if end.operation.name == BREAK]
+    arguments = list(op.operation.regions[0].blocks[0].arguments)
+    found = {}
+    for number, result in enumerate(op.operation.results):
+        given = {operands[number] for operands in ends}
+        types = types_of(result, conversion)
+        for argument in arguments:
+            if given == {argument} and types and types_of(argument, conversion) == types:
+                found[result] = argument
+    return found
 
 
 @converts("if")
