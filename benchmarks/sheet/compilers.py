@@ -1,4 +1,4 @@
-"""The compilers of the sheet: each turns a case into a cubin for a target."""
+"""The compilers that the sheet compares: each compiles a case to a cubin for a target."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def _make_ring(place: _Place, declarations: ChannelDeclarations) -> None:
         got.owner.operation.move_before(min(reads, key=order.index))
         released.move_after(max(reads, key=order.index))
     for op in place.accesses:
-        access(op, slot if op.name in MULTIPLIES else got)
+        _access(op, slot if op.name in MULTIPLIES else got)
 
 
 def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
@@ -201,10 +201,10 @@ def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
     for op in place.accesses:
         with op.location, ir.InsertionPoint(op):
             slot = build("tile_gpu.slot", [to_threads], slot_results([place.buffer])).results[0]
-        access(op, slot)
+        _access(op, slot)
 
 
-def access(op: ir.Operation, slot: ir.Value) -> None:
+def _access(op: ir.Operation, slot: ir.Value) -> None:
     """Replaces an operation on an accumulator by one on its slot."""
     with op.location, ir.InsertionPoint(op):
         if op.name == _PLACE:

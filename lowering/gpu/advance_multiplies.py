@@ -88,11 +88,15 @@ def _is_used_outside(op: ir.Operation, group: Sequence[ir.Operation]) -> bool:
 
 
 def _may_run_ahead(group: Sequence[ir.Operation], operations: Sequence[ir.Operation]) -> bool:
-    """Whether the group and the rest multiply, use no ring in common, and the sums of the group have two slots."""
+    """Whether the group and the rest multiply, have no ring in common, and the group fills slots of its own."""
     rest = [op for op in operations if op not in group]
     if any(op.name not in (*_STEPS, *TENSOR_CORE_OPERATIONS, "tile_gpu.view_buffer") for op in group):
         return False
     if not all(any(_multiplies(op) for op in part) for part in (group, rest)):
+        return False
+    # Two multiplies into one accumulator keep their order.
+    filled = [result for op in group if op.name == "tile_gpu.put_begin" for result in op.results]
+    if any(op.operands[0] not in filled for op in group if op.name in TENSOR_CORE_OPERATIONS):
         return False
     channels = {_ring(op) for op in group if op.name in _STEPS}
     inside = [inner.operation for op in rest for inner in (op.opview, *operations_below(op.opview))]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.lowering.gpu.enclosing import LOOPS
 
-_LOOPS = ("scf.for", "scf.while")
 _STEPS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
 _FIRST_ROUND = "first_round"
 
@@ -67,7 +67,7 @@ class ChannelLife:
         """Whether a loop in a block contains all uses."""
         block = self._home
         while block != outer:
-            if block.owner.operation.name in _LOOPS:
+            if block.owner.operation.name in LOOPS:
                 return True
             block = block.owner.operation.block
         return False
@@ -102,7 +102,7 @@ def uses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
 
 def loops_around(op: ir.Operation) -> int:
     """The number of loops that contain an operation."""
-    return sum(block.owner.operation.name in _LOOPS for block in _chain(op))
+    return sum(block.owner.operation.name in LOOPS for block in _chain(op))
 
 
 def _is_balanced(channel: MakeChannelOp) -> bool:

@@ -17,6 +17,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
+from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.operation_cost import operation_cost, tile_bytes
 from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
@@ -30,7 +31,6 @@ from tilec.lowering.target import Target
 _MOST_MOVED_KB = 1
 # Operations of fewer clocks count as part of the operation before them.
 _LEAST_CLOCKS = 16
-_LOOPS = ("scf.for", "scf.while")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _loops(kernel: KernelOp) -> list[list[_Part]]:
     groups: list[tuple[set[ir.Value], list[_Part]]] = []
     for role, warps, block in _role_blocks(kernel):
         for op in (inner for top in block.operations for inner in (top, *operations_below(top))):
-            if op.operation.name != "scf.for" or any(i.operation.name in _LOOPS for i in operations_below(op)):
+            if op.operation.name != "scf.for" or any(i.operation.name in LOOPS for i in operations_below(op)):
                 continue
             channels = {inner.operation.operands[0] for inner in operations_below(op) if _is_step(inner.operation)}
             together = [entry for entry in groups if entry[0] & channels]

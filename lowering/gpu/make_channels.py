@@ -16,7 +16,7 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, slot_results
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.accumulator_channels import Accumulators, is_accumulator
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
@@ -35,8 +35,10 @@ _CONSUMERS = {
     "tile_gpu.wgmma": WGMMA,
     "tile_gpu.gather_tile": TMA,
 }
-_STORES = {"shared": ("tile_gpu.store_shared", "tile_gpu.load_shared")} | {
-    "tensor": ("tile_gpu.store_tensor_memory", "tile_gpu.load_tensor_memory")
+# The operations that write and read the buffer of a slot, by its memory.
+_ACCESSES = {
+    SHARED: ("tile_gpu.store_shared", "tile_gpu.load_shared"),
+    TENSOR: ("tile_gpu.store_tensor_memory", "tile_gpu.load_tensor_memory"),
 }
 
 
@@ -166,7 +168,7 @@ def _fill(op: ir.Operation, channel: ir.Value, buffers: tuple[BufferType, ...]) 
     with op.location, ir.InsertionPoint(op):
         slot = build("tile_gpu.put_begin", [channel], slot_results(buffers)).results[0]
         if op.name == _PLACE:
-            build(_STORES[buffers[0].memory][0], [op.operands[0], slot])
+            build(_ACCESSES[buffers[0].memory][0], [op.operands[0], slot])
         else:
             _copy(op, slot, channel)
         build("tile_gpu.put_commit", [channel])
@@ -212,7 +214,7 @@ def _use_slot(
         user.results[0].replace_all_uses_with(slot[1])
         user.erase()
     elif user.name == "tile_gpu.read":
-        name = _STORES[user.operands[0].type.memory][1]
+        name = _ACCESSES[user.operands[0].type.memory][1]
         with user.location, ir.InsertionPoint(user):
             made = build(name, [user.operands[0]], [user.results[0].type])
         user.results[0].replace_all_uses_with(made.results[0])

@@ -1,6 +1,7 @@
 // RUN: tilec opt %s --passes advance-multiplies --target sm_100a
 // The first multiply needs only loads, and its sums have two slots: it runs an iteration ahead of the second, which waits for
-// the threads. The second loop stays: the sums of its first multiply have one slot.
+// the threads. The second loop stays: the sums of its first multiply have one slot. So does the third, whose multiplies add to one
+// accumulator in turn.
 
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
 !b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
@@ -10,6 +11,7 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %no = arith.constant false
+  %yes = arith.constant true
   %q = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse once : channel<[!a]>
   %k = tile_gpu.make_channel stages 2 producer tma consumers [mma] reuse ring : channel<[!b]>
   %v = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[!b]>
@@ -45,6 +47,17 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
       %out = tile_gpu.put_begin %o : channel<[!d]>
       tile_gpu.tcgen05_mma f16 %weights, %values into %out accumulate %no : !p, !b -> !d
       tile_gpu.put_commit %o : channel<[!d]>
+      tile_gpu.release %p consumer 0 : channel<[!p]>
+      tile_gpu.release %v consumer 0 : channel<[!b]>
+    }
+    %total = tile_gpu.put_begin %o : channel<[!d]>
+    scf.for %i = %zero to %n step %one : i32 {
+      %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
+      tile_gpu.tcgen05_mma f16 %left, %keys into %total accumulate %yes : !a, !b -> !d
+      tile_gpu.release %k consumer 0 : channel<[!b]>
+      %values = tile_gpu.get %v consumer 0 : channel<[!b]>
+      %weights = tile_gpu.get %p consumer 0 : channel<[!p]>
+      tile_gpu.tcgen05_mma f16 %weights, %values into %total accumulate %yes : !p, !b -> !d
       tile_gpu.release %p consumer 0 : channel<[!p]>
       tile_gpu.release %v consumer 0 : channel<[!b]>
     }
