@@ -77,8 +77,9 @@ class ReturnOp(Operation, name="return", traits=[ir.IsTerminatorTrait]):
 
 # IRDL needs a fixed number of regions; those beyond the names have no block.
 MAXIMUM_ROLES = 8
-# The role that computes on register tiles: its warps come first, as tensor memory and named barriers count from them.
+# The roles that compute on register tiles: their warps come first, as tensor memory and named barriers count from them.
 COMPUTE = "compute"
+COMPUTE_ROLES = (COMPUTE, "compute1", "compute2", "compute3")
 
 
 class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
@@ -118,8 +119,11 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
         kernel = self.operation.parent
         if kernel is None or kernel.name != KernelOp.OPERATION_NAME:
             return "expected roles in a kernel, outside of loops and branches"
-        if warps[0] != kernel.opview.warps:
-            return f"expected {kernel.opview.warps} warps of '{COMPUTE}', as the kernel has, but got {warps[0]}"
+        for number, (name, count) in enumerate(zip(names, warps, strict=True)):
+            if name in COMPUTE_ROLES and name != COMPUTE_ROLES[number % len(COMPUTE_ROLES)]:
+                return f"expected the roles {', '.join(COMPUTE_ROLES)} in this order before all others"
+            if name in COMPUTE_ROLES and count != kernel.opview.warps:
+                return f"expected {kernel.opview.warps} warps of '{name}', as the kernel has, but got {count}"
         return None if self.registers is None else budget_error(names, warps, list(self.registers))
 
     def check_regions(self) -> str | None:

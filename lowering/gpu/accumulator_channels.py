@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, slot_results
+from tilec.dialect.tile_gpu.kernel import COMPUTE
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
+from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.drop_values import drop_values
 from tilec.lowering.gpu.enclosing import ancestor_in, common_block, is_repeated
 from tilec.lowering.gpu.hand_over import HandOver
+from tilec.lowering.gpu.joined_values import CARRIERS, SELECT, Sets, carried_groups
 
 MULTIPLIES = {"tile_gpu.multiply": "tile_gpu.tcgen05_mma", "tile_gpu.multiply_scaled": "tile_gpu.tcgen05_mma_scaled"}
 _PLACE, _READ, _UNDEFINED = "tile_gpu.place", "tile_gpu.read", "tile_gpu.undefined"
-_SELECT = "arith.select"
-# A select is upstream's canonical form of a branch that only yields.
-_CARRIERS = ("scf.for", "scf.if", "scf.while", _SELECT)
 
 
 @dataclass(eq=False)
@@ -38,6 +38,11 @@ class _Place:
     @property
     def operations(self) -> list[ir.Operation]:
         return [*self.undefined, *self.accesses]
+
+    @property
+    def role(self) -> str:
+        """The role whose threads use it: they are of one chain (assign_roles.py)."""
+        return next((compute_role(op) for op in self.accesses if op.name not in MULTIPLIES), COMPUTE)
 
 
 def is_accumulator(value: ir.Value) -> bool:
@@ -63,7 +68,7 @@ class Accumulators:
     def __init__(self, operations: Sequence[ir.Operation]) -> None:
         """`operations` are all of the kernel in program order."""
         self._places = _places(operations)
-        self._carrying = [op for op in operations if op.name in _CARRIERS and _has_accumulator(op)]
+        self._carrying = [op for op in operations if op.name in CARRIERS and _has_accumulator(op)]
         self._undefined = [op for op in operations if op.name == _UNDEFINED]
 
     def make_channels(self, declarations: ChannelDeclarations) -> None:
@@ -81,7 +86,7 @@ class Accumulators:
 
 
 def _drop_accumulators(op: ir.Operation, stand_in: Callable[[ir.Type], ir.Value]) -> None:
-    if op.name == _SELECT:
+    if op.name == SELECT:
         op.results[0].replace_all_uses_with(stand_in(op.results[0].type))
         op.erase()
     else:
@@ -102,8 +107,8 @@ def _has_accumulator(op: ir.Operation) -> bool:
 
 def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
     """The values that use one place, joined by multiplies, loops and branches."""
-    owners = _Owners()
-    used = (*MULTIPLIES, *_CARRIERS, _PLACE, _READ, _UNDEFINED)
+    owners = Sets()
+    used = (*MULTIPLIES, *CARRIERS, _PLACE, _READ, _UNDEFINED)
     kept = [(number, op) for number, op in enumerate(operations) if op.name in used]
     for _, op in kept:
         for values in _joined(op):
@@ -111,50 +116,18 @@ def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
     places: dict[ir.Value, _Place] = {}
     for number, op in kept:
         value = op.operands[0] if op.name == _READ else op.results[0] if len(op.results) else None
-        if op.name in _CARRIERS or value is None or not is_accumulator(value):
+        if op.name in CARRIERS or value is None or not is_accumulator(value):
             continue
         place = places.setdefault(owners.of(value), _Place(value.type, Position(number, op.location)))
         (place.undefined if op.name == _UNDEFINED else place.accesses).append(op)
     return list(places.values())
 
 
-class _Owners:
-    """Sets of values, each with one value that stands for it."""
-
-    def __init__(self) -> None:
-        self._of: dict[ir.Value, ir.Value] = {}
-
-    def of(self, value: ir.Value) -> ir.Value:
-        while value in self._of:
-            value = self._of[value]
-        return value
-
-    def join(self, values: Sequence[ir.Value]) -> None:
-        first, *rest = (self.of(value) for value in values)
-        for other in rest:
-            if other != first:
-                self._of[other] = first
-
-
 def _joined(op: ir.Operation) -> list[list[ir.Value]]:
     """The groups of accumulators that an operation keeps in one place."""
     if op.name in MULTIPLIES:
         return [[op.results[0], op.operands[0]]]
-    blocks = [region.blocks[0] for region in op.regions if len(region.blocks)]
-    ends = [list(block.operations[len(block.operations) - 1].operation.operands) for block in blocks]
-    if op.name == "scf.for":
-        columns = [list(op.results), list(op.operands)[3:], list(blocks[0].arguments)[1:], *ends]
-    elif op.name == _SELECT:
-        columns = [list(op.results), [op.operands[1]], [op.operands[2]]]
-    elif op.name == "scf.if":
-        columns = [list(op.results), *ends]
-    elif op.name == "scf.while":
-        entering = zip(op.operands, blocks[0].arguments, ends[1], strict=True)
-        leaving = zip(ends[0][1:], blocks[1].arguments, op.results, strict=True)
-        return [list(group) for group in (*entering, *leaving) if is_accumulator(group[1])]
-    else:
-        return []
-    return [list(group) for group in zip(*columns, strict=True) if is_accumulator(group[0])]
+    return [group for group in carried_groups(op) if is_accumulator(group[0])]
 
 
 def _is_filled_by_multiplies(place: _Place) -> bool:
@@ -186,6 +159,8 @@ def _make_ring(place: _Place, declarations: ChannelDeclarations) -> None:
         build("tile_gpu.put_commit", [channel])
         got = build("tile_gpu.get", [channel], slot_results([place.buffer]), {"consumer": 0}).results[0]
         released = build("tile_gpu.release", [channel], attributes={"consumer": 0})
+    for step in (got.owner.operation, released):
+        set_compute_role(step, place.role)
     reads = [inside[op] for op in place.accesses if op.name == _READ]
     if reads:
         got.owner.operation.move_before(min(reads, key=order.index))
@@ -197,21 +172,26 @@ def _make_ring(place: _Place, declarations: ChannelDeclarations) -> None:
 def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
     to_threads = declarations.channel(place.first, [place.buffer], MMA, [THREADS], False)
     to_mma = declarations.channel(place.first, [place.buffer], THREADS, [MMA], False, to_threads)
-    HandOver(place.accesses, lambda op: MMA if op.name in MULTIPLIES else THREADS, to_threads, to_mma).insert()
+    HandOver(place.accesses, _owner, to_threads, to_mma, place.role).insert()
     for op in place.accesses:
         with op.location, ir.InsertionPoint(op):
             slot = build("tile_gpu.slot", [to_threads], slot_results([place.buffer])).results[0]
         _access(op, slot)
 
 
+def _owner(access: ir.Operation) -> str:
+    return MMA if access.name in MULTIPLIES else THREADS
+
+
 def _access(op: ir.Operation, slot: ir.Value) -> None:
     """Replaces an operation on an accumulator by one on its slot."""
     with op.location, ir.InsertionPoint(op):
         if op.name == _PLACE:
-            build("tile_gpu.store_tensor_memory", [op.operands[0], slot])
+            set_compute_role(build("tile_gpu.store_tensor_memory", [op.operands[0], slot]), compute_role(op))
         elif op.name == _READ:
-            loaded = build("tile_gpu.load_tensor_memory", [slot], [op.results[0].type]).results[0]
-            op.results[0].replace_all_uses_with(loaded)
+            loaded = build("tile_gpu.load_tensor_memory", [slot], [op.results[0].type])
+            set_compute_role(loaded, compute_role(op))
+            op.results[0].replace_all_uses_with(loaded.results[0])
         else:
             attributes = {name: op.attributes[name] for name in op.attributes}
             build(MULTIPLIES[op.name], [slot, *list(op.operands)[1:]], (), attributes)

@@ -13,6 +13,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.shared_plan import tensor_layout
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -155,14 +156,21 @@ def _columns(read: _Read, piece: ir.OpView, warps: int) -> ir.Value:
     layout = replace(tensor_layout(read.load.buffer.type), shape=shape).registers(warps)
     type = emitter.tile_type(shape, piece.result.type.element_type, layout)
     first = (_number(list(piece.indices)[1]) or 0) * shape[1]
+    role = compute_role(read.load.operation)
 
     def load() -> ir.Value:
-        return emitter.gpu("load_tensor_memory", [read.load.buffer], [type], first_column=first).result
+        loaded = emitter.gpu("load_tensor_memory", [read.load.buffer], [type], first_column=first)
+        set_compute_role(loaded.operation, role)
+        return loaded.result
 
     def otherwise() -> ir.Value:
-        return emitter.constant_tile(type, ir.DenseElementsAttr.get_splat(type, read.otherwise))
+        made = emitter.constant_tile(type, ir.DenseElementsAttr.get_splat(type, read.otherwise))
+        set_compute_role(made.owner.operation, role)
+        return made
 
     tile = load() if read.branch is None else emitter.choose(read.branch.operation.operands[0], type, load, otherwise)
     if tile.type == piece.result.type:
         return tile
-    return emitter.gpu("convert_layout", [tile], [piece.result.type]).result
+    converted = emitter.gpu("convert_layout", [tile], [piece.result.type])
+    set_compute_role(converted.operation, role)
+    return converted.result

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, slot_results
+from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.enclosing import body_of, path_to
 
 _THREADS_HAVE, _MULTIPLIES_HAVE = 0, 2
@@ -20,7 +21,7 @@ _STATES = 4
 
 
 class HandOver:
-    """Inserts the steps for the accesses of one slot, whose owner `owner_of` returns."""
+    """Inserts the steps for the accesses of one slot, whose owner `owner_of` returns; its threads are of one role."""
 
     def __init__(
         self,
@@ -28,9 +29,11 @@ class HandOver:
         owner_of: Callable[[ir.Operation], str],
         to_threads: ir.Value,
         to_mma: ir.Value,
+        role: str,
     ) -> None:
         self._owners = {op: owner_of(op) for op in accesses}
         self._to_threads, self._to_mma = to_threads, to_mma
+        self._role = role
         # The operations of each block that are accesses or contain one, in program order.
         self._inside: dict[ir.Block, list[ir.Operation]] = {}
         for op in accesses:
@@ -107,16 +110,18 @@ class HandOver:
         with location, point:
             while state != target % _STATES:
                 channel = self._to_mma if state < _MULTIPLIES_HAVE else self._to_threads
-                (_give if state % 2 == 0 else _take)(channel)
+                for step in (_give if state % 2 == 0 else _take)(channel):
+                    # The role of the steps of multiplies is that of their party in any case.
+                    set_compute_role(step, self._role)
                 state = (state + 1) % _STATES
         return state
 
 
-def _give(channel: ir.Value) -> None:
-    build("tile_gpu.put_begin", [channel], slot_results(channel.type.buffers))
-    build("tile_gpu.put_commit", [channel])
+def _give(channel: ir.Value) -> list[ir.Operation]:
+    begin = build("tile_gpu.put_begin", [channel], slot_results(channel.type.buffers))
+    return [begin, build("tile_gpu.put_commit", [channel])]
 
 
-def _take(channel: ir.Value) -> None:
-    build("tile_gpu.get", [channel], slot_results(channel.type.buffers), {"consumer": 0})
-    build("tile_gpu.release", [channel], attributes={"consumer": 0})
+def _take(channel: ir.Value) -> list[ir.Operation]:
+    got = build("tile_gpu.get", [channel], slot_results(channel.type.buffers), {"consumer": 0})
+    return [got, build("tile_gpu.release", [channel], attributes={"consumer": 0})]

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, slot_results
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.accumulator_channels import Accumulators, is_accumulator
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
+from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import ancestor_in, is_repeated
 from tilec.lowering.gpu.staging import is_staged, make_staging_buffers
 
@@ -43,18 +44,26 @@ _ACCESSES = {
 
 
 @dataclass(frozen=True)
+class _Consumer:
+    """Who reads a placed tile; `role` tells threads of several roles apart."""
+
+    name: str
+    role: str = COMPUTE
+
+
+@dataclass(frozen=True)
 class _Use:
     """An operation that uses a placed tile, perhaps through a view, and who reads the tile for it."""
 
     operation: ir.Operation
-    consumer: str
+    consumer: _Consumer
 
 
 @dataclass(frozen=True)
 class _Hold:
     """One consumer's hold of a slot: its users, and the first and last operation in the tile's block around them."""
 
-    consumer: str
+    consumer: _Consumer
     users: tuple[ir.Operation, ...]
     first: ir.Operation
     last: ir.Operation
@@ -112,15 +121,15 @@ def _group(op: ir.Operation) -> object:
     """What the operations have in common that fill one channel in turn."""
     if "group" not in op.attributes:
         return op.results[0]
-    return op.attributes["group"], op.results[0].type, op.block
+    return op.attributes["group"], op.results[0].type, op.block, compute_role(op)
 
 
 def _placed_tile(op: ir.Operation, numbers: dict[ir.Operation, int]) -> _PlacedTile:
     uses = list(_uses(op))
     # Threads last: they read a tile right after it was loaded, and so would always be first.
-    consumers = sorted(dict.fromkeys(use.consumer for use in uses), key=lambda consumer: consumer == THREADS)
+    consumers = sorted(dict.fromkeys(use.consumer for use in uses), key=lambda consumer: consumer.name == THREADS)
     holds = []
-    for consumer in consumers or [THREADS]:
+    for consumer in consumers or [_Consumer(THREADS)]:
         users = tuple(use.operation for use in uses if use.consumer == consumer)
         ends = [end for user in users for end in (user, *_waits(user))]
         inside = sorted((ancestor_in(end, op.block) for end in ends), key=numbers.__getitem__) or [op]
@@ -139,7 +148,7 @@ def _waits(user: ir.Operation) -> list[ir.Operation]:
 def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations) -> None:
     first = members[0]
     producer = THREADS if first.operation.name == _PLACE else TMA
-    consumers = [hold.consumer for hold in first.holds]
+    consumers = [hold.consumer.name for hold in first.holds]
     is_ring = len(members) > 1 or is_repeated(first.operation)
     channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring)
     for tile in members:
@@ -155,7 +164,12 @@ def _uses(op: ir.Operation) -> Iterator[_Use]:
         if user.name == _VIEW:
             yield from _uses(user)
         else:
-            yield _Use(user, _CONSUMERS.get(user.name, THREADS))
+            yield _Use(user, _consumer(user))
+
+
+def _consumer(user: ir.Operation) -> _Consumer:
+    name = _CONSUMERS.get(user.name, THREADS)
+    return _Consumer(name, compute_role(user) if name in (THREADS, WGMMA) else COMPUTE)
 
 
 def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
@@ -166,12 +180,16 @@ def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
 
 def _fill(op: ir.Operation, channel: ir.Value, buffers: tuple[BufferType, ...]) -> None:
     with op.location, ir.InsertionPoint(op):
-        slot = build("tile_gpu.put_begin", [channel], slot_results(buffers)).results[0]
+        begin = build("tile_gpu.put_begin", [channel], slot_results(buffers))
+        slot = begin.results[0]
+        made = [begin]
         if op.name == _PLACE:
-            build(_ACCESSES[buffers[0].memory][0], [op.operands[0], slot])
+            made.append(build(_ACCESSES[buffers[0].memory][0], [op.operands[0], slot]))
         else:
             _copy(op, slot, channel)
-        build("tile_gpu.put_commit", [channel])
+        made.append(build("tile_gpu.put_commit", [channel]))
+    for step in made:
+        set_compute_role(step, compute_role(op))
 
 
 def _copy(op: ir.Operation, slot: ir.Value, channel: ir.Value) -> None:
@@ -191,7 +209,9 @@ def _hold(tile: _PlacedTile, hold: _Hold, number: int, channel: ir.Value) -> Non
     with hold.first.location, ir.InsertionPoint(hold.first) if hold.users else ir.InsertionPoint.after(op):
         got = build("tile_gpu.get", [channel], results, {"consumer": number})
     with op.location, ir.InsertionPoint.after(hold.last if hold.users else got):
-        build("tile_gpu.release", [channel], attributes={"consumer": number})
+        released = build("tile_gpu.release", [channel], attributes={"consumer": number})
+    for step in (got, released):
+        set_compute_role(step, hold.consumer.role)
     slot = list(got.results)
     views = {op.results[0]: slot[0]}
     for user in hold.users:
@@ -217,6 +237,7 @@ def _use_slot(
         name = _ACCESSES[user.operands[0].type.memory][1]
         with user.location, ir.InsertionPoint(user):
             made = build(name, [user.operands[0]], [user.results[0].type])
+            set_compute_role(made, compute_role(user))
         user.results[0].replace_all_uses_with(made.results[0])
         user.erase()
 

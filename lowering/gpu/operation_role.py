@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, TMA
-from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
 from tilec.dialect.tile_gpu.sets import is_scalar
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.compute_roles import compute_role
 
 LOAD, MULTIPLY = "load", "mma"
 DECLARATIONS = ("tile_gpu.allocate", "tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
@@ -46,12 +47,12 @@ def role_of(op: ir.Operation) -> str | None:
         return MULTIPLY
     if op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
         producer = ir.StringAttr(op.operands[0].owner.operation.attributes["producer"]).value
-        return {TMA: LOAD, MMA: MULTIPLY}.get(producer, COMPUTE)
+        return {TMA: LOAD, MMA: MULTIPLY}.get(producer) or compute_role(op)
     if op.name in ("tile_gpu.get", "tile_gpu.release"):
         consumers = ir.ArrayAttr(op.operands[0].owner.operation.attributes["consumers"])
         consumer = ir.StringAttr(consumers[ir.IntegerAttr(op.attributes["consumer"]).value]).value
-        return {TMA: LOAD, MMA: MULTIPLY}.get(consumer, COMPUTE)
-    return COMPUTE
+        return {TMA: LOAD, MMA: MULTIPLY}.get(consumer) or compute_role(op)
+    return compute_role(op)
 
 
 def roles_inside(op: ir.Operation) -> set[str | None]:
@@ -62,4 +63,4 @@ def roles_inside(op: ir.Operation) -> set[str | None]:
 def roles_of(operations: Iterable[ir.Operation]) -> list[str]:
     """The roles that a kernel body needs, `compute` first."""
     found = {role for op in operations for role in (role_of(op), *roles_inside(op))}
-    return [name for name in (COMPUTE, LOAD, MULTIPLY) if name == COMPUTE or name in found]
+    return [name for name in (*COMPUTE_ROLES, LOAD, MULTIPLY) if name == COMPUTE_ROLES[0] or name in found]

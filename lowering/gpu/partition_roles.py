@@ -1,4 +1,4 @@
-"""Splits a kernel into up to three roles: `load` issues TMA, `mma` issues tcgen05, `compute` runs everything else.
+"""Splits a kernel into roles: `load` issues TMA, `mma` issues tcgen05, `compute` and its like run everything else.
 
 Each role has its own copy of the control flow and of the scalars it needs; tiles already cross through channels.
 A role omits loops and branches without operations of its own, so that it needs neither their bounds nor their
@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.compute_roles import clear_compute_role
 from tilec.lowering.gpu.operation_role import (
     CONTROL_FLOW,
     DECLARATIONS,
@@ -52,7 +53,7 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
             "tile_gpu.roles",
             attributes={
                 "names": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in roles]),
-                "warps": [kernel.warps if name == COMPUTE else 1 for name in roles],
+                "warps": [kernel.warps if name in COMPUTE_ROLES else 1 for name in roles],
             },
         )
         try:
@@ -107,6 +108,7 @@ class _RoleCopy:
 
     def _copy(self, op: ir.Operation) -> None:
         copy = op.clone(ip=ir.InsertionPoint.current)
+        clear_compute_role(copy)
         # A clone, at every depth of its regions, still uses the originals of values that are defined outside of it.
         for copied in (copy, *(inner.operation for inner in operations_below(copy.opview))):
             for index, operand in enumerate(copied.operands):

@@ -8,6 +8,7 @@ from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
+from tilec.lowering.gpu.assign_roles import assign_roles
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.make_channels import make_channels
@@ -41,6 +42,7 @@ def _rings(kernel: KernelOp, target: Target, options: CompileOptions, remarks: l
 # By name, in order: the rewrite of one tile_gpu.kernel, and the option that disables it.
 PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "place-early": (lambda kernel, target, options, remarks: place_early(kernel), None),
+    "assign-roles": (lambda kernel, target, options, remarks: assign_roles(kernel), "roles"),
     "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
     "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),

@@ -19,6 +19,8 @@ from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.channel_life import ChannelLife, channel_lives, loops_around, uses
+from tilec.lowering.gpu.compute_roles import has_compute_roles
+from tilec.lowering.gpu.operation_role import role_of
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import memory_plan, slot_size
 from tilec.lowering.gpu.stage_through_channels import holds_staging, stage_through_channels, staging_life
@@ -76,7 +78,7 @@ def reuse_channels(kernel: KernelOp, target: Target) -> None:
 def _join_staging(rings: list[_Ring], kernel: KernelOp) -> None:
     """Puts the staging buffers into the slots of the largest ring that threads fill and that is not in use then."""
     life = staging_life(kernel)
-    if life is None:
+    if life is None or has_compute_roles(kernel):
         return
     found = [ring for ring in rings if holds_staging(ring.lives[0]) and all(one.is_apart(life) for one in ring.lives)]
     if found:
@@ -100,7 +102,8 @@ def _parties(life: ChannelLife) -> tuple[object, ...]:
     each warp must access the same columns of both.
     """
     first = life.channels[0]
-    common = (*(first.operation.attributes[name] for name in ("stages", "producer", "consumers")), first.across)
+    roles = frozenset(role_of(op) for channel in life.channels for op in uses(channel)) - {None}
+    common = (*(first.operation.attributes[name] for name in ("stages", "producer", "consumers")), first.across, roles)
     if len(life.channels) == 1:
         return *common, frozenset(buffer.memory for buffer in _buffers(first))
     sharing = [(op.producer, op.operation.attributes["consumers"], op.reuse) for op in life.channels]

@@ -1,4 +1,4 @@
-"""Staging buffers: the tiles that TMA stores, in memory that all share, as each waits for the one before."""
+"""Staging buffers: the tiles that TMA stores, in memory that all of a role share, as each waits for the one before."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
+from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import is_repeated
 
 _STORE = "tile_gpu.store_tile"
@@ -22,32 +23,39 @@ def make_staging_buffers(
     kernel: KernelOp, placed: Sequence[tuple[ir.Operation, Position]], declarations: ChannelDeclarations
 ) -> None:
     """Rewrites the stores of these tiles, which are in program order with their positions."""
-    buffers: dict[ir.Type, ir.Value] = {}
-    for number, (op, position) in enumerate(placed):
-        type = op.results[0].type
+    of_roles: dict[str, dict[ir.Type, ir.Value]] = {}
+    for op, position in placed:
+        type, role = op.results[0].type, compute_role(op)
+        is_first = role not in of_roles and not is_repeated(op)
+        buffers = of_roles.setdefault(role, {})
         if type not in buffers:
             buffers[type] = declarations.shared(position, type, next(iter(buffers.values()), None))
-        _stage(op, buffers[type], is_first=number == 0 and not is_repeated(op))
-    if placed:
-        block = kernel.body.blocks[0]
-        end = block.operations[len(block.operations) - 1]
+        _stage(op, buffers[type], is_first)
+    block = kernel.body.blocks[0]
+    end = block.operations[len(block.operations) - 1]
+    for role in of_roles:
         with kernel.operation.location, ir.InsertionPoint(end):
-            build("tile_gpu.store_wait")
+            set_compute_role(build("tile_gpu.store_wait"), role)
 
 
 def _stage(op: ir.Operation, buffer: ir.Value, is_first: bool) -> None:
     (store,) = [use.owner.operation for use in op.results[0].uses]
+    made = []
     with op.location, ir.InsertionPoint(op):
         if not is_first:
             # Bulk stores have no order among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for.
-            build("tile_gpu.store_wait", attributes={"read": "after_stores" not in store.attributes})
-            build("tile_gpu.barrier")
-        build("tile_gpu.store_shared", [op.operands[0], buffer])
+            made.append(build("tile_gpu.store_wait", attributes={"read": "after_stores" not in store.attributes}))
+            made.append(build("tile_gpu.barrier"))
+        made.append(build("tile_gpu.store_shared", [op.operands[0], buffer]))
         # PTX ISA 9.7.9.25: generic accesses that the store must follow are ordered before it by a proxy fence too.
-        build("tile_gpu.fence_async", attributes={"global_memory": "after_accesses" in store.attributes})
-        build("tile_gpu.barrier")
+        after_accesses = "after_accesses" in store.attributes
+        made.append(build("tile_gpu.fence_async", attributes={"global_memory": after_accesses}))
+        made.append(build("tile_gpu.barrier"))
     view = store.opview
     with store.location, ir.InsertionPoint(store):
-        build("tile_gpu.tma_store", [view.map, list(view.coordinates), buffer], (), {"reduction": view.reduction})
+        operands = [view.map, list(view.coordinates), buffer]
+        made.append(build("tile_gpu.tma_store", operands, (), {"reduction": view.reduction}))
+    for step in made:
+        set_compute_role(step, compute_role(op))
     store.erase()
     op.erase()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
 from tilec.dialect.tile_gpu.sets import is_scalar
 from tilec.lowering.gpu.operation_role import is_rematerializable, role_of
 
@@ -79,4 +79,4 @@ def _visit_block(block: ir.Block, role: str, unknown: set[ir.Value]) -> list[ir.
 
 
 def _may_carry(role: str, value: ir.Value) -> bool:
-    return role == COMPUTE or is_scalar(value.type)
+    return role in COMPUTE_ROLES or is_scalar(value.type)

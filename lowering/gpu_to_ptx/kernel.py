@@ -7,7 +7,7 @@ import json
 
 from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_below
@@ -63,8 +63,8 @@ for _group in OP_GROUPS:
 
 # Merges address arithmetic that several operations computed.
 CLEAN_UP = "builtin.module(canonicalize,cse)"
-# Named barrier of the compute role in kernels with several roles; barrier 0 belongs to the whole CTA.
-COMPUTE_BARRIER = 1
+# Named barriers of the roles that compute, in kernels with several roles; barrier 0 belongs to the whole CTA.
+_BARRIERS = {name: number for number, name in enumerate(COMPUTE_ROLES, 1)}
 
 # A role and its code.
 _RolePart = tuple[Role, ir.Block]
@@ -117,6 +117,8 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     )
     lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES, kernel.ctas)
     lowering.multiplies_in_pairs = _multiplies_in_pairs(kernel)
+    if roles is not None:
+        lowering.compute_roles = sum(name in COMPUTE_ROLES for name in roles.bodies)
     for number, op in enumerate(maps):
         lowering.maps[op.operation.results[0]] = parameters[len(types) + number][0]
     _load_parameters(lowering, block, parameters)
@@ -250,7 +252,7 @@ def _role_parts(roles: RolesOp) -> list[_RolePart]:
     """The roles with their code, in the order of their warps."""
     parts, first = [], 0
     for (name, region), count in zip(roles.bodies.items(), roles.warps, strict=True):
-        parts.append((Role(name, count, first, COMPUTE_BARRIER if name == COMPUTE else 0), region.blocks[0]))
+        parts.append((Role(name, count, first, _BARRIERS.get(name, 0)), region.blocks[0]))
         first += count
     return parts
 

@@ -63,6 +63,7 @@ class Lowering:
         block_warp: The number of the warp in the CTA, and `warp` that in the role: the value of lane 0 in all lanes.
         issuing_warp: The predicate of the warp that issues asynchronous operations; None in roles of one warp.
         allocated: Addresses that malloc returned, which are freed when the kernel ends.
+        compute_roles: The number of roles that compute, each with scratch memory of its own.
         in_flight: Accumulators of wgmma in flight, by the value that is not yet complete.
     """
 
@@ -98,6 +99,9 @@ class Lowering:
         self.state: dict[str, list[ir.Value]] = {}
         self.scratch_slots = ScratchSlots()
         self.scratch_size_bytes = 0
+        # The scratch memory of a role starts behind that of the roles before it.
+        self._scratch_start = 0
+        self.compute_roles = 1
         self.tensor_base: ir.Value | None = None
         self.maps: dict[ir.Value, str] = {}
         self.allocated: list[ir.Value] = []
@@ -131,6 +135,7 @@ class Lowering:
     def begin_role(self, role: Role) -> None:
         """Starts the code of a role: computes thread, lane and warp numbers, and elects the thread of a lone warp."""
         self.role = role
+        self._scratch_start = -(-self.scratch_size_bytes // SLOT_BYTES) * SLOT_BYTES
         thread = self.compute("mov.u32 $0, %tid.x;", "i32")
         first = LANES * role.first_warp
         self.thread = self.compute("sub.s32 $0, $1, $2;", "i32", thread, first) if first else thread
@@ -201,7 +206,7 @@ class Lowering:
 
         It is less than SCRATCH_LIMIT_BYTES if channels leave less memory, but not less than both slots.
         """
-        free = self.target.shared_bytes - self.plan.scratch
+        free = (self.target.shared_bytes - self.plan.scratch) // self.compute_roles
         return max(SLOT_BYTES * SLOTS, min(SCRATCH_LIMIT_BYTES, 1 << max(0, free.bit_length() - 1)))
 
     def writable_scratch(self, size_bytes: int) -> ir.Value:
@@ -211,7 +216,7 @@ class Lowering:
         slot = self.scratch_slots.idle_slot(size_bytes)
         assert slot is not None
         self.scratch_slots.write(slot, size_bytes)
-        start = SLOT_BYTES * slot
+        start = self._scratch_start + SLOT_BYTES * slot
         self.scratch_size_bytes = max(self.scratch_size_bytes, start + size_bytes)
         base = self.shared_address(self.plan.scratch)
         return self.compute(f"add.s32 $0, $1, {start};", "i32", base) if start else base

@@ -1,0 +1,162 @@
+"""Chains of tiles that multiplies wait for get roles of their own: while one waits, another computes.
+
+In a loop of attention, threads wait for scores, and multiplies wait for what threads compute from them. If a block has
+two such chains, as of the halves of its rows, the tensor cores multiply for one while the threads of the other compute.
+A chain has all operations whose tiles depend on each other; tiles that both chains need are computed by both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.accumulator_channels import MULTIPLIES, is_accumulator
+from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.enclosing import is_repeated
+from tilec.lowering.gpu.joined_values import Sets, carried_groups
+from tilec.lowering.gpu.unknown_values import unknown_values
+
+# With more, threads have too few registers for the tiles of a chain.
+_MOST_WARPS = 12
+_READ, _PLACE, _WGMMA = "tile_gpu.read", "tile_gpu.place", "tile_gpu.wgmma"
+# Their order among the threads of a kernel counts.
+_ORDERED = (
+    "tile_gpu.assert", "tile_gpu.atomic_global", "tile_gpu.atomic_view", "tile_gpu.barrier",
+    "tile_gpu.compare_and_swap_global", "tile_gpu.fence_alias", "tile_gpu.gdc_launch_dependents",
+    "tile_gpu.multimem_load_view", "tile_gpu.multimem_reduce_view", "tile_gpu.multimem_store_view", "tile_gpu.print",
+)  # fmt: skip
+_PURE_DIALECTS = ("arith.", "math.")
+_PURE = ("tile_gpu.broadcast", "tile_gpu.iota", "tile_gpu.reshape", "tile_gpu.splat", "tile_gpu.transpose")
+
+
+def assign_roles(kernel: KernelOp) -> None:
+    """Marks the operations of a tile_gpu.kernel with placed tiles, in place; run before the tiles get channels."""
+    operations = [op.operation for op in operations_below(kernel)]
+    if not _may_have_chains(kernel, operations):
+        return
+    copies = _Copies(operations)
+    operations = [op.operation for op in operations_below(kernel)]
+    chains = _Chains(operations)
+    found = chains.fed_by_multiplies()
+    if len(found) > 1 and kernel.warps * len(found) <= _MOST_WARPS and not chains.is_decided_by_threads:
+        for role, chain in zip(COMPUTE_ROLES, found, strict=False):
+            for op in chains.members(chain):
+                set_compute_role(op, role)
+    copies.merge()
+
+
+def _may_have_chains(kernel: KernelOp, operations: Sequence[ir.Operation]) -> bool:
+    if kernel.ctas > 1 or any(op.name in _ORDERED or op.name == "tile_gpu.roles" for op in operations):
+        return False
+    if any("after_stores" in op.attributes or "after_accesses" in op.attributes for op in operations):
+        return False
+    return sum(_hands_over(op) for op in operations) > 1
+
+
+def _hands_over(op: ir.Operation) -> bool:
+    """Whether threads give an operand to a multiply in a loop."""
+    if op.name == _WGMMA:
+        return is_register_tile(op.operands[1].type) and is_repeated(op)
+    if op.name != _PLACE or not is_repeated(op):
+        return False
+    return any(_is_operand(use) for use in op.results[0].uses)
+
+
+def _is_operand(use: ir.OpOperand) -> bool:
+    user = use.owner.operation
+    return user.name in MULTIPLIES and use.operand_number > 0 or user.name == _WGMMA
+
+
+class _Chains:
+    """Operations of threads by the tiles that connect them: register tiles, accumulators, and scalars of memory."""
+
+    def __init__(self, operations: Sequence[ir.Operation]) -> None:
+        self._operations = operations
+        top = [op for op in operations if op.parent.operation.name == KernelOp.OPERATION_NAME]
+        self._unknown = unknown_values("", top)
+        self._sets = Sets()
+        for op in operations:
+            for group in carried_groups(op) if op.name.startswith("scf.") else [[*op.operands, *op.results]]:
+                self._sets.join([value for value in group if self._connects(value)])
+
+    def _connects(self, value: ir.Value) -> bool:
+        if is_scalar(value.type):
+            return value in self._unknown
+        return is_register_tile(value.type) or is_accumulator(value)
+
+    @property
+    def is_decided_by_threads(self) -> bool:
+        """Whether a loop or a branch depends on a value that threads compute."""
+        decisions = (value for op in self._operations for value in _decisions(op))
+        return any(is_scalar(value.type) and value in self._unknown for value in decisions)
+
+    def _of(self, op: ir.Operation) -> list[ir.Value]:
+        """The chain of an operation of threads, as a list; empty for other operations."""
+        if op.name.startswith("scf.") or op.name in MULTIPLIES:
+            return []
+        return [self._sets.of(value) for value in (*op.operands, *op.results) if self._connects(value)][:1]
+
+    def members(self, chain: ir.Value) -> list[ir.Operation]:
+        """The operations of a chain, without loops, branches and their ends."""
+        return [op for op in self._operations if self._of(op) == [chain]]
+
+    def fed_by_multiplies(self) -> list[ir.Value]:
+        """The chains that read what multiplies compute, and give them operands, in loops."""
+        given = [chain for op in self._operations if _hands_over(op) for chain in self._of(op)]
+        read = {chain for op in self._operations if _reads_product(op) for chain in self._of(op)}
+        return [chain for chain in dict.fromkeys(given) if chain in read]
+
+
+def _reads_product(op: ir.Operation) -> bool:
+    return op.name == _WGMMA or op.name == _READ and is_accumulator(op.operands[0]) and is_repeated(op)
+
+
+def _decisions(op: ir.Operation) -> list[ir.Value]:
+    """The operands of which the control flow depends."""
+    return list(op.operands)[: {"scf.for": 3, "scf.if": 1, "scf.condition": 1}.get(op.name, 0)]
+
+
+class _Copies:
+    """Every use of a tile that any role may compute gets a copy of its own, until the roles are known."""
+
+    def __init__(self, operations: Sequence[ir.Operation]) -> None:
+        self._copies: list[list[ir.Operation]] = []
+        for op in reversed(_copied_operations(operations)):
+            copies = [op]
+            for use in list(op.results[0].uses)[1:]:
+                with op.location:
+                    copies.append(op.clone(ip=ir.InsertionPoint.after(op)))
+                use.owner.operation.operands[use.operand_number] = copies[-1].results[0]
+            self._copies.append(copies)
+
+    def merge(self) -> None:
+        """Leaves one copy for each role."""
+        for copies in self._copies:
+            kept: dict[str, ir.Operation] = {}
+            for op in copies:
+                first = kept.setdefault(compute_role(op), op)
+                if first != op:
+                    op.results[0].replace_all_uses_with(first.results[0])
+                    op.erase()
+
+
+def _copied_operations(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The operations on tiles that need nothing of threads, in program order."""
+    found: list[ir.Operation] = []
+    results: set[ir.Value] = set()
+    for op in operations:
+        if len(op.results) == 1 and is_register_tile(op.results[0].type) and _may_be_copied(op, results):
+            found.append(op)
+            results.add(op.results[0])
+    return found
+
+
+def _may_be_copied(op: ir.Operation, results: set[ir.Value]) -> bool:
+    if op.name == _READ:
+        return not is_accumulator(op.operands[0])
+    if op.name not in _PURE and not op.name.startswith(_PURE_DIALECTS):
+        return False
+    return all(value in results or is_scalar(value.type) for value in op.operands)

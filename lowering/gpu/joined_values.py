@@ -1,0 +1,51 @@
+"""Values that loops and branches make one: what they carry, with its initial, yielded and final values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+
+# A select is upstream's canonical form of a branch that only yields.
+SELECT = "arith.select"
+CARRIERS = ("scf.for", "scf.if", "scf.while", SELECT)
+
+
+def carried_groups(op: ir.Operation) -> list[list[ir.Value]]:
+    """The groups of values that an operation carries; none for other operations."""
+    if op.name not in CARRIERS:
+        return []
+    if op.name == SELECT:
+        return [[op.results[0], op.operands[1], op.operands[2]]]
+    blocks = [region.blocks[0] for region in op.regions if len(region.blocks)]
+    ends = [list(block.operations[len(block.operations) - 1].operation.operands) for block in blocks]
+    if op.name == "scf.while":
+        entering = zip(op.operands, blocks[0].arguments, ends[1], strict=True)
+        leaving = zip(ends[0][1:], blocks[1].arguments, op.results, strict=True)
+        return [list(group) for group in (*entering, *leaving)]
+    columns = [list(op.results), *ends]
+    if op.name == "scf.for":
+        columns += [list(op.operands)[3:], list(blocks[0].arguments)[1:]]
+    return [list(group) for group in zip(*columns, strict=True)]
+
+
+class Sets:
+    """Sets of values, each with one value that stands for it."""
+
+    def __init__(self) -> None:
+        self._of: dict[ir.Value, ir.Value] = {}
+
+    def of(self, value: ir.Value) -> ir.Value:
+        """The value that stands for the set of a value."""
+        while value in self._of:
+            value = self._of[value]
+        return value
+
+    def join(self, values: Sequence[ir.Value]) -> None:
+        """Joins the sets of these values."""
+        if not values:
+            return
+        first, *rest = (self.of(value) for value in values)
+        for other in rest:
+            if self.of(other) != first:
+                self._of[self.of(other)] = first
