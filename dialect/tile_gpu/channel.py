@@ -7,7 +7,7 @@ from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel
-from tilec.dialect.tile_gpu.types import ChannelType
+from tilec.dialect.tile_gpu.types import TENSOR, ChannelType
 
 TMA, THREADS, MMA, WGMMA = "tma", "threads", "mma", "wgmma"
 PRODUCERS = (TMA, THREADS, MMA)
@@ -82,9 +82,20 @@ class MakeChannelOp(Operation, name="make_channel"):
             return problem
         if self.continues:
             return _continuation_problem(self)
-        if self.shares is not None and self.shares.type != self.results[0].type:
+        if self.shares is not None and not _may_share(self):
             return f"shared slots must have the type of the channel, but got {self.shares.type.spelled()}"
         return None
+
+
+def _may_share(op: MakeChannelOp) -> bool:
+    """Equal types; with four warps also two tiles of tensor memory with equal rows: each thread has the same row."""
+    own, lent = op.results[0].type, op.shares.type
+    kernel = op.operation.parent
+    if own == lent or kernel is None or kernel.opview.warps != 4:
+        return own == lent
+    tiles = [*own.buffers, *lent.buffers]
+    lanes = {tile.layout.split()[0] for tile in tiles}
+    return len(tiles) == 2 and len(lanes) == 1 and all(tile.memory == TENSOR for tile in tiles)
 
 
 # What the channels of one ring have in common.

@@ -25,6 +25,7 @@ from tilec.dialect.tile_gpu.sets import (
     TensorBuffer,
     TensorMap,
 )
+from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.tile_gpu.tma import (
     BUFFER_RULES,
     Reduction,
@@ -85,7 +86,7 @@ class StoreTileOp(Operation, name="store_tile"):
 
 
 def _same_tile(op: ir.OpView) -> str | None:
-    values = [*op.operands, *op.results]
+    values = [op.operands[0], op.results[0]]
     (tile,) = (value.type for value in values if isinstance(value.type, ir.RankedTensorType))
     (buffer,) = (value.type for value in values if not isinstance(value.type, ir.RankedTensorType))
     if tuple(tile.shape) != buffer.shape or tile.element_type != buffer.element:
@@ -93,14 +94,28 @@ def _same_tile(op: ir.OpView) -> str | None:
     return None
 
 
+def _same_rows(op: ir.OpView) -> str | None:
+    """The operand of a multiply in the columns of an accumulator that threads have read (README.md, Placed tiles)."""
+    if op.over is None:
+        return None
+    own, sums = op.buffer.type, op.over.type
+    if own.memory != TENSOR or own.shape[0] != sums.shape[0]:
+        return f"a tile over an accumulator is in tensor memory and has its rows, but got {own.spelled()}"
+    return None
+
+
 class PlaceOp(Operation, name="place"):
-    """A register tile in shared or tensor memory. Tiles of one `group` are in use one after the other."""
+    """A register tile in shared or tensor memory. Tiles of one `group` are in use one after the other.
+
+    A tile `over` an accumulator is in its columns: no operation needs the accumulator any more.
+    """
 
     buffer: Result[Buffer]
     value: Operand[RegisterTile]
+    over: Operand[TensorBuffer] | None
     group: Int32 | None
-    assembly = "$value{ group $group} attr-dict : type($value) -> type($buffer)"
-    rules = [_same_tile]
+    assembly = "$value{ over $over : type($over)}{ group $group} attr-dict : type($value) -> type($buffer)"
+    rules = [_same_tile, _same_rows]
 
 
 class ReadOp(Operation, name="read"):

@@ -19,21 +19,27 @@ from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Positio
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.drop_values import drop_values
 from tilec.lowering.gpu.enclosing import ancestor_in, common_block, is_repeated
-from tilec.lowering.gpu.hand_over import HandOver
+from tilec.lowering.gpu.hand_over import HandOver, give, take
 from tilec.lowering.gpu.joined_values import CARRIERS, SELECT, Sets, carried_groups
 
 MULTIPLIES = {"tile_gpu.multiply": "tile_gpu.tcgen05_mma", "tile_gpu.multiply_scaled": "tile_gpu.tcgen05_mma_scaled"}
+# The number of the operand of a multiply that may be in tensor memory.
+_LHS = 1
 _PLACE, _READ, _UNDEFINED = "tile_gpu.place", "tile_gpu.read", "tile_gpu.undefined"
 
 
 @dataclass(eq=False)
 class _Place:
-    """One accumulator: its buffer, and the operations that use it, in program order."""
+    """One accumulator: its buffer, and the operations that use it, in program order.
+
+    `over` is the buffer of operands in its columns; their places and the multiplies that read them use it too.
+    """
 
     buffer: BufferType
     first: Position
     undefined: list[ir.Operation] = field(default_factory=list)
     accesses: list[ir.Operation] = field(default_factory=list)
+    over: BufferType | None = None
 
     @property
     def operations(self) -> list[ir.Operation]:
@@ -57,6 +63,18 @@ def is_accumulator(value: ir.Value) -> bool:
     return name != _PLACE or any(not _is_operand(use) for use in value.uses)
 
 
+def is_in_accumulator(value: ir.Value) -> bool:
+    """Whether a placed tile is an accumulator, or an operand in the columns of one."""
+    return is_accumulator(value) or _sums_under(value) is not None
+
+
+def _sums_under(value: ir.Value) -> ir.Value | None:
+    """The accumulator in whose columns an operand is placed; None for other values."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != _PLACE:
+        return None
+    return value.owner.over
+
+
 def _is_operand(use: ir.OpOperand) -> bool:
     """Whether a multiply reads a tile, which is not its accumulator."""
     return use.owner.operation.name in MULTIPLIES and use.operand_number > 0
@@ -73,7 +91,8 @@ class Accumulators:
 
     def make_channels(self, declarations: ChannelDeclarations) -> None:
         """Rewrites all of them."""
-        for place in self._places:
+        # An operand gets its slot before the multiply that reads it is replaced with its accumulator.
+        for place in sorted(self._places, key=lambda place: place.over is None):
             if _is_filled_by_multiplies(place):
                 _make_ring(place, declarations)
             else:
@@ -115,12 +134,21 @@ def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
             owners.join(values)
     places: dict[ir.Value, _Place] = {}
     for number, op in kept:
-        value = op.operands[0] if op.name == _READ else op.results[0] if len(op.results) else None
-        if op.name in CARRIERS or value is None or not is_accumulator(value):
-            continue
-        place = places.setdefault(owners.of(value), _Place(value.type, Position(number, op.location)))
-        (place.undefined if op.name == _UNDEFINED else place.accesses).append(op)
+        for value in () if op.name in CARRIERS else _used_accumulators(op):
+            place = places.setdefault(owners.of(value), _Place(value.type, Position(number, op.location)))
+            (place.undefined if op.name == _UNDEFINED else place.accesses).append(op)
+            if op.name == _PLACE and op.opview.over is not None:
+                place.over = op.results[0].type
     return list(places.values())
+
+
+def _used_accumulators(op: ir.Operation) -> list[ir.Value]:
+    """The accumulators whose columns an operation accesses."""
+    values = [op.operands[0] if op.name == _READ else op.results[0]]
+    if op.name in MULTIPLIES:
+        values.append(op.operands[_LHS])
+    found = [value if is_accumulator(value) else _sums_under(value) for value in values]
+    return [value for value in found if value is not None]
 
 
 def _joined(op: ir.Operation) -> list[list[ir.Value]]:
@@ -171,12 +199,29 @@ def _make_ring(place: _Place, declarations: ChannelDeclarations) -> None:
 
 def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
     to_threads = declarations.channel(place.first, [place.buffer], MMA, [THREADS], False)
-    to_mma = declarations.channel(place.first, [place.buffer], THREADS, [MMA], False, to_threads)
+    to_mma = declarations.channel(place.first, [place.over or place.buffer], THREADS, [MMA], False, to_threads)
     HandOver(place.accesses, _owner, to_threads, to_mma, place.role).insert()
+    readers = [op for op in place.accesses if op.name in MULTIPLIES and _sums_under(op.operands[_LHS]) is not None]
+    if place.over is not None:
+        _await_readers(readers, declarations.channel(place.first, [place.over], MMA, [MMA], False, to_threads))
     for op in place.accesses:
+        if op in readers:
+            continue
+        channel = to_mma if op.name == _PLACE and op.opview.over is not None else to_threads
         with op.location, ir.InsertionPoint(op):
-            slot = build("tile_gpu.slot", [to_threads], slot_results([place.buffer])).results[0]
+            slot = build("tile_gpu.slot", [channel], slot_results(channel.type.buffers)).results[0]
         _access(op, slot)
+
+
+def _await_readers(readers: Sequence[ir.Operation], done: ir.Value) -> None:
+    """The next multiply into the columns waits until those that read an operand there are complete.
+
+    PTX ISA 9.7.16.6.2.1 orders only multiplies with the same accumulator and shape.
+    """
+    for op in readers:
+        with op.location, ir.InsertionPoint.after(op):
+            give(done)
+            take(done)
 
 
 def _owner(access: ir.Operation) -> str:

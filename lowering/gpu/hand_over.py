@@ -110,18 +110,20 @@ class HandOver:
         with location, point:
             while state != target % _STATES:
                 channel = self._to_mma if state < _MULTIPLIES_HAVE else self._to_threads
-                for step in (_give if state % 2 == 0 else _take)(channel):
+                for step in (give if state % 2 == 0 else take)(channel):
                     # The role of the steps of multiplies is that of their party in any case.
                     set_compute_role(step, self._role)
                 state = (state + 1) % _STATES
         return state
 
 
-def _give(channel: ir.Value) -> list[ir.Operation]:
+def give(channel: ir.Value) -> list[ir.Operation]:
+    """Puts the slot of a channel, at the insertion point."""
     begin = build("tile_gpu.put_begin", [channel], slot_results(channel.type.buffers))
     return [begin, build("tile_gpu.put_commit", [channel])]
 
 
-def _take(channel: ir.Value) -> list[ir.Operation]:
+def take(channel: ir.Value) -> list[ir.Operation]:
+    """Gets the slot of a channel and releases it, at the insertion point."""
     got = build("tile_gpu.get", [channel], slot_results(channel.type.buffers), {"consumer": 0})
     return [got, build("tile_gpu.release", [channel], attributes={"consumer": 0})]

@@ -18,7 +18,7 @@ from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, slot_result
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import operations_below
-from tilec.lowering.gpu.accumulator_channels import Accumulators, is_accumulator
+from tilec.lowering.gpu.accumulator_channels import Accumulators, is_in_accumulator
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import ancestor_in, is_repeated
@@ -91,7 +91,7 @@ def make_channels(kernel: KernelOp) -> None:
     for number, op in enumerate(operations):
         if is_staged(op):
             staged.append((op, Position(number, op.location)))
-        elif op.name in _LOADS or op.name == _PLACE and not is_accumulator(op.results[0]):
+        elif op.name in _LOADS or op.name == _PLACE and not is_in_accumulator(op.results[0]):
             groups[_group(op)].append(_placed_tile(op, numbers))
     make_staging_buffers(kernel, staged, declarations)
     for members in groups.values():

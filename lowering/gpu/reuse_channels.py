@@ -107,7 +107,7 @@ def _parties(life: ChannelLife) -> tuple[object, ...]:
     if len(life.channels) == 1:
         return *common, frozenset(buffer.memory for buffer in _buffers(first))
     sharing = [(op.producer, op.operation.attributes["consumers"], op.reuse) for op in life.channels]
-    return *common, first.operation.results[0].type, *sharing
+    return *common, *(channel.operation.results[0].type for channel in life.channels), *sharing
 
 
 def _difference(first: _Ring, second: _Ring) -> tuple[bool, int]:

@@ -44,7 +44,8 @@ class Operand:
     """One side of a multiply: `contiguous` is its dimension that is innermost in shared memory.
 
     TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason. Or it stays
-    in registers, in the layout `register_layout`, or is placed from there in tensor memory, in `tensor_layout`.
+    in registers, in the layout `register_layout`, or is placed from there in tensor memory, in `tensor_layout`,
+    perhaps `over` the result of an earlier multiply, which is no longer needed.
     """
 
     value: ir.Value
@@ -54,6 +55,7 @@ class Operand:
     refusal: str | None = None
     register_layout: LinearLayout | None = None
     tensor_layout: TensorLayout | None = None
+    over: ir.Value | None = None
 
     def __str__(self) -> str:
         if self.tensor_layout is not None:

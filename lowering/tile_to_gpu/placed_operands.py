@@ -71,7 +71,8 @@ def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion
     if operand.tensor_layout is not None:
         buffer = BufferType.get(tuple(type.shape), type.element, TENSOR, str(operand.tensor_layout))
         tile = conversion.tile(operand.value, operand.register_layout)
-        return emitter.gpu("place", [tile], [buffer]).result
+        over = None if operand.over is None else conversion.in_memory[operand.over].tile
+        return emitter.gpu("place", [tile, over], [buffer]).result
     row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
     swizzle = swizzle_for(row_bytes) if multiply.unit.swizzles_operands else "none"
     buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
@@ -79,7 +80,7 @@ def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion
     is_shared = conversion.plan.sites[site] > 1
     group = conversion.group((site, operand is multiply.lhs, buffer, multiply.unit.name)) if is_shared else None
     tile = with_whole_bytes(conversion.get(operand.value), operand.contiguous, conversion.warps)
-    return emitter.gpu("place", [tile], [buffer], group=group).result
+    return emitter.gpu("place", [tile, None], [buffer], group=group).result
 
 
 def scale_tile(scale: Scale, conversion: Conversion) -> ir.Value:

@@ -1,15 +1,25 @@
-"""The lhs operands that tcgen05 reads from tensor memory: computed from sums of a multiply, so a thread has a row."""
+"""The lhs operands that tcgen05 reads from tensor memory: computed from sums of a multiply, so a thread has a row.
+
+Where accumulators leave no columns, such an operand may have those of the sums that it is computed from.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from tilec.dialect.mlir import ir
 from tilec.lowering.layout.tensor_layout import TensorLayout
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand
 from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
 from tilec.lowering.tile_to_gpu.unit_choice import accumulator_columns, factor_columns
+
+# Each of four warps accesses lanes of its own.
+_WARPS_OF_LANES = 4
+# Bytes of a cell of tensor memory, which holds a sum.
+_CELL_BYTES = 4
 
 
 def place_operands(plan: MatrixPlan, target: Target, warps: int) -> None:
@@ -19,11 +29,36 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int) -> None:
     used += sum(factor_columns(multiply.op) for multiply in plan.multiplies.values())
     for result, multiply in list(plan.multiplies.items()):
         layout = _layout(multiply, warps)
-        if layout is None or used + layout.columns > target.tensor_memory_columns:
+        if layout is None:
             continue
-        used += layout.columns
-        operand = Operand(multiply.lhs.value, 1, tensor_layout=layout, register_layout=layout.registers(warps))
+        over = None
+        if used + layout.columns <= target.tensor_memory_columns:
+            used += layout.columns
+        else:
+            over = next(_replaced_sums(multiply, plan, warps), None)
+            if over is None:
+                continue
+        registers = layout.registers(warps)
+        operand = Operand(multiply.lhs.value, 1, tensor_layout=layout, register_layout=registers, over=over)
         plan.multiplies[result] = replace(multiply, lhs=operand)
+
+
+def _replaced_sums(multiply: Multiply, plan: MatrixPlan, warps: int) -> Iterator[ir.Value]:
+    """The sums whose columns the lhs may have: read once, before it is computed, and then no longer needed.
+
+    With four warps, each thread replaces a row that it has read itself.
+    """
+    lhs, block = multiply.lhs.value, multiply.op.operation.block
+    taken = [other.lhs.over for other in plan.multiplies.values() if other.lhs.over is not None]
+    for sums in sums_behind(lhs) if warps == _WARPS_OF_LANES else ():
+        accumulator = plan.accumulators[sums]
+        is_alone = len(accumulator.values) == 1 and not accumulator.carriers and accumulator.is_read_once
+        if not is_alone or sums in taken or sums.owner.operation.block != block:
+            continue
+        if sums.type.shape[0] == lhs.type.shape[0] and element_bytes(lhs.type.element) * lhs.type.shape[1] <= (
+            _CELL_BYTES * sums.type.shape[1]
+        ):
+            yield sums
 
 
 def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:
