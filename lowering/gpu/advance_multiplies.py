@@ -1,26 +1,33 @@
 """In the role `mma`, multiplies that need only loads run one iteration ahead of those that wait for threads.
 
-before:   for i { s = q @ k(i);  o = p(i) @ v(i) }                  the unit waits while threads compute p(i) from s(i)
-after:    s(0);  for i { s(i + 1) if it exists;  o = p(i) @ v(i) }    s(i + 1) is multiplied meanwhile
+before:   for i < n { s = q @ k(i);  o = p(i) @ v(i) }             the unit waits while threads compute p(i) from s(i)
+after:    s(0);  for i < n - 1 { s(i + 1);  o = p(i) @ v(i) }  o = p(n - 1) @ v(n - 1)
 
-The sums of the advanced multiplies need a second slot: those of iteration i - 1 are released before the threads put
-p(i - 1), for which the role has waited when it issues iteration i + 1. So no wait is for an operation after it.
+If the operand p is in the columns of the sums s, s(i + 1) follows the multiply of p(i), and the unit multiplies
+meanwhile for the other chain of tiles (assign_roles.py): p0 @ v, q0 @ k', p1 @ v, q1 @ k'.
+
+Otherwise the threads release s(i) before they put p(i), so that s(i + 1) may wait for its slot in front of p(i) @ v(i).
 """
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import THREADS, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.iterations_ahead import set_iterations_ahead
-from tilec.lowering.gpu.operation_role import MULTIPLY, TENSOR_CORE_OPERATIONS, is_rematerializable
-from tilec.lowering.gpu.other_iteration import copy_for, scalars_behind
+from tilec.lowering.gpu.operation_role import MULTIPLY, TENSOR_CORE_OPERATIONS
+from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
 from tilec.lowering.tile_to_gpu import emitter
 
-_STEPS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
+_PUT, _COMMIT, _GET, _RELEASE = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
+_STEPS = (_PUT, _COMMIT, _GET, _RELEASE)
+_VIEW, _SLOT = "tile_gpu.view_buffer", "tile_gpu.slot"
 
 
 def advance_multiplies(kernel: KernelOp) -> None:
@@ -36,90 +43,195 @@ def advance_multiplies(kernel: KernelOp) -> None:
 def _advance(loop: ir.Operation) -> None:
     body = loop.regions[0].blocks[0]
     operations = [op.operation for op in body.operations][:-1]
-    group = _leading(operations)
-    if not group or not _may_run_ahead(group, operations):
+    group = _group(operations)
+    if group is None:
         return
-    scalars = scalars_behind(group, body)
-    if scalars is None:
-        return
-    copied = [op for op in operations if op in scalars or op in group]
-    lower, upper, step = list(loop.operands)[:3]
-    with loop.location:
-        with ir.InsertionPoint(loop):
-            runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
-            with emitter.only_if(runs):
-                copy_for(copied, body.arguments[0], lower)
-        with ir.InsertionPoint(group[0]):
-            # Without overflow: the difference of counter and bound is exact as an unsigned number.
-            left = emitter.binary("arith.subi", upper, body.arguments[0])
-            with emitter.only_if(emitter.less_than(step, left, unsigned=True)) as branch:
-                set_iterations_ahead(branch, 1)
-                following = emitter.binary("arith.addi", body.arguments[0], step)
-                copy_for(copied, body.arguments[0], following)
-    for op in reversed(group):
-        op.erase()
+    scalars = scalars_behind(group.members, body)
+    if scalars is not None:
+        _rotate(loop, group, [op for op in operations if op in scalars])
 
 
-def _leading(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """The operations before the first that waits for threads, without those whose results follow it."""
-    number = next((number for number, op in enumerate(operations) if _waits_for_threads(op)), 0)
-    group = [op for op in operations[:number] if not is_rematerializable(op)]
-    while group and (later := next((op for op in reversed(group) if _is_used_outside(op, group)), None)) is not None:
-        group.remove(later)
-    views = [op for op in operations[:number] if op.name == "tile_gpu.view_buffer"]
-    return [op for op in operations if op in group or op in views and not _is_used_outside(op, group)]
+# ---- which multiplies run ahead
 
 
-def _waits_for_threads(op: ir.Operation) -> bool:
-    return op.name == "tile_gpu.get" and _channel(op).producer == THREADS
+@dataclass
+class _Group:
+    """The operations that run ahead, the rest of the body, and by the number of one of the rest those that follow it.
+
+    Number -1 stands for the start of the body.
+    """
+
+    members: list[ir.Operation]
+    rest: list[ir.Operation]
+    following: dict[int, list[ir.Operation]]
 
 
-def _is_used_outside(op: ir.Operation, group: Sequence[ir.Operation]) -> bool:
-    """Whether an operation that is not in the group uses a result, perhaps through a view."""
-    for result in op.results:
-        for use in result.uses:
-            user = use.owner.operation
-            if user.name == "tile_gpu.view_buffer":
-                if _is_used_outside(user, group):
-                    return True
-            elif user not in group:
-                return True
-    return False
+def _group(operations: Sequence[ir.Operation]) -> _Group | None:
+    """The group in the operations of a body; None if no multiply may run ahead, or no other is left."""
+    multiplies = _leading_multiplies(operations)
+    slots = {slot for op in multiplies for slot in _slots_of(op)}
+    members, given = [], set[ir.Value]()
+    for op in operations:
+        given |= _given_by_threads(op)
+        is_step = op.name in _STEPS or op.name == _VIEW
+        if op in multiplies or is_step and slots & {_slot(op)} - given:
+            members.append(op)
+    rest = [op for op in operations if op not in members]
+    filled = {_slot(op) for op in members if op.name == _COMMIT}
+    if not all(_slot_of(op.operands[0]) in filled for op in multiplies) or not any(map(_multiplies, rest)):
+        return None
+    return _Group(members, rest, _places(members, rest)) if all(map(_is_released_first, filled)) else None
 
 
-def _may_run_ahead(group: Sequence[ir.Operation], operations: Sequence[ir.Operation]) -> bool:
-    """Whether the group and the rest multiply, have no ring in common, and the group fills slots of its own."""
-    rest = [op for op in operations if op not in group]
-    if any(op.name not in (*_STEPS, *TENSOR_CORE_OPERATIONS, "tile_gpu.view_buffer") for op in group):
+def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The multiplies none of whose slots threads, or other multiplies, have filled in this iteration."""
+    found, given = list[ir.Operation](), set[ir.Value]()
+    for op in operations:
+        if op.name in TENSOR_CORE_OPERATIONS and not given & _slots_of(op):
+            found.append(op)
+        given |= _given_by_threads(op)
+    stepped = {_slot(op) for op in operations if op.name in _STEPS}
+    while True:
+        # A slot of the loop is that of the group alone, until threads have it.
+        others = [inner for op in operations if op not in found for inner in _inside(op) if _multiplies(inner)]
+        shared = {slot for op in others for slot in _slots_of(op) & stepped if not _is_given_before(op, slot, operations)}
+        kept = [op for op in found if not shared & _slots_of(op)]
+        if len(kept) == len(found):
+            return kept
+        found = kept
+
+
+def _given_by_threads(op: ir.Operation) -> set[ir.Value]:
+    """The slots that an operation, or one inside of it, gets from threads."""
+    return {_slot(inner) for inner in _inside(op) if inner.name == _GET and _channel(inner).producer == THREADS}
+
+
+def _is_given_before(op: ir.Operation, slot: ir.Value, operations: Sequence[ir.Operation]) -> bool:
+    """Whether threads give a slot in the body before the operation that is, or contains, another one."""
+    before = itertools.takewhile(lambda each: op not in _inside(each), operations)
+    return any(slot in _given_by_threads(each) for each in before)
+
+
+def _is_released_first(slot: ir.Value) -> bool:
+    """Whether threads release the sums of a ring before they put a tile that is computed from them."""
+    if slot.owner.reuse != "ring":
+        return True
+    steps = {use.owner.operation.name: use.owner.operation for use in slot.uses}
+    if _GET not in steps or steps[_GET].block != steps[_RELEASE].block:
         return False
-    if not all(any(_multiplies(op) for op in part) for part in (group, rest)):
-        return False
-    # Two multiplies into one accumulator keep their order.
-    filled = [result for op in group if op.name == "tile_gpu.put_begin" for result in op.results]
-    if any(op.operands[0] not in filled for op in group if op.name in TENSOR_CORE_OPERATIONS):
-        return False
-    channels = {_ring(op) for op in group if op.name in _STEPS}
-    inside = [inner.operation for op in rest for inner in (op.opview, *operations_below(op.opview))]
-    if any(_ring(op) in channels for op in inside if op.name in _STEPS):
-        return False
-    return all(_is_fed(channel.owner.opview) for channel in channels)
+    operations = [op.operation for op in steps[_GET].block.operations]
+    held = operations[operations.index(steps[_GET]) : operations.index(steps[_RELEASE])]
+    return not any(inner.name == _COMMIT for op in held for inner in _inside(op))
+
+
+def _places(members: Sequence[ir.Operation], rest: Sequence[ir.Operation]) -> dict[int, list[ir.Operation]]:
+    """A multiply follows the last use of its accumulator by the rest; the steps around it stay with it."""
+    last = {slot: number for number, op in enumerate(rest) for inner in _inside(op) for slot in _slots_of(inner)}
+    following, at, waiting = defaultdict[int, list[ir.Operation]](list), -1, list[ir.Operation]()
+    for op in members:
+        waiting.append(op)
+        if op.name in TENSOR_CORE_OPERATIONS:
+            at = max([at, *(last[slot] for slot in _slots_of(op) if slot in last)])
+        if op.name in (*TENSOR_CORE_OPERATIONS, _COMMIT, _RELEASE):
+            following[at] += waiting
+            waiting = []
+    return following
 
 
 def _multiplies(op: ir.Operation) -> bool:
-    operations = (op, *(inner.operation for inner in operations_below(op.opview)))
-    return any(inner.name in TENSOR_CORE_OPERATIONS for inner in operations)
+    return any(inner.name in TENSOR_CORE_OPERATIONS for inner in _inside(op))
 
 
-def _is_fed(channel: MakeChannelOp) -> bool:
-    """Whether a ring is filled by loads, or has a slot for the next sums beside the present ones."""
-    return channel.reuse == "ring" and (channel.producer == TMA or channel.producer == MMA and channel.stages >= 2)
+def _inside(op: ir.Operation) -> list[ir.Operation]:
+    """An operation and those inside of it."""
+    return [op, *(inner.operation for inner in operations_below(op.opview))]
 
 
 def _channel(op: ir.Operation) -> MakeChannelOp:
     return op.operands[0].owner.opview
 
 
-def _ring(op: ir.Operation) -> ir.Value:
-    """The channel whose slots an operation uses."""
-    channel = _channel(op)
-    return op.operands[0] if channel.shares is None else channel.shares
+def _slot(op: ir.Operation) -> ir.Value | None:
+    """The channel whose slots a step, or a view of a slot, uses."""
+    return _slot_of(op.operands[0]) if op.name == _VIEW else _owner(op.operands[0])
+
+
+def _owner(channel: ir.Value) -> ir.Value:
+    shares = channel.owner.opview.shares
+    return channel if shares is None else shares
+
+
+def _slots_of(op: ir.Operation) -> set[ir.Value]:
+    """The channels whose slots a step or a multiply uses."""
+    if op.name in _STEPS:
+        return {_owner(op.operands[0])}
+    values = op.operands if op.name in TENSOR_CORE_OPERATIONS else ()
+    return {slot for value in values if (slot := _slot_of(value)) is not None}
+
+
+def _slot_of(value: ir.Value) -> ir.Value | None:
+    """The channel that has a buffer in its slots; None for another value."""
+    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if op is not None and op.name == _VIEW:
+        return _slot_of(op.operands[0])
+    return _owner(op.operands[0]) if op is not None and op.name in (_PUT, _GET, _SLOT) else None
+
+
+# ---- the loop with one iteration less, between the first of the group and the last of the rest
+
+
+def _rotate(loop: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]) -> None:
+    body = loop.regions[0].blocks[0]
+    counter, end = body.arguments[0], body.operations[len(body.operations) - 1].operation
+    lower, upper, step = list(loop.operands)[:3]
+    kept = [op.operation for op in body.operations if op.operation not in group.members][:-1]
+    with loop.location:
+        with ir.InsertionPoint(loop):
+            runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
+            # Without overflow: the difference of the bounds is exact as an unsigned number.
+            distance = emitter.binary("arith.subi", upper, lower)
+            several = emitter.less_than(step, distance, unsigned=True)
+            before_last = emitter.binary("arith.subi", upper, step)
+            bound = emitter.create("arith.select", [upper.type], [several, before_last, lower]).result
+            branch = ir.Operation.create("scf.if", [result.type for result in loop.results], [runs], regions=2)
+        with ir.InsertionPoint(branch.regions[0].blocks.append()):
+            copy_all([*scalars, *group.members], {counter: lower})
+            last = ir.Operation.create("scf.yield")
+        for result, made in zip(loop.results, branch.results, strict=True):
+            result.replace_all_uses_with(made)
+        initial = list(loop.operands)[3:]
+        if initial:
+            with ir.InsertionPoint(branch.regions[1].blocks.append()):
+                ir.Operation.create("scf.yield", operands=initial)
+        loop.move_before(last)
+        loop.operands[1] = bound
+        set_iterations_ahead(loop, 1)
+        with ir.InsertionPoint(last):
+            values = dict(zip(list(body.arguments)[1:], loop.results, strict=True))
+            values[counter] = _last_counter(lower, distance, step)
+            copy_all(kept, values)
+            ir.Operation.create("scf.yield", operands=[values.get(value, value) for value in end.operands])
+        last.erase()
+        _insert_following(group, scalars, body, step)
+    for op in reversed(group.members):
+        op.erase()
+
+
+def _last_counter(lower: ir.Value, distance: ir.Value, step: ir.Value) -> ir.Value:
+    whole = emitter.binary("arith.subi", distance, emitter.constant(distance.type, 1))
+    steps = emitter.binary("arith.divui", whole, step)
+    return emitter.binary("arith.addi", lower, emitter.binary("arith.muli", steps, step))
+
+
+def _insert_following(group: _Group, scalars: Sequence[ir.Operation], body: ir.Block, step: ir.Value) -> None:
+    """Inserts the group of the following iteration into the body."""
+    counter = body.arguments[0]
+    with ir.InsertionPoint.at_block_begin(body):
+        values = {counter: emitter.binary("arith.addi", counter, step)}
+        copy_all(scalars, values)
+        start = group.rest[0]
+    for number, operations in sorted(group.following.items()):
+        point = ir.InsertionPoint(start) if number < 0 else ir.InsertionPoint.after(group.rest[number])
+        with point:
+            for copy in copy_all(operations, values):
+                set_iterations_ahead(copy, 1)

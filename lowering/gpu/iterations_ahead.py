@@ -1,4 +1,7 @@
-"""The attribute of a branch whose operations belong to a later iteration than that of the loop around it."""
+"""The attribute of operations that belong to a later iteration, and of the loop that contains them.
+
+That loop has as many iterations less: in front of it are those operations of the first, behind it the others of the last.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from tilec.dialect.mlir import ir
 _NAME = "tile_gpu.iterations_ahead"
 
 
-def set_iterations_ahead(branch: ir.Operation, count: int) -> None:
-    """Marks an scf.if whose operations are for the iteration `count` after the present one."""
-    branch.attributes[_NAME] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
+def set_iterations_ahead(op: ir.Operation, count: int) -> None:
+    """Marks an operation for the iteration `count` after the present one, or a loop with so many iterations less."""
+    op.attributes[_NAME] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
 
 
-def iterations_ahead(branch: ir.Operation) -> int:
-    """The iterations between a branch and its operations; 0 without the attribute."""
-    return ir.IntegerAttr(branch.attributes[_NAME]).value if _NAME in branch.attributes else 0
+def iterations_ahead(op: ir.Operation) -> int:
+    """The iterations between an operation and the loop around it; 0 without the attribute."""
+    return ir.IntegerAttr(op.attributes[_NAME]).value if _NAME in op.attributes else 0

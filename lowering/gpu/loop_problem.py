@@ -125,7 +125,6 @@ class _Body:
         default_factory=lambda: defaultdict(lambda: ([], []))
     )
     ahead: dict[str, int] = field(default_factory=dict)
-    iterations_ahead: int = 0
     result_kb: dict[str, int] = field(default_factory=dict)
     names: Counter[str] = field(default_factory=Counter)
     last: str | None = None
@@ -152,10 +151,8 @@ class _Body:
                 self._visit(op.operation, part, carried, uses)
                 continue
             branches = [inner for region in op.operation.regions for inner in region.blocks]
-            self.iterations_ahead = iterations_ahead(op.operation)
             for inner in branches:
                 self._walk(inner, part, carried, uses)
-            self.iterations_ahead = 0
             for position, result in enumerate(op.operation.results):
                 yielded = [inner.operations[len(inner.operations) - 1].operands[position] for inner in branches]
                 self.sources[result] = frozenset().union(*(self.sources.get(value, frozenset()) for value in yielded))
@@ -185,7 +182,7 @@ class _Body:
             return
         name = self._name(op)
         self.costs[name] = *priced, part
-        self.ahead[name] = self.iterations_ahead
+        self.ahead[name] = iterations_ahead(op)
         for value in op.operands:
             self._depend(value, name, op)
             if value in carried and is_register_tile(value.type):

@@ -138,15 +138,13 @@ class _Reader:
                 continue
             self._add(op, self.found[path])
             if name == "scf.if":
-                if iterations_ahead(op.operation):
-                    self._uncount(op, self.found[path[:-1]])
                 # Both branches of a condition count: a role waits for the longer one.
                 for region in op.operation.regions:
                     for block in region.blocks:
                         self.read(list(block.operations), path)
 
     def _uncount(self, op: ir.OpView, outer: LoopWork) -> None:
-        """The last iteration has no following one: instead, the multiplies of the first are in front of the loop."""
+        """The operations of one iteration are in front of the loop and behind it, and count as those of the loop."""
         for inner in operations_below(op):
             multiply = multiply_of(inner)
             outer.multiply_adds -= 0 if multiply is None else multiply.multiply_adds
@@ -160,6 +158,8 @@ class _Reader:
         if inner not in self.found:
             self.found[inner] = LoopWork(location, len(path), _known_iterations(op))
         self.found[path].has_inner_loops = True
+        if iterations_ahead(op.operation):
+            self._uncount(op, self.found[path])
         self.found[inner].filled.update({channel: count for channel, count in self.puts.items() if count})
         for region in op.operation.regions:
             self.read(list(region.blocks[0].operations), inner)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.operation_role import is_rematerializable
 
 
@@ -26,15 +27,24 @@ def scalars_behind(group: Sequence[ir.Operation], body: ir.Block) -> list[ir.Ope
     return needed
 
 
+def copy_all(operations: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> list[ir.Operation]:
+    """Copies operations to the insertion point, with other `values`, to which it adds the results."""
+    copies = []
+    for op in operations:
+        copy = op.clone(ip=ir.InsertionPoint.current)
+        for copied in (copy, *(inner.operation for inner in operations_below(copy.opview))):
+            for index, operand in enumerate(copied.operands):
+                if operand in values:
+                    copied.operands[index] = values[operand]
+        values.update(zip(op.results, copy.results, strict=True))
+        copies.append(copy)
+    return copies
+
+
 def copy_for(
     group: Sequence[ir.Operation], counter: ir.Value, replacement: ir.Value, *, first_round: bool = False
 ) -> None:
     """Copies operations of a body to the insertion point, for the iteration with another counter."""
-    values = {counter: replacement}
-    for op in group:
-        copy = op.clone(ip=ir.InsertionPoint.current)
-        for index, operand in enumerate(op.operands):
-            copy.operands[index] = values.get(operand, operand)
-        if first_round and op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
+    for copy in copy_all(group, {counter: replacement}):
+        if first_round and copy.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
             copy.attributes["first_round"] = ir.UnitAttr.get()
-        values.update(zip(op.results, copy.results, strict=True))
