@@ -42,11 +42,13 @@ class ValueRegisters:
         sources: the values whose registers are live in place of those of a value, because it has the same registers,
             or is computed element by element where it is used; None for a value with registers of its own.
         loads: the values of another memory that are loaded into registers before an operation.
+        operands: the values that an operation reads from registers.
     """
 
     registers: Callable[[ir.Value], int]
     sources: Callable[[ir.Value], Sequence[ir.Value] | None]
     loads: Callable[[ir.Operation], Sequence[ir.Value]] = lambda op: ()
+    operands: Callable[[ir.Operation], Iterable[ir.Value]] = lambda op: op.operands
 
 
 def register_peak(block: ir.Block, rules: ValueRegisters) -> RegisterPeak:
@@ -77,7 +79,7 @@ class _Walk:
             inside = live | self._used_inside(op) if op.name in LOOPS else live
             for inner in _blocks(op):
                 live = live | self.live_before(inner, inside).difference(inner.arguments)
-            live = live.union(self._held(op.operands))
+            live = live.union(self._held(self._rules.operands(op)))
             self._record(op, live)
             live = live.difference(self._rules.loads(op))
         return live
@@ -98,7 +100,7 @@ class _Walk:
         used: set[ir.Value] = set()
         defined: set[ir.Value] = {argument for block in _blocks(op) for argument in block.arguments}
         for inner in operations_below(op.opview):
-            used.update(self._held(inner.operation.operands))
+            used.update(self._held(self._rules.operands(inner.operation)))
             defined.update(inner.operation.results)
             defined.update(argument for block in _blocks(inner.operation) for argument in block.arguments)
         return used - defined

@@ -16,6 +16,8 @@ from tilec.dialect.tile_gpu.registers import (
 
 # The registers of threads that only issue asynchronous operations, as tileiras 13.5 chooses them.
 LEAST_REGISTERS = 32
+# The most warps of all chains of tiles with roles of their own: with more, threads have too few registers.
+MOST_CHAIN_WARPS = 12
 
 
 def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1) -> list[int] | None:

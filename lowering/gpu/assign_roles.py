@@ -18,9 +18,8 @@ from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.joined_values import Sets, carried_groups
 from tilec.lowering.gpu.unknown_values import unknown_values
+from tilec.lowering.role_registers import MOST_CHAIN_WARPS
 
-# With more, threads have too few registers for the tiles of a chain.
-_MOST_WARPS = 12
 _READ, _PLACE, _WGMMA = "tile_gpu.read", "tile_gpu.place", "tile_gpu.wgmma"
 # Their order among the threads of a kernel counts.
 _ORDERED = (
@@ -41,7 +40,7 @@ def assign_roles(kernel: KernelOp) -> None:
     operations = [op.operation for op in operations_below(kernel)]
     chains = _Chains(operations)
     found = chains.fed_by_multiplies()
-    if len(found) > 1 and kernel.warps * len(found) <= _MOST_WARPS and not chains.is_decided_by_threads:
+    if len(found) > 1 and kernel.warps * len(found) <= MOST_CHAIN_WARPS and not chains.is_decided_by_threads:
         for role, chain in zip(COMPUTE_ROLES, found, strict=False):
             for op in chains.members(chain):
                 set_compute_role(op, role)

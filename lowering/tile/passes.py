@@ -20,7 +20,7 @@ from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.simplify import simplify
 from tilec.lowering.tile.simplify_control import simplify_control
 from tilec.lowering.tile.split_loops import split_loops
-from tilec.lowering.tile.split_rows import split_rows
+from tilec.lowering.tile.split_rows import split_chains, split_rows
 from tilec.lowering.tile.split_tiles import split_tiles
 from tilec.lowering.tile.unbatch_multiplies import unbatch_multiplies
 from tilec.process.recursion_limit import deep_recursion
@@ -69,6 +69,9 @@ PASSES: dict[str, TilePass] = {
     "split-rows": TilePass(
         "split products of 256 rows, and what is computed from the rows, into halves", _plain(split_rows)
     ),
+    "split-chains": TilePass(
+        "split-rows, if one of these products needs another one in a loop", _plain(split_chains)
+    ),
     "divide-stores": TilePass("store large matrix products in slices of columns", _plain(divide_stores)),
     "expand-im2col-extents": TilePass(
         "replace the extents of im2col views by arithmetic on those of their tensors", _plain(expand_im2col_extents)
@@ -87,9 +90,11 @@ PASSES: dict[str, TilePass] = {
 # The pipeline of a compile; no pass in it changes a result.
 DEFAULT = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
-    "unbatch-multiplies", "split-tiles", "divide-stores", "simplify", "cse", "hoist-invariants", "prune-tokens",
+    "unbatch-multiplies", "split-tiles", "split-chains", "divide-stores", "simplify", "cse", "hoist-invariants", "prune-tokens",
     "remove-dead",
 )  # fmt: skip
+# The same for an entry whose tiles a cluster divides.
+FOR_CLUSTERS = tuple(name for name in DEFAULT if name != "split-chains")
 # The passes after block-scaled multiplies are divided or expanded.
 AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
 

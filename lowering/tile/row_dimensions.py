@@ -24,8 +24,9 @@ LOAD, STORE = "cuda_tile.load_view_tko", "cuda_tile.store_view_tko"
 # Their halves are made where they are used, so other uses do not matter.
 _ANYWHERE = ("cuda_tile.constant", "cuda_tile.iota")
 FOR, LOOP, IF = "cuda_tile.for", "cuda_tile.loop", "cuda_tile.if"
-STRUCTURES = (FOR, LOOP, IF)
-_MULTIPLIES = {
+LOOPS = (FOR, LOOP)
+STRUCTURES = (*LOOPS, IF)
+MULTIPLIES = {
     "cuda_tile.mmaf": (0, None, 0),
     "cuda_tile.mmai": (0, None, 0),
     "cuda_tile.mmaf_scaled": (0, None, 0, 0, None),
@@ -45,8 +46,8 @@ class _NotDivisibleError(Exception):
 def row_operand_dimensions(op: ir.OpView, dimension: int) -> Dimensions | None:
     """The dimensions of the operands (operand_dimensions.py), for multiplies, reductions and scans too."""
     name, count = op.operation.name, len(op.operation.operands)
-    if name in _MULTIPLIES:
-        return _MULTIPLIES[name] if dimension == 0 and op.operation.results[0].type.rank == 2 else None
+    if name in MULTIPLIES:
+        return MULTIPLIES[name] if dimension == 0 and op.operation.results[0].type.rank == 2 else None
     if name == "cuda_tile.reduce":
         return (dimension if dimension < op.dim else dimension + 1,) * count
     if name == "cuda_tile.scan":
@@ -59,7 +60,7 @@ def rows_of(entry: ir.OpView) -> Rows | None:
     rows = Rows()
     try:
         for op in operations_below(entry):
-            if op.operation.name in _MULTIPLIES and op.acc.type.shape[0] == DIVIDED_ROWS and op.acc.type.rank == 2:
+            if op.operation.name in MULTIPLIES and op.acc.type.shape[0] == DIVIDED_ROWS and op.acc.type.rank == 2:
                 rows.divide(op.operation.results[0], 0)
     except _NotDivisibleError:
         return None

@@ -16,10 +16,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.part_access import join_tokens, load_part, store_part, view_of_parts
 from tilec.lowering.tile.row_dimensions import (
+    DIVIDED_ROWS,
     FOR,
     HALVES,
     IF,
     LOAD,
+    LOOPS,
+    MULTIPLIES,
     STORE,
     STRUCTURES,
     Rows,
@@ -37,6 +40,35 @@ def split_rows(module: ir.Module) -> None:
         rows = rows_of(entry)
         if rows is not None:
             _Division(rows).divide(entry.operation.regions[0].blocks[0])
+
+
+def split_chains(module: ir.Module) -> None:
+    """Does so for entries in which a product of the rows needs another one in a loop, as in attention.
+
+    Threads then compute one chain while the tensor cores multiply for the other (lowering/gpu/assign_roles.py).
+    """
+    for entry in operations_named(module, ("cuda_tile.entry",)):
+        if any(map(_needs_product, operations_named(entry, MULTIPLIES))):
+            rows = rows_of(entry)
+            if rows is not None:
+                _Division(rows).divide(entry.operation.regions[0].blocks[0])
+
+
+def _needs_product(op: ir.OpView) -> bool:
+    """Whether a product of divided rows has an operand that its block computes from another one, in a loop."""
+    block = op.operation.block
+    if op.acc.type.shape[0] != DIVIDED_ROWS or block.owner.operation.name not in LOOPS:
+        return False
+    work, seen = [op.lhs], set[ir.Value]()
+    while work:
+        value = work.pop()
+        if value in seen or isinstance(value.owner, ir.Block) or value.owner.operation.block != block:
+            continue
+        seen.add(value)
+        if value.owner.operation.name in MULTIPLIES:
+            return True
+        work += list(value.owner.operation.operands)
+    return False
 
 
 class _Division:

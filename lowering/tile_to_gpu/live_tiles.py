@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
@@ -24,11 +24,30 @@ _EXTRACT = "cuda_tile.extract"
 _RENAMED = ("cuda_tile.broadcast", "cuda_tile.permute", "cuda_tile.reshape", _EXTRACT)
 # Operations that use one element of a tile after the other, besides those that are elementwise.
 _READS_ELEMENTS = ("cuda_tile.store_view_tko", "cuda_tile.store_ptr_tko", *MULTIPLIES)
-_REDUCE = "cuda_tile.reduce"
+_REDUCE, _CONVERSION = "cuda_tile.reduce", "cuda_tile.ftof"
 
 
 def tile_peak(entry: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
     """The most registers of a thread that values of an entry are in at once."""
+    return _peak(entry.operation.regions[0].blocks[0], plan, warps, frozenset())
+
+
+def loop_peak(multiply: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
+    """The same in the loop of a multiply, whose operands are placed as soon as they are computed (place_early.py)."""
+    return _peak(multiply.operation.block, plan, warps, frozenset(_placed_early(plan)))
+
+
+def _placed_early(plan: MatrixPlan) -> Iterator[ir.Value]:
+    """The operands of multiplies that threads place, and what they are converted from, without the first tiles."""
+    for multiply in plan.multiplies.values():
+        value = multiply.lhs.value
+        if multiply.lhs.map is None:
+            while not isinstance(value.owner, ir.Block) and value.owner.operation.name == _CONVERSION:
+                yield value
+                value = value.owner.operation.operands[0]
+
+
+def _peak(block: ir.Block, plan: MatrixPlan, warps: int, early: frozenset[ir.Value]) -> RegisterPeak:
     elsewhere = (plan.folded | without_registers(plan)) - _read_together(plan)
 
     def registers(value: ir.Value) -> int:
@@ -42,8 +61,12 @@ def tile_peak(entry: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
     def loads(op: ir.Operation) -> Sequence[ir.Value]:
         return plan.reads_before.get(op, ())
 
-    block = entry.operation.regions[0].blocks[0]
-    return register_peak(block, ValueRegisters(registers, sources, loads))
+    def operands(op: ir.Operation) -> Sequence[ir.Value]:
+        if len(op.results) == 1 and op.results[0] in early:
+            return ()
+        return [value for value in op.operands if value not in early]
+
+    return register_peak(block, ValueRegisters(registers, sources, loads, operands))
 
 
 def _read_together(plan: MatrixPlan) -> set[ir.Value]:

@@ -6,13 +6,25 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, REGISTER_FILE, registers_per_thread
 from tilec.errors import UsageError
-from tilec.lowering.role_registers import chosen_budgets
-from tilec.lowering.tile_to_gpu.live_tiles import tile_peak
+from tilec.lowering.role_registers import MOST_CHAIN_WARPS, chosen_budgets
+from tilec.lowering.tile_to_gpu.conversion import in_loop
+from tilec.lowering.tile_to_gpu.live_tiles import loop_peak, tile_peak
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
+from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
 
 WARP_COUNTS = (4, 8, 16)
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
 LEAST_REGISTERS = 32
+
+
+def chain_multiplies(plan: MatrixPlan) -> list[Multiply]:
+    """The multiplies in loops of what threads compute from sums: one for each chain that may have a role of its own."""
+    return [
+        each
+        for each in plan.multiplies.values()
+        if each.unit.accumulates_in_tensor_memory and each.lhs.map is None and in_loop(each.op)
+        if any(sums_behind(each.lhs.value))
+    ]
 
 
 def registers_needed(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
@@ -44,6 +56,8 @@ def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | Non
     counts = [warps for warps in counts if _missing_registers(plans[warps], warps) is None] or counts[:1]
     if hint in counts:
         return hint
+    if _chains_fit(plans[counts[0]], counts[0]):
+        return counts[0]
     spilled: dict[int, int] = {}
     for warps in counts:
         missing = registers_needed(entry, plans[warps], warps) - registers_available(plans[warps], warps)
@@ -51,6 +65,18 @@ def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | Non
             return warps
         spilled[warps] = missing * warps
     return min(counts, key=spilled.__getitem__)
+
+
+def _chains_fit(plan: MatrixPlan, warps: int) -> bool:
+    """Whether there are several chains, and each has the registers it needs in a role of so many warps."""
+    chains = chain_multiplies(plan)
+    if not 1 < len(chains) <= MOST_CHAIN_WARPS // warps:
+        return False
+    others = block_warps(plan, warps) - warps
+    of_chains = [(warps, LARGEST_BUDGET)] * len(chains)
+    counts, needed = zip(*of_chains, (others, LEAST_REGISTERS), strict=True)
+    budgets = chosen_budgets(counts, needed)
+    return budgets is None or all(loop_peak(each.op, plan, warps).needed <= budgets[0] for each in chains)
 
 
 def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:

@@ -56,12 +56,17 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 
 
 def _tile_passes(module: Any, job: Job) -> Any:
-    from tilec.driver.entries import with_one_entry
-    from tilec.lowering.tile.passes import AFTER_EXPANSION, run
+    from tilec.driver.entries import entries, with_one_entry
+    from tilec.lowering.target import target_named
+    from tilec.lowering.tile.passes import AFTER_EXPANSION, DEFAULT, FOR_CLUSTERS, run
+    from tilec.lowering.tile_to_gpu.followed_hints import entry_options
     from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
     from tilec.runtime.interpret.evaluate import evaluate
 
-    made = run(with_one_entry(module, job.entry), evaluate=evaluate)
+    made = with_one_entry(module, job.entry)
+    (entry,) = entries(made).values()
+    ctas = entry_options(entry.opview, target_named(job.target), job.options).num_ctas or 1
+    run(made, DEFAULT if ctas == 1 else FOR_CLUSTERS, evaluate=evaluate)
     if not fit_scaled_multiplies(made, job.target, job.remarks):
         return made
     return run(made, AFTER_EXPANSION, evaluate=evaluate)
