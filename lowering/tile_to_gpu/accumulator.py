@@ -70,10 +70,13 @@ class Accumulator:
 
 
 def accumulators(multiplies: Iterable[ir.OpView]) -> dict[ir.Operation, Accumulator]:
-    """The accumulator of each multiply of rank 2, carried as far as each value is dead when the next is written."""
+    """The accumulator of each multiply of rank 2, carried as far as each value is dead when the next is written.
+
+    The last multiply comes first: the values that flow into its accumulator include those of multiplies before it.
+    """
     found: dict[ir.Operation, Accumulator] = {}
     order = BlockOrder()
-    for op in multiplies:
+    for op in reversed(list(multiplies)):
         multiply = op.operation
         if multiply in found:
             continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, REGISTER_FILE, registers_per_thread
@@ -68,12 +70,13 @@ def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | Non
 
 
 def _chains_fit(plan: MatrixPlan, warps: int) -> bool:
-    """Whether there are several chains, and each has the registers it needs in a role of so many warps."""
+    """Whether a loop has several chains, and each has the registers it needs in a role of so many warps."""
     chains = chain_multiplies(plan)
-    if not 1 < len(chains) <= MOST_CHAIN_WARPS // warps:
+    count = max(Counter(each.op.operation.block for each in chains).values(), default=0)
+    if not 1 < count <= MOST_CHAIN_WARPS // warps:
         return False
     others = block_warps(plan, warps) - warps
-    of_chains = [(warps, LARGEST_BUDGET)] * len(chains)
+    of_chains = [(warps, LARGEST_BUDGET)] * count
     counts, needed = zip(*of_chains, (others, LEAST_REGISTERS), strict=True)
     budgets = chosen_budgets(counts, needed)
     return budgets is None or all(loop_peak(each.op, plan, warps).needed <= budgets[0] for each in chains)
