@@ -89,6 +89,7 @@ class MakeChannelOp(Operation, name="make_channel"):
 
 def _may_share(op: MakeChannelOp) -> bool:
     """Equal types; with four warps also two tiles of tensor memory with equal rows: each thread has the same row."""
+    assert op.shares is not None
     own, lent = op.results[0].type, op.shares.type
     kernel = op.operation.parent
     if own == lent or kernel is None or kernel.opview.warps != 4:

@@ -25,7 +25,6 @@ from tilec.dialect.tile_gpu.sets import (
     TensorBuffer,
     TensorMap,
 )
-from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.tile_gpu.tma import (
     BUFFER_RULES,
     Reduction,
@@ -39,6 +38,7 @@ from tilec.dialect.tile_gpu.tma import (
     stores_kind,
     swizzle_of_map,
 )
+from tilec.dialect.tile_gpu.types import TENSOR
 
 T = TypeVariable("T", TensorBuffer)
 

@@ -94,7 +94,9 @@ def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation
     while True:
         # A slot of the loop is that of the group alone, until threads have it.
         others = [inner for op in operations if op not in found for inner in _inside(op) if _multiplies(inner)]
-        shared = {slot for op in others for slot in _slots_of(op) & stepped if not _is_given_before(op, slot, operations)}
+        shared = {
+            slot for op in others for slot in _slots_of(op) & stepped if not _is_given_before(op, slot, operations)
+        }
         kept = [op for op in found if not shared & _slots_of(op)]
         if len(kept) == len(found):
             return kept
@@ -114,14 +116,17 @@ def _is_given_before(op: ir.Operation, slot: ir.Value, operations: Sequence[ir.O
 
 def _is_released_first(slot: ir.Value) -> bool:
     """Whether threads release the sums of a ring before they put a tile that is computed from them."""
-    if slot.owner.reuse != "ring":
+    if slot.owner.opview.reuse != "ring":
         return True
-    steps = {use.owner.operation.name: use.owner.operation for use in slot.uses}
-    if _GET not in steps or steps[_GET].block != steps[_RELEASE].block:
-        return False
-    operations = [op.operation for op in steps[_GET].block.operations]
-    held = operations[operations.index(steps[_GET]) : operations.index(steps[_RELEASE])]
-    return not any(inner.name == _COMMIT for op in held for inner in _inside(op))
+    held = [_held(use.owner.operation) for use in slot.uses if use.owner.operation.name == _GET]
+    commits = (inner.name == _COMMIT for op in itertools.chain(*held) for inner in _inside(op))
+    return bool(held) and not any(commits)
+
+
+def _held(get: ir.Operation) -> list[ir.Operation]:
+    """The operations from a get to the release in its block; without one, to the end of the block."""
+    following = list(itertools.dropwhile(lambda op: op != get, (op.operation for op in get.block.operations)))
+    return list(itertools.takewhile(lambda op: op.name != _RELEASE or op.operands[0] != get.operands[0], following))
 
 
 def _places(members: Sequence[ir.Operation], rest: Sequence[ir.Operation]) -> dict[int, list[ir.Operation]]:

@@ -1,6 +1,6 @@
 """The attribute of operations that belong to a later iteration, and of the loop that contains them.
 
-That loop has as many iterations less: in front of it are those operations of the first, behind it the others of the last.
+That loop has as many iterations less: those operations of the first are in front of it, other ones of the last behind.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ PASSES: dict[str, TilePass] = {
 # The pipeline of a compile; no pass in it changes a result.
 DEFAULT = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
-    "unbatch-multiplies", "split-tiles", "split-chains", "divide-stores", "simplify", "cse", "hoist-invariants", "prune-tokens",
-    "remove-dead",
+    "unbatch-multiplies", "split-tiles", "split-chains", "divide-stores", "simplify", "cse", "hoist-invariants",
+    "prune-tokens", "remove-dead",
 )  # fmt: skip
 # The same for an entry whose tiles a cluster divides.
 FOR_CLUSTERS = tuple(name for name in DEFAULT if name != "split-chains")

@@ -1,7 +1,8 @@
 // RUN: tilec opt %s --passes advance-multiplies --target sm_100a
-// The first multiply needs only loads, and its sums have two slots: it runs an iteration ahead of the second, which waits for
-// the threads. The second loop stays: the sums of its first multiply have one slot. So does the third, whose multiplies add to one
-// accumulator in turn.
+// The first multiply needs only loads, and the threads release its sums before they put the operand of the second: it runs an
+// iteration ahead. The loop has one iteration less, with the first multiply of the first in front, and the second of the last behind.
+// The second loop stays: threads hold the sums of its first multiply while they put the operand. So does the third, whose
+// multiplies add to one accumulator in turn.
 
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
 !b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
@@ -16,10 +17,22 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
   %k = tile_gpu.make_channel stages 2 producer tma consumers [mma] reuse ring : channel<[!b]>
   %v = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[!b]>
   %p = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse ring : channel<[!p]>
-  %s = tile_gpu.make_channel stages 2 producer mma consumers [threads] reuse ring : channel<[!d]>
+  %s = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse ring : channel<[!d]>
   %t = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse ring : channel<[!d]>
   %o = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse ring : channel<[!d]>
   tile_gpu.roles compute warps 4 {
+    scf.for %i = %zero to %n step %one : i32 {
+      %sums = tile_gpu.get %s consumer 0 : channel<[!d]>
+      tile_gpu.release %s consumer 0 : channel<[!d]>
+      %weights = tile_gpu.put_begin %p : channel<[!p]>
+      tile_gpu.put_commit %p : channel<[!p]>
+    }
+    scf.for %i = %zero to %n step %one : i32 {
+      %sums = tile_gpu.get %t consumer 0 : channel<[!d]>
+      %weights = tile_gpu.put_begin %p : channel<[!p]>
+      tile_gpu.put_commit %p : channel<[!p]>
+      tile_gpu.release %t consumer 0 : channel<[!d]>
+    }
   } mma warps 1 {
     %left = tile_gpu.get %q consumer 0 : channel<[!a]>
     scf.for %i = %zero to %n step %one : i32 {
@@ -65,20 +78,25 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
 }
 
 // CHECK: [[K:%.*]] = tile_gpu.make_channel stages 2 producer tma
-// CHECK: [[S:%.*]] = tile_gpu.make_channel stages 2 producer mma
+// CHECK: [[P:%.*]] = tile_gpu.make_channel stages 1 producer threads
+// CHECK: [[S:%.*]] = tile_gpu.make_channel stages 1 producer mma
 // CHECK: } mma warps 1 {
 // CHECK: [[RUNS:%.*]] = arith.cmpi slt, [[ZERO:%.*]], %arg0
+// CHECK: arith.cmpi ult, [[ONE:%.*]], {{.*}} : i32
+// CHECK: [[BEFORE:%.*]] = arith.subi %arg0, [[ONE]] : i32
+// CHECK: [[END:%.*]] = arith.select {{.*}}, [[BEFORE]], [[ZERO]]
 // CHECK: scf.if [[RUNS]] {
-// CHECK:   tile_gpu.tcgen05_mma
-// CHECK: scf.for [[I:%.*]] = [[ZERO]] to %arg0 step [[ONE:%.*]] : i32 {
-// CHECK:   [[LEFT:%.*]] = arith.subi %arg0, [[I]]
-// CHECK:   [[FOLLOWS:%.*]] = arith.cmpi ult, [[ONE]], [[LEFT]]
-// CHECK:   scf.if [[FOLLOWS]] {
-// CHECK:     [[SUMS:%.*]] = tile_gpu.put_begin [[S]]
+// CHECK:   [[FIRST:%.*]] = tile_gpu.put_begin [[S]]
+// CHECK:   tile_gpu.tcgen05_mma {{.*}} into [[FIRST]]
+// CHECK:   scf.for {{.*}} = [[ZERO]] to [[END]] step [[ONE]] : i32 {
+// CHECK:     [[SUMS:%.*]] = tile_gpu.put_begin [[S]] {tile_gpu.iterations_ahead = 1 : i32}
 // CHECK:     tile_gpu.tcgen05_mma {{.*}} into [[SUMS]]
 // CHECK:     tile_gpu.release [[K]] consumer 0
-// CHECK:   }
-// CHECK:   [[WEIGHTS:%.*]] = tile_gpu.get
-// CHECK:   tile_gpu.tcgen05_mma
+// CHECK:     [[WEIGHTS:%.*]] = tile_gpu.get [[P]]
+// CHECK:     tile_gpu.tcgen05_mma f16 [[WEIGHTS]]
+// CHECK:   } {tile_gpu.iterations_ahead = 1 : i32}
+// CHECK:   [[LAST:%.*]] = tile_gpu.get [[P]]
+// CHECK:   tile_gpu.tcgen05_mma f16 [[LAST]]
+// CHECK: }
 // CHECK: scf.for
 // CHECK-NOT: scf.if

@@ -1,0 +1,104 @@
+"""Attention of 256 rows: two chains of 128 rows, each computed by a role of its own, with equal results on the processor."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tilec as ct
+
+ROWS = 256
+
+
+@ct.kernel
+def attention(
+    Q, K, V, R, scale: ct.Constant[float], width: ct.Constant[int], keys: ct.Constant[int], causal: ct.Constant[bool]
+):
+    block = ct.bid(0)
+    q = ct.load(Q, (block, 0), (ROWS, width), padding_mode=ct.PaddingMode.ZERO)
+    largest = ct.full((ROWS, 1), -math.inf, ct.float32)
+    total = ct.zeros((ROWS, 1), ct.float32)
+    result = ct.zeros((ROWS, width), ct.float32)
+    rows = block * ROWS + ct.arange(ROWS, dtype=ct.int32)[:, None]
+    steps = ct.cdiv(K.shape[0], keys)
+    if causal:
+        steps = ct.minimum(steps, ct.cdiv((block + 1) * ROWS, keys))
+    for step in range(steps):
+        k = ct.load(K, (step, 0), (keys, width), padding_mode=ct.PaddingMode.ZERO)
+        scores = ct.mma(q, k.transpose(), ct.zeros((ROWS, keys), ct.float32)) * scale
+        columns = step * keys + ct.arange(keys, dtype=ct.int32)[None, :]
+        inside = columns < K.shape[0]
+        if causal:
+            inside = inside & (columns <= rows)
+        scores = ct.where(inside, scores, -math.inf)
+        new = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+        weights = ct.exp2(scores - new)
+        change = ct.exp2(largest - new)
+        total = total * change + ct.sum(weights, axis=1, keepdims=True)
+        v = ct.load(V, (step, 0), (keys, width), padding_mode=ct.PaddingMode.ZERO)
+        result = ct.mma(weights.astype(Q.dtype), v, result * change)
+        largest = new
+    ct.store(R, (block, 0), (result / total).astype(R.dtype))
+
+
+def expected(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, causal: bool) -> np.ndarray:
+    scores = q.astype(np.float64) @ k.astype(np.float64).T * scale
+    if causal:
+        scores[np.arange(len(k)) > np.arange(len(q))[:, None]] = -np.inf
+    weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True) @ v
+
+
+def arguments(rows: int, count: int, width: int, causal: bool) -> tuple[object, ...]:
+    random = np.random.default_rng(rows + count + width)
+    q, k, v = (random.standard_normal((size, width), np.float32).astype(np.float16) for size in (rows, count, count))
+    return q, k, v, np.zeros((rows, width), np.float16), 0.125, width, 128, causal
+
+
+def compiled(args: tuple[object, ...], target: str, **hints: object) -> ct.Compiled:
+    return ct.compile(attention, target=target, signature=ct.Signature.from_arguments(attention, args), hints=hints)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize(
+    ("rows", "count", "width", "causal"), [(256, 128, 128, False), (300, 400, 64, False), (500, 500, 128, True)]
+)
+def test_chains_have_the_results_of_numpy(rows: int, count: int, width: int, causal: bool, target: str) -> None:
+    args = arguments(rows, count, width, causal)
+    made = compiled(args, target)
+    wanted = expected(*args[:3], args[4], causal)
+    for backend, seeds in (("interpret", (0,)), ("simulate", (0, 1))):
+        for seed in seeds:
+            out = np.zeros_like(args[3])
+            settings = {"seed": seed} if backend == "simulate" else {}
+            ct.run(made, (-(-rows // ROWS),), (*args[:3], out, *args[4:]), backend=backend, **settings)
+            # The weights are rounded to f16, 11 bits.
+            np.testing.assert_allclose(out, wanted, rtol=0.01, atol=0.005)
+
+
+def test_two_roles_of_four_warps_compute() -> None:
+    text = compiled(arguments(256, 256, 128, False), "sm_100a").stage("gpu").text
+    assert "tile_gpu.roles compute warps 4 " in text and "} compute1 warps 4 " in text
+
+
+def test_operands_have_the_columns_of_the_scores() -> None:
+    """Two chains of 128 columns of scores and 128 of results are all 512 columns of tensor memory."""
+    raw = compiled(arguments(256, 256, 128, False), "sm_100a").stage("gpu-raw").text
+    assert raw.count(" over %") == 2
+    assert " over %" not in compiled(arguments(256, 256, 64, False), "sm_100a").stage("gpu-raw").text
+
+
+@pytest.mark.parametrize("switch", ["roles", "pipeline", "register_budgets"])
+def test_results_without_a_pass(switch: str) -> None:
+    args = arguments(256, 256, 128, False)
+    out = np.zeros_like(args[3])
+    made = compiled(args, "sm_100a", **{switch: False})
+    ct.run(made, (1,), (*args[:3], out, *args[4:]), backend="simulate", seed=3)
+    np.testing.assert_allclose(out, expected(*args[:3], args[4], False), rtol=0.01, atol=0.005)
+
+
+def test_cluster_divides_the_rows_itself() -> None:
+    args = arguments(256, 256, 128, False)
+    assert "compute1" not in compiled(args, "sm_100a", num_ctas=2).stage("gpu").text
