@@ -1,4 +1,4 @@
-"""Attention of 256 rows: two chains of 128 rows, each computed by a role of its own, with equal results on the processor."""
+"""Attention of 256 rows: two chains of 128 rows, each computed by a role of its own, have the results of numpy."""
 
 from __future__ import annotations
 
