@@ -8,6 +8,8 @@ from tilec.dialect.mlir import ir
 
 # Blocks of an SM that registers and shared memory leave room for; the most slots of a ring.
 OCCUPANCY, STAGES = "tilec.occupancy", "tilec.stages"
+# Why a cluster computes each tile block although no hint asks for it, as text.
+CLUSTER_CHOICE = "tilec.cluster_choice"
 
 
 def kernel_hint(kernel: Any, name: str) -> int | None:

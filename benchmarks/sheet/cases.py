@@ -87,7 +87,7 @@ _HALF, _HALVES, _FLOATS = Array("float16", 1), Array("float16", 2), Array("float
 CASES = (
     _gemm("gemm", "matmul", (128, 128, 64), triton="matmul"),
     _gemm("gemm", "matmul", (128, 256, 64), triton="matmul"),
-    _gemm("gemm", "matmul", (256, 256, 64)),
+    _gemm("gemm", "matmul_of_one_block", (256, 256, 64)),
     _gemm("gemm 2 CTAs", "matmul_of_pairs", (128, 256, 64)),
     _gemm("gemm 2 CTAs", "matmul_of_pairs", (256, 256, 64)),
     _gemm("gemm persistent", "persistent_matmul", (128, 128, 64)),

@@ -60,9 +60,17 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     if op.operation.name not in _MULTIPLIES:
         return None
     (rows, depth), columns = op.lhs.type.shape, op.rhs.type.shape[-1]
-    in_shared = isinstance(op.lhs.type, BufferType) and op.lhs.type.memory != TENSOR
-    bits = element_bits(op.rhs.type.element)
-    return Multiply(rows=rows, columns=columns, depth=depth, element_bits=bits, left_in_shared=in_shared)
+    # Each CTA of a pair has its rows of lhs, and half of the columns of rhs.
+    pair = "pair" in op.operation.attributes
+    ctas = 2 if pair else 1
+    return Multiply(
+        rows=ctas * rows,
+        columns=ctas * columns,
+        depth=depth,
+        element_bits=element_bits(op.rhs.type.element),
+        pair=pair,
+        left_in_shared=isinstance(op.lhs.type, BufferType) and op.lhs.type.memory != TENSOR,
+    )
 
 
 def work_of(op: ir.OpView, warps: int, device: Device) -> Step:

@@ -88,6 +88,8 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
         if half not in found:
             found.append(half)
     divided = [(half.channel, half.number) for half in found]
+    if len(set(divided)) < len(divided):
+        raise _NotPairsError("two multiplies read different halves of one right operand")
     if any(_buffer_of(op.lhs) in divided for op in multiplies):
         raise _NotPairsError("a right operand is the left one of another multiply")
     return found

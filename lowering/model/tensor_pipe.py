@@ -33,9 +33,14 @@ class Multiply:
     left_in_shared: bool = True
 
     @property
+    def ctas(self) -> int:
+        """The CTAs that multiply together."""
+        return 2 if self.pair else 1
+
+    @property
     def multiply_adds(self) -> int:
-        """Products of two elements."""
-        return self.rows * self.columns * self.depth
+        """Products of two elements, in the SM of one CTA."""
+        return self.rows * self.columns * self.depth // self.ctas
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,7 @@ class PipeUse:
 
 def pipe_use(multiply: Multiply, device: Device) -> PipeUse:
     """The use of one SM: an instruction takes N/2 cycles, and reads the rows of A and B that the SM holds."""
-    ctas = 2 if multiply.pair else 1
-    rows = multiply.rows / ctas
+    rows = multiply.rows / multiply.ctas
     rows_per_instruction = min(rows, device.tensor_rows)
     columns_per_instruction = min(multiply.columns, _LARGEST_COLUMNS)
     depth_bytes = multiply.depth * multiply.element_bits / _BITS_PER_BYTE
@@ -58,7 +62,7 @@ def pipe_use(multiply: Multiply, device: Device) -> PipeUse:
     instructions = tiles * ceil(depth_bytes / device.tensor_operand_bytes)
     # A pair of 64 rows each has the full rate; one CTA of 64 rows takes the time of 128.
     share = rows_per_instruction / device.tensor_rows if multiply.pair else 1.0
-    read_rows = columns_per_instruction / ctas + (rows_per_instruction if multiply.left_in_shared else 0)
+    read_rows = columns_per_instruction / multiply.ctas + (rows_per_instruction if multiply.left_in_shared else 0)
     return PipeUse(
         cycles=instructions * columns_per_instruction / device.tensor_columns_per_cycle * share,
         shared_bytes=instructions * read_rows * device.tensor_operand_bytes,

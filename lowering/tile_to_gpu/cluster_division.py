@@ -1,4 +1,4 @@
-"""Divides a tile block among the CTAs of a cluster if the hint num_ctas asks for it and the CTAs stay independent."""
+"""Divides a tile block among the CTAs of a cluster: by the hint num_ctas or by the choice of the model."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.divide_rows import divide_rows
 from tilec.lowering.tile.divided_dimensions import Divided, NotDivisibleError
+from tilec.lowering.tile_to_gpu.cluster_choice import PAIR, choose_pairs, record_choice
 from tilec.lowering.tile_to_gpu.memory_order import LOADS, MemoryOrder
 from tilec.remarks import Remark
 
@@ -20,9 +21,12 @@ _ROWS_OF_WGMMA = 64
 def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions, remarks: list[Remark]) -> int:
     """The number of CTAs per tile block, 1 if the entry stays whole; `remarks` gets the reason.
 
-    A divided entry has the number of the CTA as its last argument.
+    Without a hint the model chooses between one CTA and a pair. A divided entry has the number of the CTA as its last
+    argument.
     """
-    ctas = options.num_ctas or 1
+    ctas = options.num_ctas
+    if ctas is None:
+        return _divide_among_chosen(entry, target, options)
     if ctas == 1:
         return 1
     reason, location = f"clusters have {', '.join(map(str, CLUSTERS[1:]))} blocks", source_location(entry.location)
@@ -35,6 +39,18 @@ def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions,
     message = f"num_ctas={ctas} is not followed: {reason}; each tile block runs as one block"
     remarks.append(Remark("hint", message, location))
     return 1
+
+
+def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptions) -> int:
+    times = choose_pairs(entry, target, options)
+    if times is None:
+        return 1
+    try:
+        divide_rows(entry, PAIR, TENSOR_LANES, _check_order)
+    except NotDivisibleError:
+        return 1
+    record_choice(entry, times)
+    return PAIR
 
 
 def _least_rows(target: Target) -> int:

@@ -61,7 +61,7 @@ def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
         return "its elements share bytes"
     if not order.may_run_early(load):
         return "the load is ordered with other accesses, or may be left out by a branch or an exit"
-    if not all(map(_is_known_early, (*load.index, *_control(load)))):
+    if not has_known_position(load):
         return "its index, or a loop or branch around it, depends on memory or on values that a loop carries"
     if _slot_bytes(load.operation.results[0]) > SLOT_LIMIT_BYTES // 2:
         return f"a ring of tiles of {_slot_bytes(load.operation.results[0])} bytes has less than two slots"
@@ -70,6 +70,16 @@ def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
 
 def _slot_bytes(tile: ir.Value) -> int:
     return prod(tile.type.shape) * element_bytes(tile.type.element)
+
+
+def has_known_position(load: ir.OpView) -> bool:
+    """Whether the role `load` can compute the index of a load, and the loops and branches around it."""
+    return all(map(_is_known_early, load.index)) and has_known_control(load)
+
+
+def has_known_control(op: ir.OpView) -> bool:
+    """Whether each role can compute the loops and branches around an operation."""
+    return all(map(_is_known_early, _control(op)))
 
 
 def _control(op: ir.OpView) -> Iterator[ir.Value]:

@@ -147,3 +147,24 @@ def test_report_needs_tile_gpu() -> None:
         matmul("sm_90a", stop="tile").explain("cost")
     with pytest.raises(ct.TilecError, match="unknown report 'speed': expected one of cost"):
         matmul("sm_90a").explain("speed")
+
+
+@pytest.mark.parametrize("hints", [{}, {"num_ctas": 2}], ids=["chosen", "hint"])
+def test_pair_has_the_work_that_the_simulator_counts(hints: dict[str, int]) -> None:
+    signature = MATMUL.format(m=256, n=128, k=256).replace("TM=128", "TM=256")
+    result = compiled("matmul", signature, "sm_100a", stop="ptx", **hints)
+    counters = counted(result, (1, 1, 1), (ones(256, 256), ones(256, 128), ones(256, 128), 256, 128, 64))
+    cost = cost_of(result)
+    assert cost.blocks_per_tile == 2
+    assert total(cost, "multiply_adds", 4, 2) == counters["tensor_core_multiply_adds"]
+    assert total(cost, "tma_bytes", 4, 2) == counters["bulk_load_bytes"]
+    reason = ", chosen because a product of 4096x4096x4096 takes" if not hints else ""
+    assert f"  2 blocks per tile{reason}" in cost.text() and (cost.cluster_choice is None) == bool(hints)
+
+
+def test_pair_multiplies_at_the_rate_of_two_blocks() -> None:
+    """256x128x64 by two SMs: each reads 128 rows of A and 64 columns of B per 16 KB and 8 KB that TMA writes."""
+    signature = MATMUL.format(m=256, n=128, k=256).replace("TM=128", "TM=256")
+    loop = loop_of(compiled("matmul", signature, "sm_100a"))
+    assert loop.cycles.units["tensor pipe"] == 256
+    assert loop.cycles.units["shared memory port"] == 2 * (128 + 64) * 128 / 128

@@ -127,3 +127,33 @@ def test_sum_in_place(integers: Input, target: str) -> None:
     a, b, c = integers(256, 64), integers(64, 128), integers(256, 128).astype(np.float32)
     for (found,) in run_everywhere(added, (1, 1), (a, b, c, 256, 128, 64), [2], target=target, hints={"num_ctas": 2}):
         assert np.array_equal(found, c + a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.parametrize("columns", [128, 256])
+def test_product_without_a_hint(integers: Input, target: str, columns: int) -> None:
+    """On sm_100a the model chooses pairs; parts of the tiles are outside of the matrices."""
+    a, b, c = integers(300, 136), integers(136, columns + 8), np.full((300, columns + 8), np.nan, np.float32)
+    args = (a, b, c, 256, columns, 64)
+    for (found,) in run_everywhere(matmul, (2, 2), args, [2], target=target, hints={}):
+        assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@ct.kernel
+def two_products_with_one_operand(Q, K, Out, tm: ct.Constant[int], tn: ct.Constant[int], d: ct.Constant[int]):
+    """Out = Q K^T K: one tile is the right operand of both multiplies, with columns along different dimensions."""
+    acc = ct.zeros((tm, d), ct.float32)
+    q = ct.load(Q, (ct.bid(0), 0), (tm, d))
+    for j in range(ct.num_tiles(K, 0, (tn, d))):
+        k = ct.load(K, (j, 0), (tn, d))
+        s = ct.mma(q, ct.transpose(k), ct.zeros((tm, tn), ct.float32))
+        acc = ct.mma(s.astype(ct.float16), k, acc)
+    ct.store(Out, (ct.bid(0), 0), acc)
+
+
+def test_two_products_with_one_operand(random: np.random.Generator, target: str) -> None:
+    q, k = ((random.random((256, 128)) < 0.1).astype(np.float16) for _ in range(2))
+    o = np.full((256, 128), np.nan, np.float32)
+    exact = (q.astype(np.float32) @ k.astype(np.float32).T) @ k.astype(np.float32)
+    args, hints = (q, k, o, 256, 128, 128), {"num_ctas": 2}
+    for (found,) in run_everywhere(two_products_with_one_operand, (1,), args, [2], target=target, hints=hints):
+        assert np.array_equal(found, exact)

@@ -74,9 +74,19 @@ def test_slots_of_a_ring(tile, hints, slots, target):
 
 
 # 512 columns of tensor memory hold two accumulators of up to 256 columns: one is stored while the other is computed.
-@pytest.mark.parametrize(("tile", "slots"), [((128, 64, 64), 2), ((128, 256, 64), 2), ((256, 256, 64), 1)])
-def test_accumulators_of_a_loop_over_tiles(tile, slots):
-    assert [number for producer, number in stages(persistent, tile, "sm_100a") if producer == "mma"] == [slots]
+# A block of a pair has 128 of 256 rows.
+@pytest.mark.parametrize(
+    ("tile", "hints", "slots"),
+    [
+        ((128, 64, 64), {}, 2),
+        ((128, 256, 64), {}, 2),
+        ((256, 256, 64), {"num_ctas": 1}, 1),
+        ((256, 256, 64), {}, 2),
+    ],
+)
+def test_accumulators_of_a_loop_over_tiles(tile, hints, slots):
+    rings = stages(persistent, tile, "sm_100a", **hints)
+    assert [number for producer, number in rings if producer == "mma"] == [slots]
 
 
 @pytest.mark.parametrize("element", ["i8", "f16", "f32", "f64"])

@@ -13,6 +13,7 @@ from tilec.errors import SourceLocation
 from tilec.lowering.gpu.loop_work import LoopCycles, LoopWork, cycles_of, loops_of
 from tilec.lowering.gpu.occupancy import RESERVED_SHARED_BYTES
 from tilec.lowering.gpu.shared_plan import shared_plan
+from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import TENSOR_PIPE
 from tilec.lowering.target import TARGETS, Target
@@ -84,18 +85,25 @@ class KernelCost:
         kernel: the name of the kernel.
         device: the device whose constants apply.
         blocks_per_processor: blocks that fit on an SM by their memory and warps.
+        blocks_per_tile: blocks of the cluster that computes a tile.
+        cluster_choice: why there is a cluster, if no hint asks for it.
         loops: the operations outside of loops, then the loops.
     """
 
     kernel: str
     device: Device
     blocks_per_processor: int
+    blocks_per_tile: int
+    cluster_choice: str | None
     loops: tuple[LoopCost, ...]
 
     def text(self) -> str:
         """The cost as text."""
         blocks = f"{self.blocks_per_processor} block{'s' if self.blocks_per_processor > 1 else ''} per SM"
         lines = [f"{self.kernel} on {self.device.name}, {blocks}"]
+        if self.blocks_per_tile > 1:
+            reason = "" if self.cluster_choice is None else f", chosen because {self.cluster_choice}"
+            lines.append(f"  {self.blocks_per_tile} blocks per tile{reason}")
         for loop in self.loops:
             lines += loop.lines()
         return "\n".join(lines)
@@ -106,6 +114,8 @@ class KernelCost:
             "kernel": self.kernel,
             "device": self.device.name,
             "blocks_per_processor": self.blocks_per_processor,
+            "blocks_per_tile": self.blocks_per_tile,
+            "cluster_choice": self.cluster_choice,
             "loops": [loop.fields() for loop in self.loops],
         }
 
@@ -122,7 +132,9 @@ def _cost(kernel: KernelOp, target: Target, device: Device) -> KernelCost:
     costs = tuple(LoopCost(loop, cycles_of(loop, device, blocks)) for loop in loops)
     # Outside of loops there may be nothing to do.
     shown = tuple(cost for cost in costs if cost.cycles.cycles >= 1)
-    return KernelCost(kernel.operation.attributes["sym_name"].value, device, blocks, shown)
+    attributes = kernel.operation.attributes
+    choice = attributes[CLUSTER_CHOICE].value if CLUSTER_CHOICE in attributes else None
+    return KernelCost(attributes["sym_name"].value, device, blocks, kernel.ctas, choice, shown)
 
 
 def _blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:
