@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tilec.compile_options import DEFAULTS, CompileOptions
-from tilec.dialect.mlir import ir, passmanager
+from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.assign_roles import assign_roles
@@ -22,10 +22,12 @@ from tilec.lowering.gpu.unroll_loads import unroll_loads
 from tilec.lowering.gpu.wgmma_in_flight import wgmma_in_flight
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
+from tilec.lowering.upstream_passes import run_upstream
 from tilec.process.time_limit import check_time
 from tilec.remarks import Remark
 
-CLEAN_UP = "builtin.module(canonicalize,cse,loop-invariant-code-motion,canonicalize)"
+# Upstream's canonical form, without duplicates and with invariants hoisted.
+CLEAN_UP = "canonicalize,cse,loop-invariant-code-motion,canonicalize"
 
 KernelPass = Callable[[KernelOp, Target, CompileOptions, list[Remark]], object]
 
@@ -66,14 +68,14 @@ def run(
     ring) count here.
     """
     with module.context, ir.Location.unknown():
-        clean_up(module)
+        run_upstream(CLEAN_UP, module)
         for name, (_, switch) in PASSES.items():
             check_time()
             if switch is None or getattr(options, switch):
                 _run_pass(module, name, target, options, remarks)
-        # Upstream's passes abort the process on an invalid module.
         module.operation.verify()
-        clean_up(module)
+        run_upstream(CLEAN_UP, module)
+        module.operation.verify()
     return module
 
 
@@ -97,11 +99,6 @@ def _run_pass(
     kernel_pass, _ = PASSES[name]
     for kernel in _kernels(module):
         kernel_pass(kernel, target_named(target), options, [] if remarks is None else remarks)
-
-
-def clean_up(module: ir.Module) -> None:
-    """Upstream's canonical form, without duplicates and with invariants hoisted."""
-    passmanager.PassManager.parse(CLEAN_UP).run(module.operation)
 
 
 def _kernels(module: ir.Module) -> Iterator[KernelOp]:

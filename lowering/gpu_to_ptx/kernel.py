@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 
-from tilec.dialect.mlir import ir, passmanager
+from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
@@ -25,6 +25,7 @@ from tilec.lowering.gpu_to_ptx.registry import RULES
 from tilec.lowering.gpu_to_ptx.symbol_name import symbol_name
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
+from tilec.lowering.upstream_passes import run_upstream
 from tilec.remarks import Remark
 
 # Importing an op group registers its lowerings.
@@ -62,7 +63,7 @@ for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_group}")
 
 # Merges address arithmetic that several operations computed.
-CLEAN_UP = "builtin.module(canonicalize,cse)"
+CLEAN_UP = "canonicalize,cse"
 # Named barriers of the roles that compute, in kernels with several roles; barrier 0 belongs to the whole CTA.
 _BARRIERS = {name: number for number, name in enumerate(COMPUTE_ROLES, 1)}
 
@@ -85,9 +86,7 @@ def convert(module: ir.Module, *, target: str | None = None, remarks: list[Remar
         for op in module.body.operations:
             if op.operation.name == "tile_gpu.kernel":
                 _kernel(op, converted, target, [] if remarks is None else remarks)
-        manager = passmanager.PassManager.parse(CLEAN_UP)
-        manager.enable_verifier(False)
-        manager.run(converted.operation)
+        run_upstream(CLEAN_UP, converted)
         return converted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tilec.dialect.mlir import ir, passmanager
+from tilec.dialect.mlir import ir
 from tilec.lowering.tile.annotate_analysis import annotate_analysis
 from tilec.lowering.tile.divide_stores import divide_stores
 from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
@@ -23,6 +23,7 @@ from tilec.lowering.tile.split_loops import split_loops
 from tilec.lowering.tile.split_rows import split_chains, split_rows
 from tilec.lowering.tile.split_tiles import split_tiles
 from tilec.lowering.tile.unbatch_multiplies import unbatch_multiplies
+from tilec.lowering.upstream_passes import run_upstream
 from tilec.process.recursion_limit import deep_recursion
 from tilec.process.time_limit import check_time
 
@@ -36,7 +37,7 @@ class TilePass:
 
 
 def _upstream(pipeline: str) -> Callable[[ir.Module, Evaluate], None]:
-    return lambda module, _: passmanager.PassManager.parse(f"builtin.module({pipeline})").run(module.operation)
+    return lambda module, _: run_upstream(pipeline, module)
 
 
 def _plain(run: Callable[[ir.Module], None]) -> Callable[[ir.Module, Evaluate], None]:
@@ -101,7 +102,7 @@ AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
 
 @deep_recursion()
 def run(module: ir.Module, names: tuple[str, ...] = DEFAULT, *, evaluate: Evaluate) -> ir.Module:
-    """Runs passes in place and returns the module; `evaluate` computes operations on constants.
+    """Runs passes in place, verifies the module and returns it; `evaluate` computes operations on constants.
 
     Raises KeyError for an unknown name.
     """
@@ -109,4 +110,5 @@ def run(module: ir.Module, names: tuple[str, ...] = DEFAULT, *, evaluate: Evalua
         for name in names:
             check_time()
             PASSES[name].run(module, evaluate)
+        module.operation.verify()
     return module
