@@ -18,7 +18,8 @@ def operations_below(op: ir.OpView) -> Iterator[ir.OpView]:
     """All operations inside an operation, each one before those inside of it."""
     for inner in inner_operations(op):
         yield inner
-        yield from operations_below(inner)
+        if inner.operation.regions:
+            yield from operations_below(inner)
 
 
 def operations_named(

@@ -85,7 +85,7 @@ class _Walk:
         return live
 
     def _record(self, op: ir.Operation, live: set[ir.Value]) -> None:
-        counts = [self._registers_of(value) for value in live]
+        counts = [self._registers[value] for value in live]
         total = sum(counts)
         if total > self.peak.registers:
             self.peak = RegisterPeak(total, max(counts), op)

@@ -36,6 +36,10 @@ class LinearLayout:
                 raise ValueError(f"basis {basis} lies outside shape {self.shape}")
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         parts = (f"{name}={_spell(getattr(self, name))}" for name in ("register", "lane", "warp"))
         return " ".join((*parts, "shape=" + ("x".join(map(str, self.shape)) or "scalar")))
 

@@ -11,8 +11,8 @@ def is_elementwise(op: ir.OpView) -> bool:
     operation = op.operation
     if operation.regions or not operation.results or operation.name.removeprefix("cuda_tile.") in _NOT_ELEMENTWISE:
         return False
-    values = (*operation.operands, *operation.results)
-    shapes = {tuple(value.type.shape) for value in values if isinstance(value.type, TileType) and value.type.rank > 0}
+    types = {value.type for value in (*operation.operands, *operation.results)}
+    shapes = {tuple(type.shape) for type in types if isinstance(type, TileType) and type.rank > 0}
     return len(shapes) == 1
 
 

@@ -42,17 +42,20 @@ def ring_stages(plan: MatrixPlan, target: Target) -> int | None:
 
 
 def carried_hints(
-    entry: ir.OpView, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions
+    plan: MatrixPlan, target: Target, options: CompileOptions, refusal: str | None
 ) -> dict[str, int]:
-    """The attributes of the tile_gpu.kernel that later stages follow."""
+    """The attributes of the tile_gpu.kernel that later stages follow; `refusal` is that of the hint `occupancy`."""
     stages = options.stages or ring_stages(plan, target)
     carried = {} if stages is None else {STAGES: stages}
-    if options.occupancy is not None and _occupancy_refusal(entry, plan, warps, options.occupancy) is None:
+    if options.occupancy is not None and refusal is None:
         carried[OCCUPANCY] = options.occupancy
     return carried
 
 
-def _occupancy_refusal(entry: ir.OpView, plan: MatrixPlan, warps: int, occupancy: int) -> str | None:
+def occupancy_refusal(entry: ir.OpView, plan: MatrixPlan, warps: int, occupancy: int | None) -> str | None:
+    """Why the hint `occupancy` is not followed; None if it is, or is not given."""
+    if occupancy is None:
+        return None
     needed = registers_needed(entry, plan, warps)
     left = registers_available(plan, warps, occupancy)
     if left < needed:
@@ -61,18 +64,22 @@ def _occupancy_refusal(entry: ir.OpView, plan: MatrixPlan, warps: int, occupancy
 
 
 def hint_remarks(
-    entry: ir.OpView, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions
+    entry: ir.OpView,
+    plan: MatrixPlan,
+    warps: int,
+    target: Target,
+    options: CompileOptions,
+    refusal: str | None,
 ) -> list[Remark]:
-    """A remark for each hint that is not followed."""
+    """A remark for each hint that is not followed; `refusal` is that of the hint `occupancy`."""
     location = source_location(entry.operation.location)
     found = []
     if options.warps not in (None, warps):
         message = f"num_worker_warps={options.warps} is not followed: {_warps_reason(options.warps)}; {warps} are used"
         found.append(Remark("hint", message, location))
-    if options.occupancy is not None:
-        refusal = _occupancy_refusal(entry, plan, warps, options.occupancy)
-        if refusal is not None:
-            found.append(Remark("hint", f"occupancy={options.occupancy} is not followed: {refusal}", location))
+    if refusal is not None:
+        message = f"occupancy={options.occupancy} is not followed: {refusal}"
+        found.append(Remark("hint", message, location))
     for op in operations_below(entry):
         latency = tile_hint(op, "latency", target) if op.operation.name in _ACCESSES else None
         if latency is not None and not _is_ring(op, plan):

@@ -18,7 +18,7 @@ from tilec.lowering.tile_to_gpu.cluster_division import divide_among_ctas
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
-from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks
+from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks, occupancy_refusal
 from tilec.lowering.tile_to_gpu.global_memory import convert_global
 from tilec.lowering.tile_to_gpu.im2col_fallback import expand_without_tma
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
@@ -84,11 +84,13 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     ctas = divide_among_ctas(entry, target, options, remarks)
     warps, plan, order = _expanded_plan(entry, target, given, options, remarks)
     remarks += atomic_remarks(entry)
-    remarks += hint_remarks(entry, plan, warps, target, options)
+    refusal = occupancy_refusal(entry, plan, warps, options.occupancy)
+    remarks += hint_remarks(entry, plan, warps, target, options, refusal)
     vectors = pointer_vectors(entry, operations_below(entry))
     layouts = assign_layouts(entry, plan, warps, vectors)
     with named_location(entry):
-        body = _empty_kernel(entry, target, warps, ctas, carried_hints(entry, plan, warps, target, options))
+        hints = carried_hints(plan, target, options, refusal)
+        body = _empty_kernel(entry, target, warps, ctas, hints)
         given_arguments = list(entry.operation.regions[0].blocks[0].arguments)
         arguments = dict(zip(given_arguments, body.arguments, strict=False))
         with ir.InsertionPoint(body):

@@ -70,10 +70,16 @@ def _propagate(operations: list[ir.OpView], layouts: Layouts) -> None:
     known = -1
     while known != len(layouts):
         known = len(layouts)
-        for op in operations:
+        incomplete = [op for op in operations if _is_incomplete(op.operation, layouts)]
+        for op in incomplete:
             _forward(op, layouts)
-        for op in reversed(operations):
+        for op in reversed(incomplete):
             _backward(op, layouts)
+
+
+def _is_incomplete(op: ir.Operation, layouts: Layouts) -> bool:
+    """Whether an operation has tiles without layouts, or regions, which may have such tiles."""
+    return bool(op.regions) or any(map(layouts.lack, op.operands)) or any(map(layouts.lack, op.results))
 
 
 def _tiles(operations: list[ir.OpView], entry: ir.OpView) -> list[ir.Value]:

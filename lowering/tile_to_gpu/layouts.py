@@ -27,6 +27,10 @@ class Layouts:
     def __getitem__(self, value: ir.Value) -> LinearLayout:
         return self._layouts[value]
 
+    def lack(self, value: ir.Value) -> bool:
+        """Whether a value is a tile without a layout."""
+        return value not in self._layouts and is_tile(value)
+
     def get(self, value: ir.Value) -> LinearLayout | None:
         """The layout of a tile; None for any other value."""
         return self._layouts.get(value)
