@@ -44,7 +44,8 @@ def as_record(instance: object, convert: Callable[[object], KernelValue]) -> Rec
 
 def is_user_dataclass(kind: type) -> bool:
     """Whether a class is a dataclass that is defined outside of tilec."""
-    return dataclasses.is_dataclass(kind) and not kind.__module__.startswith("tilec.")
+    # In this order, as tilec's own classes make their fields when they are asked for them (tilec.frozen).
+    return not kind.__module__.startswith("tilec.") and dataclasses.is_dataclass(kind)
 
 
 def check_dataclass(kind: type) -> None:

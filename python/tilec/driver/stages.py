@@ -111,7 +111,12 @@ STAGES = (
     Stage(
         "tile",
         ".tile.mlir",
-        ("tilec.signature", "tilec.ast_to_tile.entry", "tilec.text_input.module"),
+        (
+            "tilec.signature",
+            "tilec.specialization.signature_text",
+            "tilec.ast_to_tile.entry",
+            "tilec.text_input.module",
+        ),
         _kernel_to_tile,
     ),
     Stage(
@@ -125,7 +130,12 @@ STAGES = (
         ),
         _tile_passes,
     ),
-    Stage("gpu-raw", ".gpu.raw.mlir", ("tilec.lowering.tile_to_gpu.kernel",), _tile_to_gpu),
+    Stage(
+        "gpu-raw",
+        ".gpu.raw.mlir",
+        ("tilec.dialect.upstream_operations", "tilec.lowering.tile_to_gpu.kernel"),
+        _tile_to_gpu,
+    ),
     Stage("gpu", ".gpu.mlir", ("tilec.driver.entries", "tilec.lowering.gpu.passes"), _gpu_passes),
     Stage("ptx-mlir", ".ptx.mlir", ("tilec.lowering.gpu_to_ptx.kernel",), _gpu_to_ptx),
     Stage("ptx", ".ptx", ("tilec.lowering.ptx.emit",), _ptx_to_text),
@@ -221,9 +231,9 @@ def _step(stage: Stage, value: Any, job: Job, source: Source, before: list[Stage
         with suspended_garbage_collector():
             for module in stage.modules:
                 import_module(module)
-        start = time.perf_counter()
-        enter_stage(stage.name)
-        made = stage.make(value, job)
+            start = time.perf_counter()
+            enter_stage(stage.name)
+            made = stage.make(value, job)
     except TilecError:
         raise
     except Exception as error:
