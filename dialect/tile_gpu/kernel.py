@@ -39,7 +39,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
         return upstream_disagreement(self)
 
     def check_regions(self) -> str | None:
-        return _pairs_problem(self) if self.ctas > 1 else None
+        return _gather_problem(self) or (_pairs_problem(self) if self.ctas > 1 else None)
 
 
 def kernel_around(op: ir.OpView) -> KernelOp:
@@ -48,6 +48,19 @@ def kernel_around(op: ir.OpView) -> KernelOp:
     while operation.name != KernelOp.OPERATION_NAME:
         operation = operation.parent.operation
     return operation.opview
+
+
+def _gather_problem(kernel: KernelOp) -> str | None:
+    """Exchanges of tiles have a part of each CTA, and all threads of the CTAs take part in their barriers."""
+    names = {op.operation.name for op in operations_below(kernel)}
+    for op in operations_below(kernel):
+        if op.operation.name != "tile_gpu.gather_parts":
+            continue
+        if op.result.type.shape[0] != kernel.ctas:
+            return f"expected parts of {kernel.ctas} CTAs, but got {op.result.type}"
+        if "tile_gpu.roles" in names:
+            return "gather_parts needs a kernel without roles"
+    return None
 
 
 _MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")

@@ -95,6 +95,7 @@ _TABLE: dict[str, _Rule] = {
     "tile_gpu.store_shared": (Kind.TILE, lambda op, _: costs.shared_access(_tile_bytes(op))),
     # Through scratch memory: written and read.
     "tile_gpu.convert_layout": (Kind.TILE, lambda op, _: costs.shared_access(2 * _tile_bytes(op))),
+    "tile_gpu.gather_parts": (Kind.TILE, lambda op, _: costs.shared_access(2 * _tile_bytes(op))),
     "tile_gpu.reduce": (Kind.TILE, lambda op, _: costs.reduction(_elements(op))),
     "tile_gpu.scan": (Kind.TILE, lambda op, _: costs.reduction(_elements(op))),
     "tile_gpu.load_view": (Kind.TILE, _global_access),

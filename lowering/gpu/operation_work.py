@@ -212,6 +212,12 @@ def _dot(op: ir.OpView, device: Device) -> Step:
     return Step(fma=rows * columns * depth, shared_bytes=2 * rows * columns * depth)
 
 
+def _gather_parts(op: ir.OpView, device: Device) -> Step:
+    """Each CTA stores its tile in all of them, and loads the tiles of all."""
+    moved = 2 * tile_bytes(op.operation.results[0].type)
+    return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
+
+
 _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     "tile_gpu.tma_load": _tma_load,
     "tile_gpu.tma_gather": _tma_gather,
@@ -225,6 +231,7 @@ _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     "tile_gpu.load_tensor_memory": _tensor_memory_load,
     "tile_gpu.store_tensor_memory": _tensor_memory_store,
     "tile_gpu.convert_layout": _exchange,
+    "tile_gpu.gather_parts": _gather_parts,
     "tile_gpu.reduce": _reduction,
     "tile_gpu.mma_sync": _matrix_by_warps,
     "tile_gpu.dot": _dot,

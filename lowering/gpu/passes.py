@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.assign_roles import assign_roles
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
@@ -33,6 +34,9 @@ KernelPass = Callable[[KernelOp, Target, CompileOptions, list[Remark]], object]
 
 
 def _roles(kernel: KernelOp, _target: Target, _options: CompileOptions, remarks: list[Remark]) -> object:
+    """All threads of the CTAs meet where they exchange tiles, so that the roles would wait for each other."""
+    if any(op.operation.name == "tile_gpu.gather_parts" for op in operations_below(kernel)):
+        return False
     return partition_roles(kernel, remarks)
 
 
@@ -93,9 +97,7 @@ def run_pass(
         module.operation.verify()
 
 
-def _run_pass(
-    module: ir.Module, name: str, target: str, options: CompileOptions, remarks: list[Remark] | None
-) -> None:
+def _run_pass(module: ir.Module, name: str, target: str, options: CompileOptions, remarks: list[Remark] | None) -> None:
     kernel_pass, _ = PASSES[name]
     for kernel in _kernels(module):
         kernel_pass(kernel, target_named(target), options, [] if remarks is None else remarks)

@@ -13,7 +13,7 @@ from tilec.lowering.gpu_to_ptx.channel_position import (
     slot_address,
     wait,
 )
-from tilec.lowering.gpu_to_ptx.cluster import barrier_of_cta, mask_of_cluster, mask_of_pair, pair_leader
+from tilec.lowering.gpu_to_ptx.cluster import address_in_cta, mask_of_cluster, mask_of_pair, pair_leader
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
@@ -91,7 +91,7 @@ def _arrive(lowering: Lowering, channel: ChannelPlan, first: int, barrier: ir.Va
     # A release with the scope of the cluster waits for all memory accesses of the thread (MEMBAR.ALL.GPU).
     order = ".release.cluster" if channel.orders_threads_of_cluster(first) else ""
     text = f"@$0 mbarrier.arrive{order}.shared::cluster.b64 _, [$1];"
-    lowering.b.execute(text, (), arrives, barrier_of_cta(lowering, barrier, rank))
+    lowering.b.execute(text, (), arrives, address_in_cta(lowering, barrier, rank))
 
 
 def commit(lowering: Lowering, channel: ChannelPlan, barrier: ir.Value) -> None:

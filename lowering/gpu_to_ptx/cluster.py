@@ -13,9 +13,9 @@ def pair_leader(lowering: Lowering) -> ir.Value:
     return lowering.compute("and.b32 $0, $1, 14;", "i32", lowering.cluster_rank)
 
 
-def barrier_of_cta(lowering: Lowering, barrier: ir.Value, rank: ir.Value) -> ir.Value:
-    """The address in the shared memory of the cluster of the same barrier of another CTA."""
-    return lowering.compute("mapa.shared::cluster.u32 $0, $1, $2;", "i32", barrier, rank)
+def address_in_cta(lowering: Lowering, address: ir.Value, rank: ir.Value | int) -> ir.Value:
+    """The same address of shared memory in another CTA, in the shared memory of the cluster."""
+    return lowering.compute("mapa.shared::cluster.u32 $0, $1, $2;", "i32", address, rank)
 
 
 def mask_of_pair(lowering: Lowering) -> ir.Value:
@@ -33,3 +33,4 @@ def cluster_barrier(lowering: Lowering) -> None:
     """Waits for all threads of the cluster; what they wrote is then visible to each other."""
     lowering.b.execute("barrier.cluster.arrive.aligned;")
     lowering.b.execute("barrier.cluster.wait.aligned;")
+    lowering.scratch_slots.after_barrier()

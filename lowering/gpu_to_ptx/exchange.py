@@ -23,12 +23,13 @@ def write(
     registers: list[ir.Value],
     offsets: BitMatrix,
     wanted: Container[int] | None = None,
+    space: str = "shared",
 ) -> None:
     """Stores element i (row-major) at byte offsets(i) from `base`, by the first thread that holds it.
 
-    `wanted` restricts the registers of each thread that are stored.
+    `wanted` restricts the registers of each thread that are stored; `base` is an address in the state space `space`.
     """
-    access = _access(lowering, kind, base, layout, offsets)
+    access = _access(lowering, kind, base, layout, offsets, space)
     distinct = [r for r in range(len(registers)) if not r & layout.free_register_mask]
     holder = first_holder(lowering, layout.free_thread_mask)
     access.store(registers, distinct if wanted is None else wanted, holder)
@@ -75,7 +76,12 @@ def embedded(part: tuple[int, ...], whole: tuple[int, ...]) -> BitMatrix:
 
 
 def _access(
-    lowering: Lowering, kind: PtxElement, base: SharedAddress, layout: LinearLayout, offsets: BitMatrix
+    lowering: Lowering,
+    kind: PtxElement,
+    base: SharedAddress,
+    layout: LinearLayout,
+    offsets: BitMatrix,
+    space: str = "shared",
 ) -> SharedAccess:
     registers, threads = offsets @ layout.register_matrix, offsets @ layout.thread_matrix
-    return SharedAccess(lowering, kind, base, registers, threads)
+    return SharedAccess(lowering, kind, base, registers, threads, space)

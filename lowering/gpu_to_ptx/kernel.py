@@ -40,6 +40,7 @@ OP_GROUPS = (
     "convert",
     "convert_layout",
     "dot",
+    "gather_parts",
     "global_memory",
     "grid",
     "math",

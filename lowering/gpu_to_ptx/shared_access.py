@@ -24,9 +24,11 @@ class SharedAccess:
         base: SharedAddress,
         registers: BitMatrix,
         threads: BitMatrix,
+        space: str = "shared",
     ) -> None:
         self.lowering = lowering
         self.element = element
+        self.space = space
         self.base = base.register
         self.alignment = base.alignment
         self.registers = registers
@@ -67,7 +69,7 @@ class SharedAccess:
         for group in self.groups(len(values)):
             if group[0] in wanted:
                 address, offset = self.address(group[0])
-                store(self.lowering, "shared", self.element, [values[r] for r in group], address, offset, guard)
+                store(self.lowering, self.space, self.element, [values[r] for r in group], address, offset, guard)
 
     def load(self, count: int, wanted: Container[int]) -> dict[int, ir.Value]:
         """Loads values by register; registers at equal offsets share one load."""
@@ -78,6 +80,6 @@ class SharedAccess:
                 position = self.registers(group[0])
                 if position not in done:
                     address, offset = self.address(group[0])
-                    done[position] = load(self.lowering, "shared", self.element, len(group), address, offset)
+                    done[position] = load(self.lowering, self.space, self.element, len(group), address, offset)
                 values.update(zip(group, done[position], strict=True))
         return values

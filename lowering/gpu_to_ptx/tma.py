@@ -10,7 +10,7 @@ from tilec.lowering.gpu.shared_plan import PRODUCER, ChannelPlan, shared_layout
 from tilec.lowering.gpu_to_ptx.access import load
 from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.channel_position import barrier_address
-from tilec.lowering.gpu_to_ptx.cluster import barrier_of_cta, mask_of_cluster, pair_leader
+from tilec.lowering.gpu_to_ptx.cluster import address_in_cta, mask_of_cluster, pair_leader
 from tilec.lowering.gpu_to_ptx.elements import element_named
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -90,7 +90,7 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
 def _signalled_barrier(lowering: Lowering, channel: ChannelPlan) -> ir.Value:
     """The barrier that counts the bytes: that of this CTA, or of the one that leads its pair."""
     barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
-    return barrier_of_cta(lowering, barrier, pair_leader(lowering)) if channel.across == PAIR else barrier
+    return address_in_cta(lowering, barrier, pair_leader(lowering)) if channel.across == PAIR else barrier
 
 
 def _destination(channel: ChannelPlan) -> str:

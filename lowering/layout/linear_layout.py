@@ -123,6 +123,12 @@ class LinearLayout:
         """The layout without the dimension."""
         return self._map(lambda basis: _without(basis, dimension), _without(self.shape, dimension))
 
+    def stack(self, count: int) -> LinearLayout:
+        """The layout of `count` tiles of this layout along a new first dimension, each thread with its part of all."""
+        inner = self._map(lambda basis: (0, *basis), (count, *self.shape))
+        steps = tuple((1 << bit, *(0 for _ in self.shape)) for bit in range(count.bit_length() - 1))
+        return LinearLayout(inner.register + steps, inner.lane, inner.warp, inner.shape)
+
     def keep(self, dimension: int) -> LinearLayout:
         """The layout of one dimension, without the others."""
         return self._map(lambda basis: (basis[dimension],), (self.shape[dimension],))

@@ -1,9 +1,13 @@
-"""Divides the rows of all multiplies of an entry among the CTAs that run its tile block.
+"""Divides the rows of all multiplies of an entry, or its long rows, among the CTAs that run its tile block.
 
     %a, %t = load_view_tko %v[%i, %k] : tile<256x64xf16>;  mmaf %a, %b, %c : tile<256x128xf32>
     ->  load_view_tko %w[%i * 2 + %cta, %k] : tile<128x64xf16>;  mmaf %a, %b, %c : tile<128x128xf32>
 
-The entry gets one more argument, the number of the CTA. Tiles that have no rows of a multiply are computed in all CTAs.
+    %x, %t = load_view_tko %v[%i, %j] : tile<1x32768xf32>;  %m = reduce %x dim = 1 : tile<1xf32>
+    ->  load_view_tko %w[%i, %j * 2 + %cta] : tile<1x16384xf32>;  %m = reduce %x dim = 1 {tilec.ctas = 2} : tile<1xf32>
+
+The entry gets one more argument, the number of the CTA. Tiles that have no divided rows are computed in all CTAs. A
+reduction with `tilec.ctas` combines the results of all CTAs, so that each of them has the whole result.
 """
 
 from __future__ import annotations
@@ -17,7 +21,14 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.bounds import greatest
 from tilec.lowering.tile.constants import constant, integer_splat, splat_attribute, tensor_type
-from tilec.lowering.tile.divided_dimensions import Divided, divided_dimensions
+from tilec.lowering.tile.divided_dimensions import STORES, Divided, divided_columns, divided_rows
+
+# The attribute of a reduction whose results are combined: the number of CTAs.
+COMBINED = "tilec.ctas"
+# A CTA has at least so many elements of a row: the exchange takes as long as the load of about as many.
+LEAST_ELEMENTS = 512
+# The results of a reduction for which scratch memory has room, of 8 bytes in each of 8 CTAs.
+MOST_RESULTS = 256
 
 
 def divide_rows(
@@ -32,17 +43,35 @@ def divide_rows(
     another one, or fewer than `least_rows` of a multiply, or if `check` raises it for the tiles to divide.
     """
     _copy_constants(entry)
-    divided = divided_dimensions(entry, ctas, least_rows)
+    divided = divided_rows(entry, ctas, least_rows)
     check(entry, divided)
+    _divide(entry, ctas, divided)
+
+
+def divide_columns(
+    entry: ir.OpView,
+    ctas: int,
+    check: Callable[[ir.OpView, Divided], None] = lambda entry, tiles: None,
+) -> None:
+    """The same for the elements of long rows that reductions combine; LEAST_ELEMENTS of each are those of a CTA."""
+    _copy_constants(entry)
+    divided = divided_columns(entry, ctas, LEAST_ELEMENTS, MOST_RESULTS)
+    check(entry, divided)
+    _divide(entry, ctas, divided)
+
+
+def _divide(entry: ir.OpView, ctas: int, divided: Divided) -> None:
     cta = _number_of_cta(entry)
     for value, dimension in divided.items():
         value.set_type(_part_type(value.type, dimension, ctas))
-    for op in list(operations_below(entry)):
-        rule = _REWRITES.get(op.operation.name)
-        tile = None if rule is None else _divided_tile(op, divided)
-        if rule is not None and tile is not None:
-            with ir.InsertionPoint(op.operation), op.location:
-                rule(op, divided[tile], _Split(ctas, cta))
+    # Loads are replaced, so the divided tiles of all operations are found first.
+    tiles = [(op, _divided_tile(op, divided)) for op in operations_below(entry) if op.operation.name in _REWRITES]
+    for op, tile in tiles:
+        with ir.InsertionPoint(op.operation), op.location:
+            if tile is not None:
+                _REWRITES[op.operation.name](op, divided[tile], _Split(ctas, cta))
+            elif op.operation.name in STORES:
+                _store_once(op, cta)
 
 
 def _part_type(whole: TileType, dimension: int, ctas: int) -> TileType:
@@ -129,6 +158,10 @@ def _part_index(index: ir.Value, split: _Split) -> ir.Value:
     return build("addi", [product, cta], [type]).result
 
 
+def _leave(_op: ir.OpView, _dimension: int, _split: _Split) -> None:
+    """The pointers are divided, and say where the elements are."""
+
+
 def _divide_constant(op: ir.OpView, _dimension: int, _split: _Split) -> None:
     result = op.operation.results[0]
     elements = ir.DenseElementsAttr.get_splat(tensor_type(result.type), splat_attribute(result))
@@ -151,6 +184,27 @@ def _divide_iota(op: ir.OpView, _dimension: int, split: _Split) -> None:
         use.owner.operation.operands[use.operand_number] = moved
 
 
+def _store_once(op: ir.OpView, cta: ir.Value) -> None:
+    """The CTA of rank 0 stores a tile that all CTAs have."""
+    store, token = op.operation, op.token
+    attributes = {"comparison_predicate": "equal", "signedness": "signed"}
+    condition = TileType.get((), ir.IntegerType.get_signless(1))
+    first = build("cmpi", [cta, integer_splat(cta.type, 0)], [condition], attributes).result
+    branch = build("if", [first], [store.results[0].type])
+    store.results[0].replace_all_uses_with(branch.results[0])
+    then, otherwise = (region.blocks.append() for region in branch.regions)
+    with ir.InsertionPoint(then):
+        store.move_before(build("yield", [store.results[0]]))
+    with ir.InsertionPoint(otherwise):
+        before = build("make_token", [], [store.results[0].type]).result if token is None else token
+        build("yield", [before])
+
+
+def _combine(op: ir.OpView, dimension: int, split: _Split) -> None:
+    if dimension == op.dim:
+        op.operation.attributes[COMBINED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), split.ctas)
+
+
 def _cast(value: ir.Value, type: TileType) -> ir.Value:
     name = "exti" if type.element.width > value.type.element.width else "trunci"
     attributes = {"signedness": "unsigned"} if name == "exti" else {}
@@ -160,6 +214,8 @@ def _cast(value: ir.Value, type: TileType) -> ir.Value:
 _REWRITES: dict[str, Callable[[ir.OpView, int, _Split], None]] = {
     "cuda_tile.load_view_tko": _divide_access,
     "cuda_tile.store_view_tko": _divide_access,
+    "cuda_tile.store_ptr_tko": _leave,
     "cuda_tile.constant": _divide_constant,
     "cuda_tile.iota": _divide_iota,
+    "cuda_tile.reduce": _combine,
 }

@@ -1,11 +1,13 @@
-"""The dimension of each tile along which several CTAs divide the rows of all multiplies.
+"""The dimension of each tile along which several CTAs divide the rows of all multiplies, or the long rows of a kernel.
 
-Each CTA computes its rows of every accumulator, and of every tile that goes into them or derives from them.
+Each CTA computes its rows of every accumulator, and of every tile that goes into them or derives from them. In a kernel
+without multiplies it computes its elements of every long row that is reduced or stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import prod
 
 from tilec.dialect.cuda_tile.types import PartitionViewType, TileType, TokenType
 from tilec.dialect.location import source_location
@@ -20,6 +22,7 @@ from tilec.lowering.tile.terminators import CONTINUE, terminators
 Divided = dict[ir.Value, int]
 Related = Iterator[tuple[ir.Value, int]]
 MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai")
+_REDUCE = "cuda_tile.reduce"
 
 
 class NotDivisibleError(Exception):
@@ -30,8 +33,8 @@ class NotDivisibleError(Exception):
         self.location: SourceLocation | None = source_location(op.operation.location)
 
 
-def divided_dimensions(entry: ir.OpView, ctas: int, least_rows: int) -> Divided:
-    """The divided tiles of an entry; raises NotDivisibleError.
+def divided_rows(entry: ir.OpView, ctas: int, least_rows: int) -> Divided:
+    """The tiles of an entry that have the rows of a multiply; raises NotDivisibleError.
 
     Args:
         entry: a cuda_tile.entry, in which every constant of a divided tile has one use.
@@ -56,7 +59,42 @@ def divided_dimensions(entry: ir.OpView, ctas: int, least_rows: int) -> Divided:
     return divided
 
 
-def _propagate(divided: Divided, found: list[tuple[ir.Value, int]], origin: ir.OpView) -> None:
+def divided_columns(entry: ir.OpView, ctas: int, least_elements: int, most_results: int) -> Divided:
+    """The tiles of an entry that have the elements of a reduction along its dimension; raises NotDivisibleError.
+
+    Args:
+        entry: as for divided_rows.
+        ctas: the number of CTAs, a power of two.
+        least_elements: the elements along its dimension that a CTA must have of a divided reduction.
+        most_results: the most elements of a result, which the CTAs exchange.
+    """
+    operations = list(operations_below(entry))
+    divided: Divided = {}
+    for op in operations:
+        if op.operation.name == _REDUCE and op.operation.operands[0].type.shape[op.dim] >= ctas * least_elements:
+            if prod(op.operation.results[0].type.shape) > most_results:
+                raise NotDivisibleError(f"the blocks exchange at most {most_results} results of a reduction", op)
+            _propagate(divided, [(op.operation.operands[0], op.dim)], op, combines=True)
+    if not divided:
+        reason = f"it has no multiply, and no reduction of {least_elements} elements per block, that can be divided"
+        raise NotDivisibleError(reason, entry)
+    for op in operations:
+        if op.operation.name in STORES:
+            _propagate(divided, _long_dimension(op, divided, ctas * least_elements), op, combines=True)
+    for op in operations:
+        _check_accesses(op, divided, stores_once=True)
+    return divided
+
+
+def _long_dimension(store: ir.OpView, divided: Divided, least: int) -> list[tuple[ir.Value, int]]:
+    """The stored tile and its longest dimension, if that is long and no reduction relates it to a divided tile."""
+    tile = store.tile if store.operation.name == _VIEW_STORE else store.value
+    if tile in divided or not _is_tile(tile) or max(tile.type.shape) < least:
+        return []
+    return [(tile, tile.type.shape.index(max(tile.type.shape)))]
+
+
+def _propagate(divided: Divided, found: list[tuple[ir.Value, int]], origin: ir.OpView, combines: bool = False) -> None:
     while found:
         value, dimension = found.pop()
         if divided.get(value, dimension) != dimension:
@@ -65,7 +103,7 @@ def _propagate(divided: Divided, found: list[tuple[ir.Value, int]], origin: ir.O
             continue
         divided[value] = dimension
         for op in _around(value):
-            found += related(op, divided)
+            found += related(op, divided, combines)
 
 
 def _is_tile(value: ir.Value) -> bool:
@@ -98,8 +136,13 @@ def _left_by(end: ir.OpView) -> ir.OpView:
 # ---- the tiles that an operation relates to a divided one
 
 
-def related(op: ir.OpView, divided: Mapping[ir.Value, int]) -> list[tuple[ir.Value, int]]:
-    """The tiles of an operation that are divided because others of it are; raises NotDivisibleError."""
+def related(op: ir.OpView, divided: Mapping[ir.Value, int], combines: bool) -> list[tuple[ir.Value, int]]:
+    """The tiles of an operation that are divided because others of it are; raises NotDivisibleError.
+
+    The CTAs may combine the results of reductions along a divided dimension if `combines`.
+    """
+    if combines and op.operation.name == _REDUCE:
+        return list(_of_reduce(op, divided))
     rule = _RULES.get(op.operation.name)
     if rule is not None:
         return list(rule(op, divided))
@@ -158,16 +201,20 @@ def _of_broadcast(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
             yield other, dimension
 
 
+def _of_whole_reduce(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    if any(divided.get(operand) == op.dim for operand in op.operation.operands):
+        raise NotDivisibleError("a reduction along the rows of a multiply needs all of them", op)
+    return _of_reduce(op, divided)
+
+
 def _of_reduce(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     along, operands, results = op.dim, list(op.operation.operands), list(op.operation.results)
-    for operand in operands:
-        if divided.get(operand) == along:
-            raise NotDivisibleError("a reduction along the rows of a multiply needs all of them", op)
     dimensions = {divided[value] for value in operands if value in divided}
     dimensions |= {divided[value] + (divided[value] >= along) for value in results if value in divided}
     for dimension in dimensions:
         yield from ((operand, dimension) for operand in operands)
-        yield from ((result, dimension - (dimension > along)) for result in results)
+        if dimension != along:
+            yield from ((result, dimension - (dimension > along)) for result in results)
 
 
 def _of_reshape(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
@@ -177,7 +224,7 @@ def _of_reshape(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
             position = _position(value.type.shape, divided[value])
             found = [d for d in range(other.type.rank) if _position(other.type.shape, d) == position]
             if not found:
-                raise NotDivisibleError("it divides or joins the rows of a multiply", op)
+                raise NotDivisibleError("it divides or joins what the blocks divide", op)
             yield other, found[0]
 
 
@@ -201,22 +248,22 @@ def _of_parts(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     """Operations between tiles and parts of them, which keep the extent of a divided dimension."""
     tiles = [value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)]
     if not all(map(_is_tile, op.operation.results)):
-        raise NotDivisibleError("it uses one element of the rows of a multiply", op)
+        raise NotDivisibleError("it uses one element of a divided tile", op)
     for dimension in {divided[value] for value in tiles if value in divided}:
         if len({value.type.shape[dimension] for value in tiles}) > 1:
-            raise NotDivisibleError("it divides or joins the rows of a multiply", op)
+            raise NotDivisibleError("it divides or joins what the blocks divide", op)
         yield from ((value, dimension) for value in tiles)
 
 
 def _of_access(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
     if not isinstance(op.view.type, PartitionViewType) or isinstance(op.view.owner, ir.Block):
-        raise NotDivisibleError("it accesses the rows of a multiply through a view without adjacent tiles", op)
+        raise NotDivisibleError("it accesses a divided tile through a view without adjacent tiles", op)
     return iter(())
 
 
 def _of_constant(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
     if splat_attribute(op.operation.results[0]) is None:
-        raise NotDivisibleError("a constant of different elements has the rows of a multiply", op)
+        raise NotDivisibleError("a constant of different elements is divided", op)
     return iter(())
 
 
@@ -228,7 +275,7 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
     **dict.fromkeys(MULTIPLIES, _of_multiply),
     **{f"cuda_tile.{word}": _of_carried for word in ("for", "loop", "if")},
     "cuda_tile.broadcast": _of_broadcast,
-    "cuda_tile.reduce": _of_reduce,
+    _REDUCE: _of_whole_reduce,
     "cuda_tile.reshape": _of_reshape,
     "cuda_tile.permute": _of_permute,
     "cuda_tile.load_view_tko": _of_access,
@@ -243,17 +290,18 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
 
 
 _LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
-_STORES = ("cuda_tile.store_view_tko", "cuda_tile.store_ptr_tko")
+_VIEW_STORE = "cuda_tile.store_view_tko"
+STORES = (_VIEW_STORE, "cuda_tile.store_ptr_tko")
 
 
-def _check_accesses(op: ir.OpView, divided: Divided) -> None:
-    """Every effect on memory happens in one CTA: those of divided tiles."""
+def _check_accesses(op: ir.OpView, divided: Divided, stores_once: bool = False) -> None:
+    """Every effect on memory happens in one CTA: those of divided tiles, and with `stores_once` all stores."""
     name = op.operation.name
-    if name in (*_LOADS, *_STORES) and op.memory_ordering_semantics != "weak":
+    if name in (*_LOADS, *STORES) and op.memory_ordering_semantics != "weak":
         raise NotDivisibleError("it synchronizes with other tile blocks", op)
     if name in _LOADS or not any(isinstance(result.type, TokenType) for result in op.operation.results):
         return
     if name in ("cuda_tile.make_token", "cuda_tile.join_tokens") or op.operation.regions:
         return
-    if name not in _STORES or not any(value in divided for value in op.operation.operands):
+    if name not in STORES or not (stores_once or any(value in divided for value in op.operation.operands)):
         raise NotDivisibleError("each block would repeat the access to memory", op)

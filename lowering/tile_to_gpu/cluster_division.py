@@ -8,8 +8,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import CLUSTERS
 from tilec.dialect.walk import operations_below
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.divide_rows import divide_rows
-from tilec.lowering.tile.divided_dimensions import Divided, NotDivisibleError
+from tilec.lowering.tile.divide_rows import divide_columns, divide_rows
+from tilec.lowering.tile.divided_dimensions import MULTIPLIES, STORES, Divided, NotDivisibleError
 from tilec.lowering.tile_to_gpu.cluster_choice import PAIR, choose_pairs, record_choice
 from tilec.lowering.tile_to_gpu.memory_order import LOADS, MemoryOrder
 from tilec.remarks import Remark
@@ -32,7 +32,10 @@ def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions,
     reason, location = f"clusters have {', '.join(map(str, CLUSTERS[1:]))} blocks", source_location(entry.location)
     if ctas in CLUSTERS:
         try:
-            divide_rows(entry, ctas, _least_rows(target), _check_order)
+            if any(op.operation.name in MULTIPLIES for op in operations_below(entry)):
+                divide_rows(entry, ctas, _least_rows(target), _check_order)
+            else:
+                divide_columns(entry, ctas, _check_order)
             return ctas
         except NotDivisibleError as error:
             reason, location = str(error), error.location or location
@@ -68,9 +71,18 @@ def _check_order(entry: ir.OpView, divided: Divided) -> None:
 
 
 def _is_same_part(op: ir.Operation, earlier: ir.Operation, divided: Divided) -> bool:
-    """Whether both accesses divide a tensor alike: then each element belongs to one CTA, whatever the indices are."""
+    """Whether both accesses divide a tensor alike: then each element belongs to one CTA, whatever the indices are.
+
+    One CTA does all stores of tiles that are not divided.
+    """
+    if all(each.name in STORES and not _is_divided(each, divided) for each in (op, earlier)):
+        return True
     divisions = [_division(each, divided) for each in (op, earlier)]
     return None not in divisions and divisions[0] == divisions[1]
+
+
+def _is_divided(op: ir.Operation, divided: Divided) -> bool:
+    return any(value in divided for value in op.operands)
 
 
 def _division(op: ir.Operation, divided: Divided) -> tuple[ir.Value, int, int] | None:

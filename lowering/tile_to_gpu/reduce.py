@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.tile.divide_rows import COMBINED
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
@@ -27,10 +30,27 @@ def _convert(op: ir.OpView, conversion: Conversion, name: str, **attributes: obj
     ]
     identities = op.operation.attributes["identities"]
     converted = emitter.gpu(name, sources, types, identities=identities, **attributes)
-    _body(op.operation.regions[0].blocks[0], converted, conversion)
+    block = op.operation.regions[0].blocks[0]
+    _body(block, converted, conversion)
+    made_by_all = list(converted.results)
+    if COMBINED in op.operation.attributes:
+        parts = [_parts(made, op.operation.attributes[COMBINED].value, conversion) for made in made_by_all]
+        types = [made.type for made in made_by_all]
+        converted = emitter.gpu("reduce", parts, types, identities=identities, dimension=0)
+        _body(block, converted, conversion)
     for result, made in zip(results, converted.results, strict=True):
         conversion.set(result, made)
         conversion.set(result, conversion.tile(result, conversion.layouts.get(result)))
+
+
+def _parts(made: ir.Value, ctas: int, conversion: Conversion) -> ir.Value:
+    """The results of all CTAs along a new first dimension."""
+    type = made.type
+    if isinstance(type, ir.RankedTensorType):
+        layout, element = parse_layout(type.encoding.value).stack(ctas), type.element_type
+    else:
+        layout, element = blocked((1,), conversion.warps).stack(ctas).drop(1), type
+    return emitter.gpu("gather_parts", [made], [emitter.tile_type(layout.shape, element, layout)]).result
 
 
 def _result_type(source: ir.Value, result: ir.Value, op: ir.OpView, name: str, conversion: Conversion) -> ir.Type:

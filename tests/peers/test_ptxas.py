@@ -12,6 +12,7 @@ import block_scaling
 import cluster_kernels
 import im2col_kernels
 import pytest
+import test_clusters_of_rows as rows
 import test_interleaved_convolution as slices
 import test_packed_views as packed
 from signatures import CASES, KERNELS, SIGNATURES, TILE, convolution
@@ -97,6 +98,14 @@ def test_im2col_is_accepted(target: str, tmp_path: Path) -> None:
 def test_clusters_are_accepted(tmp_path: Path) -> None:
     for text, target in cluster_kernels.KERNELS.values():
         assert_accepted(tilec.compile(text(), target=target, stop="ptx").ptx, target, tmp_path)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_clusters_of_rows_are_accepted(target: str, tmp_path: Path) -> None:
+    signature = "X: f32[?,32768], Y: f32[?,32768], size=32768"
+    made = tilec.compile(rows.softmax, signature=signature, target=target, hints={"num_ctas": 4}, stop="ptx")
+    assert "st.shared::cluster" in made.ptx
+    assert_accepted(made.ptx, target, tmp_path)
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])

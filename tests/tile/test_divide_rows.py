@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilec.dialect.walk import operations_named
-from tilec.lowering.tile.divide_rows import divide_rows
+from tilec.lowering.tile.divide_rows import divide_columns, divide_rows
 from tilec.lowering.tile.divided_dimensions import NotDivisibleError
 from tilec.text_input.module import Module
 
@@ -100,12 +100,12 @@ WHOLE = {
     ),
     "joined rows": (
         "    %r = reshape %d : tile<256x128xf32> -> tile<32768xf32>\n" + STORE,
-        "it divides or joins the rows of a multiply",
+        "it divides or joins what the blocks divide",
     ),
     "part of the rows": (
         "    %i = constant <i32: 0> : tile<i32>\n"
         "    %r = extract %d[%i, %i] : tile<256x128xf32> -> tile<128x128xf32>\n" + STORE,
-        "it divides or joins the rows of a multiply",
+        "it divides or joins what the blocks divide",
     ),
     "store of other tiles": (
         STORE
@@ -132,3 +132,54 @@ def test_tile_block_stays_whole(name: str) -> None:
 def test_few_rows_stay_whole() -> None:
     with pytest.raises(NotDivisibleError, match="a block needs at least 128 rows of each multiply, which has 256"):
         divided(STORE, ctas=4, least_rows=128)
+
+
+ROWS = """
+cuda_tile.module @kernels {
+  entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
+    %x_of = make_tensor_view %p, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+    %v = make_partition_view %x_of : partition_view<tile=(2x4096), tensor_view<?x?xf32, strides=[?,1]>>
+    %r = make_partition_view %x_of : partition_view<tile=(2x1), tensor_view<?x?xf32, strides=[?,1]>>
+    %x, %t = load_view_tko weak %v[%n, %n] : partition_view<tile=(2x4096), tensor_view<?x?xf32, strides=[?,1]>>,
+      tile<i32> -> tile<2x4096xf32>, token
+    %s = reduce %x dim=1 identities=[0.000000e+00 : f32] : tile<2x4096xf32> -> tile<2xf32>
+      (%a: tile<f32>, %b: tile<f32>) {
+        %c = addf %a, %b : tile<f32>
+        yield %c : tile<f32>
+      }
+    %w = reshape %s : tile<2xf32> -> tile<2x1xf32>
+"""
+STORE_OF_SUMS = """
+    %u = store_view_tko weak %w, %r[%n, %n] : tile<2x1xf32>,
+      partition_view<tile=(2x1), tensor_view<?x?xf32, strides=[?,1]>>, tile<i32> -> token
+"""
+STORE_OF_ROWS = """
+    %e = store_view_tko weak %x, %v[%n, %n] : tile<2x4096xf32>,
+      partition_view<tile=(2x4096), tensor_view<?x?xf32, strides=[?,1]>>, tile<i32> -> token
+"""
+
+
+def divided_long_rows(body: str, ctas: int) -> str:
+    module = Module.parse(f"{ROWS}{body}    return\n  }}\n}}\n")
+    with module.ir.context:
+        (entry,) = operations_named(module.ir, ("cuda_tile.entry",))
+        divide_columns(entry, ctas)
+        assert module.ir.operation.verify()
+    return module.to_text()
+
+
+def test_elements_of_long_rows() -> None:
+    text = divided_long_rows(STORE_OF_ROWS, 4)
+    assert "tile<2x1024xf32> -> tile<2xf32>" in text and "tile<2x4096xf32>" not in text
+    assert text.count("partition_view<tile=(2x1024)") >= 2
+    assert "tilec.ctas = 4 : i32" in text
+
+
+def test_whole_tile_is_stored_by_one_block() -> None:
+    text = divided_long_rows(STORE_OF_SUMS, 2)
+    assert text.index("cmpi equal %arg2") < text.index("if %") < text.index("store_view_tko") < text.index("else")
+
+
+def test_short_rows_stay_whole() -> None:
+    with pytest.raises(NotDivisibleError, match="no multiply, and no reduction of 512 elements per block, that can be"):
+        divided_long_rows(STORE_OF_SUMS, 16)

@@ -30,6 +30,8 @@ ONE, WHOLE = (
     for pair in ("", "pair ")
 )
 LOAD = "  tile_gpu.tma_load %map[%n, %n] multicast -> %x of %c : !a\n"
+PARTS = "register=(1) lane=(0)(0)(0)(0)(0) warp=(0)(0) shape={0}"
+GATHER = f'  %g = tile_gpu.gather_parts %n : i32 -> tensor<{{0}}xi32, "{PARTS}">\n'
 
 
 def module(body: str, cluster: str = "cluster 2 ", across: str = "across pair "):
@@ -84,6 +86,18 @@ REFUSALS = {
     "multiply of a pair in one CTA": (
         (OPERANDS + SUMS + SLOTS + MULTIPLY, "", ""),
         "a multiply of a pair needs a kernel with a cluster",
+    ),
+    "parts of another number of CTAs": (
+        (GATHER.format(2), "cluster 4 ", ""),
+        "expected parts of 4 CTAs, but got tensor<2xi32",
+    ),
+    "parts in a kernel with roles": (
+        (GATHER.format(2) + "  tile_gpu.roles compute warps 4 { } load warps 1 { }\n", "cluster 2 ", ""),
+        "gather_parts needs a kernel without roles",
+    ),
+    "parts of other elements": (
+        (GATHER.format(2).replace("xi32", "xf32"), "cluster 2 ", ""),
+        "expected the elements and the extents of the source after the first, but got i32 and tensor<2xf32",
     ),
     "both kinds of multiplies": (
         (OPERANDS + SUMS + SLOTS + MULTIPLY + ONE, "cluster 2 ", "across pair "),

@@ -70,6 +70,8 @@ LINES = {
     "fence_async": "tile_gpu.fence_async global_memory",
     "gdc_launch_dependents": "tile_gpu.gdc_launch_dependents",
     "gdc_wait": "tile_gpu.gdc_wait",
+    "gather_parts": "%r = tile_gpu.gather_parts %y : !l -> tensor<1x128xf32, "
+    '"register=none lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,32)(0,64) shape=1x128">',
     "get": "%r:2 = tile_gpu.get %c consumer 1 : !c",
     "insert": "%r = tile_gpu.insert %y, %y[%n] : !l, !l -> !l",
     "global": "",
