@@ -54,7 +54,8 @@ class MakeChannelOp(Operation, name="make_channel"):
     """A ring of `stages` slots from one producer to some consumers; `shares` lends its slots (README.md, Channels).
 
     With `continues` it is the same ring as `shares`, with other buffers in the slots. With `across` the slots of all
-    CTAs of the pair or of the cluster are filled and emptied together.
+    CTAs of the pair or of the cluster are filled and emptied together. `wanted` is the number of slots that hide the
+    latency of its loads.
     """
 
     channel: Result[Channel]
@@ -65,9 +66,10 @@ class MakeChannelOp(Operation, name="make_channel"):
     reuse: Reuse
     continues: Flag
     across: Across | None
+    wanted: Int32 | None
     assembly = (
         "stages $stages producer $producer consumers word_list($consumers) reuse $reuse{ across $across}{ shares"
-        " $shares}{ $continues} attr-dict : type($channel)"
+        " $shares}{ $continues}{ wanted $wanted} attr-dict : type($channel)"
     )
 
     def check(self) -> str | None:
@@ -78,6 +80,8 @@ class MakeChannelOp(Operation, name="make_channel"):
             return f"a slot has 1 to {MAXIMUM_BUFFERS} buffers, but this one has {len(self.results[0].type.buffers)}"
         if self.stages < 1:
             return f"stages must be positive, but got {self.stages}"
+        if self.wanted is not None and self.wanted < 1:
+            return f"wanted must be positive, but got {self.wanted}"
         if self.across is not None and (problem := _across_problem(self, consumers)):
             return problem
         if self.continues:

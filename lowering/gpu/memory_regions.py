@@ -68,6 +68,8 @@ def _slots(op: ir.Operation, members: tuple[ir.Operation, ...], plan: SharedPlan
     channel = plan.channels[op.results[0]]
     parties = f"{channel.producer} to {', '.join(channel.consumers)}"
     count = "one slot" if channel.stages == 1 else f"{channel.stages} slots"
+    if op.opview.wanted not in (None, channel.stages):
+        count += f" ({op.opview.wanted} wanted)"
     sizes = (SHARED, channel.first_byte, channel.slot_bytes), (TENSOR, channel.first_column, channel.slot_columns)
     for memory, start, size in sizes:
         if size:

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from tilec.dialect.location import source_location
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.registers import REGISTER_FILE
+from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
-from tilec.lowering.target import Target
+from tilec.lowering.target import LANES, Target
 from tilec.remarks import Remark
 
 # CUDA programming guide, technical specifications: the SM keeps 1 KB of shared memory for each of its blocks, so that
@@ -25,6 +27,25 @@ def share_of_block(target: Target, blocks: int) -> Target:
         shared_bytes=shared - RESERVED_SHARED_BYTES,
         tensor_memory_columns=_power_of_two_below(target.tensor_memory_columns // blocks),
     )
+
+
+def blocks_together(kernel: KernelOp, target: Target, shared_bytes: int, tensor_columns: int) -> int:
+    """The number of blocks of a kernel, with this memory each, that share an SM; at least one."""
+    by_shared = (target.shared_bytes + RESERVED_SHARED_BYTES) // (shared_bytes + RESERVED_SHARED_BYTES)
+    by_columns = target.tensor_memory_columns // tensor_columns if tensor_columns else by_shared
+    by_memory = min(by_shared, by_columns)
+    return max(1, min(by_memory, _blocks_in_registers(kernel))) if by_memory > 1 else 1
+
+
+def _blocks_in_registers(kernel: KernelOp) -> int:
+    roles = next((op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.roles"), None)
+    if roles is None:
+        return REGISTER_FILE // (kernel.warps * LANES * tile_peak(kernel.body.blocks[0]).needed)
+    if roles.registers is not None:
+        # The budgets divide all registers of an SM.
+        return 1
+    needed = max(tile_peak(region.blocks[0]).needed for region in roles.bodies.values())
+    return REGISTER_FILE // (sum(roles.warps) * LANES * needed)
 
 
 def followed_occupancy(

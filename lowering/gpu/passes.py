@@ -18,6 +18,7 @@ from tilec.lowering.gpu.pipeline import pipeline
 from tilec.lowering.gpu.place_early import place_early
 from tilec.lowering.gpu.register_budgets import register_budgets
 from tilec.lowering.gpu.reuse_channels import reuse_channels
+from tilec.lowering.gpu.ring_depth import ring_depth
 from tilec.lowering.gpu.share_loads import share_loads
 from tilec.lowering.gpu.unroll_loads import unroll_loads
 from tilec.lowering.gpu.wgmma_in_flight import wgmma_in_flight
@@ -56,6 +57,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "reuse-channels": (lambda kernel, target, options, remarks: reuse_channels(kernel, target), None),
     "partition-roles": (_roles, "roles"),
     "register-budgets": (lambda kernel, target, options, remarks: register_budgets(kernel), "register_budgets"),
+    "ring-depth": (lambda kernel, target, options, remarks: ring_depth(kernel, target), "pipeline"),
     "pipeline": (_rings, "pipeline"),
     "advance-multiplies": (lambda kernel, target, options, remarks: advance_multiplies(kernel), "pipeline"),
     "unroll-loads": (lambda kernel, target, options, remarks: unroll_loads(kernel), "pipeline"),

@@ -6,13 +6,16 @@ those of the first iterations are issued before the loop.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.other_iteration import copy_for, scalars_behind
-from tilec.lowering.gpu.ring_depth import wanted_stages
+from tilec.lowering.gpu.ring_depth import of_ring
+from tilec.lowering.gpu.ring_slots import RingSlots, ring_slots
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan, shared_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
@@ -38,13 +41,24 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and _is_ring(op)]
     plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target)
     filled = [op for op in channels if op.producer == TMA]
-    deep = _deepen_tma(kernel, plan, filled, target, stages or wanted_stages(kernel, plan, filled))
+    has_roles = any(op.operation.name == "tile_gpu.roles" for op in block.operations)
+    # Without roles a loop issues the copies of all its rings equally far ahead.
+    groups = [[op] for op in filled] if has_roles or not filled else [filled]
+    deep = _deepen_tma(ring_slots(kernel, groups, plan, target, stages))
     _deepen_accumulators(kernel, [op for op in channels if op.producer == MMA], target)
-    if not any(op.operation.name == "tile_gpu.roles" for op in block.operations):
-        rings = {one.operation.results[0] for channel in deep for one in _of_ring(channel)}
+    if not has_roles:
+        rings = {one.operation.results[0] for channel in deep for one in of_ring(channel)}
         # The copies are erased when they move, so only loops are kept.
         for loop in [op.operation for op in operations_below(kernel) if op.operation.name == "scf.for"]:
             _run_ahead(loop, rings, deep)
+
+
+def _deepen_tma(groups: Sequence[RingSlots]) -> list[MakeChannelOp]:
+    """Sets the slots of the rings that TMA fills; returns those with several."""
+    for group in groups:
+        for op in group.rings:
+            _set_stages(op, group.slots)
+    return [op for group in groups if group.slots > 1 for op in group.rings]
 
 
 def _deepen_scale_factors(
@@ -69,31 +83,8 @@ def _is_ring(op: MakeChannelOp) -> bool:
 def _set_stages(op: MakeChannelOp, stages: int) -> None:
     """Sets the slots of a ring, in all channels of the ring."""
     attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), stages)
-    for channel in _of_ring(op):
+    for channel in of_ring(op):
         channel.operation.attributes["stages"] = attribute
-
-
-def _of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:
-    """The channel and those that continue it."""
-    users = [use.owner.operation.opview for use in op.operation.results[0].uses]
-    return [op, *(user for user in users if user.operation.name == "tile_gpu.make_channel" and user.continues)]
-
-
-def _deepen_tma(
-    kernel: KernelOp, plan: SharedPlan, channels: list[MakeChannelOp], target: Target, most: int
-) -> list[MakeChannelOp]:
-    plans = [plan.channels[op.operation.results[0]] for op in channels]
-    slots, columns = sum(channel.slot_bytes for channel in plans), sum(channel.slot_columns for channel in plans)
-    if not slots:
-        return []
-    free = target.shared_bytes - scratch_bytes(kernel) - (plan.scratch - slots)
-    most = min(most, free // slots)
-    if columns:
-        most = min(most, 1 + (target.tensor_memory_columns - plan.columns_used) // columns)
-    stages = max(1, most)
-    for op in channels:
-        _set_stages(op, stages)
-    return channels if stages > 1 else []
 
 
 def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target: Target) -> None:
@@ -143,7 +134,7 @@ def _ring_uses(channel: ir.Value) -> list[ir.Operation]:
     """The operations on a channel and on all others of its ring."""
     op = channel.owner.opview
     ring = op.shares.owner.opview if op.continues else op
-    return [use.owner.operation for one in _of_ring(ring) for use in one.operation.results[0].uses]
+    return [use.owner.operation for one in of_ring(ring) for use in one.operation.results[0].uses]
 
 
 def _has_one_put_per_ring(loop: ir.Operation, puts: list[ir.Operation]) -> bool:

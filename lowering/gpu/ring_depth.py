@@ -1,40 +1,135 @@
-"""How many slots a ring of TMA loads should have, from the bytes in flight with which an SM reaches its bandwidth."""
+"""Each ring of TMA loads gets the number of slots that it wants: the latency of a load over the cycles between two.
+
+A slot is in use from the issue of its loads until the operations that read it are complete. The cost model
+(`lowering/model/`) has the latencies, and the cycles that the busiest unit of an SM takes for an iteration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.shared_plan import SharedPlan
-from tilec.lowering.model.constants import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT
+from tilec.dialect.walk import operations_below, operations_named
+from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.lowering.gpu.occupancy import blocks_together
+from tilec.lowering.gpu.operation_work import work_of
+from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.model.constants import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT, Device, device_of
+from tilec.lowering.model.launch import Ring
+from tilec.lowering.model.step import HBM, Step, unit_cycles
+from tilec.lowering.target import Target
 
 DEFAULT_STAGES, MAXIMUM_STAGES = 4, 16
+# A ring of an outer loop: one slot is loaded while the inner loop reads the other.
+_OUTER_STAGES = 2
 # The least bytes in flight per SM at which HBM reaches nearly all of its bandwidth.
 _NEARLY_ALL = 0.95
 BYTES_IN_FLIGHT = min(
     int(1024 * kilobytes) for kilobytes, share in BANDWIDTH_BY_KILOBYTES_IN_FLIGHT if share > _NEARLY_ALL
 )
+_LOADS = ("tile_gpu.tma_load", "tile_gpu.tma_gather")
 
 
-def wanted_stages(kernel: KernelOp, plan: SharedPlan, channels: Sequence[MakeChannelOp]) -> int:
-    """The slots of the rings of a kernel, if memory has room for them.
+def ring_depth(kernel: KernelOp, target: Target) -> None:
+    """Writes the attribute `wanted` of the rings of a tile_gpu.kernel that TMA fills, in place."""
+    rings = tma_rings(kernel)
+    if not rings:
+        return
+    plan, loops = memory_plan(kernel), _Loops(kernel, device_of(target.name))
+    slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in rings)
+    default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
+    blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
+    number = ir.IntegerType.get_signless(32, kernel.operation.context)
+    for op in rings:
+        wanted = _streamed_stages(kernel, slots) if _is_streamed(op) else loops.wanted_stages(op, plan, blocks)
+        op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, min(MAXIMUM_STAGES, wanted))
 
-    A persistent kernel that streams rows has one block per SM, whose slots are all that is in flight. In other kernels
-    several blocks share an SM, or the multiplies of a step take longer than its loads.
-    """
-    slot = sum(plan.channels[op.operation.results[0]].slot_bytes for op in channels)
-    if not slot or not all(map(_is_read_by_threads, channels)) or not _is_persistent(kernel):
+
+def tma_rings(kernel: KernelOp) -> list[MakeChannelOp]:
+    """The rings that TMA fills, the first channel of each."""
+    made = [op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.make_channel"]
+    return [op for op in made if op.reuse == "ring" and not op.continues and op.producer == TMA]
+
+
+def of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:
+    """The first channel of a ring and those that continue it."""
+    users = [use.owner.operation.opview for use in op.operation.results[0].uses]
+    return [op, *(user for user in users if user.operation.name == "tile_gpu.make_channel" and user.continues)]
+
+
+def _is_streamed(op: MakeChannelOp) -> bool:
+    """Whether threads alone read a ring: HBM then bounds the loop, and the other blocks of the SM load too."""
+    return _consumers(op) == [THREADS]
+
+
+def _streamed_stages(kernel: KernelOp, slot_bytes: int) -> int:
+    """A persistent kernel has one block per SM, whose slots are all that is in flight; others have several."""
+    if not operations_named(kernel, ("tile_gpu.num_programs",)):
         return DEFAULT_STAGES
-    return min(MAXIMUM_STAGES, max(DEFAULT_STAGES, -(-BYTES_IN_FLIGHT // slot)))
+    return max(DEFAULT_STAGES, -(-BYTES_IN_FLIGHT // slot_bytes))
 
 
-def _is_read_by_threads(channel: MakeChannelOp) -> bool:
-    return [ir.StringAttr(name).value for name in channel.operation.attributes["consumers"]] == [THREADS]
+class _Loops:
+    """The work of an iteration of each loop of a kernel, over all roles, without that of loops inside."""
+
+    def __init__(self, kernel: KernelOp, device: Device) -> None:
+        self.device = device
+        self.outer: set[str] = set()
+        self.work: defaultdict[str, Step] = defaultdict(Step)
+        for op in operations_below(kernel):
+            loop = _loop_around(op.operation)
+            if loop is None:
+                continue
+            if op.operation.name in LOOPS:
+                self.outer.add(_key(loop))
+            else:
+                self.work[_key(loop)] += work_of(op, kernel.warps, device)
+
+    def wanted_stages(self, op: MakeChannelOp, plan: SharedPlan, blocks: int) -> int:
+        """The slots with which loads are never waited for, if so many blocks share the units of an SM."""
+        loads = [load for channel in of_ring(op) for load in _loads(channel)]
+        loops = {_key(loop) for loop in map(_loop_around, loads) if loop is not None} - self.outer
+        if not loops:
+            return _OUTER_STAGES
+        period = min(map(self._cycles, loops)) * blocks
+        channel = plan.channels[op.operation.results[0]]
+        ring = Ring(bytes=channel.slot_bytes, copies=len(channel.buffers))
+        latency = ring.load_cycles(self.device) + 2 * self.device.barrier_latency_cycles
+        if {MMA, WGMMA} & set(_consumers(op)):
+            latency += self.device.multiply_latency_cycles
+        # `wgmma-in-flight` releases a slot an iteration later.
+        return 1 + math.ceil(latency / period) + (WGMMA in _consumers(op))
+
+    def _cycles(self, loop: str) -> float:
+        """The cycles of the busiest unit; L2 has the operands of multiplies."""
+        units = unit_cycles(self.work[loop], self.device)
+        return max(1.0, *(cycles for unit, cycles in units.items() if unit != HBM))
 
 
-def _is_persistent(kernel: KernelOp) -> bool:
-    """Whether a block computes several tiles: the number of blocks is then the step of a loop."""
-    return bool(operations_named(kernel, ("tile_gpu.num_programs",)))
+def _loads(channel: MakeChannelOp) -> Iterator[ir.Operation]:
+    for use in channel.operation.results[0].uses:
+        if use.owner.operation.name in _LOADS:
+            yield use.owner.operation
+
+
+def _loop_around(op: ir.Operation) -> ir.Operation | None:
+    """The innermost loop that contains an operation."""
+    while op.name != "tile_gpu.kernel":
+        op = op.parent.operation
+        if op.name in LOOPS:
+            return op
+    return None
+
+
+def _key(loop: ir.Operation) -> str:
+    """The loops of all roles at one place in the source are one loop."""
+    return str(loop.location)
+
+
+def _consumers(op: MakeChannelOp) -> list[str]:
+    return [ir.StringAttr(name).value for name in op.operation.attributes["consumers"]]

@@ -2,32 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
+from tilec.lowering.layout.conversion import ThroughShared, conversion
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reduction_plan
 
 # Left for the scratch of reductions and layout conversions, which divide larger tiles.
 SCRATCH_RESERVE_BYTES = 16384
+_PARTS = ("tile_gpu.extract", "tile_gpu.insert", "tile_gpu.cat")
+_DIALECT = "tile_gpu."
+# Operations of tile_gpu whose threads exchange nothing; those of the upstream dialects do not either.
+_WITHOUT_SCRATCH = frozenset(
+    _DIALECT + name
+    for name in (
+        *("make_tensor_map", "make_channel", "shared", "roles", "program_id", "num_programs", "cluster_rank"),
+        *("put_begin", "put_commit", "get", "release", "slot", "view_buffer", "yield", "return"),
+        *("tma_load", "tma_store", "store_wait", "fence_async", "barrier", "load_shared", "store_shared"),
+        *("load_tensor_memory", "store_tensor_memory", "tcgen05_mma", "wgmma", "wgmma_wait"),
+        *("splat", "iota", "broadcast", "reshape", "transpose", "math"),
+    )
+)
 
 
 def scratch_bytes(kernel: KernelOp) -> int:
-    """The reserve, or the largest tile that goes through scratch memory as a whole."""
-    return max([SCRATCH_RESERVE_BYTES, *(_whole_tile_bytes(op.operation) for op in operations_below(kernel))])
+    """The reserve, or the largest tile that goes through scratch memory as a whole; 0 if nothing goes through it."""
+    return max((_scratch_bytes(op.operation) for op in operations_below(kernel)), default=0)
+
+
+def _scratch_bytes(operation: ir.Operation) -> int:
+    name = operation.name
+    if name in _WITHOUT_SCRATCH or not name.startswith(_DIALECT):
+        return 0
+    if name in _PARTS:
+        whole = _whole_tile_bytes(operation)
+        return max(SCRATCH_RESERVE_BYTES, whole) if whole else 0
+    if name in _WITHIN_WARPS and _WITHIN_WARPS[name](operation):
+        return 0
+    return SCRATCH_RESERVE_BYTES
+
+
+def _converts_within_warps(operation: ir.Operation) -> bool:
+    return _is_within_warps(_layout(operation.operands[0].type), _layout(operation.results[0].type))
+
+
+def _reduces_within_warps(operation: ir.Operation) -> bool:
+    """Whether a warp has each row as a whole, whether or not the steps keep the order of elements."""
+    layout, dimension = _layout(operation.operands[0].type), operation.opview.dimension
+    ordered = in_order(layout, dimension)
+    plans = reduction_plan(layout, dimension), ordered_plan(ordered, dimension)
+    return _is_within_warps(layout, ordered) and all(plan.warp_parts == 1 for plan in plans)
+
+
+def _is_within_warps(source: LinearLayout, target: LinearLayout) -> bool:
+    return not isinstance(conversion(source, target), ThroughShared)
+
+
+# Operations that need scratch only if elements move between warps, and whether they stay in theirs.
+_WITHIN_WARPS: dict[str, Callable[[ir.Operation], bool]] = {
+    "tile_gpu.convert_layout": _converts_within_warps,
+    "tile_gpu.reduce": _reduces_within_warps,
+}
 
 
 def _whole_tile_bytes(operation: ir.Operation) -> int:
     """The bytes of the tile of which an operation takes, replaces or joins parts, if elements move between threads."""
+    whole, part = operation.results[0].type, operation.operands[0].type
     if operation.name == "tile_gpu.extract":
-        whole, part = operation.operands[0].type, operation.results[0].type
-    elif operation.name in ("tile_gpu.insert", "tile_gpu.cat"):
-        whole, part = operation.results[0].type, operation.operands[0].type
-    else:
-        return 0
+        whole, part = part, whole
     layout = _layout(whole)
     block = _layout(part) if isinstance(part, ir.RankedTensorType) else None
     if block is not None and _stays_in_threads(operation.name, layout, block):

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes partition-roles,pipeline --target sm_100a
-// Two blocks on one SM: two slots of 32 KB fit in half of the shared memory, a second accumulator of 256 columns
+// Two blocks on one SM: three slots of 32 KB fit in half of the shared memory, a second accumulator of 256 columns
 // does not fit in half of the tensor memory.
 
 !t = buffer<64x128xf16, shared, contiguous=0 swizzle=128B>
@@ -29,5 +29,5 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 attributes {tilec.
 }
 
 // CHECK: tilec.occupancy = 2
-// CHECK: make_channel stages 2 producer tma
+// CHECK: make_channel stages 3 producer tma
 // CHECK: make_channel stages 1 producer mma
