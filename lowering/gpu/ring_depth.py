@@ -46,7 +46,7 @@ def ring_depth(kernel: KernelOp, target: Target) -> None:
     blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
     number = ir.IntegerType.get_signless(32, kernel.operation.context)
     for op in rings:
-        wanted = _streamed_stages(kernel, slots) if _is_streamed(op) else loops.wanted_stages(op, plan, blocks)
+        wanted = _streamed_stages(kernel, slots) if is_read_by_threads(op) else loops.wanted_stages(op, plan, blocks)
         op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, min(MAXIMUM_STAGES, wanted))
 
 
@@ -62,7 +62,7 @@ def of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:
     return [op, *(user for user in users if user.operation.name == "tile_gpu.make_channel" and user.continues)]
 
 
-def _is_streamed(op: MakeChannelOp) -> bool:
+def is_read_by_threads(op: MakeChannelOp) -> bool:
     """Whether threads alone read a ring: HBM then bounds the loop, and the other blocks of the SM load too."""
     return _consumers(op) == [THREADS]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.occupancy import blocks_together, share_of_block
-from tilec.lowering.gpu.ring_depth import DEFAULT_STAGES, MAXIMUM_STAGES
+from tilec.lowering.gpu.ring_depth import DEFAULT_STAGES, MAXIMUM_STAGES, is_read_by_threads
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, SharedPlan
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
@@ -81,7 +81,8 @@ def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | Non
         return RingSlots(rings, size_bytes, columns, stages, stages)
     known = [op.wanted for op in rings if op.wanted is not None]
     wanted = max(known, default=DEFAULT_STAGES)
-    most = min(MAXIMUM_STAGES, _MOST_OF_WANTED * wanted) if known else wanted
+    as_wanted = not known or all(map(is_read_by_threads, rings))
+    most = wanted if as_wanted else min(MAXIMUM_STAGES, _MOST_OF_WANTED * wanted)
     return RingSlots(rings, size_bytes, columns, wanted, most)
 
 

@@ -10,6 +10,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
+from tilec.lowering.layout.chunks import chunks
 from tilec.lowering.layout.conversion import ThroughShared, conversion
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -17,7 +18,6 @@ from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reducti
 
 # Left for the scratch of reductions and layout conversions, which divide larger tiles.
 SCRATCH_RESERVE_BYTES = 16384
-_PARTS = ("tile_gpu.extract", "tile_gpu.insert", "tile_gpu.cat")
 _DIALECT = "tile_gpu."
 # Operations of tile_gpu whose threads exchange nothing; those of the upstream dialects do not either.
 _WITHOUT_SCRATCH = frozenset(
@@ -33,7 +33,7 @@ _WITHOUT_SCRATCH = frozenset(
 
 
 def scratch_bytes(kernel: KernelOp) -> int:
-    """The reserve, or the largest tile that goes through scratch memory as a whole; 0 if nothing goes through it."""
+    """The reserve, or the largest part of a tile that goes through scratch memory; 0 if nothing goes through it."""
     return max((_scratch_bytes(op.operation) for op in operations_below(kernel)), default=0)
 
 
@@ -41,35 +41,29 @@ def _scratch_bytes(operation: ir.Operation) -> int:
     name = operation.name
     if name in _WITHOUT_SCRATCH or not name.startswith(_DIALECT):
         return 0
-    if name in _PARTS:
-        whole = _whole_tile_bytes(operation)
-        return max(SCRATCH_RESERVE_BYTES, whole) if whole else 0
-    if name in _WITHIN_WARPS and _WITHIN_WARPS[name](operation):
-        return 0
+    if name in _RULES:
+        needed = _RULES[name](operation)
+        return max(SCRATCH_RESERVE_BYTES, needed) if needed else 0
     return SCRATCH_RESERVE_BYTES
 
 
-def _converts_within_warps(operation: ir.Operation) -> bool:
-    return _is_within_warps(_layout(operation.operands[0].type), _layout(operation.results[0].type))
+def _conversion_bytes(operation: ir.Operation) -> int:
+    """The bytes of the parts in which a tile goes through scratch memory; 0 if elements stay in their warps."""
+    converted = operation.results[0].type
+    source, target = _layout(operation.operands[0].type), _layout(converted)
+    if not isinstance(conversion(source, target), ThroughShared):
+        return 0
+    element = _element_bytes(converted)
+    return source.size // chunks(source, target, SCRATCH_RESERVE_BYTES // element).count * element
 
 
-def _reduces_within_warps(operation: ir.Operation) -> bool:
-    """Whether a warp has each row as a whole, whether or not the steps keep the order of elements."""
+def _reduction_bytes(operation: ir.Operation) -> int:
+    """The reserve; 0 if a warp has each row as a whole, whether or not the steps keep the order of elements."""
     layout, dimension = _layout(operation.operands[0].type), operation.opview.dimension
     ordered = in_order(layout, dimension)
     plans = reduction_plan(layout, dimension), ordered_plan(ordered, dimension)
-    return _is_within_warps(layout, ordered) and all(plan.warp_parts == 1 for plan in plans)
-
-
-def _is_within_warps(source: LinearLayout, target: LinearLayout) -> bool:
-    return not isinstance(conversion(source, target), ThroughShared)
-
-
-# Operations that need scratch only if elements move between warps, and whether they stay in theirs.
-_WITHIN_WARPS: dict[str, Callable[[ir.Operation], bool]] = {
-    "tile_gpu.convert_layout": _converts_within_warps,
-    "tile_gpu.reduce": _reduces_within_warps,
-}
+    stays = not isinstance(conversion(layout, ordered), ThroughShared) and all(plan.warp_parts == 1 for plan in plans)
+    return 0 if stays else SCRATCH_RESERVE_BYTES
 
 
 def _whole_tile_bytes(operation: ir.Operation) -> int:
@@ -81,7 +75,12 @@ def _whole_tile_bytes(operation: ir.Operation) -> int:
     block = _layout(part) if isinstance(part, ir.RankedTensorType) else None
     if block is not None and _stays_in_threads(operation.name, layout, block):
         return 0
-    return layout.size * max(8, element_type(spell(whole.element_type)).storage_bits) // 8
+    return layout.size * _element_bytes(whole)
+
+
+def _element_bytes(tile: ir.Type) -> int:
+    """The bytes of an element in scratch memory."""
+    return max(8, element_type(spell(ir.RankedTensorType(tile).element_type)).storage_bits) // 8
 
 
 def _layout(tile: ir.Type) -> LinearLayout:
@@ -92,3 +91,11 @@ def _stays_in_threads(name: str, whole: LinearLayout, part: LinearLayout) -> boo
     if name == "tile_gpu.extract":
         return extracted_registers(whole, part, (0,) * len(whole.shape)) is not None
     return inserted_registers(whole, part) is not None
+
+
+# Operations that need scratch only if elements move between warps: the bytes that they need then.
+_RULES: dict[str, Callable[[ir.Operation], int]] = {
+    "tile_gpu.convert_layout": _conversion_bytes,
+    "tile_gpu.reduce": _reduction_bytes,
+    **dict.fromkeys(("tile_gpu.extract", "tile_gpu.insert", "tile_gpu.cat"), _whole_tile_bytes),
+}
