@@ -7,7 +7,7 @@ A slot is in use from the issue of its loads until the operations that read it a
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
@@ -32,6 +32,7 @@ _NEARLY_ALL = 0.95
 BYTES_IN_FLIGHT = min(
     int(1024 * kilobytes) for kilobytes, share in BANDWIDTH_BY_KILOBYTES_IN_FLIGHT if share > _NEARLY_ALL
 )
+_KERNEL = "tile_gpu.kernel"
 _LOADS = ("tile_gpu.tma_load", "tile_gpu.tma_gather")
 
 
@@ -79,21 +80,30 @@ class _Loops:
 
     def __init__(self, kernel: KernelOp, device: Device) -> None:
         self.device = device
+        self.names = _loop_names(kernel)
         self.outer: set[str] = set()
         self.work: defaultdict[str, Step] = defaultdict(Step)
         for op in operations_below(kernel):
-            loop = _loop_around(op.operation)
-            if loop is None:
+            name = self._around(op.operation)
+            if name is None:
                 continue
             if op.operation.name in LOOPS:
-                self.outer.add(_key(loop))
+                self.outer.add(name)
             else:
-                self.work[_key(loop)] += work_of(op, kernel.warps, device)
+                self.work[name] += work_of(op, kernel.warps, device)
+
+    def _around(self, op: ir.Operation) -> str | None:
+        """The name of the innermost loop that contains an operation."""
+        while op.name != _KERNEL:
+            op = op.parent.operation
+            if op in self.names:
+                return self.names[op]
+        return None
 
     def wanted_stages(self, op: MakeChannelOp, plan: SharedPlan, blocks: int) -> int:
         """The slots with which loads are never waited for, if so many blocks share the units of an SM."""
         loads = [load for channel in of_ring(op) for load in _loads(channel)]
-        loops = {_key(loop) for loop in map(_loop_around, loads) if loop is not None} - self.outer
+        loops = {name for name in map(self._around, loads) if name is not None} - self.outer
         if not loops:
             return _OUTER_STAGES
         period = min(map(self._cycles, loops)) * blocks
@@ -117,18 +127,20 @@ def _loads(channel: MakeChannelOp) -> Iterator[ir.Operation]:
             yield use.owner.operation
 
 
-def _loop_around(op: ir.Operation) -> ir.Operation | None:
-    """The innermost loop that contains an operation."""
-    while op.name != "tile_gpu.kernel":
-        op = op.parent.operation
-        if op.name in LOOPS:
-            return op
-    return None
-
-
-def _key(loop: ir.Operation) -> str:
-    """The loops of all roles at one place in the source are one loop."""
-    return str(loop.location)
+def _loop_names(kernel: KernelOp) -> dict[ir.Operation, str]:
+    """The same name for the loop of all roles: its place in the source, and its number among those of the role."""
+    block = kernel.body.blocks[0]
+    roles = next((op for op in block.operations if op.operation.name == "tile_gpu.roles"), None)
+    blocks = [block] if roles is None else [region.blocks[0] for region in roles.bodies.values()]
+    names = {}
+    for outer in blocks:
+        numbers: Counter[str] = Counter()
+        for op in (inner for top in outer.operations for inner in (top, *operations_below(top))):
+            if op.operation.name in LOOPS:
+                place = str(op.operation.location)
+                names[op.operation] = f"{place} {numbers[place]}"
+                numbers[place] += 1
+    return names
 
 
 def _consumers(op: MakeChannelOp) -> list[str]:

@@ -104,7 +104,7 @@ def test_three_layers(target, hints, random):
 
 @pytest.mark.parametrize("row", [0, 77])
 def test_rings_leave_memory_to_a_tile_that_is_exchanged_as_a_whole(target, row, random):
-    """The product takes 64 KB of scratch memory, and six slots of 32 KB would leave 35 KB."""
+    """The product takes 64 KB of scratch memory, and six slots of 32 KB would leave 35 KB, five leave 67 KB."""
     A, B = integers(random, 128, 5 * 64), integers(random, 5 * 64, 128)
     args = (A, B, np.zeros((1, 128), np.float32), 5, row, 128, 128, 64)
     kernel = reuse_kernels.row_of_product
