@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tilec.compile_options import DEFAULTS, CompileOptions
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
@@ -36,9 +37,14 @@ KernelPass = Callable[[KernelOp, Target, CompileOptions, list[Remark]], object]
 
 def _roles(kernel: KernelOp, _target: Target, _options: CompileOptions, remarks: list[Remark]) -> object:
     """All threads of the CTAs meet where they exchange tiles, so that the roles would wait for each other."""
-    if any(op.operation.name == "tile_gpu.gather_parts" for op in operations_below(kernel)):
-        return False
-    return partition_roles(kernel, remarks)
+    operations = [op.operation for op in operations_below(kernel)]
+    exchanges = [op for op in operations if op.name == "tile_gpu.gather_parts"]
+    if not exchanges:
+        return partition_roles(kernel, remarks)
+    if any(op.name == "tile_gpu.tma_load" for op in operations):
+        message = "the kernel has one role: all warps of a cluster take part in the exchange of a reduction"
+        remarks.append(Remark("roles", message, source_location(exchanges[0].location)))
+    return False
 
 
 def _rings(kernel: KernelOp, target: Target, options: CompileOptions, remarks: list[Remark]) -> None:

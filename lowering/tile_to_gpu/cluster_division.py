@@ -10,7 +10,7 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.divide_rows import divide_columns, divide_rows
 from tilec.lowering.tile.divided_dimensions import MULTIPLIES, STORES, Divided, NotDivisibleError
-from tilec.lowering.tile_to_gpu.cluster_choice import PAIR, choose_pairs, record_choice
+from tilec.lowering.tile_to_gpu.cluster_choice import choose_cluster, record_choice
 from tilec.lowering.tile_to_gpu.memory_order import LOADS, MemoryOrder
 from tilec.remarks import Remark
 
@@ -21,8 +21,7 @@ _ROWS_OF_WGMMA = 64
 def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions, remarks: list[Remark]) -> int:
     """The number of CTAs per tile block, 1 if the entry stays whole; `remarks` gets the reason.
 
-    Without a hint the model chooses between one CTA and a pair. A divided entry has the number of the CTA as its last
-    argument.
+    Without a hint it is the choice of choose_cluster. A divided entry has the number of the CTA as its last argument.
     """
     ctas = options.num_ctas
     if ctas is None:
@@ -32,10 +31,7 @@ def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions,
     reason, location = f"clusters have {', '.join(map(str, CLUSTERS[1:]))} blocks", source_location(entry.location)
     if ctas in CLUSTERS:
         try:
-            if any(op.operation.name in MULTIPLIES for op in operations_below(entry)):
-                divide_rows(entry, ctas, _least_rows(target), _check_order)
-            else:
-                divide_columns(entry, ctas, _check_order)
+            _divide(entry, ctas, target)
             return ctas
         except NotDivisibleError as error:
             reason, location = str(error), error.location or location
@@ -45,15 +41,22 @@ def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions,
 
 
 def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptions) -> int:
-    times = choose_pairs(entry, target, options)
-    if times is None:
+    choice = choose_cluster(entry, target, options)
+    if choice is None:
         return 1
     try:
-        divide_rows(entry, PAIR, TENSOR_LANES, _check_order)
+        _divide(entry, choice.ctas, target)
     except NotDivisibleError:
         return 1
-    record_choice(entry, times)
-    return PAIR
+    record_choice(entry, choice)
+    return choice.ctas
+
+
+def _divide(entry: ir.OpView, ctas: int, target: Target) -> None:
+    if any(op.operation.name in MULTIPLIES for op in operations_below(entry)):
+        divide_rows(entry, ctas, _least_rows(target), _check_order)
+    else:
+        divide_columns(entry, ctas, _check_order)
 
 
 def _least_rows(target: Target) -> int:

@@ -157,3 +157,45 @@ def test_two_products_with_one_operand(random: np.random.Generator, target: str)
     args, hints = (q, k, o, 256, 128, 128), {"num_ctas": 2}
     for (found,) in run_everywhere(two_products_with_one_operand, (1,), args, [2], target=target, hints=hints):
         assert np.array_equal(found, exact)
+
+
+@ct.kernel
+def gated(A, B, D, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """Two accumulators, which have one left operand."""
+    i, j = ct.bid(0), ct.bid(1)
+    gate, up = ct.zeros((tm, tn), ct.float32), ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (tm, tk))):
+        a = ct.load(A, (i, k), (tm, tk))
+        gate = ct.mma(a, ct.load(B, (k, j), (tk, tn)), gate)
+        up = ct.mma(a, ct.load(D, (k, j), (tk, tn)), up)
+    ct.store(C, (i, j), gate * up)
+
+
+def test_two_accumulators_without_a_hint(integers: Input, target: str) -> None:
+    a, b, d = integers(256, 128), integers(128, 128), integers(128, 128)
+    c = np.full((256, 128), np.nan, np.float32)
+    exact = (a.astype(np.float32) @ b.astype(np.float32)) * (a.astype(np.float32) @ d.astype(np.float32))
+    for (found,) in run_everywhere(gated, (1, 1), (a, b, d, c, 256, 128, 64), [3], target=target, hints={}):
+        assert np.array_equal(found, exact)
+
+
+@ct.kernel
+def some_steps(A, B, C, rows: int, steps: int, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """Tiles of the first rows, and the first steps of their sums: both blocks of a pair return and branch alike."""
+    i, j = ct.bid(0), ct.bid(1)
+    if i >= rows:
+        return
+    acc = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (tm, tk))):
+        if k < steps:
+            acc = ct.mma(ct.load(A, (i, k), (tm, tk)), ct.load(B, (k, j), (tk, tn)), acc)
+    ct.store(C, (i, j), acc)
+
+
+def test_early_return_and_branch_without_a_hint(integers: Input, target: str) -> None:
+    a, b, c = integers(512, 192), integers(192, 128), np.full((512, 128), 7, np.float32)
+    exact = c.copy()
+    exact[:256] = a[:256, :128].astype(np.float32) @ b[:128].astype(np.float32)
+    args = (a, b, c, 1, 2, 256, 128, 64)
+    for (found,) in run_everywhere(some_steps, (2, 1), args, [2], target=target, hints={}):
+        assert np.array_equal(found, exact)

@@ -37,6 +37,14 @@ def test_softmax(random: np.random.Generator, target: str, ctas: int) -> None:
     check(softmax, (2,), args, 1, exact, target=target, hints=hints, tolerance=1e-6)
 
 
+def test_rows_for_which_a_block_lacks_registers(random: np.random.Generator, target: str) -> None:
+    """Without a hint two blocks divide 65536 elements."""
+    x = random.standard_normal((1, 65536)).astype(np.float32)
+    powers = np.exp(x.astype(np.float64) - x.max())
+    args = (x, np.full_like(x, np.nan), 65536)
+    check(softmax, (1,), args, 1, powers / powers.sum(), target=target, hints={}, tolerance=1e-6)
+
+
 @ct.kernel
 def layer_norm(X, W, B, Y, eps, tiles: int, size: ct.Constant[int]):
     """The columns in several tiles, whose sums are reduced after the loop."""

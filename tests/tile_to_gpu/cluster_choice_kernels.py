@@ -1,4 +1,4 @@
-"""Matrix products of 256 rows, and some that a pair of blocks cannot compute or would compute twice."""
+"""Matrix products of 256 rows, some that a pair of blocks cannot compute or would compute twice, and long rows."""
 
 from __future__ import annotations
 
@@ -98,3 +98,26 @@ def of_sums(A, B, C, TM: Extent, TN: Extent, TK: Extent):
         a = ct.load(A, (i, k), (TM, TK))
         total = ct.mma(a + a, ct.load(B, (k, j), (TK, TN)), total)
     ct.store(C, (i, j), total.astype(C.dtype))
+
+
+@ct.kernel
+def softmax(X, Y, SIZE: Extent):
+    x = ct.load(X, (ct.bid(0), 0), (1, SIZE))
+    powers = ct.exp(x - ct.max(x, axis=1, keepdims=True))
+    ct.store(Y, (ct.bid(0), 0), powers / ct.sum(powers, axis=1, keepdims=True))
+
+
+@ct.kernel
+def running_sum(X, Y, SIZE: Extent):
+    """Each element needs those of other blocks."""
+    x = ct.load(X, (ct.bid(0), 0), (1, SIZE))
+    ct.store(Y, (ct.bid(0), 0), ct.cumsum(x / ct.max(x, axis=1, keepdims=True), axis=1))
+
+
+@ct.kernel
+def sums_of_tiles(X, Y, SIZE: Extent):
+    """The loads of a loop, which TMA could issue in a role of its own."""
+    total = ct.zeros((1, SIZE), ct.float32)
+    for j in range(ct.num_tiles(X, 1, (1, SIZE))):
+        total += ct.load(X, (ct.bid(0), j), (1, SIZE))
+    ct.store(Y, (ct.bid(0), 0), total / ct.sum(total, axis=1, keepdims=True))

@@ -1,7 +1,8 @@
-"""Pairs of blocks compute a product of 256 rows without a hint if they are possible and the model says faster."""
+"""Clusters without a hint: pairs for products of 256 rows if the model says faster, and blocks for long rows."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import cluster_choice_kernels as kernels
@@ -72,3 +73,36 @@ def test_times(columns: int, depth: int) -> None:
     target = target_named(TARGET)
     times = pair_times((256, columns, depth), 16, target, device_of(TARGET))
     assert times.pair_is_faster and 1.0 < times.block / times.pair < 1.5
+
+
+def rows(kernel: Any, size: int, target: str, **hints: Any) -> Any:
+    signature = f"X: f32[8,131072], Y: f32[8,131072], SIZE={size}"
+    return tilec.compile(kernel, signature=signature, target=target, hints=hints, stop="gpu")
+
+
+@pytest.mark.parametrize(("size", "ctas"), [(65536, 2), (131072, 4)])
+def test_long_rows_are_divided_until_registers_suffice(size: int, ctas: int, target: str) -> None:
+    result = rows(kernels.softmax, size, target)
+    assert f" cluster {ctas} " in result.gpu and result.gpu.count("tile_gpu.gather_parts") == 2
+    cost = result.explain("cost")
+    assert re.search(rf"  {ctas} blocks per tile, chosen because a block would need \d+ registers per thread of", cost)
+
+
+LONG_ROWS_OF_ONE_BLOCK = {
+    "enough registers": (kernels.softmax, 16384, {}),
+    "hint": (kernels.softmax, 65536, {"num_ctas": 1}),
+    "elements of other blocks": (kernels.running_sum, 65536, {}),
+}
+
+
+@pytest.mark.parametrize("name", LONG_ROWS_OF_ONE_BLOCK)
+def test_rows_of_one_block(name: str, target: str) -> None:
+    kernel, size, hints = LONG_ROWS_OF_ONE_BLOCK[name]
+    result = rows(kernel, size, target, **hints)
+    assert " cluster " not in result.gpu and not [remark for remark in result.remarks if remark.topic == "hint"]
+
+
+def test_one_role_has_a_remark(target: str) -> None:
+    result = rows(kernels.sums_of_tiles, 4096, target, num_ctas=2)
+    (remark,) = (remark for remark in result.remarks if remark.topic == "roles")
+    assert "all warps of a cluster take part in the exchange of a reduction" in remark.message
