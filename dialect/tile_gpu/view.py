@@ -1,5 +1,6 @@
 """Register tiles to and from global memory."""
 
+import math
 from collections.abc import Sequence
 
 from tilec.dialect.attributes import Booleans, Enumeration, Flag, Int32, Text
@@ -70,6 +71,15 @@ def _indices_of_a_dimension(op: ir.OpView) -> str | None:
     return None
 
 
+def _repeatable_is_one_weak_element(op: ir.OpView) -> str | None:
+    if not op.repeatable:
+        return None
+    if op.order is not None:
+        return f"a repeatable load is weak, but got order {op.order}"
+    count = math.prod(op.result.type.shape)
+    return None if count == 1 else f"a repeatable load has one element, but got {count}"
+
+
 class LoadViewOp(Operation, name="load_view"):
     """result[c] = element at base + sum_d (offset_d + c_d) * stride_d; elements outside [0, extent) give `padding`.
 
@@ -82,6 +92,9 @@ class LoadViewOp(Operation, name="load_view"):
     indices have the type of the extents, and the layout of the tile without its other dimensions.
 
     An `early` load always runs, and no token orders it after a store or an acquire, or before a store.
+
+    A `repeatable` load has one element and is weak, and no token orders it after a store, an atomic update or an
+    acquire, or before a store or an atomic update: every role may execute a copy of it.
     """
 
     result: Result[RegisterTile]
@@ -98,12 +111,16 @@ class LoadViewOp(Operation, name="load_view"):
     order: LoadOrder | None
     scope: Scope | None
     early: Flag
+    repeatable: Flag
     assembly = (
         "$base[$offsets] extents [$extents] strides [$strides]{ indices $indices along $sparse_dimension}"
         " vector $vector{ along $vector_dimension}{ padding $padding}{ inbounds [$inbounds]}"
-        "{ order $order}{ scope $scope}{ $early} attr-dict : type($result)"
+        "{ order $order}{ scope $scope}{ $early}{ $repeatable} attr-dict : type($result)"
     )
-    rules = [_whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, _indices_of_a_dimension]
+    rules = [
+        _whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, _indices_of_a_dimension,
+        _repeatable_is_one_weak_element,
+    ]  # fmt: skip
 
 
 class StoreViewOp(Operation, name="store_view"):
@@ -132,7 +149,7 @@ class StoreViewOp(Operation, name="store_view"):
 class LoadGlobalOp(Operation, name="load_global"):
     """result[i] = the element at address pointers[i] where mask[i], else other[i] (zero without `other`).
 
-    `early` as in `load_view`.
+    `early` and `repeatable` as in `load_view`.
     """
 
     result: Result[RegisterTile]
@@ -143,11 +160,12 @@ class LoadGlobalOp(Operation, name="load_global"):
     order: LoadOrder | None
     scope: Scope | None
     early: Flag
+    repeatable: Flag
     assembly = (
-        "$pointers{, mask $mask}{, other $other} vector $vector{ order $order}{ scope $scope}{ $early} attr-dict"
-        " : type($pointers) -> type($result)"
+        "$pointers{, mask $mask}{, other $other} vector $vector{ order $order}{ scope $scope}{ $early}{ $repeatable}"
+        " attr-dict : type($pointers) -> type($result)"
     )
-    rules = [_scope_of_order, operands_and_results_agree]
+    rules = [_scope_of_order, operands_and_results_agree, _repeatable_is_one_weak_element]
 
 
 class StoreGlobalOp(Operation, name="store_global"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, TMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
-from tilec.dialect.tile_gpu.sets import is_scalar
+from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.compute_roles import compute_role
 
@@ -26,6 +27,16 @@ _SCALAR_OPERATIONS = (
     "tile_gpu.view_buffer",
     "tile_gpu.slot",
 )
+# Without exchange between threads if all tiles have one element.
+_ELEMENT_OPERATIONS = (
+    "tile_gpu.broadcast",
+    "tile_gpu.extract",
+    "tile_gpu.iota",
+    "tile_gpu.reshape",
+    "tile_gpu.splat",
+    "tile_gpu.transpose",
+)
+_LOADS = ("tile_gpu.load_global", "tile_gpu.load_view")
 
 
 def is_rematerializable(op: ir.Operation) -> bool:
@@ -35,9 +46,27 @@ def is_rematerializable(op: ir.Operation) -> bool:
     return op.name.startswith(_SCALAR_DIALECTS) and all(is_scalar(result.type) for result in op.results)
 
 
+def is_repeatable(op: ir.Operation) -> bool:
+    """Whether any role may repeat an operation: arithmetic of scalars and of tiles of one element, and their loads."""
+    if op.name.startswith(_SCALAR_DIALECTS) or op.name in _ELEMENT_OPERATIONS:
+        values = (*op.operands, *op.results)
+        return all(is_scalar(value.type) or _has_one_element(value.type) for value in values)
+    return is_rematerializable(op) or is_repeatable_load(op)
+
+
+def is_repeatable_load(op: ir.Operation) -> bool:
+    """Whether an operation reads one element that is the same whenever it is read."""
+    return op.name in _LOADS and "repeatable" in op.attributes
+
+
+def _has_one_element(type: ir.Type) -> bool:
+    """Every thread of any role holds the element of such a tile."""
+    return is_register_tile(type) and math.prod(ir.RankedTensorType(type).shape) == 1
+
+
 def role_of(op: ir.Operation) -> str | None:
     """The role that runs an operation; None for control flow and for operations that every role may or must repeat."""
-    if op.name in CONTROL_FLOW or op.name in DECLARATIONS or is_rematerializable(op) or op.name == "scf.yield":
+    if op.name in CONTROL_FLOW or op.name in DECLARATIONS or is_repeatable(op) or op.name == "scf.yield":
         return None
     if op.name in EVERY_ROLE:
         return None

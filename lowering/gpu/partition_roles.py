@@ -1,6 +1,7 @@
 """Splits a kernel into roles: `load` issues TMA, `mma` issues tcgen05, `compute` and its like run everything else.
 
-Each role has its own copy of the control flow and of the scalars it needs; tiles already cross through channels.
+Each role has its own copy of the control flow and of the scalars it needs, repeatable loads included; tiles already
+cross through channels.
 A role omits loops and branches without operations of its own, so that it needs neither their bounds nor their
 conditions. A kernel stays whole if a role needs a value that only another role can compute.
 """
@@ -20,6 +21,8 @@ from tilec.lowering.gpu.operation_role import (
     DECLARATIONS,
     EVERY_ROLE,
     is_rematerializable,
+    is_repeatable,
+    is_repeatable_load,
     role_of,
     roles_inside,
     roles_of,
@@ -48,6 +51,7 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
     common = _common(operations)
     work = [op for op in operations[:-1] if op not in common]
     terminator = operations[-1]
+    repeats_loads = any(is_repeatable_load(op.operation) for op in operations_below(kernel))
     with kernel.operation.location, ir.InsertionPoint(terminator):
         made = build(
             "tile_gpu.roles",
@@ -61,6 +65,8 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
                 with ir.InsertionPoint(region.blocks.append()):
                     _RoleCopy(name, work).copy_all(work)
                     build("tile_gpu.return")
+                if repeats_loads:
+                    _erase_unused_loads(region.blocks[0])
         except _NotSeparableError as error:
             made.erase()
             if remarks is not None:
@@ -83,6 +89,16 @@ def _common(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
     return found
 
 
+def _erase_unused_loads(block: ir.Block) -> None:
+    """Erases the copies of loads whose values the role does not use, and the arithmetic that would use them."""
+    for op in reversed([op.operation for op in block.operations]):
+        for region in op.regions:
+            for inner in region.blocks:
+                _erase_unused_loads(inner)
+        if is_repeatable(op) and not any(list(result.uses) for result in op.results):
+            op.erase()
+
+
 class _RoleCopy:
     """Copies the operations of one role; `_copies` maps original values to copies."""
 
@@ -95,7 +111,7 @@ class _RoleCopy:
         for op in operations:
             if op.name in CONTROL_FLOW:
                 self._copy_control_flow(op)
-            elif is_rematerializable(op):
+            elif is_repeatable(op):
                 if not any(operand in self._unknown for operand in op.operands):
                     self._copy(op)
             elif op.name in EVERY_ROLE or role_of(op) == self._role:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
 from tilec.dialect.tile_gpu.sets import is_scalar
-from tilec.lowering.gpu.operation_role import is_rematerializable, role_of
+from tilec.lowering.gpu.operation_role import is_repeatable, role_of
 
 
 def unknown_values(role: str, operations: Sequence[ir.Operation]) -> set[ir.Value]:
@@ -29,7 +29,7 @@ def _visit(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
         _visit_if(op, role, unknown)
     elif op.name == "scf.while":
         _visit_while(op, role, unknown)
-    elif is_rematerializable(op):
+    elif is_repeatable(op):
         if any(operand in unknown for operand in op.operands):
             unknown.update(op.results)
     elif role_of(op) != role:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -160,6 +161,11 @@ def named_location(op: ir.OpView) -> ir.Location:
 def runs_ahead(load: ir.OpView, conversion: Conversion) -> bool:
     """Whether a load of threads in a loop may run before the operations that precede it."""
     return in_loop(load) and conversion.order.may_run_early(load)
+
+
+def is_repeatable(load: ir.OpView, type: ir.Type, conversion: Conversion) -> bool:
+    """Whether several roles may execute copies of a load of tile `type` in place of one."""
+    return math.prod(type.shape) == 1 and conversion.order.may_be_repeated(load)
 
 
 def in_loop(op: ir.OpView) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.conversion import Conversion, runs_ahead
+from tilec.lowering.tile_to_gpu.conversion import Conversion, is_repeatable, runs_ahead
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.pointer_elements import elements_of, elements_type, result_of
@@ -19,7 +19,12 @@ def _load_ptr(op: ir.OpView, conversion: Conversion) -> None:
     fields = [None if value is None else [value] for value in operands]
     vector = conversion.vectors.get(op.operation, 1)
     type = elements_type(result, conversion)
-    attributes = {"vector": vector, "early": runs_ahead(op, conversion), **order_of(op)}
+    attributes = {
+        "vector": vector,
+        "early": runs_ahead(op, conversion),
+        "repeatable": is_repeatable(op, type, conversion),
+        **order_of(op),
+    }
     loaded = emitter.gpu("load_global", fields, [type], **attributes).result
     conversion.set(result, result_of(loaded, result, conversion))
 

@@ -34,6 +34,9 @@ class MemoryOrder:
             for op in operations
             if _is_memory(op.operation) and hasattr(type(op), "token")
         }
+        self._ordered_before = {
+            earlier for op, found in self._before.items() if op.name not in LOADS for earlier in found
+        }
         # Whether control may leave a block before its end, for the blocks that were asked for.
         # A store of a value computed from the load cannot overtake it.
         self._loads_before_stores = {
@@ -61,6 +64,17 @@ class MemoryOrder:
     def may_run_early(self, load: ir.OpView) -> bool:
         """Whether a load may run before accesses that precede it in the program, as another thread issues it."""
         return load.memory_ordering_semantics == "weak" and self.is_unordered(load)
+
+    def may_be_repeated(self, load: ir.OpView) -> bool:
+        """Whether several threads may execute copies of a load, each at its own time, and get the same value.
+
+        A store of a value computed from one copy may overtake another one, so no store may follow by tokens at all.
+        """
+        return (
+            load.memory_ordering_semantics == "weak"
+            and load.operation not in self._ordered_before
+            and not self._orders(load)
+        )
 
     def needs_barrier(self, op: ir.OpView) -> bool:
         """Whether earlier accesses of other threads of the tile block must be complete when an operation starts."""

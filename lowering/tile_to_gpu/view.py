@@ -8,7 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import access_vector, per_byte
-from tilec.lowering.tile_to_gpu.conversion import Conversion, runs_ahead
+from tilec.lowering.tile_to_gpu.conversion import Conversion, is_repeatable, runs_ahead
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.index import index_constant, index_of, of_one_width
 from tilec.lowering.tile_to_gpu.memory_order import order_of
@@ -75,6 +75,7 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
         "padding": padding_of(op),
         "inbounds": proven_inbounds(op),
         "early": runs_ahead(op, conversion),
+        "repeatable": is_repeatable(op, stored, conversion) and view.sparse_dimension is None,
     }
     conversion.synchronize(op)
     operands = sparse_view_operands(view, op, stored, conversion)

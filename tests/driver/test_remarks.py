@@ -36,9 +36,9 @@ def without_tma(A, B, C):
 
 
 @ct.kernel
-def bound_from_memory(A, B, C, N):
+def bound_from_atomic(A, B, C, N):
     acc = ct.zeros((128, 128), ct.float32)
-    for k in range(ct.load(N, (0,), (1,)).item()):
+    for k in range(ct.atomic_add(N, (0,), 1, memory_order=ct.MemoryOrder.RELAXED)):
         acc = ct.mma(ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 128)), acc)
     ct.store(C, (0, 0), acc)
 
@@ -93,12 +93,12 @@ def test_unaligned_stride_is_the_reason_of_a_remark():
 
 def test_kernel_that_cannot_be_split_into_roles_is_a_remark():
     signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], N: i32[?]"
-    found = ct.compile(bound_from_memory, target="sm_100a", signature=signature, stop="gpu").remarks
+    found = ct.compile(bound_from_atomic, target="sm_100a", signature=signature, stop="gpu").remarks
     (remark,) = [remark for remark in found if remark.topic == "roles"]
     assert remark.message == (
         "the kernel is not split into roles: role 'load' needs a value that another role computes"
     )
-    assert "ct.load(N, (0,), (1,))" in str(remark)
+    assert "ct.atomic_add(N, (0,), 1, " in str(remark)
 
 
 @ct.kernel

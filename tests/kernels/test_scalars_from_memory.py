@@ -1,0 +1,151 @@
+"""Kernels whose bounds, conditions or coordinates come from memory: each role reads the scalars that it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from compare import run_everywhere
+from numpy.typing import NDArray
+
+import tilec
+import tilec as ct
+from tilec.signature import Signature
+
+ROWS, COLUMNS, STEP = 64, 64, 32
+STEPS, BLOCKS = 3, 3
+
+
+@ct.kernel
+def product_of_expert(x, weights, experts, out):
+    """A mixture of experts: memory has the expert of each block of rows."""
+    i = ct.bid(0)
+    expert = ct.load(experts, (i,), (1,)).item()
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(ct.num_tiles(x, 1, (ROWS, STEP))):
+        weight = ct.load(weights, (expert, k, 0), (1, STEP, COLUMNS)).reshape((STEP, COLUMNS))
+        total = ct.mma(ct.load(x, (i, k), (ROWS, STEP)), weight, total)
+    ct.store(out, (i, 0), total)
+
+
+@ct.kernel
+def product_of_some_steps(x, weights, counts, out):
+    """Variable lengths: memory has the number of steps of each block, read by a pointer."""
+    i = ct.bid(0)
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(ct.gather(counts, i).item()):
+        total = ct.mma(ct.load(x, (i, k), (ROWS, STEP)), ct.load(weights, (k, 0), (STEP, COLUMNS)), total)
+    ct.store(out, (i, 0), total)
+
+
+@ct.kernel
+def product_of_pages(x, weights, pages, out):
+    """Paged operands: memory has the page of each step."""
+    i = ct.bid(0)
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(ct.num_tiles(pages, 1, (1, 1))):
+        page = ct.load(pages, (i, k), (1, 1)).item()
+        total = ct.mma(ct.load(x, (i, k), (ROWS, STEP)), ct.load(weights, (page, 0), (STEP, COLUMNS)), total)
+    ct.store(out, (i, 0), total)
+
+
+@ct.kernel
+def product_until_a_mark(x, weights, pages, out):
+    """A list of pages that ends with a negative number; a block whose list is empty returns."""
+    i = ct.bid(0)
+    if ct.load(pages, (i, 0), (1, 1)).item() < 0:
+        return
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    k = 0
+    while True:
+        page = ct.load(pages, (i, k), (1, 1)).item()
+        if page < 0:
+            break
+        total = ct.mma(ct.load(x, (i, k), (ROWS, STEP)), ct.load(weights, (page, 0), (STEP, COLUMNS)), total)
+        k += 1
+    ct.store(out, (i, 0), total)
+
+
+@ct.kernel
+def product_of_a_changed_count(x, weights, counts, out):
+    """The block stores to the place of its number of steps, so that no other role may read it later."""
+    i = ct.bid(0)
+    count = ct.load(counts, (i,), (1,))
+    ct.store(counts, (i,), count + 1)
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(count.item()):
+        total = ct.mma(ct.load(x, (i, k), (ROWS, STEP)), ct.load(weights, (k, 0), (STEP, COLUMNS)), total)
+    ct.store(out, (i, 0), total)
+
+
+def integers(shape: tuple[int, ...], seed: int) -> NDArray[np.float16]:
+    """Small integers: their sums of products are exact in f32."""
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float16)
+
+
+def sum_of_pages(x: np.ndarray, weights: np.ndarray, pages: list[list[int]]) -> NDArray[np.float32]:
+    """For each block, the products of its steps and the rows of `weights` that the list of pages names."""
+    out = np.zeros((len(pages) * ROWS, COLUMNS), np.float32)
+    for block, chosen in enumerate(pages):
+        rows = slice(block * ROWS, (block + 1) * ROWS)
+        for k, page in enumerate(chosen):
+            part = x[rows, k * STEP : (k + 1) * STEP].astype(np.float32)
+            out[rows] += part @ weights[page * STEP : (page + 1) * STEP].astype(np.float32)
+    return out
+
+
+LISTS = [[4, 0, 2], [], [1, 3]]
+MARKED = np.array([[4, 0, 2, -1], [-1, 5, 5, 5], [1, 3, -1, 5]], np.int32)
+EXPERTS = [2, 0, 1]
+COUNTS = [2, 0, 3]
+PAGES = [[4, 0, 2], [1, 1, 3], [5, 2, 0]]
+# For each kernel: the array from which it reads scalars, and the pages of each block that follow from it.
+CASES: dict[str, tuple[Any, np.ndarray, list[list[int]]]] = {
+    "expert": (product_of_expert, np.array(EXPERTS, np.int32), [[STEPS * e + k for k in range(3)] for e in EXPERTS]),
+    "count": (product_of_some_steps, np.array(COUNTS, np.int32), [list(range(count)) for count in COUNTS]),
+    "pages": (product_of_pages, np.array(PAGES, np.int32), PAGES),
+    "mark": (product_until_a_mark, MARKED, LISTS),
+    "changed": (product_of_a_changed_count, np.array(COUNTS, np.int32), [list(range(count)) for count in COUNTS]),
+}
+REPEATED = ["expert", "count", "pages", "mark"]
+
+
+def arguments(name: str) -> list[Any]:
+    kernel, scalars, _ = CASES[name]
+    weights = integers((9 * STEP, COLUMNS), 1)
+    if kernel is product_of_expert:
+        weights = weights.reshape(3, STEPS * STEP, COLUMNS)
+    return [
+        integers((BLOCKS * ROWS, STEPS * STEP), 0),
+        weights,
+        scalars.copy(),
+        np.zeros((BLOCKS * ROWS, COLUMNS), np.float32),
+    ]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_scalars_from_memory_choose_operands(name: str, target: str) -> None:
+    kernel, _, pages = CASES[name]
+    given = arguments(name)
+    expected = sum_of_pages(given[0], given[1].reshape(-1, COLUMNS), pages)
+    for _, out in run_everywhere(kernel, (BLOCKS,), given, (2, 3), target=target, hints={}, seeds=(0, 1)):
+        np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_kernels_keep_roles_and_rings(name: str, target: str) -> None:
+    kernel = CASES[name][0]
+    signature = Signature.from_arguments(kernel, arguments(name))
+    compiled = tilec.compile(kernel, target=target, signature=signature, stop="ptx")
+    gpu, ptx = compiled.stage("gpu").text, compiled.stage("ptx").text
+    assert "tile_gpu.roles" in gpu and "make_channel stages 4 producer tma" in gpu
+    assert "mbarrier::complete_tx::bytes" in ptx
+    assert "roles" not in {remark.topic for remark in compiled.remarks}
+
+
+def test_a_scalar_that_the_kernel_overwrites_is_read_once(target: str) -> None:
+    kernel = CASES["changed"][0]
+    signature = Signature.from_arguments(kernel, arguments("changed"))
+    gpu = tilec.compile(kernel, target=target, signature=signature, stop="ptx").stage("gpu").text
+    assert gpu.count("tile_gpu.load_view") == 1 and "repeatable" not in gpu
