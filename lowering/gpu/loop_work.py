@@ -292,7 +292,9 @@ def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> 
         alone = _interval(loop, loop.stages, device)
         unlimited = _interval(loop, deep, device)
         if alone is not None and unlimited is not None:
-            units[CHAIN] = unlimited / blocks_per_processor
+            waits = unlimited / blocks_per_processor
+            # An interval that a unit alone explains is not another unit, which would disturb it.
+            units[CHAIN] = waits if waits > _SAVED * max(units.values()) else 0.0
             # Only what deeper rings would save is their latency.
             units[RING] = alone / blocks_per_processor if alone > _SAVED * unlimited else 0.0
     bound = max(units, key=lambda unit: (round(units[unit]), unit not in (CHAIN, RING)))

@@ -153,4 +153,12 @@ def interval_cycles(
                 del running[index]
         if (machine.signals, len(running)) == before:
             return None
-    return max((ends[-1] - ends[-1 - _MEASURED]) / _MEASURED for ends in times.values())
+    measured = ((ends[-1] - ends[-1 - _MEASURED]) / _MEASURED for ends in times.values())
+    return max(*measured, *_unit_cycles(roles))
+
+
+def _unit_cycles(roles: Sequence[Sequence[Action]]) -> tuple[float, float]:
+    """The cycles of an iteration on the tensor pipe and on the port of loads, of which deep rings measure too few."""
+    actions = [action for role in roles for action in role]
+    pipe = sum(action.cycles for action in actions if isinstance(action, Multiply))
+    return pipe, sum(action.port_cycles for action in actions if isinstance(action, Load))

@@ -13,6 +13,7 @@ import tilec as ct
 from tilec.explain.cost import KernelCost, LoopCost, kernel_costs
 from tilec.lowering.gpu.loop_work import cycles_of
 from tilec.lowering.model.constants import device_of
+from tilec.lowering.model.matmul import Matmul, predict_matmul
 from tilec.runtime.simulate import Settings, simulate
 
 TARGETS = ("sm_100a", "sm_90a")
@@ -119,6 +120,19 @@ def test_deeper_rings_are_faster_until_a_unit_is_the_bound(target: str, roles: b
     cycles = [each.cycles for each in one_block]
     assert cycles == sorted(cycles, reverse=True) and cycles[0] > 1.8 * cycles[-1]
     assert one_block[0].bound == "latency of the ring"
+
+
+# The model of a multiply from its tiles alone, which is held against published times, has no more in its steps.
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("n", [128, 256])
+def test_step_of_a_deep_ring_is_that_of_the_model_of_a_multiply(target: str, n: int) -> None:
+    loop = loop_of(matmul(target, n=n, k=4096))
+    (ring,) = loop.work.rings.values()
+    tile = Matmul(
+        device=device_of(target).name, rows=4096, columns=4096, depth=4096, tile=(128, n, 64), stages=ring.stages
+    )
+    assert loop.cycles.cycles == pytest.approx(predict_matmul(tile).step_cycles, rel=0.05)
+    assert loop.cycles.units["dependent operations"] == 0
 
 
 def test_blocks_of_an_sm_hide_the_latency_of_each_other() -> None:
