@@ -15,11 +15,15 @@ OTHER_REGISTERS = 26
 
 @dataclass(frozen=True)
 class RegisterPeak:
-    """The most registers that are live at once, those of the largest value of them, and the operation there."""
+    """The most registers that are live at once, those of the largest value of them, and the operation there.
+
+    `values` are the live values with registers, each with the number of them.
+    """
 
     registers: int = 0
     largest: int = 0
     operation: ir.Operation | None = None
+    values: tuple[tuple[ir.Value, int], ...] = ()
 
     @property
     def needed(self) -> int:
@@ -88,7 +92,7 @@ class _Walk:
         counts = [self._registers[value] for value in live]
         total = sum(counts)
         if total > self.peak.registers:
-            self.peak = RegisterPeak(total, max(counts), op)
+            self.peak = RegisterPeak(total, max(counts), op, tuple(zip(live, counts, strict=True)))
 
     def _registers_of(self, value: ir.Value) -> int:
         if value not in self._registers:

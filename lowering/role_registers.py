@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tilec.dialect.tile_gpu.registers import (
     BUDGET_STEP,
     LARGEST_BUDGET,
+    LEAST_BUDGET,
     REGISTER_FILE,
     WARPS_OF_A_GROUP,
     registers_per_thread,
@@ -25,7 +26,8 @@ def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1)
 
     None if an equal share is enough, or if no budgets are enough for more than one block.
 
-    Roles are served in the order of their needs, at least with LEAST_REGISTERS; the neediest have all that remains.
+    Roles are served in the order of their needs, at least with LEAST_REGISTERS; the neediest have all that remains. If
+    that is too little for them, roles that need no more than LEAST_REGISTERS have LEAST_BUDGET.
     """
     runs = roles_by_warpgroups(warps)
     share = registers_per_thread(whole_warpgroups(sum(warps)), REGISTER_FILE // blocks) // BUDGET_STEP * BUDGET_STEP
@@ -33,16 +35,31 @@ def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1)
     highest = max(needs.values())
     if len(runs) == 1 or highest <= share or share >= LARGEST_BUDGET - BUDGET_STEP:
         return None
+    budgets = _served(runs, needs, warps, share, LEAST_REGISTERS)
+    if not _are_enough(needs, budgets):
+        budgets = _served(runs, needs, warps, share, LEAST_BUDGET)
+    return budgets if _are_enough(needs, budgets) or blocks == 1 else None
+
+
+def _served(
+    runs: Sequence[range], needs: Mapping[range, int], warps: Sequence[int], share: int, least: int
+) -> list[int]:
+    """The registers of each role, if those that need no more than LEAST_REGISTERS have `least`."""
+    highest = max(needs.values())
     groups = {run: whole_warpgroups(sum(warps[index] for index in run)) // WARPS_OF_A_GROUP for run in runs}
     left, left_groups = share * sum(groups.values()), sum(groups.values())
     budgets = [0] * len(warps)
     for run in sorted(runs, key=needs.__getitem__):
         budget = left // left_groups
         if needs[run] < highest:
-            budget = min(budget, max(LEAST_REGISTERS, needs[run] + BUDGET_STEP - 1))
+            enough = least if needs[run] <= LEAST_REGISTERS else needs[run] + BUDGET_STEP - 1
+            budget = min(budget, enough)
         budget = min(budget, LARGEST_BUDGET) // BUDGET_STEP * BUDGET_STEP
         for index in run:
             budgets[index] = budget
         left, left_groups = left - budget * groups[run], left_groups - groups[run]
-    enough = all(needs[run] <= budgets[run[0]] for run in runs)
-    return budgets if enough or blocks == 1 else None
+    return budgets
+
+
+def _are_enough(needs: Mapping[range, int], budgets: Sequence[int]) -> bool:
+    return all(need <= budgets[run[0]] for run, need in needs.items())

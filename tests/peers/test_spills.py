@@ -37,6 +37,25 @@ def attention(Q, K, V, O, tm: Extent, tn: Extent, width: Extent):  # noqa: E741
 
 
 @ct.kernel
+def masked_attention(Q, K, V, O, tm: Extent, tn: Extent, width: Extent):  # noqa: E741
+    """Two loops: the keys that all queries of the block see, then those that some do not see."""
+    q = ct.load(Q, (ct.bid(0), 0), (tm, width))
+    query = (ct.bid(0) * tm + ct.arange(tm, dtype=ct.int32))[:, None]
+    largest, total = ct.full((tm, 1), -1e30, ct.float32), ct.zeros((tm, 1), ct.float32)
+    acc = ct.zeros((tm, width), ct.float32)
+    for j in range(ct.cdiv((ct.bid(0) + 1) * tm, tn)):
+        s = ct.mma(q, ct.transpose(ct.load(K, (j, 0), (tn, width))), ct.zeros((tm, tn), ct.float32))
+        if j >= ct.bid(0) * tm // tn:
+            s = ct.where((j * tn + ct.arange(tn, dtype=ct.int32))[None, :] <= query, s, -1e30)
+        new_largest = ct.maximum(largest, ct.max(s, axis=1, keepdims=True))
+        p, factor = ct.exp(s - new_largest), ct.exp(largest - new_largest)
+        total = total * factor + ct.sum(p, axis=1, keepdims=True)
+        acc = ct.mma(p.astype(Q.dtype), ct.load(V, (j, 0), (tn, width)), acc * factor)
+        largest = new_largest
+    ct.store(O, (ct.bid(0), 0), (acc / total).astype(O.dtype))
+
+
+@ct.kernel
 def loop_without_known_end(A, B, D, tm: Extent, tn: Extent, tk: Extent):
     acc, k = ct.zeros((tm, tn), ct.float32), 0
     while k < ct.num_tiles(A, 1, (tm, tk)):
@@ -49,6 +68,10 @@ CASES = [
     (gated, "X: f16[?,?], W: f16[?,?], U: f16[?,?], Y: f16[?,?], tm=128, tn=128, tk=64"),
     (attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=128"),
     (attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=64"),
+    (masked_attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=64"),
+    (masked_attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=128"),
+    (attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=256"),
+    (masked_attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=256"),
     (loop_without_known_end, "A: f16[?,?], B: f16[?,?], D: f16[?,?], tm=128, tn=128, tk=64"),
 ]
 

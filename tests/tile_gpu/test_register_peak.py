@@ -57,6 +57,15 @@ def test_registers_of_tiles(name: str) -> None:
     assert tiles <= peak.registers <= tiles + 4 and peak.largest == min(tiles, 128) or not tiles
 
 
+def test_values_of_the_peak() -> None:
+    """Both tiles are live at the store of the first, 128 registers each."""
+    module = read_stage_module(HEAD + BODIES["live at the same time"][0] + "}\n", "<k>")
+    peak = tile_peak(module.body.operations[0].body.blocks[0])
+    tiles = [(value.owner.name, registers) for value, registers in peak.values if registers == 128]
+    assert tiles == [("tile_gpu.load_view", 128)] * 2
+    assert sum(registers for _, registers in peak.values) == peak.registers
+
+
 def test_the_margin_is_half_of_the_values_beside_the_largest_and_at_most_a_quarter_of_it() -> None:
     """131 registers of which 128 are one tile: 1 more for temporaries, 26 for addresses and predicates."""
     module = read_stage_module(HEAD + BODIES["dead after its last use"][0] + "}\n", "<k>")

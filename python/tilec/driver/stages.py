@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +34,8 @@ class Job:
     options: CompileOptions
     # Stages append to this list.
     remarks: list[Remark]
+    # The module from which PTX was made in this compile; remarks on spills name its values.
+    lowered: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def _gpu_passes(module: Any, job: Job) -> Any:
 def _gpu_to_ptx(module: Any, job: Job) -> Any:
     from tilec.lowering.gpu_to_ptx.kernel import convert
 
+    job.lowered.append(module)
     return convert(module, target=job.target, remarks=job.remarks)
 
 
@@ -104,7 +107,16 @@ def _ptx_to_cubin(ptx: str, job: Job) -> Any:
     level = DEFAULT_OPT_LEVEL if job.options.opt_level is None else job.options.opt_level
     cubin = assemble(ptx, job.target, opt_level=level)
     job.remarks.extend(cubin_remarks(cubin, ptx))
+    if cubin.spill_bytes:
+        job.remarks.extend(_spilled_values(job))
     return cubin
+
+
+def _spilled_values(job: Job) -> Iterator[Remark]:
+    from tilec.driver.spill_remarks import spill_remarks
+
+    for module in job.lowered:
+        yield from spill_remarks(module)
 
 
 STAGES = (

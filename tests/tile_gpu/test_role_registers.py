@@ -1,0 +1,25 @@
+"""Register budgets by hand: 65536 registers are 168 for each of 384 threads, 504 for a thread of each warpgroup."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilec.lowering.role_registers import chosen_budgets
+
+
+@pytest.mark.parametrize(
+    ("computing", "loading", "budgets"),
+    [
+        # An equal share is enough.
+        (168, 30, None),
+        # (504 - 32) / 2 = 236, of which 232 is a multiple of 8.
+        (230, 30, [232, 32]),
+        # (504 - 24) / 2
+        (233, 30, [240, 24]),
+        (300, 32, [240, 24]),
+        # A role that needs more than 32 registers has what it needs.
+        (300, 33, [232, 40]),
+    ],
+)
+def test_two_warpgroups_that_compute_and_one_warp_that_loads(computing: int, loading: int, budgets) -> None:
+    assert chosen_budgets([8, 1], [computing, loading]) == budgets
