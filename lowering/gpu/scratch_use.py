@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.element_types import element_type
+from tilec.lowering.gpu.compute_roles import compute_role
 from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
 from tilec.lowering.layout.chunks import chunks
 from tilec.lowering.layout.conversion import ThroughShared, conversion
@@ -33,8 +34,14 @@ _WITHOUT_SCRATCH = frozenset(
 
 
 def scratch_bytes(kernel: KernelOp) -> int:
-    """The reserve, or the largest part of a tile that goes through scratch memory; 0 if nothing goes through it."""
-    return max((_scratch_bytes(op.operation) for op in operations_below(kernel)), default=0)
+    """The reserve, or the largest part of a tile that goes through scratch memory; 0 if nothing goes through it.
+
+    Each role that computes has so much.
+    """
+    operations = [op.operation for op in operations_below(kernel)]
+    roles = {compute_role(op) for op in operations}
+    roles |= {name for op in operations if op.name == "tile_gpu.roles" for name in op.opview.bodies}
+    return len(roles.intersection(COMPUTE_ROLES)) * max(map(_scratch_bytes, operations), default=0)
 
 
 def _scratch_bytes(operation: ir.Operation) -> int:
