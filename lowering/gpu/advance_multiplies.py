@@ -78,7 +78,9 @@ def _group(operations: Sequence[ir.Operation]) -> _Group | None:
             members.append(op)
     rest = [op for op in operations if op not in members]
     filled = {_slot(op) for op in members if op.name == _COMMIT}
-    if not all(_slot_of(op.operands[0]) in filled for op in multiplies) or not any(map(_multiplies, rest)):
+    if not multiplies or not any(map(_multiplies, rest)):
+        return None
+    if not all(_slot_of(op.operands[0]) in filled for op in multiplies):
         return None
     return _Group(members, rest, _places(members, rest)) if all(map(_is_released_first, filled)) else None
 

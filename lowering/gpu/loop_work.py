@@ -122,12 +122,23 @@ def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
             yield name, warps, list(region.blocks[0].operations)
 
 
+@dataclass
+class _Run:
+    """Operations on elements that overlap: their action, its work, and the results of reductions among them."""
+
+    actions: list[Action]
+    at: int
+    step: Step = Step()
+    reduced: set[ir.Value] = field(default_factory=set)
+
+
 class _Reader:
     """Adds the operations of a role to the loops."""
 
     def __init__(self, role: str, warps: int, device: Device, found: dict[tuple[str, ...], LoopWork]) -> None:
         self.role, self.warps, self.device, self.found = role, warps, device, found
         self.puts: dict[str, int] = {}
+        self.runs: dict[ir.Value, _Run] = {}
         self.numbers: Counter[tuple[str, ...]] = Counter()
 
     def read(self, operations: list[ir.OpView], path: tuple[str, ...]) -> None:
@@ -160,7 +171,8 @@ class _Reader:
         self.found[path].has_inner_loops = True
         if iterations_ahead(op.operation):
             self._uncount(op, self.found[path])
-        self.found[inner].filled.update({channel: count for channel, count in self.puts.items() if count})
+        for channel, count in self.puts.items():
+            self.found[inner].filled[channel] = self.found[inner].filled.get(channel, 0) + count
         for region in op.operation.regions:
             self.read(list(region.blocks[0].operations), inner)
 
@@ -174,10 +186,41 @@ class _Reader:
             loop.thread_bytes += tile_bytes(op.operation.results[0].type)
         actions = loop.roles.setdefault(self.role, [])
         self._count_put(op, loop)
-        actions += self._actions(op, step, loop)
+        if op.operation.name.startswith(_OVERLAPPED):
+            self._extend_run(op, step, actions)
+        else:
+            self._rename(op.operation)
+            actions += self._actions(op, step, loop)
+
+    def _extend_run(self, op: ir.OpView, step: Step, actions: list[Action]) -> None:
+        """Adds an operation on elements to the run of its operands, unless it needs a reduction in there.
+
+        It may precede waits and signals after the run: ptxas moves arithmetic over both.
+        """
+        operands = list(op.operation.operands)
+        run = max((self.runs[value] for value in operands if value in self.runs), key=lambda run: run.at, default=None)
+        if run is None or run.actions is not actions or not run.reduced.isdisjoint(operands):
+            run = _Run(actions, len(actions))
+            actions.append(Busy(0.0))
+        run.step += step
+        actions[run.at] = Busy(_cycles_alone(run.step, self.warps, self.device))
+        self.runs.update(dict.fromkeys(op.operation.results, run))
+        if op.operation.name == "tile_gpu.reduce":
+            run.reduced.update(op.operation.results)
+
+    def _rename(self, op: ir.Operation) -> None:
+        """The results of an operation without work are of the run of its operands, and need the same reductions."""
+        for value in op.operands:
+            if value in self.runs:
+                self.runs.update(dict.fromkeys(op.results, self.runs[value]))
+                if value in self.runs[value].reduced:
+                    self.runs[value].reduced.update(op.results)
 
     def _count_put(self, op: ir.OpView, loop: LoopWork) -> None:
-        """Counts the slots that this role fills before a loop of its own that empties them."""
+        """Counts the slots that this role fills before a loop of its own that empties them, less those that it gets."""
+        if op.operation.name == "tile_gpu.get" and not op.consumer and loop.depth < 0:
+            channel = _channel_name(op.channel)
+            self.puts[channel] = self.puts.get(channel, 0) - 1
         if op.operation.name != "tile_gpu.put_commit":
             return
         channel = _channel_name(op.channel)
@@ -234,6 +277,8 @@ class _Reader:
         return [Signal(channel, side, after_multiplies=party == MMA)]
 
 
+# Operations on elements: their instructions alternate with those of others before and after them.
+_OVERLAPPED = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reduce", "tile_gpu.load_tensor_memory")
 # Operations of channels: whether they wait, for or by which side, and whether the producer executes them.
 _CHANNEL_SIDES = {
     "tile_gpu.put_begin": (True, Side.EMPTY, True),
@@ -274,7 +319,9 @@ def _port_or_pipe_cycles(op: ir.OpView, device: Device) -> float:
 
 def _cycles_alone(step: Step, warps: int, device: Device) -> float:
     """The cycles of an operation whose role has the SM to itself."""
-    issue = step.instructions / warps * device.dependent_issue_cycles / device.independent_instructions
+    instructions = step.instructions / warps
+    independent = max(device.independent_instructions, min(instructions, device.dependent_issue_cycles))
+    issue = instructions * device.dependent_issue_cycles / independent
     return max(issue, *unit_cycles(replace(step, tensor_cycles=0.0, dram_bytes=0.0), device).values())
 
 
@@ -314,7 +361,7 @@ def _interval(loop: LoopWork, stages: dict[str, int], device: Device) -> float |
         [each for each in role if not isinstance(each, Wait) or (each.channel, each.side) in signals]
         for role in loop.roles.values()
     ]
-    filled = {channel: count for channel, count in loop.filled.items() if channel in stages}
+    filled = {channel: count for channel, count in loop.filled.items() if channel in stages and count > 0}
     # The timeline has a release in every iteration; the first of a late one releases no slot.
     stages = {channel: count - (channel in loop.late) for channel, count in stages.items()}
     return interval_cycles(roles, stages, filled, device.barrier_latency_cycles)

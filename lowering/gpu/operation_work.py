@@ -34,6 +34,11 @@ _EXPONENTIALS = {
     **dict.fromkeys(("math.rsqrt", "math.tanh", "math.powf"), 1.0),
     **dict.fromkeys(("div", "sqrt", "rsqrt", "rcp", "exp2", "log2", "tanh", "sin", "cos"), 1.0),
 }
+# Operations that an instruction does on several elements of f32, on some devices.
+_PACKED = ("arith.addf", "arith.subf", "arith.mulf", "math.fma", "add", "sub", "mul", "fma")
+_COMPARISONS = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
+# Results that repeat elements of the operand.
+_REPEATED = ("tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.splat", "tile_gpu.transpose")
 # Conversions of two elements by one instruction.
 _PAIRED = ("arith.truncf", "arith.extf")
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math", "tile_gpu.pack", "tile_gpu.unpack")
@@ -84,11 +89,20 @@ def work_of(op: ir.OpView, warps: int, device: Device) -> Step:
     if multiply is not None:
         use = pipe_use(multiply, device)
         return Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
-    results = [result.type for result in op.operation.results if is_register_tile(result.type)]
+    results = [result for result in op.operation.results if is_register_tile(result.type)]
     if results and name.startswith(_ELEMENTWISE):
-        return _elementwise(_function(op), executed_elements(results[0]))
+        return _elementwise(_function(op), distinct_elements(results[0]), results[0].type.element_type, device)
     # Tiles that are renamed, repeated or numbered cost nothing.
     return Step() if results else Step(other_instructions=warps)
+
+
+def distinct_elements(tile: ir.Value) -> float:
+    """The elements of a tile that threads compute: those that repeat an element of another tile count once."""
+    op = None if isinstance(tile.owner, ir.Block) else tile.owner.operation
+    if op is not None and (op.name in _REPEATED or op.name.startswith(_ELEMENTWISE)):
+        operands = [value for value in op.operands if is_register_tile(value.type)]
+        return min(executed_elements(tile.type), max(map(distinct_elements, operands), default=1.0))
+    return executed_elements(tile.type)
 
 
 def executed_elements(tile: ir.RankedTensorType) -> float:
@@ -104,9 +118,12 @@ def _function(op: ir.OpView) -> str:
     return str(op.function).split(".", 1)[0]
 
 
-def _elementwise(name: str, elements: float) -> Step:
+def _elementwise(name: str, elements: float, element: ir.Type, device: Device) -> Step:
+    is_f32 = isinstance(element, ir.F32Type)
     if name in _FMA or name in _EXPONENTIALS:
-        return Step(fma=_FMA.get(name, 0.0) * elements, exponentials=_EXPONENTIALS.get(name, 0.0) * elements)
+        joined = elements - elements / device.floats_per_instruction if is_f32 and name in _PACKED else 0.0
+        exponentials = _EXPONENTIALS.get(name, 0.0) * elements
+        return Step(fma=_FMA.get(name, 0.0) * elements, exponentials=exponentials, joined=joined)
     return Step(alu=elements / 2 if name in _PAIRED else elements)
 
 
@@ -195,8 +212,10 @@ def _reduction(op: ir.OpView, device: Device) -> Step:
     in_registers = 2 ** sum(1 for basis in layout.register if basis[dimension])
     shuffled = bits * elements / in_registers
     body = next(iter(op.operation.regions[0].blocks[0].operations))
-    one = _elementwise(_function(body), elements)
-    return one + Step(shuffles=shuffled, fma=shuffled)
+    name, element = _function(body), source.element_type
+    if name in _COMPARISONS and isinstance(element, ir.F32Type):
+        elements /= device.comparisons_per_instruction
+    return _elementwise(name, elements, element, device) + Step(shuffles=shuffled, fma=shuffled)
 
 
 def _matrix_by_warps(op: ir.OpView, device: Device) -> Step:

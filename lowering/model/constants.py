@@ -336,6 +336,18 @@ ROWS = (
     Row("exponentials_per_cycle", "operations/cycle", "MUFU: ex2, rcp, rsqrt, lg2", _same(16, VENDOR, "guide")),
     Row("shuffles_per_cycle", "operations/cycle", "threads that shuffle", _same(32, VENDOR, "guide")),
     Row(
+        "floats_per_instruction",
+        "operations",
+        "additions, multiplies and multiply-adds of f32 by an instruction",
+        _each(_vendor(2, "PTX ISA"), _vendor(1, "PTX ISA")),
+    ),
+    Row(
+        "comparisons_per_instruction",
+        "operations",
+        "maxima or minima of f32 by an instruction",
+        _each(_vendor(2, "PTX ISA"), _vendor(1, "PTX ISA")),
+    ),
+    Row(
         "independent_instructions",
         "instructions",
         "instructions of a warp that do not wait for each other",
@@ -411,6 +423,8 @@ class Device:
     alu_per_cycle: float
     exponentials_per_cycle: float
     shuffles_per_cycle: float
+    floats_per_instruction: float
+    comparisons_per_instruction: float
     independent_instructions: float
     dependent_issue_cycles: float
 

@@ -41,6 +41,7 @@ class Step:
         alu: comparisons, integer and logic operations, of one thread each.
         exponentials: operations of MUFU, of one thread each.
         shuffles: shuffles, of one thread each.
+        joined: those of `fma` and `alu` that an instruction does beside another one, of one thread each.
         other_instructions: further instructions of one warp each.
     """
 
@@ -55,6 +56,7 @@ class Step:
     alu: float = 0
     exponentials: float = 0
     shuffles: float = 0
+    joined: float = 0
     other_instructions: float = 0
 
     def __add__(self, other: Step) -> Step:
@@ -67,7 +69,7 @@ class Step:
     @property
     def instructions(self) -> float:
         """Instructions of warps."""
-        threads = self.fma + self.alu + self.exponentials + self.shuffles
+        threads = self.fma + self.alu + self.exponentials + self.shuffles - self.joined
         return threads / _LANES + self.other_instructions
 
 

@@ -69,8 +69,11 @@ def matmul_of_blocks(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Co
 
 @ct.kernel
 def product_and_double(A, SA, B, SB, C):
-    """Both products need 256 columns of tensor memory, and more for their factors."""
-    a, a_scale = ct.load(A, index=(0, 0), shape=(128, 32)), ct.load(SA, index=(0, 0), shape=(128, 1))
-    b, b_scale = ct.load(B, index=(0, 0), shape=(256, 32)), ct.load(SB, index=(0, 0), shape=(1, 256))
-    once = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, ct.zeros((128, 256), ct.float32))
-    ct.store(C, index=(0, 0), tile=ct.mma_scaled(a, a_scale, b.transpose(), b_scale, once))
+    """Both products need 256 columns of tensor memory, and more for their factors, in one loop."""
+    once, again = ct.zeros((128, 256), ct.float32), ct.zeros((128, 256), ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(128, 32))):
+        a, a_scale = ct.load(A, index=(0, k), shape=(128, 32)), ct.load(SA, index=(0, k), shape=(128, 1))
+        b, b_scale = ct.load(B, index=(0, k), shape=(256, 32)), ct.load(SB, index=(k, 0), shape=(1, 256))
+        once = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, once)
+        again = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, again)
+    ct.store(C, index=(0, 0), tile=once + again)
