@@ -11,6 +11,7 @@ from dataclasses import replace
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.tensor_layout import TensorLayout
 from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand
 from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
@@ -48,17 +49,22 @@ def _replaced_sums(multiply: Multiply, plan: MatrixPlan, warps: int) -> Iterator
 
     With four warps, each thread replaces a row that it has read itself.
     """
+    if warps != _WARPS_OF_LANES:
+        return
     lhs, block = multiply.lhs.value, multiply.op.operation.block
     taken = [other.lhs.over for other in plan.multiplies.values() if other.lhs.over is not None]
-    for sums in sums_behind(lhs) if warps == _WARPS_OF_LANES else ():
-        accumulator = plan.accumulators[sums]
-        is_alone = len(accumulator.values) == 1 and not accumulator.carriers and accumulator.is_read_once
-        if not is_alone or sums in taken or sums.owner.operation.block != block:
+    row_bytes = element_bytes(lhs.type.element) * lhs.type.shape[1]
+    for sums in sums_behind(lhs):
+        accumulator = plan.accumulators.get(sums)
+        if accumulator is None or not _is_of_one_multiply(accumulator) or sums.owner.operation.block != block:
             continue
-        if sums.type.shape[0] == lhs.type.shape[0] and element_bytes(lhs.type.element) * lhs.type.shape[1] <= (
-            _CELL_BYTES * sums.type.shape[1]
-        ):
+        rows, columns = sums.type.shape
+        if sums not in taken and rows == lhs.type.shape[0] and row_bytes <= _CELL_BYTES * columns:
             yield sums
+
+
+def _is_of_one_multiply(accumulator: Accumulator) -> bool:
+    return len(accumulator.values) == 1 and not accumulator.carriers and accumulator.is_read_once
 
 
 def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tilec as ct
+from tilec.lowering.target import TARGETS
 
 ROWS = 256
+
+
+@ct.kernel
+def product_of_product(A, B, V, R):
+    """R = (A @ B) @ V, whose first product warps compute if tensor memory has 32 columns."""
+    total = ct.zeros((128, 32), ct.float32)
+    for step in range(ct.num_tiles(B, 1, (16, 64))):
+        scores = ct.mma(ct.load(A, (0, 0), (128, 16)), ct.load(B, (0, step), (16, 64)), ct.zeros((128, 64), ct.float32))
+        total = ct.mma(scores.astype(A.dtype), ct.load(V, (step, 0), (64, 32)), total)
+    ct.store(R, (0, 0), total)
 
 
 @ct.kernel
@@ -102,3 +114,14 @@ def test_results_without_a_pass(switch: str) -> None:
 def test_cluster_divides_the_rows_itself() -> None:
     args = arguments(256, 256, 128, False)
     assert "compute1" not in compiled(args, "sm_100a", num_ctas=2).stage("gpu").text
+
+
+def test_sums_in_registers_lend_no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TARGETS, "sm_100a", replace(TARGETS["sm_100a"], tensor_memory_columns=32))
+    random = np.random.default_rng(5)
+    a, b, v = (random.integers(-2, 3, shape).astype(np.float16) for shape in ((128, 16), (16, 128), (128, 32)))
+    out = np.zeros((128, 32), np.float32)
+    signature = ct.Signature.from_arguments(product_of_product, (a, b, v, out))
+    made = ct.compile(product_of_product, target="sm_100a", signature=signature)
+    ct.run(made, (1,), (a, b, v, out), backend="simulate")
+    np.testing.assert_array_equal(out, (a.astype(np.int64) @ b.astype(np.int64)) @ v.astype(np.int64))
