@@ -33,9 +33,17 @@ def _registers_of(value: ir.Value) -> int:
         return 0
     if is_register_tile(type):
         layout = parse_layout(ir.StringAttr(type.encoding).value)
-        repeated = layout.free_register_mask.bit_count()
-        return (layout.register_count >> repeated) * _registers(type.element_type)
+        elements = layout.register_count >> layout.free_register_mask.bit_count()
+        if _is_stored_in_cells(value):
+            return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
+        return elements * _registers(type.element_type)
     return _registers(type) if is_scalar(type) else 0
+
+
+def _is_stored_in_cells(value: ir.Value) -> bool:
+    """Whether threads only store a tile in tensor memory, from registers that hold several of its elements."""
+    users = [use.owner.operation.name for use in value.uses]
+    return bool(users) and all(name == "tile_gpu.store_tensor_memory" for name in users)
 
 
 def _registers(element: ir.Type) -> int:
