@@ -12,14 +12,15 @@ Otherwise the threads release s(i) before they put p(i), so that s(i + 1) may wa
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.iterations_ahead import set_iterations_ahead
 from tilec.lowering.gpu.operation_role import MULTIPLY, TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
@@ -82,6 +83,8 @@ def _group(operations: Sequence[ir.Operation]) -> _Group | None:
         return None
     if not all(_slot_of(op.operands[0]) in filled for op in multiplies):
         return None
+    if not _has_room_for_loads(operations, members):
+        return None
     return _Group(members, rest, _places(members, rest)) if all(map(_is_released_first, filled)) else None
 
 
@@ -108,6 +111,26 @@ def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation
 def _given_by_threads(op: ir.Operation) -> set[ir.Value]:
     """The slots that an operation, or one inside of it, gets from threads."""
     return {_slot(inner) for inner in _inside(op) if inner.name == _GET and _channel(inner).producer == THREADS}
+
+
+def _has_room_for_loads(operations: Sequence[ir.Operation], members: Sequence[ir.Operation]) -> bool:
+    """Whether the rings of the rest have room for all that is loaded before the group of the following iteration.
+
+    The role of the loads keeps its order, and the rest of an iteration uses them after that group.
+    """
+    last = max((number for number, op in enumerate(operations) if op in members and _is_load(op)), default=-1)
+    slots = Counter[ir.Value]()
+    for number, op in enumerate(operations):
+        for inner in () if op in members else filter(_is_load, _inside(op)):
+            around = path_to(inner)
+            if any(each.name in LOOPS for each in around[around.index(op) :]):
+                return False
+            slots[inner.operands[0]] += 2 if number < last else 1
+    return all(count <= ring.owner.opview.stages for ring, count in slots.items())
+
+
+def _is_load(op: ir.Operation) -> bool:
+    return op.name == _GET and _channel(op).producer == TMA
 
 
 def _is_given_before(op: ir.Operation, slot: ir.Value, operations: Sequence[ir.Operation]) -> bool:

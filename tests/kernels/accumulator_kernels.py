@@ -99,6 +99,18 @@ def many_tiles(A, B, C, tiles: int, steps: int, rows: Const, columns: Const, dep
 
 
 @ct.kernel
+def after_inner_loops(A, B, C, tiles: int, steps: int, rows: Const, columns: Const, depth: Const):
+    """In each tile, the operands of the last multiply are loaded after those of loops, which fill a ring many times."""
+    for i in range(tiles):
+        for _ in range(2):
+            total = ct.zeros((rows, columns), ct.float32)
+            for k in range(steps):
+                total = step(A, B, k, total, depth)
+            ct.store(C, (2 * i, 0), total)
+        ct.store(C, (2 * i + 1, 0), step(A, B, i, ct.zeros((rows, columns), ct.float32), depth))
+
+
+@ct.kernel
 def counted(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
     """A loop of the form `while`, and a block that returns before it."""
     if ct.bid(0) > 0:

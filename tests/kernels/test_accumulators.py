@@ -89,6 +89,18 @@ def test_loop_of_unknown_length(steps, hints, target, random):
         assert_within(found, sum(products[:steps], np.zeros((ROWS, COLUMNS))), 0.0)
 
 
+@pytest.mark.parametrize("hints", [{}, {"stages": 1}], ids=str)
+def test_multiply_does_not_wait_in_front_of_loops_whose_loads_come_first(hints, target, random):
+    """A ring is shorter than the loads of two tiles, so the last multiply of a tile must not precede its loops."""
+    A, B, C, products = _given(random, 6)
+    args = (A, B, C, 3, 4, ROWS, COLUMNS, DEPTH)
+    exact = np.concatenate([part for i in range(3) for part in (sum(products), products[i])])
+    for (found,) in run_everywhere(
+        kernels.after_inner_loops, (1,), args, (2,), target=target, hints=hints, seeds=SEEDS
+    ):
+        assert_within(found, exact, 0.0)
+
+
 @pytest.mark.parametrize("hints", SWITCHES, ids=str)
 def test_loop_over_tiles(hints, target, random):
     A, B, C, products = _given(random, 3)
