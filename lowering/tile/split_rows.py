@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_named
+from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.tile.part_access import join_tokens, load_part, store_part, view_of_parts
 from tilec.lowering.tile.row_dimensions import (
     DIVIDED_ROWS,
@@ -155,8 +155,12 @@ class _Division:
         self._pending.clear()
 
     def _join_tokens(self, op: ir.OpView) -> None:
-        """The token of a divided access stands for both halves; the first operation that waits for it joins theirs."""
-        awaited = [value for value in op.operation.operands if value in self._tokens]
+        """The token of a divided access stands for both halves; the first operation that waits for it joins theirs.
+
+        It is joined in front of a structure in which an operation waits for it, as others there may wait too.
+        """
+        inside = (op, *operations_below(op)) if op.operation.name in STRUCTURES else (op,)
+        awaited = [value for each in inside for value in each.operation.operands if value in self._tokens]
         if not awaited:
             return
         self._finish_halves(op)

@@ -54,6 +54,17 @@ def product(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
 
 
 @ct.kernel
+def stored_in_turn(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
+    """R = Q @ V[:width] three times, if K is not empty; a branch waits for the store, and the store after it too."""
+    total = ct.zeros((ROWS, width), ct.float32)
+    total = ct.mma(ct.load(Q, (0, 0), (ROWS, width)), ct.load(V, (0, 0), (width, width)), total)
+    ct.store(R, (0, 0), total)
+    if K.shape[0] > 0:
+        ct.store(R, (0, 0), ct.load(R, (0, 0), (ROWS, width)) * 3)
+    ct.store(R, (0, 0), ct.load(R, (0, 0), (ROWS, width)))
+
+
+@ct.kernel
 def mixed(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
     """Sums along the rows."""
     q = ct.load(Q, (0, 0), (ROWS, width))
@@ -102,6 +113,14 @@ def test_halves_have_the_results_of_the_whole(kernel: Any, rows: int, count: int
     np.testing.assert_array_equal(result(after, args, target, "interpret"), result(before, args, target, "interpret"))
     # The weights are rounded to f16, 11 bits.
     np.testing.assert_allclose(result(after, args, target, "simulate"), expected(kernel, args), rtol=0.01, atol=0.01)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_branches_wait_for_stores_of_halves(target: str) -> None:
+    args = arguments(stored_in_turn, ROWS, 64)
+    _, after = divided(stored_in_turn, args, target)
+    q, v = (args[number].astype(np.float64) for number in (0, 2))
+    np.testing.assert_allclose(result(after, args, target, "simulate"), 3 * (q @ v[:64]), rtol=1e-5, atol=1e-3)
 
 
 def test_operands_of_both_halves_are_loaded_once() -> None:
