@@ -21,7 +21,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.bounds import greatest
 from tilec.lowering.tile.constants import constant, integer_splat, splat_attribute, tensor_type
-from tilec.lowering.tile.divided_dimensions import STORES, Divided, divided_columns, divided_rows
+from tilec.lowering.tile.divided_dimensions import ROWS, STORES, Divided, divided_columns, divided_rows
 
 # The attribute of a reduction whose results are combined: the number of CTAs.
 COMBINED = "tilec.ctas"
@@ -36,14 +36,15 @@ def divide_rows(
     ctas: int,
     least_rows: int,
     check: Callable[[ir.OpView, Divided], None] = lambda entry, tiles: None,
+    along: int = ROWS,
 ) -> None:
-    """Changes an entry in place.
+    """Changes an entry in place; with `along` COLUMNS it divides the columns of all multiplies, likewise.
 
     Raises NotDivisibleError, and leaves the entry as it was but for copies of constants, if a CTA would need rows of
     another one, or fewer than `least_rows` of a multiply, or if `check` raises it for the tiles to divide.
     """
     _copy_constants(entry)
-    divided = divided_rows(entry, ctas, least_rows)
+    divided = divided_rows(entry, ctas, least_rows, along)
     check(entry, divided)
     _divide(entry, ctas, divided)
 

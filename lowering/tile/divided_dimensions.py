@@ -23,6 +23,9 @@ Divided = dict[ir.Value, int]
 Related = Iterator[tuple[ir.Value, int]]
 MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai")
 _REDUCE = "cuda_tile.reduce"
+# The dimensions of a matrix product.
+ROWS, COLUMNS = 0, 1
+_WORDS = ("rows", "columns")
 
 
 class NotDivisibleError(Exception):
@@ -33,13 +36,14 @@ class NotDivisibleError(Exception):
         self.location: SourceLocation | None = source_location(op.operation.location)
 
 
-def divided_rows(entry: ir.OpView, ctas: int, least_rows: int) -> Divided:
+def divided_rows(entry: ir.OpView, ctas: int, least_rows: int, along: int = ROWS) -> Divided:
     """The tiles of an entry that have the rows of a multiply; raises NotDivisibleError.
 
     Args:
         entry: a cuda_tile.entry, in which every constant of a divided tile has one use.
         ctas: the number of CTAs, a power of two.
         least_rows: the rows of a multiply that a CTA must have at least.
+        along: ROWS, or COLUMNS for the columns of all multiplies in place of the rows.
     """
     operations = list(operations_below(entry))
     multiplies = [op for op in operations if op.operation.name in MULTIPLIES]
@@ -48,12 +52,15 @@ def divided_rows(entry: ir.OpView, ctas: int, least_rows: int) -> Divided:
     divided: Divided = {}
     for op in multiplies:
         result = op.operation.results[0]
-        rows = result.type.shape[-2]
-        if result.type.rank != 2 or rows < ctas * least_rows:
+        extent = result.type.shape[along - 2]
+        if result.type.rank != 2 or extent < ctas * least_rows:
             of_rank = "" if result.type.rank == 2 else " of rank 2"
-            message = f"a block needs at least {least_rows} rows of each multiply{of_rank}, which has {rows}"
-            raise NotDivisibleError(message, op)
-        _propagate(divided, [(result, 0)], op)
+            needed = f"{least_rows} {_WORDS[along]} of each multiply{of_rank}"
+            raise NotDivisibleError(f"a block needs at least {needed}, which has {extent}", op)
+        divided[result] = along
+    for op in multiplies:
+        near = _around(op.operation.results[0])
+        _propagate(divided, [each for other in near for each in related(other, divided, combines=False)], op)
     for op in operations:
         _check_accesses(op, divided)
     return divided
@@ -166,9 +173,13 @@ def _of_elements(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
 
 def _of_multiply(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     lhs, rhs, accumulator = op.operation.operands
-    if rhs in divided:
-        raise NotDivisibleError("the right operand of a multiply derives from the rows of another", op)
-    yield from ((value, 0) for value in (lhs, accumulator, op.operation.results[0]))
+    result = op.operation.results[0]
+    along = divided[result]
+    for operand, word, other in ((lhs, "left", COLUMNS), (rhs, "right", ROWS)):
+        if operand in divided and along == other:
+            message = f"the {word} operand of a multiply derives from the {_WORDS[along]} of another"
+            raise NotDivisibleError(message, op)
+    yield from ((value, along) for value in ((lhs, rhs)[along], accumulator, result))
 
 
 def _of_carried(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:

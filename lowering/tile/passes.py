@@ -70,9 +70,7 @@ PASSES: dict[str, TilePass] = {
     "split-rows": TilePass(
         "split products of 256 rows, and what is computed from the rows, into halves", _plain(split_rows)
     ),
-    "split-chains": TilePass(
-        "split-rows, if one of these products needs another one in a loop", _plain(split_chains)
-    ),
+    "split-chains": TilePass("split-rows, if one of these products needs another one in a loop", _plain(split_chains)),
     "divide-stores": TilePass("store large matrix products in slices of columns", _plain(divide_stores)),
     "expand-im2col-extents": TilePass(
         "replace the extents of im2col views by arithmetic on those of their tensors", _plain(expand_im2col_extents)
@@ -96,6 +94,9 @@ DEFAULT = (
 )  # fmt: skip
 # The same for an entry whose tiles a cluster divides.
 FOR_CLUSTERS = tuple(name for name in DEFAULT if name != "split-chains")
+# The same in two parts for targets with accumulators in registers, where the threads that compute also multiply.
+_STORES = FOR_CLUSTERS.index("divide-stores")
+BEFORE_STORES, FROM_STORES = FOR_CLUSTERS[:_STORES], FOR_CLUSTERS[_STORES:]
 # The passes after block-scaled multiplies are divided or expanded.
 AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
 

@@ -54,16 +54,16 @@ def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptio
 
 def _divide(entry: ir.OpView, ctas: int, target: Target) -> None:
     if any(op.operation.name in MULTIPLIES for op in operations_below(entry)):
-        divide_rows(entry, ctas, _least_rows(target), _check_order)
+        divide_rows(entry, ctas, _least_rows(target), check_order)
     else:
-        divide_columns(entry, ctas, _check_order)
+        divide_columns(entry, ctas, check_order)
 
 
 def _least_rows(target: Target) -> int:
     return TENSOR_LANES if target.tensor_memory_columns else _ROWS_OF_WGMMA
 
 
-def _check_order(entry: ir.OpView, divided: Divided) -> None:
+def check_order(entry: ir.OpView, divided: Divided) -> None:
     """Raises NotDivisibleError if tokens order an access after one of rows that another CTA accesses."""
     order = MemoryOrder(list(operations_below(entry)))
     for op in operations_below(entry):

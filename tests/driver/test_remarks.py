@@ -119,23 +119,19 @@ def test_condition_on_stores_does_not_prevent_roles(target):
 
 
 def test_spills_and_serialised_instructions_are_remarks():
-    found = remarks(
-        ct.kernel(matmul), MATMUL.format(256, 256, 64), target="sm_90a", stop="cubin", register_budgets=False
-    )
+    found = remarks(ct.kernel(matmul), MATMUL.format(128, 256, 64), target="sm_90a", stop="cubin", warps=4)
     assert [topic for topic, _ in found] == ["registers"] * 4
     assert "bytes spilled" in found[0][1] and "(C7511)" in found[1][1]
 
 
 def test_spilled_tiles_are_remarks_at_the_lines_that_compute_them():
-    """A thread of eight warps holds 256 of the 256x256 sums, and 168 registers (65536 / 384, a multiple of 8)."""
-    compiled = ct.compile(
-        ct.kernel(matmul), target="sm_90a", signature=MATMUL.format(256, 256, 64), hints={"register_budgets": False}
-    )
+    """A thread of four warps holds 256 of the 128x256 sums; an instruction names 255 registers."""
+    compiled = ct.compile(ct.kernel(matmul), target="sm_90a", signature=MATMUL.format(128, 256, 64), hints={"warps": 4})
     place, tile = compiled.remarks[-2:]
     assert place.message.startswith("role 'compute' needs the most registers here: ")
-    assert place.message.endswith(" hold values, and it has 168: use smaller tiles, or more warps")
+    assert place.message.endswith(" hold values, and it has 255: use smaller tiles, or more warps")
     assert tile.message == (
-        "256 registers per thread hold a tile of 256x256 f32 at the operation that needs the most registers"
+        "256 registers per thread hold a tile of 128x256 f32 at the operation that needs the most registers"
     )
     assert "acc = ct.mma(" in str(tile)
 

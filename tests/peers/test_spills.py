@@ -81,3 +81,11 @@ CASES = [
 def test_nothing_is_spilled(kernel, signature: str, target: str) -> None:
     cubin = assemble(ct.compile(kernel, target=target, signature=signature, stop="ptx").ptx, target)
     assert cubin.spill_bytes == 0
+
+
+def test_accumulators_larger_than_the_registers() -> None:
+    """On sm_90a the block computes half of its tile at a time."""
+    for kernel, arrays, rows in ((gated, "X W U Y", 128), (loop_without_known_end, "A B D", 256)):
+        signature = ", ".join([f"{name}: f16[?,?]" for name in arrays.split()] + [f"tm={rows}, tn=256, tk=64"])
+        cubin = assemble(ct.compile(kernel, target="sm_90a", signature=signature, stop="ptx").ptx, "sm_90a")
+        assert cubin.spill_bytes == 0

@@ -252,7 +252,7 @@ UNIT_INSTRUCTIONS = {"sm_100a": "tcgen05.mma", "sm_90a": "wgmma.mma_async"}
         # tcgen05 keeps the accumulator in tensor memory, of which slices of columns are read and stored.
         ((128, 256, 64), {"sm_100a": 4, "sm_90a": 8}),
         ((256, 128, 64), {"sm_100a": 4, "sm_90a": 8}),
-        # 16 warps of wgmma would leave 96 registers.
+        # 16 warps of wgmma would leave 96 registers; the eight compute 128 rows twice.
         ((256, 256, 64), {"sm_100a": 4, "sm_90a": 8}),
     ],
 )
@@ -264,6 +264,17 @@ def test_large_tiles_use_tensor_cores(tile, warps, target):
     assemble(compiled.ptx, target)
 
 
+@ct.kernel
+def matmul_that_prints(A, B, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """Is not divided into parts that are computed in turn, as it must print once."""
+    ct.printf("start")
+    acc = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (tm, tk))):
+        acc = ct.mma(ct.load(A, (0, k), (tm, tk)), ct.load(B, (k, 0), (tk, tn)), acc)
+    ct.store(C, (0, 0), acc)
+
+
 def test_hint_that_leaves_too_few_registers_is_an_error():
     with pytest.raises(UsageError, match="16 warps leave 96 registers per thread, 'mma' needs 154"):
-        ct.compile(matmul, target="sm_90a", signature=MATMUL.format(256, 256, 64), hints={"warps": 16}, stop="ptx")
+        signature = MATMUL.format(256, 256, 64)
+        ct.compile(matmul_that_prints, target="sm_90a", signature=signature, hints={"warps": 16}, stop="ptx")

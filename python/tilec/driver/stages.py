@@ -60,15 +60,22 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.driver.entries import entries, with_one_entry
     from tilec.lowering.target import target_named
-    from tilec.lowering.tile.passes import AFTER_EXPANSION, DEFAULT, FOR_CLUSTERS, run
+    from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_STORES, DEFAULT, FOR_CLUSTERS, FROM_STORES, run
+    from tilec.lowering.tile_to_gpu.accumulator_registers import fit_accumulators
     from tilec.lowering.tile_to_gpu.followed_hints import entry_options
     from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
     from tilec.runtime.interpret.evaluate import evaluate
 
     made = with_one_entry(module, job.entry)
     (entry,) = entries(made).values()
-    ctas = entry_options(entry.opview, target_named(job.target), job.options).num_ctas or 1
-    run(made, DEFAULT if ctas == 1 else FOR_CLUSTERS, evaluate=evaluate)
+    target = target_named(job.target)
+    ctas = entry_options(entry.opview, target, job.options).num_ctas or 1
+    if target.tensor_memory_columns or ctas > 1:
+        run(made, DEFAULT if ctas == 1 else FOR_CLUSTERS, evaluate=evaluate)
+    else:
+        run(made, BEFORE_STORES, evaluate=evaluate)
+        fit_accumulators(entry.opview, job.remarks)
+        run(made, FROM_STORES, evaluate=evaluate)
     if not fit_scaled_multiplies(made, job.target, job.remarks):
         return made
     return run(made, AFTER_EXPANSION, evaluate=evaluate)
