@@ -9,9 +9,14 @@ from random import Random
 
 from tilec.lowering.gpu.passes import PASSES
 from tilec.lowering.target import TARGETS
+from tilec.lowering.tile.passes import PASSES as TILE_PASSES
+from tilec.lowering.tile.passes import TilePass
 
 # Without its plan of memory a kernel has no offsets.
 REQUIRED_PASSES = frozenset({"plan-memory"})
+# The passes over Tile IR that no later stage needs.
+OPTIONAL_TILE_PASSES = ("simplify-control", "split-tiles", "split-chains", "divide-stores", "cse", "hoist-invariants")
+_NOTHING = TilePass("", lambda module, evaluate: None)
 SHARED_BYTES = (30_000, 60_000, 90_000, 120_000, 170_000)
 TENSOR_MEMORY_COLUMNS = (128, 256)
 
@@ -39,7 +44,7 @@ def random_settings(random: Random, target: str) -> Settings:
     if random.random() < 0.25:
         hints["warps"] = random.choice((4, 8))
     if random.random() < 0.1:
-        hints["num_ctas"] = 2
+        hints["num_ctas"] = random.choice((2, 2, 4))
     without = random_omissions(random)
     shared_bytes = random.choice(SHARED_BYTES) if random.random() < 0.4 else None
     columns = random.choice(TENSOR_MEMORY_COLUMNS) if random.random() < 0.2 else None
@@ -48,17 +53,21 @@ def random_settings(random: Random, target: str) -> Settings:
 
 def random_omissions(random: Random) -> tuple[str, ...]:
     """The names of passes to leave out: none in half of the cases."""
-    optional = [name for name in PASSES if name not in REQUIRED_PASSES]
-    return tuple(name for name in optional if random.random() < 0.25) if random.random() < 0.5 else ()
+    if random.random() < 0.5:
+        return ()
+    over_tiles = tuple(name for name in OPTIONAL_TILE_PASSES if random.random() < 0.1)
+    return over_tiles + tuple(name for name in PASSES if name not in REQUIRED_PASSES and random.random() < 0.25)
 
 
 @contextmanager
 def limited_compiler(settings: Settings) -> Iterator[None]:
     """The compiler without the passes, and the target with the memory, of `settings`."""
-    passes, target = dict(PASSES), TARGETS[settings.target]
+    passes, tile_passes, target = dict(PASSES), dict(TILE_PASSES), TARGETS[settings.target]
     try:
         for name in settings.without:
             PASSES.pop(name, None)
+            if name in TILE_PASSES:
+                TILE_PASSES[name] = _NOTHING
         sizes = {
             name: size
             for name in ("shared_bytes", "tensor_memory_columns")
@@ -69,4 +78,5 @@ def limited_compiler(settings: Settings) -> Iterator[None]:
     finally:
         PASSES.clear()
         PASSES.update(passes)
+        TILE_PASSES.update(tile_passes)
         TARGETS[settings.target] = target

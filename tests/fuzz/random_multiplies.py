@@ -69,6 +69,18 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class Attention:
+    """The names of the values of an attention: `shape` is rows, width and keys; `earlier` are carried weights."""
+
+    q: str
+    largest: str
+    total: str
+    acc: str
+    shape: tuple[int, int, int]
+    earlier: str | None
+
+
+@dataclass(frozen=True)
 class MultiplyKernel:
     """`source` defines `kernel(A, B, H, P, C, n0, n1)`; C has `slots` rows and `cells` columns of cells."""
 
@@ -263,52 +275,80 @@ class _Writer:
         """Softmax of powers of two: a carried maximum, sum and accumulator, in one or two loops."""
         if self.is_integer:
             return self.multiply(indent, depth)
+        # The rows of 256 are two chains of multiplies.
+        rows = self.random.choice((64, 64, 128, 256))
         width, keys = self.random.choice((32, 64)), self.random.choice((32, 64))
-        q = self.operand(indent, "A", (64, width), self.random.choice(self.numbers))
+        q = self.operand(indent, "A", (rows, width), self.random.choice(self.numbers))
         largest, total, acc = (self.name() for _ in range(3))
-        self.line(indent, f"{largest} = ct.full((64, 1), -3, dtype=ct.float32)")
-        self.line(indent, f"{total} = ct.full((64, 1), 0, dtype=ct.float32)")
-        self.line(indent, f"{acc} = ct.full((64, {width}), 0, dtype=ct.float32)")
+        self.line(indent, f"{largest} = ct.full(({rows}, 1), -3, dtype=ct.float32)")
+        self.line(indent, f"{total} = ct.full(({rows}, 1), 0, dtype=ct.float32)")
+        self.line(indent, f"{acc} = ct.full(({rows}, {width}), 0, dtype=ct.float32)")
+        state = Attention(q, largest, total, acc, (rows, width, keys), self.earlier_weights(indent, rows, keys))
         split = self.random.choice(("", "", "n0", "n1"))
         for bounds in (f"0, {split}", f"{split}, {ITERATIONS}") if split else (f"0, {self.trips()}",):
             j = self.name()
             self.line(indent, f"for {j} in range({bounds}):")
             self.enter(j)
-            causal = bool(split) and bounds.startswith(split)
-            self.attend(indent + "    ", (q, largest, total, acc), j, width, keys, causal)
+            self.attend(indent + "    ", state, j, is_causal=bool(split) and bounds.startswith(split))
             self.leave_loop()
-        bound = 2 * ITERATIONS * keys * SMALL
-        self.tiles.append(Tile(acc, (64, width), "float32", bound << 5, self.repeats()))
-        self.store_tile(indent, self.tiles[-1])
+        result = Tile(acc, (rows, width), "float32", 2 * ITERATIONS * keys * SMALL << 5, self.repeats())
+        self.store_tile(indent, result)
+        if rows <= CELL:
+            self.tiles.append(result)
         sums = self.name()
-        self.line(indent, f"{sums} = ct.broadcast_to({total}, (64, 16))")
-        self.store_tile(indent, Tile(sums, (64, 16), "float32", bound << 5))
+        self.line(indent, f"{sums} = ct.broadcast_to({total}, ({rows}, 16))")
+        self.store_tile(indent, Tile(sums, (rows, 16), "float32", result.bound))
+        return None
 
-    def attend(
-        self, indent: str, state: tuple[str, str, str, str], j: str, width: int, keys: int, causal: bool
-    ) -> None:
+    def earlier_weights(self, indent: str, rows: int, keys: int) -> str | None:
+        """A name of weights that an iteration leaves for the next one, in some kernels."""
+        if self.random.random() < 0.8:
+            return None
+        name = self.name()
+        zeros = f"ct.full(({rows}, {keys}), 0, dtype=ct.float32)"
+        self.line(indent, f"{name} = {zeros}.astype(ct.{self.kind.operand})")
+        return name
+
+    def attend(self, indent: str, state: Attention, j: str, is_causal: bool) -> None:
         """One block of keys."""
-        q, largest, total, acc = state
+        rows, width, keys = state.shape
         scores, peak, p, alpha = (self.name() for _ in range(4))
+        places = ("values", "weights", "keys", "end")
+        exit_place = self.random.choice(places) if self.random.random() < 0.2 else ""
+        if exit_place == "keys":
+            self.leave_attention(indent)
         k = self.operand(indent, "B", (width, keys), j)
-        early = self.random.random() < 0.4
-        if early:
-            v = self.operand(indent, "B", (keys, width), j)
-        product = f"ct.mma({q}, {k}, ct.full((64, {keys}), 0, dtype=ct.float32))"
+        is_early = state.earlier is not None or self.random.random() < 0.4
+        v = self.operand(indent, "B", (keys, width), j) if is_early else ""
+        if state.earlier is not None:
+            self.line(indent, f"{state.acc} = ct.mma({state.earlier}, {v}, {state.acc})")
+        product = f"ct.mma({state.q}, {k}, ct.full(({rows}, {keys}), 0, dtype=ct.float32))"
         self.line(indent, f"{scores} = {self.reduced(product)}")
-        if causal:
+        if is_causal:
             columns = f"{j} * 16 + ct.arange({keys}, dtype=ct.int32)[None, :]"
-            mask = f"ct.arange(64, dtype=ct.int32)[:, None] >= {columns}"
-            self.line(indent, f"{scores} = ct.where({mask}, {scores}, ct.full((64, {keys}), -3, dtype=ct.float32))")
-        self.line(indent, f"{peak} = ct.maximum({largest}, ct.max({scores}, 1, keepdims=True))")
+            mask = f"ct.arange({rows}, dtype=ct.int32)[:, None] >= {columns}"
+            self.line(indent, f"{scores} = ct.where({mask}, {scores}, ct.full(({rows}, {keys}), -3, dtype=ct.float32))")
+        self.line(indent, f"{peak} = ct.maximum({state.largest}, ct.max({scores}, 1, keepdims=True))")
+        if exit_place == "weights":
+            self.leave_attention(indent)
         self.line(indent, f"{p} = ct.exp2({scores} - {peak})")
-        self.line(indent, f"{alpha} = ct.exp2({largest} - {peak})")
-        self.line(indent, f"{total} = {total} * {alpha} + ct.sum({p}, 1, keepdims=True)")
-        self.line(indent, f"{acc} = {acc} * {alpha}")
-        if not early:
-            v = self.operand(indent, "B", (keys, width), j)
-        self.line(indent, f"{acc} = ct.mma({p}.astype(ct.{self.kind.operand}), {v}, {acc})")
-        self.line(indent, f"{largest} = {peak}")
+        self.line(indent, f"{alpha} = ct.exp2({state.largest} - {peak})")
+        self.line(indent, f"{state.total} = {state.total} * {alpha} + ct.sum({p}, 1, keepdims=True)")
+        self.line(indent, f"{state.acc} = {state.acc} * {alpha}")
+        self.line(indent, f"{state.largest} = {peak}")
+        if exit_place == "values":
+            self.leave_attention(indent)
+        if state.earlier is not None:
+            self.line(indent, f"{state.earlier} = {p}.astype(ct.{self.kind.operand})")
+        else:
+            v = v or self.operand(indent, "B", (keys, width), j)
+            self.line(indent, f"{state.acc} = ct.mma({p}.astype(ct.{self.kind.operand}), {v}, {state.acc})")
+        if exit_place == "end":
+            self.leave_attention(indent)
+
+    def leave_attention(self, indent: str) -> None:
+        self.line(indent, f"if {self.condition()}:")
+        self.line(indent, f"    {self.random.choice(('break', 'continue'))}")
 
     def epilogue(self, indent: str, tile: Tile) -> None:
         """Bias, a nonlinear function and several stores."""
@@ -381,11 +421,14 @@ class _Writer:
 
     def store_tile(self, indent: str, tile: Tile) -> None:
         """A store to cells of C that no other store or block writes, nor another iteration of the two inner loops."""
-        rows, columns = (CELL // extent for extent in tile.shape)
-        slot, size = str(self.slots), 1
+        rows, columns = (max(CELL // extent, 1) for extent in tile.shape)
+        # A tile may have the rows of several slots.
+        high = max(tile.shape[0] // CELL, 1)
+        first = -(-self.slots // high)
+        slot, size = str(first), 1
         for counter in self.counters[-2:]:
             slot, size = f"{slot} + {counter} * {size}", size * ITERATIONS
-        self.slots += size
+        self.slots = (first + size) * high
         text = f"({slot}) * {rows}" if rows > 1 else slot
         column = f"{self.cell} * {columns}" if columns > 1 else self.cell
         self.line(indent, f"ct.store(C, ({text}, {column}), {tile.name}.astype(C.dtype))")
