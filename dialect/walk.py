@@ -16,10 +16,15 @@ def inner_operations(op: ir.OpView) -> Iterator[ir.OpView]:
 
 def operations_below(op: ir.OpView) -> Iterator[ir.OpView]:
     """All operations inside an operation, each one before those inside of it."""
-    for inner in inner_operations(op):
+    pending = [inner_operations(op)]
+    while pending:
+        inner = next(pending[-1], None)
+        if inner is None:
+            pending.pop()
+            continue
         yield inner
         if inner.operation.regions:
-            yield from operations_below(inner)
+            pending.append(inner_operations(inner))
 
 
 def operations_named(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.walk import operations_below
 
 
 def unlike_layouts(values: Iterable[ir.Value]) -> str | None:
@@ -32,7 +33,7 @@ def operands_and_results_agree(op: ir.OpView) -> str | None:
 
 def upstream_disagreement(kernel: ir.OpView) -> str | None:
     """The problem with the first operation of arith or math in a kernel that mixes layouts, or None."""
-    for operation in _below(kernel.operation):
+    for operation in (op.operation for op in operations_below(kernel)):
         if operation.name.startswith(_ELEMENTWISE_DIALECTS):
             wrong = operands_and_results_agree(operation)
             if wrong is not None:
@@ -42,11 +43,3 @@ def upstream_disagreement(kernel: ir.OpView) -> str | None:
 
 # Upstream verifies shapes of these dialects, and layouts of some operations only.
 _ELEMENTWISE_DIALECTS = ("arith.", "math.")
-
-
-def _below(operation: ir.Operation) -> Iterator[ir.Operation]:
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from _below(inner.operation)

@@ -11,7 +11,7 @@ from tilec.dialect.spelling import spell
 from tilec.lowering.tile.axis import Axes, Axis
 from tilec.lowering.tile.contiguity_rules import ADDRESS_RULES, ELEMENT_RULES, SHAPE_RULES, equal_elements
 from tilec.lowering.tile.divisibility import divisibility, step_bytes
-from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, terminators, yields
 from tilec.lowering.tile.tile_operation import is_tile_operation
 
 # Loop-carried values reach a fixed point in a few iterations, or count as unknown.
@@ -96,7 +96,7 @@ class _Analysis:
         for region in op.operation.regions:
             for block in region.blocks:
                 self.block(block)
-        self._results(op, [end for end in terminators(op) if end.operation.name == YIELD])
+        self._results(op, yields(op))
 
     def _loop(self, op: ir.OpView) -> None:
         is_for = op.operation.name == "cuda_tile.for"

@@ -21,6 +21,13 @@ def terminators(op: ir.OpView) -> Iterator[ir.OpView]:
             yield block.operations[len(block.operations) - 1]
 
 
+def yields(op: ir.OpView) -> list[ir.OpView]:
+    """The `yield`s of an `if`."""
+    blocks = [block for region in op.operation.regions for block in region.blocks]
+    ends = [block.operations[len(block.operations) - 1] for block in blocks]
+    return [end for end in ends if end.operation.name == YIELD]
+
+
 def leaves_early(op: ir.OpView) -> bool:
     """Whether an operation is an `if` that can leave the enclosing block, or contains a `return`."""
     if not len(op.operation.regions):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.elementwise import is_elementwise
-from tilec.lowering.tile.terminators import BREAK, CONTINUE, IF, YIELD, terminators
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, IF, YIELD, terminators, yields
 from tilec.lowering.tile_to_gpu.block_order import BlockOrder
 
 MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
@@ -186,8 +186,8 @@ def _is_born_in_memory(value: ir.Value) -> bool:
         return any(inner.operation.name in MULTIPLIES for inner in operations_below(owner.operation.opview))
     if name == IF:
         number = _number(value, owner.operation.results)
-        ends = (end.operation for end in terminators(owner.operation.opview) if end.operation.name == YIELD)
-        return any(_is_born_in_memory(end.operands[number]) for end in ends)
+        ends = yields(owner.operation.opview)
+        return any(_is_born_in_memory(end.operation.operands[number]) for end in ends)
     return False
 
 

@@ -12,7 +12,7 @@ from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import divided, joined
 from tilec.lowering.tile.elementwise import is_elementwise
-from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, IF, terminators, yields
 from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES
 from tilec.lowering.tile_to_gpu.accumulator_columns import read_by_columns
 from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, access_vector, element_bits
@@ -20,7 +20,7 @@ from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.packing import repacked, whole_bytes
 
-_CARRYING = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
+_CARRYING = ("cuda_tile.for", "cuda_tile.loop", IF)
 # Elements of a tile of repeated elements that one thread may load; an exchange of more costs fewer registers.
 REPEATED_ELEMENTS = 32
 
@@ -256,15 +256,15 @@ def _share(together: list[ir.Value], layouts: Layouts) -> None:
 def _shared(op: ir.OpView) -> Iterator[list[ir.Value]]:
     """Groups of values that share registers: a result, its operands of terminators, an argument, its initial value."""
     operation = op.operation
+    if operation.name == IF:
+        for index, result in enumerate(operation.results):
+            yield [result, *(end.operation.operands[index] for end in yields(op))]
+        return
     ends = [end.operation for end in terminators(op)]
 
     def given(name: str, index: int) -> list[ir.Value]:
         return [end.operands[index] for end in ends if end.name == name]
 
-    if operation.name == "cuda_tile.if":
-        for index, result in enumerate(operation.results):
-            yield [result, *given(YIELD, index)]
-        return
     is_for = operation.name == "cuda_tile.for"
     arguments = list(operation.regions[0].blocks[0].arguments)[int(is_for) :]
     for index, argument in enumerate(arguments):
