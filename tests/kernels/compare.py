@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -70,13 +71,23 @@ def run_everywhere(
     interpret: bool = True,
 ) -> list[list[np.ndarray]]:
     """The outputs of the simulator for each seed, then (if `interpret`) of the interpreter, from the same inputs."""
-    compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints)
+    signature = Signature.from_arguments(kernel, args)
+    compiled = _compiled(kernel, target, signature, str(signature), tuple(hints.items()))
     results = []
     for backend, settings in backends(seeds) if interpret else backends(seeds)[:-1]:
         given = [_fresh(arg) if number in outputs else arg for number, arg in enumerate(args)]
         tilec.run(compiled, grid, given, backend=backend, **settings)
         results.append([given[number] for number in outputs])
     return results
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled(kernel: Any, target: str, signature: Signature, _text: str, hints: tuple[tuple[str, Any], ...]) -> Any:
+    """The compiled kernel, which adjacent cases share that differ in the contents of arrays and in scalars.
+
+    The text of the signature distinguishes constants that are equal, such as 1 and True.
+    """
+    return tilec.compile(kernel, target=target, signature=signature, hints=dict(hints))
 
 
 def _fresh(array: np.ndarray) -> np.ndarray:

@@ -84,9 +84,10 @@ def test_reductions_within_a_warp_include_each_element_once(layout, dimension):
             for r, line in enumerate(sets)
         ]
     along = SHAPE[dimension]
+    row_of_element = [unflatten(element, SHAPE)[1 - dimension] for element in range(1 << BITS)]
     for r, line in enumerate(sets):
         for t, elements in enumerate(line):
-            kept = {unflatten(e, SHAPE)[1 - dimension] for e in elements}
+            kept = {row_of_element[e] for e in elements}
             assert kept == {int(rows[r, t])} and len(elements) * plan.warp_parts == along
 
 

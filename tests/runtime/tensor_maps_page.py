@@ -5,6 +5,7 @@ python tests/runtime/tensor_maps_page.py
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -112,12 +113,17 @@ def require_tests(names: Iterable[str]) -> None:
     A name without parameters stands for all of them, and `test[a]` for each whose parameters are or begin with a.
     """
     wanted = set(names)
-    files = sorted({name.partition("::")[0] for name in wanted})
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *files]
-    found = subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.splitlines()
+    found = _collected(tuple(sorted({name.partition("::")[0] for name in wanted})))
     missing = [name for name in sorted(wanted) if not any(_stands_for(name, each) for each in found)]
     if missing:
         raise LookupError(f"tests that do not exist: {', '.join(missing)}")
+
+
+@functools.cache
+def _collected(files: tuple[str, ...]) -> list[str]:
+    """The names of the tests in files."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *files]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.splitlines()
 
 
 def _stands_for(name: str, collected: str) -> bool:
