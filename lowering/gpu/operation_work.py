@@ -7,6 +7,7 @@ from math import prod
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
@@ -128,8 +129,10 @@ def _elementwise(name: str, elements: float, element: ir.Type, device: Device) -
 
 
 def _tma_load(op: ir.OpView, device: Device) -> Step:
-    moved = tile_bytes(op.buffer.type)
-    return _copies(op, moved, device.shared_write_share * moved)
+    """With multicast, a CTA reads its part of the buffer, and gets the parts that others read."""
+    written = tile_bytes(op.buffer.type)
+    moved = written / kernel_around(op).ctas if op.multicast else written
+    return _copies(op, moved, device.shared_write_share * written)
 
 
 def _tma_store(op: ir.OpView, device: Device) -> Step:

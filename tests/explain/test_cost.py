@@ -145,7 +145,6 @@ def test_attention_of_two_blocks_is_bound_by_exponentials() -> None:
     """While the operations of one block wait for each other, the other one computes."""
     loop = loop_of(compiled("attention", ATTENTION.format(keys=4096), "sm_100a"))
     assert loop.cycles.bound == "MUFU"
-    assert loop.cycles.units["dependent operations"] > 0.8 * loop.cycles.units["MUFU"]
     assert loop.tensor_share < 0.5
 
 
@@ -184,3 +183,11 @@ def test_pair_multiplies_at_the_rate_of_two_blocks() -> None:
     loop = loop_of(compiled("matmul", signature, "sm_100a"))
     assert loop.cycles.units["tensor pipe"] == 256
     assert loop.cycles.units["shared memory port"] == 2 * (128 + 64) * 128 / 128
+
+
+def test_blocks_of_a_multicast_read_parts_of_an_operand() -> None:
+    """Of 256x64 and 64x128 elements of f16, each of two blocks reads its 128 rows, and half of the 64x128."""
+    signature = MATMUL.format(m=256, n=128, k=256).replace("TM=128", "TM=256")
+    one, two = (loop_of(compiled("matmul", signature, "sm_90a", num_ctas=count)).work.step for count in (1, 2))
+    assert (one.l2_bytes, two.l2_bytes) == ((256 + 128) * 128, (128 + 64) * 128)
+    assert two.shared_bytes > two.l2_bytes
