@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,8 @@ def test_kernels_keep_roles_and_rings(name: str, target: str) -> None:
     signature = Signature.from_arguments(kernel, arguments(name))
     compiled = tilec.compile(kernel, target=target, signature=signature, stop="ptx")
     gpu, ptx = compiled.stage("gpu").text, compiled.stage("ptx").text
-    assert "tile_gpu.roles" in gpu and "make_channel stages 4 producer tma" in gpu
+    (stages,) = re.findall(r"make_channel stages (\d+) producer tma", gpu)
+    assert "tile_gpu.roles" in gpu and int(stages) >= 4
     assert "mbarrier::complete_tx::bytes" in ptx
     assert "roles" not in {remark.topic for remark in compiled.remarks}
 
