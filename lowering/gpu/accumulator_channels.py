@@ -95,7 +95,8 @@ class Accumulators:
         for place in sorted(self._places, key=lambda place: place.over is None):
             if _is_filled_by_multiplies(place):
                 _make_ring(place, declarations)
-            else:
+            # Loops without iterations leave places that nothing uses.
+            elif place.accesses:
                 _hand_over(place, declarations)
         stand_ins: dict[ir.Type, ir.Value] = {}
         for op in reversed(self._carrying):
