@@ -14,6 +14,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MAXIMUM_BUFFERS, TMA, MakeChannelOp, slot_results
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
+from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 
 # The operations of each step on a channel, in program order.
 _STEPS = (
@@ -73,7 +74,7 @@ def _order(block: ir.Block) -> dict[ir.Operation, int]:
 
 def _together(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> bool:
     """Whether two channels of one block agree, and both are filled before any read, and read before any release."""
-    if first.put_begin.block != second.put_begin.block:
+    if first.put_begin.block != second.put_begin.block or compute_role(first.get) != compute_role(second.get):
         return False
     if len(first.put_begin.results) + len(second.put_begin.results) > MAXIMUM_BUFFERS:
         return False
@@ -102,7 +103,9 @@ def _fuse(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> Non
         build("tile_gpu.put_commit", [channel])
     last = max(first.release, second.release, key=order.__getitem__)
     with last.location, ir.InsertionPoint(last):
-        build("tile_gpu.release", [channel], attributes={"consumer": 0})
+        released = build("tile_gpu.release", [channel], attributes={"consumer": 0})
+    for step in (held[0].owner, released):
+        set_compute_role(step, compute_role(last))
     for uses in (first, second):
         for replaced, given in ((uses.put_begin.results, slot), (uses.get.results, held)):
             for result in replaced:
