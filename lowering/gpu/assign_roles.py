@@ -7,16 +7,16 @@ A chain has all operations whose tiles depend on each other; tiles that both cha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.accumulator_channels import MULTIPLIES, is_accumulator
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import is_repeated
-from tilec.lowering.gpu.joined_values import Sets, carried_groups
+from tilec.lowering.gpu.joined_values import Sets, carried_as, carried_groups
 from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS
 
@@ -36,15 +36,18 @@ def assign_roles(kernel: KernelOp) -> None:
     operations = [op.operation for op in operations_below(kernel)]
     if not _may_have_chains(kernel, operations):
         return
-    copies = _Copies(operations)
-    operations = [op.operation for op in operations_below(kernel)]
-    chains = _Chains(operations)
+    unknown = unknown_values("", [op.operation for op in kernel.body.blocks[0].operations])
+    shared = _shared_operations(operations, unknown)
+    chains = _Chains(operations, unknown, {op.results[0] for op in shared})
     found = chains.fed_by_multiplies()
-    if len(found) > 1 and kernel.warps * len(found) <= MOST_CHAIN_WARPS and not chains.is_decided_by_threads:
-        for role, chain in zip(COMPUTE_ROLES, found, strict=False):
-            for op in chains.members(chain):
-                set_compute_role(op, role)
-    copies.merge()
+    if len(found) < 2 or kernel.warps * len(found) > MOST_CHAIN_WARPS or chains.is_decided_by_threads:
+        return
+    roles = dict(zip(found, COMPUTE_ROLES, strict=False))
+    for chain, role in roles.items():
+        for op in chains.members(chain):
+            set_compute_role(op, role)
+    for op in reversed(shared):
+        _copy_for_roles(op, lambda use: roles.get(chains.carrying(use), COMPUTE))
 
 
 def _may_have_chains(kernel: KernelOp, operations: Sequence[ir.Operation]) -> bool:
@@ -70,12 +73,13 @@ def _is_operand(use: ir.OpOperand) -> bool:
 
 
 class _Chains:
-    """Operations of threads by the tiles that connect them: register tiles, accumulators, and scalars of memory."""
+    """Operations of threads by the tiles that connect them: register tiles, accumulators, and scalars of memory.
 
-    def __init__(self, operations: Sequence[ir.Operation]) -> None:
-        self._operations = operations
-        top = [op for op in operations if op.parent.operation.name == KernelOp.OPERATION_NAME]
-        self._unknown = unknown_values("", top)
+    `unknown` are the scalars that threads compute, and tiles that are `shared` connect none.
+    """
+
+    def __init__(self, operations: Sequence[ir.Operation], unknown: Set[ir.Value], shared: Set[ir.Value]) -> None:
+        self._operations, self._unknown, self._shared = operations, unknown, shared
         self._sets = Sets()
         for op in operations:
             for group in carried_groups(op) if op.name.startswith("scf.") else [[*op.operands, *op.results]]:
@@ -84,7 +88,7 @@ class _Chains:
     def _connects(self, value: ir.Value) -> bool:
         if is_scalar(value.type):
             return value in self._unknown
-        return is_register_tile(value.type) or is_accumulator(value)
+        return value not in self._shared and (is_register_tile(value.type) or is_accumulator(value))
 
     @property
     def is_decided_by_threads(self) -> bool:
@@ -97,6 +101,10 @@ class _Chains:
         if op.name.startswith("scf.") or op.name in MULTIPLIES:
             return []
         return [self._sets.of(value) for value in (*op.operands, *op.results) if self._connects(value)][:1]
+
+    def carrying(self, use: ir.OpOperand) -> ir.Value:
+        """The chain of the value that a tile becomes, which a loop or a branch carries."""
+        return self._sets.of(carried_as(use))
 
     def members(self, chain: ir.Value) -> list[ir.Operation]:
         """The operations of a chain, without loops, branches and their ends."""
@@ -118,44 +126,33 @@ def _decisions(op: ir.Operation) -> list[ir.Value]:
     return list(op.operands)[: {"scf.for": 3, "scf.if": 1, "scf.condition": 1}.get(op.name, 0)]
 
 
-class _Copies:
-    """Every use of a tile that any role may compute gets a copy of its own, until the roles are known."""
-
-    def __init__(self, operations: Sequence[ir.Operation]) -> None:
-        self._copies: list[list[ir.Operation]] = []
-        for op in reversed(_copied_operations(operations)):
-            copies = [op]
-            for use in list(op.results[0].uses)[1:]:
-                with op.location:
-                    copies.append(op.clone(ip=ir.InsertionPoint.after(op)))
-                use.owner.operation.operands[use.operand_number] = copies[-1].results[0]
-            self._copies.append(copies)
-
-    def merge(self) -> None:
-        """Leaves one copy for each role."""
-        for copies in self._copies:
-            kept: dict[str, ir.Operation] = {}
-            for op in copies:
-                first = kept.setdefault(compute_role(op), op)
-                if first != op:
-                    op.results[0].replace_all_uses_with(first.results[0])
-                    op.erase()
-
-
-def _copied_operations(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """The operations on tiles that need nothing of threads, in program order."""
+def _shared_operations(operations: Sequence[ir.Operation], unknown: Set[ir.Value]) -> list[ir.Operation]:
+    """The operations on tiles that need nothing of threads, so that any role may compute them, in program order."""
     found: list[ir.Operation] = []
     results: set[ir.Value] = set()
     for op in operations:
-        if len(op.results) == 1 and is_register_tile(op.results[0].type) and _may_be_copied(op, results):
+        if len(op.results) == 1 and is_register_tile(op.results[0].type) and _may_be_copied(op, results, unknown):
             found.append(op)
             results.add(op.results[0])
     return found
 
 
-def _may_be_copied(op: ir.Operation, results: set[ir.Value]) -> bool:
+def _may_be_copied(op: ir.Operation, results: Set[ir.Value], unknown: Set[ir.Value]) -> bool:
     if op.name == _READ:
         return not is_accumulator(op.operands[0])
     if op.name not in _PURE and not op.name.startswith(_PURE_DIALECTS):
         return False
-    return all(value in results or is_scalar(value.type) for value in op.operands)
+    return all(value in results or is_scalar(value.type) and value not in unknown for value in op.operands)
+
+
+def _copy_for_roles(op: ir.Operation, role_of_carried: Callable[[ir.OpOperand], str]) -> None:
+    """Gives each role whose operations use a tile an operation of its own that computes it; the users have roles."""
+    copies: dict[str, ir.Operation] = {}
+    for use in list(op.results[0].uses):
+        user = use.owner.operation
+        role = role_of_carried(use) if user.name.startswith("scf.") else compute_role(user)
+        if role not in copies:
+            copies[role] = op.clone(ip=ir.InsertionPoint.after(op)) if copies else op
+        user.operands[use.operand_number] = copies[role].results[0]
+    for role, copy in copies.items():
+        set_compute_role(copy, role)

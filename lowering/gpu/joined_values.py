@@ -29,6 +29,19 @@ def carried_groups(op: ir.Operation) -> list[list[ir.Value]]:
     return [list(group) for group in zip(*columns, strict=True)]
 
 
+def carried_as(use: ir.OpOperand) -> ir.Value:
+    """The result or argument that a value becomes, which a loop, a branch or the end of one carries."""
+    op, number = use.owner.operation, use.operand_number
+    if op.name == "scf.for":
+        return op.results[number - 3]
+    if op.name == "scf.while":
+        return op.regions[0].blocks[0].arguments[number]
+    parent = op.parent.operation
+    if op.name == "scf.condition":
+        return parent.results[number - 1]
+    return parent.regions[0].blocks[0].arguments[number] if parent.name == "scf.while" else parent.results[number]
+
+
 class Sets:
     """Sets of values, each with one value that stands for it."""
 

@@ -13,7 +13,7 @@ from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import inner_operations, operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
-from tilec.lowering.gpu.operation_work import multiply_of, tile_bytes, work_of
+from tilec.lowering.gpu.operation_work import DistinctElements, multiply_of, tile_bytes, work_of
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
 from tilec.lowering.model.step import CHAIN, HBM, RING, Step, unit_cycles
@@ -137,6 +137,7 @@ class _Reader:
 
     def __init__(self, role: str, warps: int, device: Device, found: dict[tuple[str, ...], LoopWork]) -> None:
         self.role, self.warps, self.device, self.found = role, warps, device, found
+        self.elements: DistinctElements = {}
         self.puts: dict[str, int] = {}
         self.runs: dict[ir.Value, _Run] = {}
         self.numbers: Counter[tuple[str, ...]] = Counter()
@@ -177,7 +178,7 @@ class _Reader:
             self.read(list(region.blocks[0].operations), inner)
 
     def _add(self, op: ir.OpView, loop: LoopWork) -> None:
-        step = work_of(op, self.warps, self.device)
+        step = work_of(op, self.warps, self.device, self.elements)
         loop.step += step
         multiply = multiply_of(op)
         if multiply is not None:

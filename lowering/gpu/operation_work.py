@@ -44,6 +44,8 @@ _REPEATED = ("tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.splat", "tile_g
 _PAIRED = ("arith.truncf", "arith.extf")
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math", "tile_gpu.pack", "tile_gpu.unpack")
 _FREE = ("arith.constant", "scf.yield", "scf.for", "scf.if", "scf.while", "scf.condition", "tile_gpu.roles")
+# The result of `distinct_elements` for each tile that was visited.
+DistinctElements = dict[ir.Value, float]
 _MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.wgmma")
 
 
@@ -79,8 +81,11 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     )
 
 
-def work_of(op: ir.OpView, warps: int, device: Device) -> Step:
-    """The work of an operation, without operations inside of it, in a role of so many warps."""
+def work_of(op: ir.OpView, warps: int, device: Device, known: DistinctElements) -> Step:
+    """The work of an operation, without operations inside of it, in a role of so many warps.
+
+    `known` has the elements of operands, if their operations were visited before, and gets those of the results.
+    """
     name = op.operation.name
     if name in _FREE:
         return Step()
@@ -92,18 +97,20 @@ def work_of(op: ir.OpView, warps: int, device: Device) -> Step:
         return Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
     results = [result for result in op.operation.results if is_register_tile(result.type)]
     if results and name.startswith(_ELEMENTWISE):
-        return _elementwise(_function(op), distinct_elements(results[0]), results[0].type.element_type, device)
+        return _elementwise(_function(op), distinct_elements(results[0], known), results[0].type.element_type, device)
     # Tiles that are renamed, repeated or numbered cost nothing.
     return Step() if results else Step(other_instructions=warps)
 
 
-def distinct_elements(tile: ir.Value) -> float:
+def distinct_elements(tile: ir.Value, known: DistinctElements) -> float:
     """The elements of a tile that threads compute: those that repeat an element of another tile count once."""
-    op = None if isinstance(tile.owner, ir.Block) else tile.owner.operation
-    if op is not None and (op.name in _REPEATED or op.name.startswith(_ELEMENTWISE)):
-        operands = [value for value in op.operands if is_register_tile(value.type)]
-        return min(executed_elements(tile.type), max(map(distinct_elements, operands), default=1.0))
-    return executed_elements(tile.type)
+    if tile not in known:
+        known[tile] = executed_elements(tile.type)
+        op = None if isinstance(tile.owner, ir.Block) else tile.owner.operation
+        if op is not None and (op.name in _REPEATED or op.name.startswith(_ELEMENTWISE)):
+            operands = [distinct_elements(value, known) for value in op.operands if is_register_tile(value.type)]
+            known[tile] = min(known[tile], max(operands, default=1.0))
+    return known[tile]
 
 
 def executed_elements(tile: ir.RankedTensorType) -> float:

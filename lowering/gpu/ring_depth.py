@@ -16,7 +16,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.occupancy import blocks_together
-from tilec.lowering.gpu.operation_work import work_of
+from tilec.lowering.gpu.operation_work import DistinctElements, work_of
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT, Device, device_of
@@ -83,6 +83,7 @@ class _Loops:
         self.names = _loop_names(kernel)
         self.outer: set[str] = set()
         self.work: defaultdict[str, Step] = defaultdict(Step)
+        elements: DistinctElements = {}
         for op in operations_below(kernel):
             name = self._around(op.operation)
             if name is None:
@@ -90,7 +91,7 @@ class _Loops:
             if op.operation.name in LOOPS:
                 self.outer.add(name)
             else:
-                self.work[name] += work_of(op, kernel.warps, device)
+                self.work[name] += work_of(op, kernel.warps, device, elements)
 
     def _around(self, op: ir.Operation) -> str | None:
         """The name of the innermost loop that contains an operation."""

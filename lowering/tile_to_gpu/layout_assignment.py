@@ -135,13 +135,18 @@ def _is_repeated_load(op: ir.OpView, plan: MatrixPlan) -> bool:
 
 def _is_repeated(value: ir.Value) -> bool:
     """Whether each use of a value is a broadcast, or an operation on as many elements whose results are repeated."""
-    users = [use.owner.operation.opview for use in value.uses]
-    return bool(users) and all(
-        user.operation.name == "cuda_tile.broadcast"
-        or (user.operation.name == "cuda_tile.reshape" or is_elementwise(user))
-        and all(map(_is_repeated, user.operation.results))
-        for user in users
-    )
+    work, seen = [value], set[ir.Value]()
+    while work:
+        value = work.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        users = [use.owner.operation.opview for use in value.uses]
+        others = [user for user in users if user.operation.name != "cuda_tile.broadcast"]
+        if not users or not all(user.operation.name == "cuda_tile.reshape" or is_elementwise(user) for user in others):
+            return False
+        work += [result for user in others for result in user.operation.results]
+    return True
 
 
 def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:

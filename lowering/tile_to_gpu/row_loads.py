@@ -98,14 +98,31 @@ def _around(op: ir.OpView) -> Iterator[ir.Operation]:
 
 def _is_known_early(value: ir.Value) -> bool:
     """Whether the role `load` can compute a scalar or a view: from arguments, constants and counters of loops."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        parent = owner.owner.operation
-        return parent.name == _ENTRY or parent.name == _FOR and value == owner.arguments[0]
-    operation = owner.operation
-    if is_tile(value) or len(operation.regions) or any(isinstance(each.type, TokenType) for each in operation.results):
-        return False
-    return all(map(_is_known_early, operation.operands))
+    work, seen = [value], set[ir.Value]()
+    while work:
+        value = work.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value.owner, ir.Block):
+            if not _is_argument_or_counter(value):
+                return False
+        elif not _is_scalar_arithmetic(value):
+            return False
+        else:
+            work += value.owner.operation.operands
+    return True
+
+
+def _is_argument_or_counter(value: ir.Value) -> bool:
+    parent = value.owner.owner.operation
+    return parent.name == _ENTRY or parent.name == _FOR and value == value.owner.arguments[0]
+
+
+def _is_scalar_arithmetic(value: ir.Value) -> bool:
+    operation = value.owner.operation
+    has_tokens = any(isinstance(each.type, TokenType) for each in operation.results)
+    return not (is_tile(value) or len(operation.regions) or has_tokens)
 
 
 def _in_wide_boxes(load: ir.OpView, map: TensorMap, target: Target) -> TensorMap | str:

@@ -55,6 +55,49 @@ def attention(
     ct.store(R, (block, 0), (result / total).astype(R.dtype))
 
 
+@ct.kernel
+def chains_with_shared_tiles(A, B, R, S, steps: int, changed: int):
+    """Both chains need the tiles `one` and `two`, also as values that the loop carries, and that branches give.
+
+    On sm_90a the operands of each first product are in one channel, which the role of the chain reads.
+    """
+    one, two = ct.full((128, 32), 1, ct.float32), ct.full((128, 32), 2, ct.float32)
+    first, second = ct.zeros((128, 32), ct.float32), ct.zeros((128, 32), ct.float32)
+    first_added, second_added = two, two
+    step = 0
+    while step < steps:
+        right = ct.load(B, (step, 0), (32, 32))
+        scores = ct.mma(ct.load(A, (0, step), (128, 32)), right, ct.zeros((128, 32), ct.float32))
+        b = ct.load(B, (step, 0), (32, 32))
+        if step == changed:
+            scores = scores + two
+        else:
+            first_added = one
+        first = ct.mma((scores + first_added).astype(A.dtype), b, first)
+        right = ct.load(B, (step, 0), (32, 32))
+        scores = ct.mma(ct.load(A, (1, step), (128, 32)), right, ct.zeros((128, 32), ct.float32))
+        if step == changed:
+            second_added = one
+        else:
+            scores = two
+        second = ct.mma((scores + second_added).astype(A.dtype), b, second)
+        step = step + 1
+    ct.store(R, (0, 0), first + first_added)
+    ct.store(S, (0, 0), second + second_added)
+
+
+def shared_tiles_expected(a: np.ndarray, b: np.ndarray, steps: int, changed: int) -> tuple[np.ndarray, np.ndarray]:
+    first, second, first_added, second_added = np.zeros((128, 32)), np.zeros((128, 32)), 2, 2
+    for step in range(steps):
+        right = b[step * 32 :][:32].astype(np.float64)
+        upper, lower = (a[rows, step * 32 :][:, :32] @ right for rows in (slice(128), slice(128, None)))
+        first_added = first_added if step == changed else 1
+        second_added = 1 if step == changed else second_added
+        first = first + (upper + 2 * (step == changed) + first_added) @ right
+        second = second + ((lower if step == changed else 2 * np.ones((128, 32))) + second_added) @ right
+    return first + first_added, second + second_added
+
+
 def expected(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, causal: bool) -> np.ndarray:
     scores = q.astype(np.float64) @ k.astype(np.float64).T * scale
     if causal:
@@ -125,3 +168,44 @@ def test_sums_in_registers_lend_no_columns(monkeypatch: pytest.MonkeyPatch) -> N
     made = ct.compile(product_of_product, target="sm_100a", signature=signature)
     ct.run(made, (1,), (a, b, v, out), backend="simulate")
     np.testing.assert_array_equal(out, (a.astype(np.int64) @ b.astype(np.int64)) @ v.astype(np.int64))
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_tiles_that_both_chains_need(target: str) -> None:
+    random = np.random.default_rng(7)
+    a, b = (random.integers(-2, 3, shape).astype(np.float16) for shape in ((256, 96), (96, 32)))
+    signature = ct.Signature.from_arguments(chains_with_shared_tiles, (a, b, *outputs(), 3, 1))
+    made = ct.compile(chains_with_shared_tiles, target=target, signature=signature)
+    assert "} compute1 warps 4 " in made.stage("gpu").text
+    for steps, changed in ((0, 0), (1, 0), (3, 1)):
+        first, second = outputs()
+        ct.run(made, (1,), (a, b, first, second, steps, changed), backend="simulate", seed=steps)
+        wanted = shared_tiles_expected(a, b, steps, changed)
+        np.testing.assert_array_equal((first, second), wanted)
+
+
+def outputs() -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros((128, 32), np.float32), np.zeros((128, 32), np.float32)
+
+
+@ct.kernel
+def chains_of_one_scalar(A, B, R, S, steps: int):
+    """Threads compute the factor, so both chains are those of one role."""
+    factor = ct.max(ct.load(A, (0, 0), (128, 32)))
+    first, second = ct.zeros((128, 32), ct.float32), ct.zeros((128, 32), ct.float32)
+    for step in range(steps):
+        b = ct.load(B, (step, 0), (32, 32))
+        scores = ct.mma(ct.load(A, (0, step), (128, 32)), b, ct.zeros((128, 32), ct.float32))
+        first = ct.mma(scores.astype(A.dtype) * factor, b, first)
+        scores = ct.mma(ct.load(A, (1, step), (128, 32)), b, ct.zeros((128, 32), ct.float32))
+        second = ct.mma(scores.astype(A.dtype) * factor, b, second)
+    ct.store(R, (0, 0), first)
+    ct.store(S, (0, 0), second)
+
+
+def test_scalar_of_threads_joins_chains() -> None:
+    """The multiplies and the loads keep roles of their own."""
+    a, b = np.zeros((256, 96), np.float16), np.zeros((96, 32), np.float16)
+    signature = ct.Signature.from_arguments(chains_of_one_scalar, (a, b, *outputs(), 3))
+    text = ct.compile(chains_of_one_scalar, target="sm_100a", signature=signature).stage("gpu").text
+    assert "} mma warps 1 " in text and "compute1" not in text
