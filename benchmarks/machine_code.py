@@ -61,6 +61,7 @@ def measure(case: Case, target: str, name: str, folder: Path) -> Iterator[dict[s
     if result is None:
         return
     function = result.function
+    blocks = blocks_per_processor(result.threads, function.registers, result.shared_bytes)
     yield {
         **row,
         "seconds": round(time.perf_counter() - start, 3),
@@ -68,9 +69,9 @@ def measure(case: Case, target: str, name: str, folder: Path) -> Iterator[dict[s
         "registers": function.registers,
         "stack_bytes": function.stack_bytes,
         "shared_bytes": result.shared_bytes,
-        "blocks_per_processor": blocks_per_processor(result.threads, function.registers, result.shared_bytes),
+        "blocks_per_processor": blocks,
         **sheet_of(function.instructions, result.threads).fields(),
-        "model": timeline(result.compiled) if result.compiled is not None else None,
+        "model": timeline(result.compiled, max(1, blocks)) if result.compiled is not None else None,
     }
 
 

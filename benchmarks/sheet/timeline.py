@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tilec.errors import TilecError
 from tilec.explain.reports import reports_of
-from tilec.lowering.model.step import HBM, TENSOR_PIPE
+from tilec.lowering.gpu.loop_work import cycles_of
+from tilec.lowering.model.step import TENSOR_PIPE
 
 
-def timeline(compiled: Any) -> dict[str, Any] | None:
+def timeline(compiled: Any, blocks_in_registers: int) -> dict[str, Any] | None:
     """The modelled loop with the most cycles per kernel, or None without a loop or a model.
 
+    `blocks_in_registers` are the blocks that an SM has by the registers of the machine code, which the report lacks.
+
     Keys: `device`; `cycles` per iteration; `bound`, the unit that bounds them; `tensor_share` and `memory_share`, the
-    parts of the time in which the tensor pipe multiplies and in which the memory transfers; `rings`, slots of each
-    ring; `tma_bytes` per iteration; `blocks_per_processor`.
+    parts of the time in which the tensor pipe multiplies and in which HBM transfers at its full bandwidth, 0 where
+    operands may come from L2; `rings`, slots of each ring; `tma_bytes` per iteration; `blocks_per_processor`.
     """
     try:
-        (kernel,) = [report.fields() for report in reports_of(compiled, "cost")]
+        (report,) = reports_of(compiled, "cost")
     except TilecError:
         return None
+    blocks = min(report.blocks_per_processor, blocks_in_registers)
+    costs = (replace(each, cycles=cycles_of(each.work, report.device, blocks)) for each in report.loops)
+    kernel = replace(report, blocks_per_processor=blocks, loops=tuple(costs)).fields()
     if not kernel["loops"]:
         return None
     loop = max(kernel["loops"], key=lambda each: (each["multiply_adds"] > 0, each["depth"], each["cycles"]))
@@ -30,7 +37,7 @@ def timeline(compiled: Any) -> dict[str, Any] | None:
         "cycles": cycles,
         "bound": loop["bound"],
         "tensor_share": round(units.get(TENSOR_PIPE, 0) / cycles, 3) if cycles else 0,
-        "memory_share": round(units.get(HBM, 0) / cycles, 3) if cycles else 0,
+        "memory_share": round(loop["hbm_share"], 3),
         "rings": [ring["stages"] for ring in loop["rings"]],
         "tma_bytes": loop["tma_bytes"],
     }

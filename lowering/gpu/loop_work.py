@@ -13,7 +13,7 @@ from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import inner_operations, operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
-from tilec.lowering.gpu.operation_work import DistinctElements, multiply_of, tile_bytes, work_of
+from tilec.lowering.gpu.operation_work import VisitedTiles, multiply_of, tile_bytes, work_of
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
 from tilec.lowering.model.step import CHAIN, HBM, RING, Step, unit_cycles
@@ -91,11 +91,19 @@ class LoopWork:
 
 @dataclass(frozen=True)
 class LoopCycles:
-    """The cycles of an iteration: of each unit, of all together, and the entry that bounds them."""
+    """The cycles of an iteration.
+
+    Attributes:
+        units: the cycles of each unit.
+        cycles: those of all units together.
+        bound: the unit that bounds them.
+        transfer: those of HBM at its full bandwidth, if more bytes were in flight; 0 if data may come from L2.
+    """
 
     units: dict[str, float]
     cycles: float
     bound: str
+    transfer: float = 0.0
 
 
 def loops_of(kernel: KernelOp, device: Device) -> list[LoopWork]:
@@ -137,7 +145,7 @@ class _Reader:
 
     def __init__(self, role: str, warps: int, device: Device, found: dict[tuple[str, ...], LoopWork]) -> None:
         self.role, self.warps, self.device, self.found = role, warps, device, found
-        self.elements: DistinctElements = {}
+        self.elements = VisitedTiles()
         self.puts: dict[str, int] = {}
         self.runs: dict[ir.Value, _Run] = {}
         self.numbers: Counter[tuple[str, ...]] = Counter()
@@ -329,6 +337,7 @@ def _cycles_alone(step: Step, warps: int, device: Device) -> float:
 def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> LoopCycles:
     """The cycles of an iteration of a loop on an SM with so many blocks, for one of them."""
     units = unit_cycles(loop.step, device)
+    transfer = units[HBM] if loop.loads_once else 0.0
     if not loop.loads_once:
         units.pop(HBM)
     elif in_flight := loop.bytes_in_flight * blocks_per_processor:
@@ -346,7 +355,7 @@ def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> 
             # Only what deeper rings would save is their latency.
             units[RING] = alone / blocks_per_processor if alone > _SAVED * unlimited else 0.0
     bound = max(units, key=lambda unit: (round(units[unit]), unit not in (CHAIN, RING)))
-    return LoopCycles(units, combined_cycles(units), bound)
+    return LoopCycles(units, combined_cycles(units), bound, transfer)
 
 
 def _block_cycles(loop: LoopWork, device: Device) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import prod
 
 from tilec.dialect.mlir import ir
@@ -16,6 +17,7 @@ from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import Step
 from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
+from tilec.lowering.shared_divisor import LEAST_ELEMENTS
 from tilec.lowering.tma.element_types import ELEMENTS
 
 _LANES = 32
@@ -44,9 +46,19 @@ _REPEATED = ("tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.splat", "tile_g
 _PAIRED = ("arith.truncf", "arith.extf")
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math", "tile_gpu.pack", "tile_gpu.unpack")
 _FREE = ("arith.constant", "scf.yield", "scf.for", "scf.if", "scf.while", "scf.condition", "tile_gpu.roles")
-# The result of `distinct_elements` for each tile that was visited.
-DistinctElements = dict[ir.Value, float]
+# Accesses that read one address and one element of the mask per vector.
+_ACCESSES = ("tile_gpu.load_global", "tile_gpu.store_global")
+# The operations of rcp.rn.f32 and of the checks of a divisor (ptxas 13.0).
+_DIVISOR_FMA, _DIVISOR_ALU = 8, 8
 _MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.wgmma")
+
+
+@dataclass(frozen=True)
+class VisitedTiles:
+    """The results of `distinct_elements` and `read_vector` for each tile that was visited."""
+
+    elements: dict[ir.Value, float] = field(default_factory=dict)
+    vectors: dict[ir.Value, int] = field(default_factory=dict)
 
 
 def element_bits(element: ir.Type) -> int:
@@ -81,7 +93,7 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     )
 
 
-def work_of(op: ir.OpView, warps: int, device: Device, known: DistinctElements) -> Step:
+def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> Step:
     """The work of an operation, without operations inside of it, in a role of so many warps.
 
     `known` has the elements of operands, if their operations were visited before, and gets those of the results.
@@ -97,20 +109,53 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: DistinctElements) 
         return Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
     results = [result for result in op.operation.results if is_register_tile(result.type)]
     if results and name.startswith(_ELEMENTWISE):
-        return _elementwise(_function(op), distinct_elements(results[0], known), results[0].type.element_type, device)
+        read = executed_elements(results[0].type) / read_vector(results[0], known)
+        elements = min(distinct_elements(results[0], known), read)
+        divisors = _shared_divisors(op, known)
+        if divisors is not None:
+            return _shared_division(elements, divisors, device)
+        return _elementwise(_function(op), elements, results[0].type.element_type, device)
     # Tiles that are renamed, repeated or numbered cost nothing.
     return Step() if results else Step(other_instructions=warps)
 
 
-def distinct_elements(tile: ir.Value, known: DistinctElements) -> float:
+def distinct_elements(tile: ir.Value, known: VisitedTiles) -> float:
     """The elements of a tile that threads compute: those that repeat an element of another tile count once."""
-    if tile not in known:
-        known[tile] = executed_elements(tile.type)
+    if tile not in known.elements:
+        known.elements[tile] = executed_elements(tile.type)
         op = None if isinstance(tile.owner, ir.Block) else tile.owner.operation
-        if op is not None and (op.name in _REPEATED or op.name.startswith(_ELEMENTWISE)):
+        if op is not None and _is_elementwise(op):
             operands = [distinct_elements(value, known) for value in op.operands if is_register_tile(value.type)]
-            known[tile] = min(known[tile], max(operands, default=1.0))
-    return known[tile]
+            known.elements[tile] = min(known.elements[tile], max(operands, default=1.0))
+    return known.elements[tile]
+
+
+def read_vector(tile: ir.Value, known: VisitedTiles) -> int:
+    """The elements of which threads compute one, because accesses by vectors read nothing but the first; else 1."""
+    pending = [tile]
+    while pending:
+        users = [use.owner.operation for use in pending[-1].uses]
+        results = [result for op in users if _is_elementwise(op) for result in op.results]
+        unknown = [result for result in results if result not in known.vectors]
+        if unknown:
+            pending += unknown
+            continue
+        value = pending.pop()
+        vectors = [_vector_of(op, value) for op in users if not _is_elementwise(op)]
+        known.vectors[value] = min(vectors + [known.vectors[result] for result in results], default=1)
+    return known.vectors[tile]
+
+
+def _is_elementwise(op: ir.Operation) -> bool:
+    return op.name in _REPEATED or op.name.startswith(_ELEMENTWISE)
+
+
+def _vector_of(access: ir.Operation, value: ir.Value) -> int:
+    """The elements of an access of which it reads one of `value`: an address or an element of the mask; else 1."""
+    if access.name not in _ACCESSES:
+        return 1
+    view = access.opview
+    return 1 if value == (view.other if access.results else view.value) else view.vector
 
 
 def executed_elements(tile: ir.RankedTensorType) -> float:
@@ -133,6 +178,22 @@ def _elementwise(name: str, elements: float, element: ir.Type, device: Device) -
         exponentials = _EXPONENTIALS.get(name, 0.0) * elements
         return Step(fma=_FMA.get(name, 0.0) * elements, exponentials=exponentials, joined=joined)
     return Step(alu=elements / 2 if name in _PAIRED else elements)
+
+
+def _shared_divisors(op: ir.OpView, known: VisitedTiles) -> float | None:
+    """The divisors of a division by reciprocals, of all threads; None for another operation."""
+    if op.operation.name != "arith.divf" or not isinstance(op.lhs.type.element_type, ir.F32Type):
+        return None
+    divisors = distinct_elements(op.rhs, known)
+    return divisors if executed_elements(op.lhs.type) >= LEAST_ELEMENTS * divisors else None
+
+
+def _shared_division(elements: float, divisors: float, device: Device) -> Step:
+    """Two of the three float operations of an element are packed, and its checks by threes."""
+    joined = 2 * elements * (1 - 1 / device.floats_per_instruction)
+    checks = 1 + 2 / device.comparisons_per_instruction
+    per_divisor = Step(fma=_DIVISOR_FMA * divisors, alu=_DIVISOR_ALU * divisors, exponentials=divisors)
+    return Step(fma=3 * elements, alu=checks * elements, joined=joined) + per_divisor
 
 
 def _tma_load(op: ir.OpView, device: Device) -> Step:

@@ -16,7 +16,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.occupancy import blocks_together
-from tilec.lowering.gpu.operation_work import DistinctElements, work_of
+from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT, Device, device_of
@@ -83,7 +83,7 @@ class _Loops:
         self.names = _loop_names(kernel)
         self.outer: set[str] = set()
         self.work: defaultdict[str, Step] = defaultdict(Step)
-        elements: DistinctElements = {}
+        elements = VisitedTiles()
         for op in operations_below(kernel):
             name = self._around(op.operation)
             if name is None:

@@ -14,6 +14,7 @@ from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.packed_floats import elementwise_pairs, packs
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shared_divisor import divide_by_shared, shares_divisors
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
 _FLOAT_BINARY = {
@@ -107,6 +108,8 @@ def _extremum_f64(lowering: Lowering, name: str, a: ir.Value, b: ir.Value) -> ir
 def divf(lowering: Lowering, operation: ir.Operation) -> None:
     """Divides 16-bit floats in f32: 24 bits are at least 2 * 11 + 2, so the second rounding has no effect."""
     kind = element(operation.results[0])
+    if kind.name == "f32" and _divides_by_shared(lowering, operation):
+        return
     if kind.bits > 16:
         each(lowering, operation, instruction(lowering, f"div.rn.{kind.suffix} $0, $1, $2;", kind))
         return
@@ -117,6 +120,17 @@ def divf(lowering: Lowering, operation: ir.Operation) -> None:
         return lowering.compute(f"cvt.rn.{kind.suffix}.f32 $0, $1;", kind.register, quotient)
 
     each(lowering, operation, divide)
+
+
+def _divides_by_shared(lowering: Lowering, operation: ir.Operation) -> bool:
+    """Divides f32 elements by the divisors that they share, if they are enough for each."""
+    columns = list(zip(*(lowering.get(operand) for operand in operation.operands), strict=True))
+    distinct = list(dict.fromkeys(columns))
+    if not shares_divisors(lowering, distinct):
+        return False
+    quotients = dict(zip(distinct, divide_by_shared(lowering, distinct), strict=True))
+    lowering.set(operation.results[0], [quotients[column] for column in columns])
+    return True
 
 
 @lowers("arith.negf")

@@ -11,6 +11,7 @@ from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, Role
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.bandwidth_occupancy import blocks_for_bandwidth
 from tilec.lowering.gpu.make_channels import with_channels
 from tilec.lowering.gpu.occupancy import followed_occupancy
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, check_shared_bytes, shared_plan
@@ -23,6 +24,7 @@ from tilec.lowering.gpu_to_ptx.lowering import SHARED_SYMBOL, Lowering, Role, na
 from tilec.lowering.gpu_to_ptx.one_thread import if_first_thread
 from tilec.lowering.gpu_to_ptx.registry import RULES
 from tilec.lowering.gpu_to_ptx.symbol_name import symbol_name
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
 from tilec.lowering.upstream_passes import run_upstream
@@ -318,13 +320,15 @@ def _dynamic_bytes(lowering: Lowering) -> int:
 
 
 def _follow_occupancy(lowering: Lowering, written: ir.Operation, kernel: KernelOp, remarks: list[Remark]) -> None:
-    """Limits registers for the blocks of the hint `occupancy`, if memory leaves room for them."""
+    """Limits registers for the blocks of the hint `occupancy`, if memory leaves room for them, or of the bandwidth."""
     size = _dynamic_bytes(lowering)
     blocks = followed_occupancy(kernel, lowering.target, size, lowering.plan.tensor_columns, remarks)
     if blocks is None and (kernel.ctas > 1 or _needs_registers(kernel)):
         # In a cluster too, ptxas 13.0 and 13.5 save registers: 43 and 256 bytes of spills for a pair of 256x128x64,
         # where they use 75 registers for the same block alone.
         blocks = 1
+    elif blocks is None and kernel_hint(kernel, OCCUPANCY) is None:
+        blocks = blocks_for_bandwidth(kernel, lowering.target, size)
     # ptxas ignores .minnctapersm beside .maxnreg, which register budgets have.
     if blocks is not None and "maxnreg" not in written.attributes:
         written.attributes["min_ctas"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)

@@ -207,15 +207,24 @@ def _step_units(work: TileWork, device: Device, resident: int) -> dict[str, floa
 
 def bandwidth_fraction(bytes_in_flight: float, device: Device) -> float:
     """The fraction of the bandwidth of HBM that SMs reach with these bytes in flight each."""
-    b200 = DEVICES[B200]
-    # A device needs bytes in flight in proportion to its bandwidth per SM.
-    scale = b200.hbm_bytes_per_cycle * device.clock_ghz / (device.hbm_bytes_per_cycle * b200.clock_ghz)
-    kilobytes = bytes_in_flight * scale / _BYTES_PER_KILOBYTE
+    kilobytes = bytes_in_flight / _bandwidth_ratio(device) / _BYTES_PER_KILOBYTE
     points = BANDWIDTH_BY_KILOBYTES_IN_FLIGHT
     for (left, low), (right, high) in zip(points, points[1:], strict=False):
         if kilobytes <= right:
             return max(1e-3, low + (high - low) * (kilobytes - left) / (right - left))
     return 1.0
+
+
+def bytes_in_flight_for(fraction: float, device: Device) -> float:
+    """The fewest bytes in flight per SM, of those measured, that reach this fraction of the bandwidth of HBM."""
+    kilobytes = next(each for each, reached in BANDWIDTH_BY_KILOBYTES_IN_FLIGHT if reached >= fraction)
+    return kilobytes * _BYTES_PER_KILOBYTE * _bandwidth_ratio(device)
+
+
+def _bandwidth_ratio(device: Device) -> float:
+    """The bandwidth per SM relative to B200: a device needs bytes in flight in proportion to it."""
+    b200 = DEVICES[B200]
+    return device.hbm_bytes_per_cycle * device.clock_ghz / (b200.hbm_bytes_per_cycle * b200.clock_ghz)
 
 
 def _epilogue_cycles(work: TileWork, device: Device, serial: bool) -> float:

@@ -38,6 +38,11 @@ class LoopCost:
         """The part of the time in which the tensor pipe multiplies."""
         return self.cycles.units[TENSOR_PIPE] / self.cycles.cycles if self.cycles.cycles else 0.0
 
+    @property
+    def hbm_share(self) -> float:
+        """The part of the time in which HBM transfers at its full bandwidth; 0 if data may come from L2."""
+        return self.cycles.transfer / self.cycles.cycles if self.cycles.cycles else 0.0
+
     def lines(self) -> Iterator[str]:
         """The cycles and the units with the most cycles, as text."""
         work, cycles = self.work, self.cycles
@@ -67,6 +72,7 @@ class LoopCost:
             "bound": cycles.bound,
             "units": {unit: round(busy, 1) for unit, busy in cycles.units.items()},
             "tensor_share": round(self.tensor_share, 3),
+            "hbm_share": round(self.hbm_share, 3),
             "multiply_adds": work.multiply_adds,
             "tma_bytes": work.tma_bytes,
             "rings": [{"stages": ring.stages, "bytes": ring.bytes} for ring in work.rings.values()],

@@ -1,0 +1,39 @@
+"""The blocks of an SM whose loads use the bandwidth of memory, for kernels whose threads load what they compute on.
+
+ptxas does not know how many blocks hide the latency of memory: it takes the registers that save most instructions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.occupancy import blocks_together
+from tilec.lowering.gpu.operation_work import tile_bytes
+from tilec.lowering.model.constants import device_of
+from tilec.lowering.model.launch import bytes_in_flight_for
+from tilec.lowering.target import Target
+
+_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
+# With roles, loads run ahead by rings; multiplies need registers more than blocks.
+_OTHER_KERNELS = ("tile_gpu.roles", "tile_gpu.mma_sync", "tile_gpu.wgmma", "tile_gpu.tcgen05_mma", "tile_gpu.tma_load")
+_FULL_BANDWIDTH = 0.99
+
+
+def blocks_for_bandwidth(kernel: KernelOp, target: Target, shared_bytes: int) -> int | None:
+    """The blocks for which ptxas should save registers; None if loads of threads do not bound the kernel.
+
+    At most as many as fit by registers without spills, and by shared memory.
+    """
+    in_flight: defaultdict[ir.Block, float] = defaultdict(float)
+    for op in operations_below(kernel):
+        if op.operation.name in _OTHER_KERNELS:
+            return None
+        if op.operation.name in _LOADS:
+            in_flight[op.operation.block] += tile_bytes(op.operation.results[0].type)
+    if not in_flight:
+        return None
+    wanted = bytes_in_flight_for(_FULL_BANDWIDTH, device_of(target.name)) / max(in_flight.values())
+    return max(1, min(round(wanted), blocks_together(kernel, target, shared_bytes, 0)))

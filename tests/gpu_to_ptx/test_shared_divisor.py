@@ -1,0 +1,93 @@
+"""Quotients by a divisor that many elements of a thread share are those of IEEE 754 division, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulated import elementwise, ptx_of, run_ptx, tile
+
+from tilec.lowering.layout.blocked import blocked
+
+ROWS, COLUMNS = 8, 512
+LAYOUT = blocked((ROWS, COLUMNS), 4, 1, 4)
+THIN = LAYOUT.project(1)
+TARGETS = ("sm_100a", "sm_90a")
+NEAR_POWERS = np.array([1.0, 1.0 + 2.0**-23, 2.0 - 2.0**-23, 2.0 - 2.0**-22, 1.5, 4 / 3], np.float32)
+
+
+def divided(target: str) -> str:
+    """%y = %x0 / %x1, the divisor of a row."""
+    body = f"""%wide = "tile_gpu.broadcast"(%x1) : ({tile("f32", THIN)}) -> {tile("f32", LAYOUT)}
+        %y = arith.divf %x0, %wide : {tile("f32", LAYOUT)}"""
+    return ptx_of(elementwise(body, [("f32", LAYOUT), ("f32", THIN)], ("f32", LAYOUT), target=target))
+
+
+def check(ptx: str, dividends: np.ndarray, divisors: np.ndarray) -> None:
+    x, s = dividends.astype(np.float32), divisors.astype(np.float32).reshape(ROWS, 1)
+    result = np.empty_like(x)
+    run_ptx(ptx, [x, s, result])
+    with np.errstate(all="ignore"):
+        expected = x / s
+    numbers = ~np.isnan(expected)
+    assert np.array_equal(numbers, ~np.isnan(result))
+    assert np.array_equal(result.view(np.uint32)[numbers], expected.view(np.uint32)[numbers])
+
+
+def mantissas(random: np.random.Generator, count: int) -> np.ndarray:
+    """Numbers in [1, 2), many of them near its ends, where reciprocals have their largest relative errors."""
+    found = 1 + random.integers(0, 2**23, count) * 2.0**-23
+    near = random.integers(0, 2, count).astype(bool)
+    return np.where(near, NEAR_POWERS[random.integers(0, NEAR_POWERS.size, count)], found)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_quotients_are_rounded_once(target: str) -> None:
+    """Divisors from 2^-20 to 2^20, dividends from 2^-100 to 2^100 and both zeros."""
+    random, ptx = np.random.default_rng(7), divided(target)
+    assert "rcp.rn.f32" in ptx and "bra.uni $divide" in ptx
+    for _ in range(8):
+        x = mantissas(random, ROWS * COLUMNS) * 2.0 ** random.integers(-100, 100, ROWS * COLUMNS)
+        x *= random.choice([-1.0, 1.0, 1.0, 0.0], x.size)
+        check(ptx, x.reshape(ROWS, COLUMNS), mantissas(random, ROWS) * 2.0 ** random.integers(-20, 20, ROWS))
+
+
+OUTSIDE = {
+    "subnormal dividend": (2.0**-140, 3.0),
+    "remainder too small": (2.0**-122, 1.9999999),
+    "subnormal quotient": (2.0**-111, 2.0**19 * 1.7),
+    "overflow": (1e38, 2.0**-3),
+    "infinity": (np.inf, 3.0),
+    "not a number": (np.nan, 3.0),
+    "negative divisor": (0.0, -3.0),
+    "zero divisor": (0.0, 0.0),
+    "subnormal divisor": (1.0, 2.0**-140),
+    "divisor whose reciprocal is subnormal": (1.0, 2.0**127 * 1.5),
+    "infinite divisor": (1.0, np.inf),
+    "divisor not a number": (1.0, np.nan),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_operands_outside_of_the_safe_range(name: str) -> None:
+    """A row of such operands among others in the range."""
+    x, s = np.full((ROWS, COLUMNS), 1.7), np.linspace(1, 9, ROWS)
+    dividend, s[5] = OUTSIDE[name]
+    x[5] = dividend * mantissas(np.random.default_rng(9), COLUMNS)
+    for target in TARGETS:
+        check(divided(target), x, s)
+
+
+def test_divisors_of_few_elements_have_no_reciprocal() -> None:
+    body = f"%y = arith.divf %x0, %x1 : {tile('f32', LAYOUT)}"
+    assert "rcp" not in ptx_of(elementwise(body, [("f32", LAYOUT)] * 2, ("f32", LAYOUT)))
+
+
+def test_a_constant_divisor_has_a_reciprocal() -> None:
+    own = tile("f32", LAYOUT)
+    body = f"%s = arith.constant dense<7.0> : {own}\n%y = arith.divf %x0, %s : {own}"
+    x = np.random.default_rng(3).standard_normal((ROWS, COLUMNS)).astype(np.float32)
+    for target in TARGETS:
+        ptx, result = ptx_of(elementwise(body, [("f32", LAYOUT)], ("f32", LAYOUT), target=target)), np.empty_like(x)
+        assert "rcp.rn.f32" in ptx
+        run_ptx(ptx, [x, result])
+        assert np.array_equal(result, x / np.float32(7))
