@@ -1,6 +1,5 @@
 """Register tiles to and from global memory."""
 
-import math
 from collections.abc import Sequence
 
 from tilec.dialect.attributes import Booleans, Enumeration, Flag, Int32, Text
@@ -71,13 +70,10 @@ def _indices_of_a_dimension(op: ir.OpView) -> str | None:
     return None
 
 
-def _repeatable_is_one_weak_element(op: ir.OpView) -> str | None:
-    if not op.repeatable:
-        return None
-    if op.order is not None:
+def _repeatable_is_weak(op: ir.OpView) -> str | None:
+    if op.repeatable and op.order is not None:
         return f"a repeatable load is weak, but got order {op.order}"
-    count = math.prod(op.result.type.shape)
-    return None if count == 1 else f"a repeatable load has one element, but got {count}"
+    return None
 
 
 class LoadViewOp(Operation, name="load_view"):
@@ -93,8 +89,8 @@ class LoadViewOp(Operation, name="load_view"):
 
     An `early` load always runs, and no token orders it after a store or an acquire, or before a store.
 
-    A `repeatable` load has one element and is weak, and no token orders it after a store, an atomic update or an
-    acquire, or before a store or an atomic update: every role may execute a copy of it.
+    A `repeatable` load is weak, and no token orders it after a store, an atomic update or an acquire, or before a store
+    or an atomic update: each role that computes may execute a copy of it, and any role one of a load of one element.
     """
 
     result: Result[RegisterTile]
@@ -119,7 +115,7 @@ class LoadViewOp(Operation, name="load_view"):
     )
     rules = [
         _whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, _indices_of_a_dimension,
-        _repeatable_is_one_weak_element,
+        _repeatable_is_weak,
     ]  # fmt: skip
 
 
@@ -165,7 +161,7 @@ class LoadGlobalOp(Operation, name="load_global"):
         "$pointers{, mask $mask}{, other $other} vector $vector{ order $order}{ scope $scope}{ $early}{ $repeatable}"
         " attr-dict : type($pointers) -> type($result)"
     )
-    rules = [_scope_of_order, operands_and_results_agree, _repeatable_is_one_weak_element]
+    rules = [_scope_of_order, operands_and_results_agree, _repeatable_is_weak]
 
 
 class StoreGlobalOp(Operation, name="store_global"):

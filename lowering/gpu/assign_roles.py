@@ -17,6 +17,7 @@ from tilec.lowering.gpu.accumulator_channels import MULTIPLIES, is_accumulator
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.joined_values import Sets, carried_as, carried_groups
+from tilec.lowering.gpu.operation_role import has_repeatable_elements
 from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS
 
@@ -28,7 +29,12 @@ _ORDERED = (
     "tile_gpu.multimem_load_view", "tile_gpu.multimem_reduce_view", "tile_gpu.multimem_store_view", "tile_gpu.print",
 )  # fmt: skip
 _PURE_DIALECTS = ("arith.", "math.")
-_PURE = ("tile_gpu.broadcast", "tile_gpu.iota", "tile_gpu.reshape", "tile_gpu.splat", "tile_gpu.transpose")
+# Of those that move elements between threads, each role does so in scratch memory of its own.
+_PURE = (
+    "tile_gpu.broadcast", "tile_gpu.cat", "tile_gpu.convert_layout", "tile_gpu.extract", "tile_gpu.insert",
+    "tile_gpu.iota", "tile_gpu.math", "tile_gpu.pack", "tile_gpu.reduce", "tile_gpu.reshape", "tile_gpu.splat",
+    "tile_gpu.transpose", "tile_gpu.unpack",
+)  # fmt: skip
 
 
 def assign_roles(kernel: KernelOp) -> None:
@@ -140,7 +146,7 @@ def _shared_operations(operations: Sequence[ir.Operation], unknown: Set[ir.Value
 def _may_be_copied(op: ir.Operation, results: Set[ir.Value], unknown: Set[ir.Value]) -> bool:
     if op.name == _READ:
         return not is_accumulator(op.operands[0])
-    if op.name not in _PURE and not op.name.startswith(_PURE_DIALECTS):
+    if op.name not in _PURE and not op.name.startswith(_PURE_DIALECTS) and not has_repeatable_elements(op):
         return False
     return all(value in results or is_scalar(value.type) and value not in unknown for value in op.operands)
 

@@ -56,6 +56,11 @@ def is_repeatable(op: ir.Operation) -> bool:
 
 def is_repeatable_load(op: ir.Operation) -> bool:
     """Whether an operation reads one element that is the same whenever it is read."""
+    return has_repeatable_elements(op) and _has_one_element(op.results[0].type)
+
+
+def has_repeatable_elements(op: ir.Operation) -> bool:
+    """Whether an operation reads a tile that is the same whenever it is read, so that computing roles may repeat it."""
     return op.name in _LOADS and "repeatable" in op.attributes
 
 

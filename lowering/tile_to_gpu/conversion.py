@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -163,9 +162,9 @@ def runs_ahead(load: ir.OpView, conversion: Conversion) -> bool:
     return in_loop(load) and conversion.order.may_run_early(load)
 
 
-def is_repeatable(load: ir.OpView, type: ir.Type, conversion: Conversion) -> bool:
-    """Whether several roles may execute copies of a load of tile `type` in place of one."""
-    return math.prod(type.shape) == 1 and conversion.order.may_be_repeated(load)
+def is_repeatable(load: ir.OpView, conversion: Conversion) -> bool:
+    """Whether several roles may execute copies of a load in place of one."""
+    return conversion.order.may_be_repeated(load)
 
 
 def in_loop(op: ir.OpView) -> bool:

@@ -22,7 +22,7 @@ def _load_ptr(op: ir.OpView, conversion: Conversion) -> None:
     attributes = {
         "vector": vector,
         "early": runs_ahead(op, conversion),
-        "repeatable": is_repeatable(op, type, conversion),
+        "repeatable": is_repeatable(op, conversion),
         **order_of(op),
     }
     loaded = emitter.gpu("load_global", fields, [type], **attributes).result

@@ -75,7 +75,7 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
         "padding": padding_of(op),
         "inbounds": proven_inbounds(op),
         "early": runs_ahead(op, conversion),
-        "repeatable": is_repeatable(op, stored, conversion) and view.sparse_dimension is None,
+        "repeatable": is_repeatable(op, conversion) and view.sparse_dimension is None,
     }
     conversion.synchronize(op)
     operands = sparse_view_operands(view, op, stored, conversion)

@@ -209,3 +209,30 @@ def test_scalar_of_threads_joins_chains() -> None:
     signature = ct.Signature.from_arguments(chains_of_one_scalar, (a, b, *outputs(), 3))
     text = ct.compile(chains_of_one_scalar, target="sm_100a", signature=signature).stage("gpu").text
     assert "} mma warps 1 " in text and "compute1" not in text
+
+
+@ct.kernel
+def biased(Q, K, V, Bias, R, steps: int):
+    """The bias of the keys is loaded by threads, as it is no operand of a multiply."""
+    q, result = ct.load(Q, (0, 0), (ROWS, 32)), ct.zeros((ROWS, 32), ct.float32)
+    for step in range(steps):
+        keys = ct.load(K, (step, 0), (32, 32)).transpose()
+        bias = ct.load(Bias, (0, step), (1, 32)).astype(ct.float32)
+        scores = ct.mma(q, keys, ct.zeros((ROWS, 32), ct.float32)) + bias
+        result = ct.mma(scores.astype(Q.dtype), ct.load(V, (step, 0), (32, 32)), result)
+    ct.store(R, (0, 0), result)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_both_roles_load_what_both_chains_need(target: str) -> None:
+    random = np.random.default_rng(11)
+    q, k, v, bias = (
+        random.integers(-2, 3, shape).astype(np.float16) for shape in ((ROWS, 32), *[(96, 32)] * 2, (1, 96))
+    )
+    out = np.zeros((ROWS, 32), np.float32)
+    made = ct.compile(biased, target=target, signature=ct.Signature.from_arguments(biased, (q, k, v, bias, out, 3)))
+    if target == "sm_100a":
+        assert "} compute1 warps 4 " in made.stage("gpu").text
+    ct.run(made, (1,), (q, k, v, bias, out, 3), backend="simulate", seed=2)
+    exact = [each.astype(np.int64) for each in (q, k, v, bias)]
+    np.testing.assert_array_equal(out, (exact[0] @ exact[1].T + exact[3]) @ exact[2])
