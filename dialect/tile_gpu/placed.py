@@ -69,7 +69,8 @@ class GatherTileOp(Operation, name="gather_tile"):
 class StoreTileOp(Operation, name="store_tile"):
     """Copies a tile in shared memory to a tensor, or combines both; the operands are those of `tma_store`.
 
-    Tokens order it after other stores by TMA (`after_stores`), or after accesses by threads (`after_accesses`).
+    Tokens order it after accesses by threads (`after_accesses`), or after stores by TMA that may write the same elements
+    (`after_stores`): with `after_itself` only those of the operation itself in earlier iterations.
     """
 
     map: Operand[TensorMap]
@@ -77,10 +78,11 @@ class StoreTileOp(Operation, name="store_tile"):
     buffer: Operand[SharedBuffer]
     reduction: Reduction | None
     after_stores: Flag
+    after_itself: Flag
     after_accesses: Flag
     assembly = (
-        "$buffer -> $map[$coordinates]{ reduction $reduction}{ $after_stores}{ $after_accesses} attr-dict"
-        " : type($buffer)"
+        "$buffer -> $map[$coordinates]{ reduction $reduction}{ $after_stores}{ $after_itself}{ $after_accesses}"
+        " attr-dict : type($buffer)"
     )
     rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map]
 

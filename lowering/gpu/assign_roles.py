@@ -59,9 +59,14 @@ def assign_roles(kernel: KernelOp) -> None:
 def _may_have_chains(kernel: KernelOp, operations: Sequence[ir.Operation]) -> bool:
     if kernel.ctas > 1 or any(op.name in _ORDERED or op.name == "tile_gpu.roles" for op in operations):
         return False
-    if any("after_stores" in op.attributes or "after_accesses" in op.attributes for op in operations):
+    if any(map(_follows_accesses, operations)):
         return False
     return sum(_hands_over(op) for op in operations) > 1
+
+
+def _follows_accesses(op: ir.Operation) -> bool:
+    """Whether a store must follow accesses that another role may make."""
+    return "after_accesses" in op.attributes or "after_stores" in op.attributes and "after_itself" not in op.attributes
 
 
 def _hands_over(op: ir.Operation) -> bool:

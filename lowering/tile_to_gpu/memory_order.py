@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.data_dependence import uses_result_of
+from tilec.lowering.tile_to_gpu.disjoint_stores import are_disjoint
 
 VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko")
 LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
@@ -37,7 +38,6 @@ class MemoryOrder:
         self._ordered_before = {
             earlier for op, found in self._before.items() if op.name not in LOADS for earlier in found
         }
-        # Whether control may leave a block before its end, for the blocks that were asked for.
         # A store of a value computed from the load cannot overtake it.
         self._loads_before_stores = {
             earlier
@@ -53,6 +53,10 @@ class MemoryOrder:
 
     def stores_before(self, op: ir.OpView) -> set[ir.Operation]:
         return {earlier for earlier in self.before(op) if earlier.name not in LOADS}
+
+    def stores_to_await(self, store: ir.OpView) -> set[ir.Operation]:
+        """The stores before a store that may write the same elements."""
+        return {earlier for earlier in self.stores_before(store) if not are_disjoint(store, earlier.opview)}
 
     def loads_before(self, op: ir.OpView) -> set[ir.Operation]:
         return self.before(op) - self.stores_before(op)

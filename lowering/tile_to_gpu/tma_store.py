@@ -86,8 +86,10 @@ def store_by_tma(
     handle = (declare_im2col_map if is_im2col else declare_map)(map, view, conversion)
     stored = with_whole_bytes(tile, map.contiguous, conversion.warps)
     placed = emitter.gpu("place", [stored], [copied_buffer_type(map, view.type)]).result
+    awaited = order.stores_to_await(op)
     facts: dict[str, Any] = {
-        "after_stores": bool(order.stores_before(op)),
+        "after_stores": bool(awaited),
+        "after_itself": awaited == {op.operation},
         "after_accesses": _follows_accesses(op, conversion),
     }
     if is_im2col:

@@ -213,7 +213,7 @@ def test_scalar_of_threads_joins_chains() -> None:
 
 @ct.kernel
 def biased(Q, K, V, Bias, R, steps: int):
-    """The bias of the keys is loaded by threads, as it is no operand of a multiply."""
+    """Threads load the bias of the keys, which no multiply reads."""
     q, result = ct.load(Q, (0, 0), (ROWS, 32)), ct.zeros((ROWS, 32), ct.float32)
     for step in range(steps):
         keys = ct.load(K, (step, 0), (32, 32)).transpose()
@@ -236,3 +236,54 @@ def test_both_roles_load_what_both_chains_need(target: str) -> None:
     ct.run(made, (1,), (q, k, v, bias, out, 3), backend="simulate", seed=2)
     exact = [each.astype(np.int64) for each in (q, k, v, bias)]
     np.testing.assert_array_equal(out, (exact[0] @ exact[1].T + exact[3]) @ exact[2])
+
+
+@ct.kernel
+def persistent(Q, K, R, steps: int, tiles: int):
+    """The stores of a chain follow those of the same rows of tiles, but not those of the other chain."""
+    for tile in range(ct.bid(0), tiles, ct.num_blocks(0)):
+        q, result = ct.load(Q, (tile, 0), (ROWS, 32)), ct.zeros((ROWS, 32), ct.float32)
+        for step in range(steps):
+            keys = ct.load(K, (step, 0), (32, 32))
+            scores = ct.mma(q, keys, ct.zeros((ROWS, 32), ct.float32)) + 1.0
+            result = ct.mma(scores.astype(Q.dtype), keys, result)
+        ct.store(R, (tile, 0), result)
+
+
+@ct.kernel
+def three_chains(Q, K, R, steps: int):
+    """Three products of 128 rows, whose results are stored one after the other."""
+    zero = ct.zeros((128, 32), ct.float32)
+    first, second, third = zero, zero, zero
+    for step in range(steps):
+        keys = ct.load(K, (step, 0), (32, 32))
+        scores = ct.mma(ct.load(Q, (0, 0), (128, 32)), keys, zero) + 1.0
+        first = ct.mma(scores.astype(Q.dtype), keys, first)
+        scores = ct.mma(ct.load(Q, (1, 0), (128, 32)), keys, zero) + 1.0
+        second = ct.mma(scores.astype(Q.dtype), keys, second)
+        scores = ct.mma(ct.load(Q, (2, 0), (128, 32)), keys, zero) + 1.0
+        third = ct.mma(scores.astype(Q.dtype), keys, third)
+    ct.store(R, (0, 0), first)
+    ct.store(R, (1, 0), second)
+    ct.store(R, (2, 0), third)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize(
+    ("kernel", "rows", "roles", "tiles"),
+    [(persistent, 768, ["sm_100a"], (3,)), (three_chains, 384, ["sm_100a", "sm_90a"], ())],
+)
+def test_roles_store_their_own_rows(
+    kernel: object, rows: int, roles: list[str], tiles: tuple[int, ...], target: str
+) -> None:
+    random = np.random.default_rng(rows)
+    q, k = (random.integers(-1, 2, shape).astype(np.float16) for shape in ((rows, 32), (96, 32)))
+    args = q, k, np.zeros((rows, 32), np.float32)
+    made = ct.compile(kernel, target=target, signature=ct.Signature.from_arguments(kernel, (*args, 3, *tiles)))
+    assert ("} compute1 warps 4 " in made.stage("gpu").text) == (target in roles)
+    for steps in (0, 1, 3):
+        out = np.full((rows, 32), np.nan, np.float32)
+        ct.run(made, (2 if kernel is persistent else 1,), (q, k, out, steps, *tiles), backend="simulate", seed=steps)
+        left, right = q.astype(np.int64), k.astype(np.int64).reshape(3, 32, 32)[:steps]
+        wanted = sum(((left @ keys + 1) @ keys for keys in right), np.zeros((rows, 32), np.int64))
+        np.testing.assert_array_equal(out, wanted)
