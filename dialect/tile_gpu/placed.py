@@ -69,8 +69,8 @@ class GatherTileOp(Operation, name="gather_tile"):
 class StoreTileOp(Operation, name="store_tile"):
     """Copies a tile in shared memory to a tensor, or combines both; the operands are those of `tma_store`.
 
-    Tokens order it after accesses by threads (`after_accesses`), or after stores by TMA that may write the same elements
-    (`after_stores`): with `after_itself` only those of the operation itself in earlier iterations.
+    Tokens order it after accesses by threads (`after_accesses`), or after stores by TMA that may write the same
+    elements (`after_stores`): with `after_itself` only those of the operation itself in earlier iterations.
     """
 
     map: Operand[TensorMap]

@@ -40,7 +40,8 @@ def _remainder(index: ir.Value) -> tuple[int, int]:
         return known, wraps_at
     owner = index.owner
     if not isinstance(owner, ir.Block) and owner.operation.name == "cuda_tile.addi":
-        for number, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
-            if splat(number) is not None:
-                return splat(number), min(wraps_at, divisibility(other))
+        for added, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
+            number = splat(added)
+            if number is not None:
+                return number, min(wraps_at, divisibility(other))
     return 0, min(wraps_at, divisibility(index))

@@ -127,7 +127,8 @@ LINES = {
     "%q = arith.constant dense<0> : tensor<128xi32, #line>\n"
     "%rows = tile_gpu.place %q : tensor<128xi32, #line> -> buffer<128xi32, shared, contiguous=0 swizzle=none>\n"
     "%r = tile_gpu.gather_tile %m[%n] rows %rows : buffer<128xi32, shared, contiguous=0 swizzle=none> -> !a",
-    "store_tile": "tile_gpu.store_tile %slot#0 -> %map[%n, %n] reduction add after_stores after_itself after_accesses : !a",
+    "store_tile": "tile_gpu.store_tile %slot#0 -> %map[%n, %n] reduction add after_stores after_itself"
+    " after_accesses : !a",
     "place": "%r = tile_gpu.place %x group 1 : !t -> !d",
     "read": "%r = tile_gpu.read %d : !d -> !t",
     "undefined": "%r = tile_gpu.undefined : !d",
