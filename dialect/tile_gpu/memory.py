@@ -29,6 +29,21 @@ def _same_shape(op: ir.OpView) -> str | None:
     return None
 
 
+def _same_columns(op: ir.OpView) -> str | None:
+    """The tile has the shape of the buffer, or some of its columns."""
+    if op.first_column is None:
+        return _same_shape(op)
+    tile = (op.results[0] if len(op.results) else op.operands[0]).type
+    buffer, first = op.buffer.type, op.first_column
+    rows, columns = tile.shape
+    if (rows, tile.element_type) != (buffer.shape[0], buffer.element):
+        return f"tile and buffer must agree in rows and elements, but got {tile} and {buffer.spelled()}"
+    if not 0 <= first <= buffer.shape[1] - columns or first % columns:
+        last = buffer.shape[1] - columns
+        return f"expected a first column that is a multiple of {columns} from 0 to {last}, but got {first}"
+    return None
+
+
 class LoadSharedOp(Operation, name="load_shared"):
     """The tile in a shared buffer."""
 
@@ -58,26 +73,21 @@ class LoadTensorMemoryOp(Operation, name="load_tensor_memory"):
     first_column: Int32 | None
     assembly = "$buffer{ from $first_column} attr-dict : type($buffer) -> type($result)"
 
-    def check(self) -> str | None:
-        if self.first_column is None:
-            return _same_shape(self)
-        tile, buffer = self.result.type, self.buffer.type
-        (rows, columns), first = tile.shape, self.first_column
-        if (rows, tile.element_type) != (buffer.shape[0], buffer.element):
-            return f"tile and buffer must agree in rows and elements, but got {tile} and {buffer.spelled()}"
-        if not 0 <= first <= buffer.shape[1] - columns or first % columns:
-            last = buffer.shape[1] - columns
-            return f"expected a first column that is a multiple of {columns} from 0 to {last}, but got {first}"
-        return None
+    rules = [_same_columns]
 
 
 class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
-    """Writes a tile into a tensor memory buffer."""
+    """Writes a tile into a tensor memory buffer, or into its columns from `first_column` on.
+
+    It is complete behind it, or with `pending` behind the next one without.
+    """
 
     value: Operand[RegisterTile]
     buffer: Operand[TensorBuffer]
-    assembly = "$value, $buffer attr-dict : type($value) -> type($buffer)"
-    rules = [_same_shape]
+    first_column: Int32 | None
+    pending: Flag
+    assembly = "$value, $buffer{ from $first_column}{ $pending} attr-dict : type($value) -> type($buffer)"
+    rules = [_same_columns]
 
 
 class StoreWaitOp(Operation, name="store_wait"):

@@ -125,14 +125,21 @@ def _has_accumulator(op: ir.Operation) -> bool:
     return any(isinstance(value.type, BufferType) for value in (*op.results, *arguments))
 
 
+def accumulator_sets(operations: Sequence[ir.Operation]) -> Sets:
+    """The accumulators that have one place: multiplies, loops and branches join them."""
+    sets = Sets()
+    for op in operations:
+        if op.name in MULTIPLIES or op.name in CARRIERS:
+            for values in _joined(op):
+                sets.join(values)
+    return sets
+
+
 def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
-    """The values that use one place, joined by multiplies, loops and branches."""
-    owners = Sets()
+    """The places of accumulators, with the operations that use them."""
+    owners = accumulator_sets(operations)
     used = (*MULTIPLIES, *CARRIERS, _PLACE, _READ, _UNDEFINED)
     kept = [(number, op) for number, op in enumerate(operations) if op.name in used]
-    for _, op in kept:
-        for values in _joined(op):
-            owners.join(values)
     places: dict[ir.Value, _Place] = {}
     for number, op in kept:
         for value in () if op.name in CARRIERS else _used_accumulators(op):

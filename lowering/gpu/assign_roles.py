@@ -7,7 +7,7 @@ A chain has all operations whose tiles depend on each other; tiles that both cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp
@@ -15,6 +15,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.accumulator_channels import MULTIPLIES, is_accumulator
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.correction_role import Correction, assign_correction, correction
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.joined_values import Sets, carried_as, carried_groups
 from tilec.lowering.gpu.operation_role import has_repeatable_elements
@@ -49,11 +50,22 @@ def assign_roles(kernel: KernelOp) -> None:
     if len(found) < 2 or kernel.warps * len(found) > MOST_CHAIN_WARPS or chains.is_decided_by_threads:
         return
     roles = dict(zip(found, COMPUTE_ROLES, strict=False))
-    for chain, role in roles.items():
-        for op in chains.members(chain):
+    members = {role: chains.members(chain) for chain, role in roles.items()}
+    corrections = {role: correction(each, operations, shared) for role, each in members.items()}
+    for role, each in members.items():
+        for op in each:
             set_compute_role(op, role)
+    if kernel.warps * (len(found) + 1) <= MOST_CHAIN_WARPS:
+        _assign_corrections(corrections, COMPUTE_ROLES[len(found)])
     for op in reversed(shared):
         _copy_for_roles(op, lambda use: roles.get(chains.carrying(use), COMPUTE))
+
+
+def _assign_corrections(corrections: Mapping[str, Correction | None], role: str) -> None:
+    """Gives those of all chains to one role, if each chain has one."""
+    found = {chain_role: each for chain_role, each in corrections.items() if each is not None}
+    for chain_role, each in found.items() if len(found) == len(corrections) else ():
+        assign_correction(each, chain_role, role)
 
 
 def _may_have_chains(kernel: KernelOp, operations: Sequence[ir.Operation]) -> bool:

@@ -14,6 +14,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.handed_place import handed_place, use_place
 from tilec.lowering.gpu.shared_plan import tensor_layout
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -72,11 +73,9 @@ def _divide(read: _Read, warps: int) -> None:
     pieces = [user.opview for user in (*users, *(use.owner.operation for op in converted for use in op.result.uses))]
     if not pieces or not all(_is_columns(piece, warps) for piece in pieces):
         return
-    release = _release(read, pieces)
-    if release is None:
+    last = _last(read, pieces)
+    if last is None or not _keep_place(read, last) and not _move_release(read, last):
         return
-    last = max((_ancestor(piece.operation, release.block) for piece in pieces), key=_order(release.block).__getitem__)
-    release.move_after(last)
     for piece in pieces:
         with ir.InsertionPoint(piece.operation), piece.location:
             piece.result.replace_all_uses_with(_columns(read, piece, warps))
@@ -100,16 +99,31 @@ def _number(value: ir.Value) -> int | None:
     return ir.IntegerAttr(owner.operation.attributes["value"]).value
 
 
-# ---- the release of the slot
+# ---- how long the place is needed
 
 
-def _release(read: _Read, pieces: Sequence[ir.OpView]) -> ir.Operation | None:
-    """The release of the slot that is read, which may move behind all pieces; None if there is none."""
+def _last(read: _Read, pieces: Sequence[ir.OpView]) -> ir.Operation | None:
+    """The last operation in the block of the read that has a piece; None if a piece is elsewhere."""
+    block = read.outermost.block
+    ancestors = [each for piece in pieces if (each := _ancestor(piece.operation, block)) is not None]
+    return max(ancestors, key=_order(block).__getitem__) if len(ancestors) == len(pieces) else None
+
+
+def _keep_place(read: _Read, last: ir.Operation) -> bool:
+    """Whether threads keep a place that multiplies hand over to them until the last piece is read."""
+    place = handed_place(read.load.buffer)
+    if place is None:
+        return False
+    order = _order(read.outermost.block)
+    return not use_place((op for op, number in order.items() if order[read.outermost] < number <= order[last]), place)
+
+
+def _move_release(read: _Read, last: ir.Operation) -> bool:
+    """Moves the release of the slot that is read behind the last piece; False if there is none, or it may not."""
     get, block = read.load.buffer.owner, read.outermost.block
     if isinstance(get, ir.Block) or get.operation.name != "tile_gpu.get" or get.operation.block != block:
-        return None
+        return False
     order = _order(block)
-    ancestors = [each for piece in pieces if (each := _ancestor(piece.operation, block)) is not None]
     releases = [
         use.owner.operation
         for use in get.channel.uses
@@ -118,14 +132,16 @@ def _release(read: _Read, pieces: Sequence[ir.OpView]) -> ir.Operation | None:
         and use.owner.consumer == get.consumer
         and order[use.owner.operation] > order[read.outermost]
     ]
-    if not releases or len(ancestors) < len(pieces):
-        return None
+    if not releases:
+        return False
     release = min(releases, key=order.__getitem__)
-    end = max(order[each] for each in ancestors)
-    between = [op for op, number in order.items() if order[release] < number <= end]
+    between = [op for op, number in order.items() if order[release] < number <= order[last]]
     # An accumulator that is filled in between would wait for ever for the slot, or could not share its columns.
     inner = (op for each in between for op in (each, *(below.operation for below in operations_below(each.opview))))
-    return None if any(map(_fills_tensor_memory, inner)) else release
+    if any(map(_fills_tensor_memory, inner)):
+        return False
+    release.move_after(last)
+    return True
 
 
 def _fills_tensor_memory(op: ir.Operation) -> bool:

@@ -31,6 +31,7 @@ from tilec.lowering.model.timeline import (
 )
 
 _THREAD_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
+_STORE = "tile_gpu.store_tensor_memory"
 # What deeper rings save at least, if their latency bounds the loop.
 _SAVED = 1.02
 # Rings of this depth never wait for a load.
@@ -147,7 +148,7 @@ class _Reader:
         self.role, self.warps, self.device, self.found = role, warps, device, found
         self.elements = VisitedTiles()
         self.puts: dict[str, int] = {}
-        self.runs: dict[ir.Value, _Run] = {}
+        self.run: _Run | None = None
         self.numbers: Counter[tuple[str, ...]] = Counter()
 
     def read(self, operations: list[ir.OpView], path: tuple[str, ...]) -> None:
@@ -195,35 +196,36 @@ class _Reader:
             loop.thread_bytes += tile_bytes(op.operation.results[0].type)
         actions = loop.roles.setdefault(self.role, [])
         self._count_put(op, loop)
-        if op.operation.name.startswith(_OVERLAPPED):
+        if op.operation.name.startswith(_OVERLAPPED) or op.operation.name == _STORE and op.pending:
             self._extend_run(op, step, actions)
         else:
             self._rename(op.operation)
             actions += self._actions(op, step, loop)
 
     def _extend_run(self, op: ir.OpView, step: Step, actions: list[Action]) -> None:
-        """Adds an operation on elements to the run of its operands, unless it needs a reduction in there.
+        """Adds an operation to the run at the end of the actions, unless it needs a reduction in there.
 
-        It may precede waits and signals after the run: ptxas moves arithmetic over both.
+        ptxas moves arithmetic over waits, whose loops end a block of code, and over signals hardly ever.
         """
         operands = list(op.operation.operands)
-        run = max((self.runs[value] for value in operands if value in self.runs), key=lambda run: run.at, default=None)
-        if run is None or run.actions is not actions or not run.reduced.isdisjoint(operands):
-            run = _Run(actions, len(actions))
+        run = self.run
+        if (
+            run is None
+            or run.at != len(actions) - 1
+            or run.actions is not actions
+            or not run.reduced.isdisjoint(operands)
+        ):
+            run = self.run = _Run(actions, len(actions))
             actions.append(Busy(0.0))
         run.step += step
         actions[run.at] = Busy(_cycles_alone(run.step, self.warps, self.device))
-        self.runs.update(dict.fromkeys(op.operation.results, run))
         if op.operation.name == "tile_gpu.reduce":
             run.reduced.update(op.operation.results)
 
     def _rename(self, op: ir.Operation) -> None:
-        """The results of an operation without work are of the run of its operands, and need the same reductions."""
-        for value in op.operands:
-            if value in self.runs:
-                self.runs.update(dict.fromkeys(op.results, self.runs[value]))
-                if value in self.runs[value].reduced:
-                    self.runs[value].reduced.update(op.results)
+        """The results of an operation without work need the same reductions as its operands."""
+        if self.run is not None and not self.run.reduced.isdisjoint(op.operands):
+            self.run.reduced.update(op.results)
 
     def _count_put(self, op: ir.OpView, loop: LoopWork) -> None:
         """Counts the slots that this role fills before a loop of its own that empties them, less those that it gets."""

@@ -258,9 +258,7 @@ def _tensor_memory_load(op: ir.OpView, device: Device) -> Step:
 
 
 def _tensor_memory_store(op: ir.OpView, device: Device) -> Step:
-    (buffer,) = (value.type for value in op.operation.operands if isinstance(value.type, BufferType))
-    written = prod(buffer.shape) * element_bits(buffer.element) / _BITS_PER_BYTE
-    return Step(tensor_memory_written_bytes=written, other_instructions=16)
+    return Step(tensor_memory_written_bytes=tile_bytes(op.value.type), other_instructions=16)
 
 
 def _exchange(op: ir.OpView, device: Device) -> Step:

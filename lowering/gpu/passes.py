@@ -12,6 +12,7 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.assign_roles import assign_roles
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
+from tilec.lowering.gpu.divide_updates import divide_updates
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.make_channels import make_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
@@ -58,6 +59,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "assign-roles": (lambda kernel, target, options, remarks: assign_roles(kernel), "roles"),
     "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
     "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
+    "divide-updates": (lambda kernel, target, options, remarks: divide_updates(kernel), None),
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),
     "share-loads": (lambda kernel, target, options, remarks: share_loads(kernel, remarks), None),
     "reuse-channels": (lambda kernel, target, options, remarks: reuse_channels(kernel, target), None),

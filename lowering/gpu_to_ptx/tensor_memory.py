@@ -123,16 +123,19 @@ def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> 
 @lowers("tile_gpu.store_tensor_memory")
 def _store(lowering: Lowering, operation: ir.Operation) -> None:
     tile, buffer = operation.operands
-    layout = tensor_layout(buffer.type)
+    whole = tensor_layout(buffer.type)
+    layout = replace(whole, shape=tuple(tile.type.shape))
     _check_layout(lowering, operation, tile, layout)
     cells = _cells(lowering, lowering.get(tile), buffer.type)
-    address = _address(lowering, buffer, layout)
-    for access in accesses(layout, layout.block_columns, lowering.warps):
+    first_column = (operation.opview.first_column or 0) // layout.per_cell
+    address = _address(lowering, buffer, layout, first_column)
+    for access in accesses(layout, whole.block_columns, lowering.warps):
         first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
         listed = ", ".join(f"${number + 1}" for number in range(len(access.registers)))
         text = f"tcgen05.st.sync.aligned.{access.shape}.b32 [$0], {{{listed}}};"
         lowering.b.execute(text, (), first, *(cells[register] for register in access.registers))
-    lowering.b.execute("tcgen05.wait::st.sync.aligned;")
+    if not operation.opview.pending:
+        lowering.b.execute("tcgen05.wait::st.sync.aligned;")
 
 
 def _cells(lowering: Lowering, elements: list[ir.Value], buffer: BufferType) -> list[ir.Value]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.lowering.ptx.coalesce import coalesce
+from tilec.lowering.ptx.constants import repeat_constants
 from tilec.lowering.ptx.flow import Flow, control_flow
 from tilec.lowering.ptx.labels import block_labels
 from tilec.lowering.ptx.liveness import Liveness, liveness
@@ -28,6 +29,7 @@ class Body:
 
 def write_body(program: Program) -> Body:
     """The body with registers assigned to values."""
+    repeat_constants(program)
     flow = control_flow(program)
     live = liveness(program, flow)
     registers = Registers(program, flow, coalesce(program, flow, live))

@@ -53,4 +53,25 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %some: i1) target "sm_100a" warps 4 {
     %z0 = tile_gpu.extract %z[%zero, %zero] : !w -> !h
     tile_gpu.print "%f", %z0 : !h
   }
+
+  // Threads keep the columns of an accumulator that multiplies hand over: no release has to move.
+  // CHECK: tile_gpu.slot
+  // CHECK: tile_gpu.load_tensor_memory %{{[^ ]*}} from 0
+  // CHECK: tile_gpu.load_tensor_memory %{{[^ ]*}} from 64
+  %e = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : channel<[!d]>
+  %back = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once shares %e : channel<[!d]>
+  %s = tile_gpu.slot %e : channel<[!d]>
+  %u = tile_gpu.load_tensor_memory %s : !d -> !w
+  %u0 = tile_gpu.extract %u[%zero, %zero] : !w -> !h
+  tile_gpu.print "%f", %u0 : !h
+  %u1 = tile_gpu.extract %u[%zero, %one] : !w -> !h
+  tile_gpu.print "%f", %u1 : !h
+
+  // Unless they give them back before the columns are used.
+  // CHECK: tile_gpu.load_tensor_memory %{{[^ ]*}} :
+  %v = tile_gpu.load_tensor_memory %s : !d -> !w
+  tile_gpu.put_begin %back : channel<[!d]>
+  tile_gpu.put_commit %back : channel<[!d]>
+  %v0 = tile_gpu.extract %v[%zero, %zero] : !w -> !h
+  tile_gpu.print "%f", %v0 : !h
 }

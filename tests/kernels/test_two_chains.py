@@ -133,9 +133,18 @@ def test_chains_have_the_results_of_numpy(rows: int, count: int, width: int, cau
             np.testing.assert_allclose(out, wanted, rtol=0.01, atol=0.005)
 
 
-def test_two_roles_of_four_warps_compute() -> None:
+def test_three_roles_of_four_warps_compute() -> None:
     text = compiled(arguments(256, 256, 128, False), "sm_100a").stage("gpu").text
-    assert "tile_gpu.roles compute warps 4 " in text and "} compute1 warps 4 " in text
+    assert "tile_gpu.roles compute warps 4 " in text and "} compute1 warps 4 " in text and "} compute2 warps 4 " in text
+
+
+@pytest.mark.parametrize("width", [64, 128])
+def test_third_role_scales_and_stores_the_results(width: int) -> None:
+    text = compiled(arguments(256, 256, width, False), "sm_100a").stage("gpu").text
+    chains, rest = text.split("} compute2 warps 4 ")
+    assert "math.exp2" in chains and "math.exp2" not in rest
+    assert "arith.divf" in rest and "arith.divf" not in chains
+    assert "tma_store" in rest and "tma_store" not in chains
 
 
 def test_operands_have_the_columns_of_the_scores() -> None:

@@ -1,0 +1,149 @@
+"""What threads do with accumulators gets a role of its own, beside chains of tiles that have roles.
+
+In attention, the threads of a chain compute exponentials while others multiply the sums of the iteration before by one
+factor per row, so that the next multiply waits for the later of both, not for one after the other:
+
+before:   compute: s0 -> a0, p0;  o0 * a0          compute1: s1 -> a1, p1;  o1 * a1
+after:    compute: s0 -> a0, p0   compute1: s1 -> a1, p1   compute2: o0 * a0;  o1 * a1, and what follows from o0 and o1
+
+The factors cross in shared memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.types import SHARED, BufferType
+from tilec.lowering.gpu.accumulator_channels import accumulator_sets, is_accumulator
+from tilec.lowering.gpu.compute_roles import set_compute_role
+from tilec.lowering.gpu.enclosing import is_repeated
+from tilec.lowering.gpu.operation_work import element_bits
+from tilec.lowering.gpu.staging import is_staged
+
+_PLACE, _READ = "tile_gpu.place", "tile_gpu.read"
+# Each role repeats these on a tile that crosses: they keep its elements.
+_RENAMED = ("tile_gpu.broadcast", "tile_gpu.convert_layout", "tile_gpu.reshape")
+_FACTOR_BITS = 32
+# Operations without effects, whose operands are in registers.
+_PURE = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reshape", "tile_gpu.broadcast", "tile_gpu.splat")
+
+
+@dataclass(frozen=True)
+class Correction:
+    """The operations of a chain on its accumulators, and the uses of tiles that the rest of the chain computes."""
+
+    members: list[ir.Operation]
+    crossing: dict[ir.Value, list[ir.OpOperand]]
+
+
+def correction(
+    chain: Sequence[ir.Operation], operations: Sequence[ir.Operation], shared: Collection[ir.Operation]
+) -> Correction | None:
+    """The part of a chain that another role may execute; None if there is none.
+
+    `operations` are all of the kernel in program order; any role may compute those that are `shared`.
+    """
+    accesses = _accesses(chain, operations)
+    members = _computed_from(accesses, set(chain)) if accesses else None
+    if members is None:
+        return None
+    crossing = _crossing(members, set(shared))
+    if crossing is None:
+        return None
+    uses = {value: [use for use in value.uses if use.owner.operation in members] for value in crossing}
+    return Correction([op for op in operations if op in members], uses)
+
+
+def _accesses(chain: Sequence[ir.Operation], operations: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The reads and places of the accumulators that the chain reads and places in loops."""
+    sets = accumulator_sets(operations)
+    used = {op: value for op in chain if op.name in (_READ, _PLACE) and (value := _accumulator(op)) is not None}
+    repeated = [(op.name, sets.of(value)) for op, value in used.items() if is_repeated(op)]
+    return [op for op, value in used.items() if all((name, sets.of(value)) in repeated for name in (_READ, _PLACE))]
+
+
+def _accumulator(op: ir.Operation) -> ir.Value | None:
+    value = op.operands[0] if op.name == _READ else op.results[0]
+    return value if is_accumulator(value) else None
+
+
+def _computed_from(accesses: Sequence[ir.Operation], chain: Collection[ir.Operation]) -> set[ir.Operation] | None:
+    """The accesses, and all that is computed from what they read; None if the rest of the chain needs it."""
+    members = set(accesses)
+    waiting = [op.results[0] for op in accesses if op.name == _READ]
+    while waiting:
+        for use in waiting.pop().uses:
+            user = use.owner.operation
+            if user in members:
+                continue
+            if user not in chain or user.name == _PLACE and not is_staged(user):
+                return None
+            members.add(user)
+            waiting += [result for result in user.results if is_register_tile(result.type)]
+    return members
+
+
+def _crossing(members: set[ir.Operation], shared: Collection[ir.Operation]) -> list[ir.Value] | None:
+    """The tiles of one element per row that members need; adds to them what they need alone. None for other tiles."""
+    found = dict[ir.Value, None]()
+    waiting = list(members)
+    while waiting:
+        for value in waiting.pop().operands:
+            owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
+            if not is_register_tile(value.type) or owner is not None and (owner in members or owner in shared):
+                continue
+            if owner is not None and owner.name in _RENAMED and _is_used_by(value, members):
+                members.add(owner)
+                waiting.append(owner)
+            elif _is_factor(value.type):
+                found[value] = None
+            else:
+                return None
+    return list(found)
+
+
+def _is_used_by(value: ir.Value, members: Collection[ir.Operation]) -> bool:
+    return all(use.owner.operation in members for use in value.uses)
+
+
+def _is_factor(tile: ir.RankedTensorType) -> bool:
+    return math.prod(tile.shape) == tile.shape[0] and element_bits(tile.element_type) == _FACTOR_BITS
+
+
+def assign_correction(found: Correction, chain_role: str, role: str) -> None:
+    """Gives the operations to a role; the tiles that they need of the role of their chain are placed and read."""
+    for op in found.members:
+        set_compute_role(op, role)
+    for value, uses in found.crossing.items():
+        _compute_early(value)
+        owner = value.owner
+        point = (
+            ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
+        )
+        with value.location, point:
+            buffer = BufferType.get(value.type.shape, value.type.element_type, SHARED, "contiguous=0 swizzle=none")
+            placed = build(_PLACE, [value], [buffer])
+            read = build(_READ, [placed.results[0]], [value.type])
+        set_compute_role(placed, chain_role)
+        set_compute_role(read, role)
+        for use in uses:
+            use.owner.operation.operands[use.operand_number] = read.results[0]
+
+
+def _compute_early(value: ir.Value) -> None:
+    """Moves the operations behind a tile of one element per row to where their operands are known."""
+    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if op is None or not op.name.startswith(_PURE) or not is_register_tile(value.type) or not _is_factor(value.type):
+        return
+    for operand in op.operands:
+        _compute_early(operand)
+    number = {each.operation: at for at, each in enumerate(op.block.operations)}
+    owners = [operand.owner for operand in op.operands if not isinstance(operand.owner, ir.Block)]
+    inside = [owner.operation for owner in owners if owner.operation.block == op.block]
+    if inside:
+        op.move_after(max(inside, key=number.__getitem__))

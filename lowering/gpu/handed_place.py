@@ -1,0 +1,32 @@
+"""The places in tensor memory that threads and multiplies hand over to each other, after make-channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below
+
+_SLOT, _CHANNEL = "tile_gpu.slot", "tile_gpu.make_channel"
+
+
+def handed_place(value: ir.Value) -> ir.Value | None:
+    """The channel that has the place of a slot, or that of a channel that hands it over; None for other values."""
+    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if op is not None and op.name == _SLOT:
+        return handed_place(op.operands[0])
+    if op is None or op.name != _CHANNEL:
+        return None
+    return op.opview.shares or value
+
+
+def is_place(value: ir.Value, place: ir.Value) -> bool:
+    """Whether a value is a slot of this place, or a channel that hands it over."""
+    found = handed_place(value)
+    return found is not None and found == place
+
+
+def use_place(operations: Iterable[ir.Operation], place: ir.Value) -> bool:
+    """Whether operations, or those inside of them, access a place or hand it over."""
+    inside = (each.operation for op in operations for each in (op.opview, *operations_below(op.opview)))
+    return any(is_place(value, place) for op in inside if op.name != _SLOT for value in op.operands)

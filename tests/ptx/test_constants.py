@@ -1,0 +1,47 @@
+"""Code of several roles moves a constant that it passes to its blocks to registers of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.builder import PtxBuilder
+
+Lines = Callable[[], list[str]]
+
+
+def count_up(b: PtxBuilder, name: str, start: ir.Value, done: ir.Block) -> None:
+    """A loop that increments a register, from the insertion point to `done`."""
+    loop = b.block([b.i32], name)
+    b.branch(loop, start)
+    b.at(loop)
+    (counter,) = loop.arguments
+    b.execute("st.local.b32 [0], $0;", (), counter)
+    following = b.compute("add.s32 $0, $1, 1;", b.i32, counter)
+    b.cond_branch(b.execute("setp.ne.b32 $0, 1, 0;", b.i1), loop, [following], done, ())
+
+
+def test_each_role_starts_its_loop_from_a_move_of_its_own(b: PtxBuilder, lines: Lines) -> None:
+    zero = b.compute("mov.b32 $0, 0;", b.i32)
+    first, second, done = b.block((), "first"), b.block((), "second"), b.block((), "done")
+    b.cond_branch(b.execute("setp.ne.b32 $0, 1, 0;", b.i1), first, (), second, ())
+    for role, name in ((first, "loop"), (second, "other_loop")):
+        b.at(role)
+        count_up(b, name, zero, done)
+    b.at(done)
+    b.leave()
+    body = lines()
+    assert [line for line in body[: body.index("$loop:") - 1] if line.startswith("mov")] == []
+    moves = [line for line in body if line.startswith("mov")]
+    assert len(moves) == 2 and len(set(moves)) == 2 and all(line.endswith(", 0;") for line in moves)
+
+
+def test_loops_in_sequence_share_a_constant(b: PtxBuilder, lines: Lines) -> None:
+    zero = b.compute("mov.b32 $0, 0;", b.i32)
+    following, done = b.block((), "following"), b.block((), "done")
+    count_up(b, "loop", zero, following)
+    b.at(following)
+    count_up(b, "other_loop", zero, done)
+    b.at(done)
+    b.leave()
+    assert sum(line.endswith(", 0;") for line in lines() if line.startswith("mov")) == 1
