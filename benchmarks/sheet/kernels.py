@@ -59,6 +59,34 @@ def persistent_matmul(A, B, C, tm: Extent, tn: Extent, tk: Extent):
         ct.store(C, index=(row, column), tile=product(A, B, row, column, tm, tn, tk).astype(C.dtype))
 
 
+@ct.kernel(num_ctas=1)
+def persistent_matmul_of_one_block(A, B, C, tm: Extent, tn: Extent, tk: Extent):
+    rows, columns = ct.cdiv(A.shape[0], tm), ct.cdiv(B.shape[1], tn)
+    for number in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
+        row, column = grouped(number, rows, columns)
+        ct.store(C, index=(row, column), tile=product(A, B, row, column, tm, tn, tk).astype(C.dtype))
+
+
+@ct.kernel(num_ctas=2)
+def persistent_matmul_of_pairs(A, B, C, tm: Extent, tn: Extent, tk: Extent):
+    rows, columns = ct.cdiv(A.shape[0], tm), ct.cdiv(B.shape[1], tn)
+    for number in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
+        row, column = grouped(number, rows, columns)
+        ct.store(C, index=(row, column), tile=product(A, B, row, column, tm, tn, tk).astype(C.dtype))
+
+
+@ct.kernel
+def gated_matmul(A, B, D, C, tm: Extent, tn: Extent, tk: Extent):
+    """Two products of one left operand: the gate and the other factor of a gated MLP."""
+    row, column = ct.bid(0), ct.bid(1)
+    gate, up = ct.zeros((tm, tn), dtype=ct.float32), ct.zeros((tm, tn), dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(row, k), shape=(tm, tk), padding_mode=ZERO)
+        gate = ct.mma(a, ct.load(B, index=(k, column), shape=(tk, tn), padding_mode=ZERO), gate)
+        up = ct.mma(a, ct.load(D, index=(k, column), shape=(tk, tn), padding_mode=ZERO), up)
+    ct.store(C, index=(row, column), tile=(gate / (1.0 + ct.exp(-gate)) * up).astype(C.dtype))
+
+
 @ct.kernel
 def matmul_bias_gelu(A, B, bias, C, tm: Extent, tn: Extent, tk: Extent):
     row, column = grouped(ct.bid(0), ct.cdiv(A.shape[0], tm), ct.cdiv(B.shape[1], tn))

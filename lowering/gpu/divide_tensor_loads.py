@@ -2,12 +2,15 @@
 
 Before:  %x = load_tensor_memory %slot;  release;  %x0 = extract %x[0, 0] ..  %x1 = extract %x[0, 1] ..
 after:   %x0 = load_tensor_memory %slot from 0 ..  %x1 = load_tensor_memory %slot from 64;  release ..
+
+A branch that chooses several accumulators or constants at once is one branch for each before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
@@ -20,6 +23,7 @@ from tilec.lowering.tile_to_gpu import emitter
 
 # tcgen05.ld reads at least eight columns as .16x256b.
 _LEAST_COLUMNS = 8
+_LOAD, _CONSTANT = "tile_gpu.load_tensor_memory", "arith.constant"
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,49 @@ class _Read:
 
 def divide_tensor_loads(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
-    loads = [op for op in operations_below(kernel) if op.operation.name == "tile_gpu.load_tensor_memory"]
+    for branch in [op for op in operations_below(kernel) if _chooses_reads(op)]:
+        _separate(branch)
+    loads = [op for op in operations_below(kernel) if op.operation.name == _LOAD]
     for load in loads:
         read = _read(load)
         if read is not None:
             _divide(read, kernel.warps)
+
+
+# ---- branches
+
+
+def _chooses_reads(op: ir.OpView) -> bool:
+    """Whether a branch chooses between several loads of accumulators, each of one use, and constants."""
+    if op.operation.name != "scf.if" or len(op.operation.results) < 2:
+        return False
+    *loads, end = [each.operation for each in op.operation.regions[0].blocks[0].operations]
+    *others, otherwise = [each.operation for each in op.operation.regions[1].blocks[0].operations]
+    is_read = all(each.name == _LOAD for each in loads) and {value.owner for value in end.operands} == set(loads)
+    return is_read and all(each.name == _CONSTANT for each in others) and all(map(_is_constant, otherwise.operands))
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == _CONSTANT
+
+
+def _separate(branch: ir.OpView) -> None:
+    """Replaces a branch with several results by a branch for each."""
+    operation = branch.operation
+    ends = [list(region.blocks[0].operations)[-1].operation.operands for region in operation.regions]
+    for result, read, constant in zip(operation.results, *ends, strict=True):
+        with ir.InsertionPoint(operation), operation.location:
+            copies = [partial(_copy, value.owner.operation) for value in (read, constant)]
+            result.replace_all_uses_with(emitter.choose(operation.operands[0], result.type, *copies))
+    operation.erase()
+
+
+def _copy(op: ir.Operation) -> ir.Value:
+    """The result of a copy of an operation at the insertion point."""
+    return op.clone().results[0]
+
+
+# ---- reads
 
 
 def _read(load: ir.OpView) -> _Read | None:
@@ -60,7 +102,7 @@ def _read(load: ir.OpView) -> _Read | None:
         return None
     otherwise = branch.operation.regions[1].blocks[0].operations
     value = otherwise[len(otherwise) - 1].operation.operands[0].owner
-    if isinstance(value, ir.Block) or value.operation.name != "arith.constant":
+    if isinstance(value, ir.Block) or value.operation.name != _CONSTANT:
         return None
     elements = ir.DenseElementsAttr(value.operation.attributes["value"])
     return _Read(load, branch, elements.get_splat_value()) if elements.is_splat else None
@@ -94,7 +136,7 @@ def _is_columns(op: ir.OpView, warps: int) -> bool:
 
 def _number(value: ir.Value) -> int | None:
     owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+    if isinstance(owner, ir.Block) or owner.operation.name != _CONSTANT:
         return None
     return ir.IntegerAttr(owner.operation.attributes["value"]).value
 

@@ -24,13 +24,14 @@ def make_staging_buffers(
 ) -> None:
     """Rewrites the stores of these tiles, which are in program order with their positions."""
     of_roles: dict[str, dict[ir.Type, ir.Value]] = {}
+    waits = _Waits()
     for op, position in placed:
         type, role = op.results[0].type, compute_role(op)
         is_first = role not in of_roles and not is_repeated(op)
         buffers = of_roles.setdefault(role, {})
         if type not in buffers:
             buffers[type] = declarations.shared(position, type, next(iter(buffers.values()), None))
-        _stage(op, buffers[type], is_first)
+        _stage(op, buffers[type], None if is_first else waits.only_for_reads(op))
     block = kernel.body.blocks[0]
     end = block.operations[len(block.operations) - 1]
     for role in of_roles:
@@ -38,13 +39,40 @@ def make_staging_buffers(
             set_compute_role(build("tile_gpu.store_wait"), role)
 
 
-def _stage(op: ir.Operation, buffer: ir.Value, is_first: bool) -> None:
+class _Waits:
+    """The blocks in which roles wait for earlier stores."""
+
+    def __init__(self) -> None:
+        self._made: set[tuple[str, ir.Block]] = set()
+
+    def only_for_reads(self, op: ir.Operation) -> bool:
+        """Whether a placed tile waits only until its buffer is read, not until earlier stores are visible.
+
+        Bulk stores have no order among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for. The
+        first wait in a block shows the stores of earlier iterations to all stores of the role there.
+        """
+        attributes = _store_of(op).attributes
+        if "after_stores" not in attributes:
+            return True
+        wait = compute_role(op), op.block
+        is_made = wait in self._made
+        self._made.add(wait)
+        return is_made and "after_itself" in attributes
+
+
+def _store_of(op: ir.Operation) -> ir.Operation:
+    """The store of a placed tile."""
     (store,) = [use.owner.operation for use in op.results[0].uses]
+    return store
+
+
+def _stage(op: ir.Operation, buffer: ir.Value, reads: bool | None) -> None:
+    """Rewrites a store, which waits for reads of the buffer alone or for stores too; with None it waits for neither."""
+    store = _store_of(op)
     made = []
     with op.location, ir.InsertionPoint(op):
-        if not is_first:
-            # Bulk stores have no order among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for.
-            made.append(build("tile_gpu.store_wait", attributes={"read": "after_stores" not in store.attributes}))
+        if reads is not None:
+            made.append(build("tile_gpu.store_wait", attributes={"read": reads}))
             made.append(build("tile_gpu.barrier"))
         made.append(build("tile_gpu.store_shared", [op.operands[0], buffer]))
         # PTX ISA 9.7.9.25: generic accesses that the store must follow are ordered before it by a proxy fence too.

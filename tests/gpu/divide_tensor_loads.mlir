@@ -74,4 +74,29 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %some: i1) target "sm_100a" warps 4 {
   tile_gpu.put_commit %back : channel<[!d]>
   %v0 = tile_gpu.extract %v[%zero, %zero] : !w -> !h
   tile_gpu.print "%f", %v0 : !h
+
+  // A branch that chooses two accumulators at once is divided for each of them.
+  // CHECK: [[E:%.*]] = tile_gpu.get %{{.*}} consumer 0
+  // CHECK: [[F:%.*]] = tile_gpu.get %{{.*}} consumer 0
+  // CHECK: [[E0:%.*]] = scf.if %{{.*}} -> ({{.*}}) {
+  // CHECK-NEXT:   tile_gpu.load_tensor_memory [[E]] from 0
+  // CHECK: [[F1:%.*]] = scf.if %{{.*}} -> ({{.*}}) {
+  // CHECK-NEXT:   tile_gpu.load_tensor_memory [[F]] from 64
+  // CHECK: tile_gpu.print {{.*}}, [[E0]], [[F1]]
+  %both_e = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : channel<[!d]>
+  %both_f = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : channel<[!d]>
+  %both_ge = tile_gpu.get %both_e consumer 0 : channel<[!d]>
+  %both_gf = tile_gpu.get %both_f consumer 0 : channel<[!d]>
+  %both:2 = scf.if %some -> (!w, !w) {
+    %both_le = tile_gpu.load_tensor_memory %both_ge : !d -> !w
+    %both_lf = tile_gpu.load_tensor_memory %both_gf : !d -> !w
+    scf.yield %both_le, %both_lf : !w, !w
+  } else {
+    scf.yield %nothing, %nothing : !w, !w
+  }
+  tile_gpu.release %both_f consumer 0 : channel<[!d]>
+  tile_gpu.release %both_e consumer 0 : channel<[!d]>
+  %both_e0 = tile_gpu.extract %both#0[%zero, %zero] : !w -> !h
+  %both_f1 = tile_gpu.extract %both#1[%zero, %one] : !w -> !h
+  tile_gpu.print "%f %f", %both_e0, %both_f1 : !h, !h
 }

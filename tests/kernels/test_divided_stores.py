@@ -73,6 +73,18 @@ def persistent(A, B, C, D, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Co
         ct.store(C, (tile // columns, tile % columns), total.astype(C.dtype))
 
 
+@ct.kernel
+def overwritten(A, B, C, D, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """Stores the sum after each step, so that the slices of a step overwrite those of the step before."""
+    row, column = ct.bid(0), ct.bid(1)
+    total = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.cdiv(A.shape[1], tk)):
+        a = ct.load(A, (row, k), (tm, tk), padding_mode=ct.PaddingMode.ZERO)
+        b = ct.load(B, (k, column), (tk, tn), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(a, b, total)
+        ct.store(C, (row, column), total.astype(C.dtype))
+
+
 def whole_numbers(seed: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return np.random.default_rng(seed).integers(-2, 3, shape).astype(dtype)
 
@@ -131,3 +143,11 @@ def test_slices_are_stored_by_tma(name: str, target: str) -> None:
     sizes = re.findall(r"tma_store .* : !shared_(\d+)x(\d+)x[a-z]+(\d+)", text)
     assert sizes
     assert all(int(a) * int(b) * int(bits) // 8 <= (32768 if tile[0] == 256 else 16384) for a, b, bits in sizes)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_slices_overwrite_those_before(target: str) -> None:
+    A, B, D = whole_numbers(1, (M, K), np.float16), whole_numbers(2, (K, N), np.float16), np.zeros((M, N), np.float16)
+    args = A, B, np.full((M, N), 99, np.float16), D, 128, 256, 16
+    for (found,) in run_everywhere(overwritten, (2, 2), args, (2,), target=target, hints={}):
+        np.testing.assert_array_equal(found, A @ B)

@@ -89,3 +89,10 @@ def test_accumulators_larger_than_the_registers() -> None:
         signature = ", ".join([f"{name}: f16[?,?]" for name in arrays.split()] + [f"tm={rows}, tn=256, tk=64"])
         cubin = assemble(ct.compile(kernel, target="sm_90a", signature=signature, stop="ptx").ptx, "sm_90a")
         assert cubin.spill_bytes == 0
+
+
+def test_accumulators_of_all_columns_of_tensor_memory() -> None:
+    """On sm_100a the epilogue reads some columns of both accumulators at a time."""
+    signature = "X: f16[?,?], W: f16[?,?], U: f16[?,?], Y: f16[?,?], tm=128, tn=256, tk=64"
+    cubin = assemble(ct.compile(gated, target="sm_100a", signature=signature, stop="ptx").ptx, "sm_100a")
+    assert cubin.spill_bytes == 0
