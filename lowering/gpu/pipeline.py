@@ -44,6 +44,9 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     has_roles = any(op.operation.name == "tile_gpu.roles" for op in block.operations)
     # Without roles a loop issues the copies of all its rings equally far ahead.
     groups = [[op] for op in filled] if has_roles or not filled else [filled]
+    if has_roles:
+        stored = [op for op in channels if op.producer == THREADS and op.wanted is not None]
+        groups += [[op] for op in stored if not plan.channels[op.operation.results[0]].slot_columns]
     deep = _deepen_tma(ring_slots(kernel, groups, plan, target, stages))
     _deepen_accumulators(kernel, [op for op in channels if op.producer == MMA], target)
     if not has_roles:

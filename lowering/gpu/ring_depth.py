@@ -1,4 +1,4 @@
-"""Each ring of TMA loads gets the number of slots that it wants: the latency of a load over the cycles between two.
+"""Each ring of loads gets the slots that it wants: with TMA, the latency of a load over the cycles between two.
 
 A slot is in use from the issue of its loads until the operations that read it are complete. The cost model
 (`lowering/model/`) has the latencies, and the cycles that the busiest unit of an SM takes for an iteration.
@@ -15,6 +15,7 @@ from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, MakeChannel
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.lowering.gpu.loaded_operands import are_loaded_where_stored
 from tilec.lowering.gpu.occupancy import blocks_together
 from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
@@ -34,10 +35,16 @@ BYTES_IN_FLIGHT = min(
 )
 _KERNEL = "tile_gpu.kernel"
 _LOADS = ("tile_gpu.tma_load", "tile_gpu.tma_gather")
+# A ring that threads fill: one slot is multiplied while they load and store the next tile.
+_STORED_STAGES = 2
 
 
 def ring_depth(kernel: KernelOp, target: Target) -> None:
-    """Writes the attribute `wanted` of the rings of a tile_gpu.kernel that TMA fills, in place."""
+    """Writes the attribute `wanted` of the rings of a tile_gpu.kernel that TMA or loads of threads fill, in place."""
+    number = ir.IntegerType.get_signless(32, kernel.operation.context)
+    for op in _rings_of(kernel, THREADS):
+        if _consumers(op) in ([MMA], [WGMMA]) and are_loaded_where_stored(of_ring(op)):
+            op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, _STORED_STAGES)
     rings = tma_rings(kernel)
     if not rings:
         return
@@ -45,7 +52,6 @@ def ring_depth(kernel: KernelOp, target: Target) -> None:
     slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in rings)
     default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
     blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
-    number = ir.IntegerType.get_signless(32, kernel.operation.context)
     for op in rings:
         wanted = _streamed_stages(kernel, slots) if is_read_by_threads(op) else loops.wanted_stages(op, plan, blocks)
         op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, min(MAXIMUM_STAGES, wanted))
@@ -53,8 +59,12 @@ def ring_depth(kernel: KernelOp, target: Target) -> None:
 
 def tma_rings(kernel: KernelOp) -> list[MakeChannelOp]:
     """The rings that TMA fills, the first channel of each."""
+    return _rings_of(kernel, TMA)
+
+
+def _rings_of(kernel: KernelOp, producer: str) -> list[MakeChannelOp]:
     made = [op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.make_channel"]
-    return [op for op in made if op.reuse == "ring" and not op.continues and op.producer == TMA]
+    return [op for op in made if op.reuse == "ring" and not op.continues and op.producer == producer]
 
 
 def of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:

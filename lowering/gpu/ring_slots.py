@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tilec.dialect.tile_gpu.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.channel import THREADS, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.occupancy import blocks_together, share_of_block
 from tilec.lowering.gpu.ring_depth import DEFAULT_STAGES, MAXIMUM_STAGES, is_read_by_threads
@@ -81,7 +81,7 @@ def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | Non
         return RingSlots(rings, size_bytes, columns, stages, stages)
     known = [op.wanted for op in rings if op.wanted is not None]
     wanted = max(known, default=DEFAULT_STAGES)
-    as_wanted = not known or all(map(is_read_by_threads, rings))
+    as_wanted = not known or all(op.producer == THREADS or is_read_by_threads(op) for op in rings)
     most = wanted if as_wanted else min(MAXIMUM_STAGES, _MOST_OF_WANTED * wanted)
     return RingSlots(rings, size_bytes, columns, wanted, most)
 

@@ -1,0 +1,45 @@
+"""Operands of multiplies that threads load, perhaps convert, and store in a ring of shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.lowering.gpu.enclosing import LOOPS
+
+_LOADS = ("tile_gpu.load_global", "tile_gpu.load_view", "tile_gpu.load_shared")
+# Operations between a load and the store of its tile.
+_CONVERSIONS = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reshape", "tile_gpu.transpose", "tile_gpu.convert_layout")
+
+
+def are_loaded_where_stored(ring: Sequence[MakeChannelOp]) -> bool:
+    """Whether each tile that the channels of a ring get is loaded in the iteration of a loop that stores it."""
+    users = [use.owner for channel in ring for use in channel.operation.results[0].uses]
+    puts = [op for op in users if op.name == "tile_gpu.put_begin"]
+    slots = [use.owner.operation for put in puts for slot in put.results for use in slot.uses]
+    stores = [op for op in slots if op.name == "tile_gpu.store_shared"]
+    return bool(stores) and all(_is_loaded(store.operands[0], store.block) for store in stores)
+
+
+def _is_loaded(tile: ir.Value, body: ir.Block) -> bool:
+    """Whether a tile derives from loads in the body of a loop, and from nothing else that changes in the loop."""
+    if body.owner.name not in LOOPS:
+        return False
+    pending, seen, has_load = [tile], {tile}, False
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block):
+            if owner == body:
+                return False
+        elif owner.operation.block != body:
+            continue
+        elif owner.name in _LOADS:
+            has_load = True
+        elif owner.name.startswith(_CONVERSIONS):
+            pending += [value for value in owner.operands if is_register_tile(value.type) and value not in seen]
+            seen.update(owner.operands)
+        else:
+            return False
+    return has_load
