@@ -28,6 +28,7 @@ from tilec.lowering.tile_to_gpu.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
 from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
 from tilec.lowering.tile_to_gpu.pointers import pointers_to
+from tilec.lowering.tile_to_gpu.staging_remarks import staging_remarks
 from tilec.lowering.tile_to_gpu.tensor_operand import place_operands
 from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.remarks import Remark
@@ -100,6 +101,7 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
             declarations = Declarations(arguments, emitter.i32(0).owner.operation)
             conversion = Conversion(target, warps, plan, layouts, order, given.tma, vectors, declarations)
             _convert_body(entry, arguments, conversion)
+    remarks += dict.fromkeys(staging_remarks(body.owner.opview, plan))
 
 
 def _empty_kernel(entry: ir.OpView, target: Target, warps: int, ctas: int, hints: Mapping[str, int]) -> ir.Block:

@@ -55,6 +55,22 @@ def test_matmul_with_tma_and_tensor_cores_has_no_remarks():
 
 
 @ct.kernel
+def sums_along_rows(A, B, C):
+    a, b = ct.load(A, (0, 0), (128, 64)), ct.load(B, (0, 0), (64, 128))
+    ct.store(C, (0, 0), ct.cumsum(ct.mma(a, b, ct.zeros((128, 128), ct.float32)), axis=1))
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_a_tile_that_is_stored_whole_has_a_remark(target: str) -> None:
+    """Each column of a cumulative sum derives from all columns before it."""
+    (found,) = remarks(sums_along_rows, "A: f16[128,64], B: f16[64,128], C: f32[128,128]", target=target)
+    expected = (
+        "the stored tile has a staging buffer of 65536 bytes, which rings of loads cannot use: for a store in parts, "
+    )
+    assert found == ("staging", expected + "compute each column elementwise from the same column of a multiply")
+
+
+@ct.kernel
 def single(A, B, C):
     a, b = ct.load(A, (0, 0), (128, 64)), ct.load(B, (0, 0), (64, 128))
     ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 128), ct.float32)))

@@ -1,0 +1,39 @@
+"""Remarks about stored tiles whose staging buffer takes shared memory from the rings of loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.walk import operations_below
+from tilec.element_types import element_type
+from tilec.lowering.layout.layout_text import parse_shared_layout
+from tilec.lowering.tile.divide_stores import SLICE_BYTES
+from tilec.lowering.tile_to_gpu.alignment import element_bytes
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.row_stores import LINE_BYTES
+from tilec.remarks import Remark
+
+_STORE = "tile_gpu.store_tile"
+
+
+def staging_remarks(kernel: ir.OpView, plan: MatrixPlan) -> Iterator[Remark]:
+    """A remark for each store by TMA of a tile that `divide-stores` left whole, in a kernel with multiplies."""
+    if not plan.multiplies:
+        return
+    for op in operations_below(kernel):
+        if op.operation.name != _STORE:
+            continue
+        (buffer,) = [value.type for value in op.operation.operands if isinstance(value.type, BufferType)]
+        per_byte = element_type(spell(buffer.element)).per_byte
+        layout = parse_shared_layout(buffer.layout, buffer.shape, element_bytes(buffer.element), per_byte)
+        size = layout.size_bytes
+        if size > SLICE_BYTES and buffer.shape[layout.contiguous] * layout.element_bytes > LINE_BYTES:
+            message = (
+                f"the stored tile has a staging buffer of {size} bytes, which rings of loads cannot use: for a store "
+                "in parts, compute each column elementwise from the same column of a multiply"
+            )
+            yield Remark("staging", message, source_location(op.operation.location))
