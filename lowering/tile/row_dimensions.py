@@ -72,10 +72,18 @@ class Rows:
     """The divided values, and which carried values and results of structures they are."""
 
     dimensions: dict[ir.Value, int] = field(default_factory=dict)
-    # By loop: the numbers of carried values; the results of a `for` are among them.
-    carried: dict[ir.Operation, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
-    # By `loop` or `if`: the numbers of results.
-    results: dict[ir.Operation, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+    # By the body of a loop: the numbers of carried values; the results of a `for` are among them.
+    _carried: dict[ir.Block, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+    # By the first block of a `loop` or `if`: the numbers of results.
+    _results: dict[ir.Block, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+
+    def carried(self, loop: ir.OpView) -> dict[int, int]:
+        """The dimensions of the carried values that are divided, by their numbers."""
+        return self._carried.get(_first_block(loop), {})
+
+    def results(self, op: ir.OpView) -> dict[int, int]:
+        """The dimensions of the results of a `loop` or `if` that are divided, by their numbers."""
+        return self._results.get(_first_block(op), {})
 
     def divide(self, value: ir.Value, dimension: int) -> None:
         """Divides a value, and all others that its rows are computed from or that are computed from its rows."""
@@ -94,13 +102,13 @@ class Rows:
         owner = value.owner
         if isinstance(owner, ir.Block):
             loop = owner.owner
-            yield from self._carried(loop, ir.BlockArgument(value).arg_number - _first_carried(loop), along)
+            yield from self._divide_carried(loop, ir.BlockArgument(value).arg_number - _first_carried(loop), along)
             return
         name, index = owner.operation.name, list(owner.operation.results).index(value)
         if name == FOR:
-            yield from self._carried(owner, index, along)
+            yield from self._divide_carried(owner, index, along)
         elif name in STRUCTURES:
-            yield from self._result(owner, index, along)
+            yield from self._divide_result(owner, index, along)
         elif name == LOAD:
             _check_access(owner, value, along)
         else:
@@ -117,26 +125,26 @@ class Rows:
             if name == STORE:
                 _check_access(op, value, along)
             elif name == CONTINUE:
-                yield from self._carried(target_of(op), number, along)
+                yield from self._divide_carried(target_of(op), number, along)
             elif name in (BREAK, YIELD):
-                yield from self._result(target_of(op), number, along)
+                yield from self._divide_result(target_of(op), number, along)
             elif name in (FOR, LOOP):
-                yield from self._carried(op, number - _BOUNDS[name], along)
+                yield from self._divide_carried(op, number - _BOUNDS[name], along)
             else:
                 yield op.operation.results[0], _result_dimension(op, number, along)
 
-    def _carried(self, loop: ir.OpView, index: int, along: int) -> Iterator[Divided]:
+    def _divide_carried(self, loop: ir.OpView, index: int, along: int) -> Iterator[Divided]:
         if loop.operation.name not in (FOR, LOOP):
             raise _NotDivisibleError
-        self.carried[loop.operation][index] = along
+        self._carried[_first_block(loop)][index] = along
         yield loop.initValues[index], along
         yield loop.operation.regions[0].blocks[0].arguments[index + _first_carried(loop)], along
         yield from ((end.operation.operands[index], along) for end in _ends(loop, CONTINUE))
         if loop.operation.name == FOR:
             yield loop.operation.results[index], along
 
-    def _result(self, op: ir.OpView, index: int, along: int) -> Iterator[Divided]:
-        self.results[op.operation][index] = along
+    def _divide_result(self, op: ir.OpView, index: int, along: int) -> Iterator[Divided]:
+        self._results[_first_block(op)][index] = along
         yield op.operation.results[index], along
         yield from ((end.operation.operands[index], along) for end in _ends(op, _RESULT_ENDS[op.operation.name]))
 
@@ -147,6 +155,11 @@ def _ends(op: ir.OpView, name: str) -> list[ir.OpView]:
 
 def _is_made_anywhere(value: ir.Value) -> bool:
     return not isinstance(value.owner, ir.Block) and value.owner.operation.name in _ANYWHERE
+
+
+def _first_block(op: ir.OpView) -> ir.Block:
+    """Stands for a loop or a branch: the hash of an operation changes with its operands, which the passes replace."""
+    return op.operation.regions[0].blocks[0]
 
 
 def _first_carried(loop: ir.OpView) -> int:

@@ -172,8 +172,8 @@ class _Division:
 
     def _structure(self, op: ir.OpView) -> None:
         """Rebuilds a loop or a branch: the halves of divided values follow the other values."""
-        carried = self._rows.carried.get(op.operation, {})
-        results = carried if op.operation.name == FOR else self._rows.results.get(op.operation, {})
+        carried = self._rows.carried(op)
+        results = carried if op.operation.name == FOR else self._rows.results(op)
         for block in (block for region in op.operation.regions for block in region.blocks):
             self._add_arguments(block, carried, int(op.operation.name == FOR))
             self._block(block)
@@ -203,7 +203,7 @@ class _Division:
     def _end(self, op: ir.OpView) -> None:
         """Rebuilds a terminator with the halves of the divided values, behind the others."""
         target = target_of(op)
-        divided = (self._rows.carried if op.operation.name == CONTINUE else self._rows.results).get(target.operation)
+        divided = self._rows.carried(target) if op.operation.name == CONTINUE else self._rows.results(target)
         if divided:
             with ir.InsertionPoint(op.operation), op.location:
                 operands = self._expanded(list(op.operation.operands), divided)

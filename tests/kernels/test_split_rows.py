@@ -65,6 +65,20 @@ def stored_in_turn(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
 
 
 @ct.kernel
+def carried_by_two_loops(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
+    """R = K.shape[0] * (Q @ V[:width]); the second loop also carries on the order of the stores of the first."""
+    q, v = ct.load(Q, (0, 0), (ROWS, width)), ct.load(V, (0, 0), (width, width))
+    total = ct.zeros((ROWS, width), ct.float32)
+    for _ in range(1):
+        total = ct.mma(q, v, total)
+        ct.store(R, (0, 0), ct.full((1, 1), 2, ct.float32))
+    for _ in range(1, K.shape[0]):
+        total = ct.mma(q, v, total)
+        ct.store(R, (0, 0), ct.full((1, 1), 3, ct.float32))
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
 def mixed(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
     """Sums along the rows."""
     q = ct.load(Q, (0, 0), (ROWS, width))
@@ -121,6 +135,15 @@ def test_branches_wait_for_stores_of_halves(target: str) -> None:
     _, after = divided(stored_in_turn, args, target)
     q, v = (args[number].astype(np.float64) for number in (0, 2))
     np.testing.assert_allclose(result(after, args, target, "simulate"), 3 * (q @ v[:64]), rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_loops_in_a_row_carry_halves_and_the_order_of_stores(target: str) -> None:
+    args = arguments(carried_by_two_loops, ROWS, 64)
+    before, after = divided(carried_by_two_loops, args, target)
+    assert "tile<256x" in before and "tile<256x" not in after
+    q, v = (args[number].astype(np.float64) for number in (0, 2))
+    np.testing.assert_allclose(result(after, args, target, "simulate"), 64 * (q @ v[:64]), rtol=1e-5, atol=1e-2)
 
 
 def test_operands_of_both_halves_are_loaded_once() -> None:
