@@ -57,9 +57,11 @@ def _roles(row: dict[str, Any]) -> list[str]:
 def _model(row: dict[str, Any]) -> list[str]:
     model = row["model"]
     if model is None:
-        return ["-"] * 6
+        return ["-"] * 7
     shares = (f"{model[name]:.0%}" for name in ("tensor_share", "memory_share"))
-    return [model["device"], f"{model['cycles']:,.0f}", model["bound"], *shares, f"{model['tma_bytes']:,.0f}"]
+    epilogue = model["epilogue"]
+    hidden = "-" if epilogue is None else f"{epilogue['cycles']:,.0f}, {epilogue['hidden_share']:.0%} hidden"
+    return [model["device"], f"{model['cycles']:,.0f}", model["bound"], *shares, f"{model['tma_bytes']:,.0f}", hidden]
 
 
 # Each table: its title, its columns, and the cells of a row.
@@ -74,7 +76,11 @@ _TABLES: tuple[tuple[str, tuple[str, ...], Callable[[dict[str, Any]], list[str]]
     ),
     ("Loops", tuple(f"{name} loop" for _, name in _LOOPS), _loops),
     ("Roles", ("instructions",), _roles),
-    ("Model", ("device", "cycles/iteration", "bound by", "tensor pipe", "memory", "TMA bytes"), _model),
+    (
+        "Model",
+        ("device", "cycles/iteration", "bound by", "tensor pipe", "memory", "TMA bytes", "epilogue of a tile"),
+        _model,
+    ),
 )  # fmt: skip
 
 

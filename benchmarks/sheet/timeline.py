@@ -18,7 +18,8 @@ def timeline(compiled: Any, blocks_in_registers: int) -> dict[str, Any] | None:
 
     Keys: `device`; `cycles` per iteration; `bound`, the unit that bounds them; `tensor_share` and `memory_share`, the
     parts of the time in which the tensor pipe multiplies and in which HBM transfers at its full bandwidth, 0 where
-    operands may come from L2; `rings`, slots of each ring; `tma_bytes` per iteration; `blocks_per_processor`.
+    operands may come from L2; `rings`, slots of each ring; `tma_bytes` per iteration; `blocks_per_processor`;
+    `epilogue`, that of a tile in a persistent kernel: its cycles, and the share that multiplies of other tiles hide.
     """
     try:
         (report,) = reports_of(compiled, "cost")
@@ -40,4 +41,5 @@ def timeline(compiled: Any, blocks_in_registers: int) -> dict[str, Any] | None:
         "memory_share": round(loop["hbm_share"], 3),
         "rings": [ring["stages"] for ring in loop["rings"]],
         "tma_bytes": loop["tma_bytes"],
+        "epilogue": next((each["epilogue"] for each in kernel["loops"] if each["epilogue"]), None),
     }

@@ -59,11 +59,11 @@ class LoopWork:
         tma_bytes: bytes that TMA loads in an iteration.
         thread_bytes: bytes that threads load in an iteration.
         rings: the channels that TMA fills, by their name.
-        roles: the actions of an iteration by role; empty for a loop with inner loops.
+        roles: the actions of an iteration by role, without those of inner loops.
+        inner: the inner loops by role, each with the number of actions of the role in front of it.
         stages: slots of every channel that is used.
         filled: slots that are full before the first iteration.
         late: channels whose slots are released an iteration later.
-        has_inner_loops: whether the loop contains loops.
         loads_once: whether no other block loads the same data, so that it comes from DRAM: nothing is multiplied.
         is_prologue: whether the loop only fills a ring before another loop.
     """
@@ -77,12 +77,17 @@ class LoopWork:
     thread_bytes: float = 0
     rings: dict[str, Ring] = field(default_factory=dict)
     roles: dict[str, list[Action]] = field(default_factory=dict)
+    inner: dict[str, list[tuple[int, LoopWork]]] = field(default_factory=dict)
     stages: dict[str, int] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
     late: set[str] = field(default_factory=set)
-    has_inner_loops: bool = False
     is_prologue: bool = False
     loads_once: bool = False
+
+    @property
+    def has_inner_loops(self) -> bool:
+        """Whether the loop contains loops."""
+        return bool(self.inner)
 
     @property
     def bytes_in_flight(self) -> float:
@@ -178,13 +183,16 @@ class _Reader:
         self.numbers[place] += 1
         if inner not in self.found:
             self.found[inner] = LoopWork(location, len(path), _known_iterations(op))
-        self.found[path].has_inner_loops = True
+        outer = self.found[path]
+        before = len(outer.roles.setdefault(self.role, []))
+        outer.inner.setdefault(self.role, []).append((before, self.found[inner]))
         if iterations_ahead(op.operation):
-            self._uncount(op, self.found[path])
+            self._uncount(op, outer)
         for channel, count in self.puts.items():
             self.found[inner].filled[channel] = self.found[inner].filled.get(channel, 0) + count
         for region in op.operation.regions:
             self.read(list(region.blocks[0].operations), inner)
+        self.run = None
 
     def _add(self, op: ir.OpView, loop: LoopWork) -> None:
         step = work_of(op, self.warps, self.device, self.elements)
@@ -348,8 +356,8 @@ def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> 
         units[CHAIN] = _block_cycles(loop, device) / blocks_per_processor
     elif loop.depth >= 0 and not loop.has_inner_loops:
         deep = {channel: _UNLIMITED_STAGES if channel in loop.rings else n for channel, n in loop.stages.items()}
-        alone = _interval(loop, loop.stages, device)
-        unlimited = _interval(loop, deep, device)
+        alone = timeline_cycles(loop, loop.stages, device)
+        unlimited = timeline_cycles(loop, deep, device)
         if alone is not None and unlimited is not None:
             waits = unlimited / blocks_per_processor
             # An interval that a unit alone explains is not another unit, which would disturb it.
@@ -366,8 +374,11 @@ def _block_cycles(loop: LoopWork, device: Device) -> float:
     return device.block_start_cycles + device.load_dram_latency_cycles + busy
 
 
-def _interval(loop: LoopWork, stages: dict[str, int], device: Device) -> float | None:
-    """The interval of the timeline; channels that another part of the kernel fills or empties never wait."""
+def timeline_cycles(loop: LoopWork, stages: dict[str, int], device: Device) -> float | None:
+    """The interval of the timeline; channels that another part of the kernel fills or empties never wait.
+
+    None if the roles wait for each other for ever.
+    """
     signals = {(each.channel, each.side) for role in loop.roles.values() for each in role if isinstance(each, Signal)}
     roles = [
         [each for each in role if not isinstance(each, Wait) or (each.channel, each.side) in signals]

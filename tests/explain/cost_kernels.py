@@ -15,6 +15,17 @@ def matmul(A, B, C, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[
 
 
 @ct.kernel
+def persistent(A, B, C, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
+    columns = ct.cdiv(B.shape[1], TN)
+    for tile in range(ct.bid(0), ct.cdiv(A.shape[0], TM) * columns, ct.num_blocks(0)):
+        i, j = tile // columns, tile % columns
+        total = ct.zeros((TM, TN), ct.float32)
+        for k in range(ct.num_tiles(A, 1, (TM, TK))):
+            total = ct.mma(ct.load(A, (i, k), (TM, TK)), ct.load(B, (k, j), (TK, TN)), total)
+        ct.store(C, (i, j), ct.astype(total, C.dtype))
+
+
+@ct.kernel
 def softmax(x, y, N: ct.Constant[int]):
     row = ct.astype(ct.load(x, (ct.bid(0), 0), (1, N)), ct.float32)
     powers = ct.exp2(row - ct.max(row, 1, keepdims=True), flush_to_zero=True)

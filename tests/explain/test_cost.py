@@ -11,6 +11,7 @@ import pytest
 
 import tilec as ct
 from tilec.explain.cost import KernelCost, LoopCost, kernel_costs
+from tilec.lowering.gpu.epilogue_overlap import EpilogueOverlap
 from tilec.lowering.gpu.loop_work import cycles_of
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.matmul import Matmul, predict_matmul
@@ -195,3 +196,35 @@ def test_blocks_of_a_multicast_read_parts_of_an_operand() -> None:
     one, two = (loop_of(compiled("matmul", signature, "sm_90a", num_ctas=count)).work.step for count in (1, 2))
     assert (one.l2_bytes, two.l2_bytes) == ((256 + 128) * 128, (128 + 64) * 128)
     assert two.shared_bytes > two.l2_bytes
+
+
+def epilogue_of(target: str, rows: int, columns: int, depth: str = "?", **hints: Any) -> EpilogueOverlap:
+    signature = f"A: f16[?,{depth}], B: f16[{depth},?], C: f16[?,?], TM={rows}, TN={columns}, TK=64"
+    result = compiled("persistent", signature, target, **hints)
+    (epilogue,) = (loop.epilogue for loop in cost_of(result).loops if loop.epilogue is not None)
+    return epilogue
+
+
+@pytest.mark.parametrize(("rows", "columns", "ctas"), [(128, 128, 1), (128, 256, 1), (256, 256, 2)])
+def test_multiplies_of_the_next_tile_hide_the_epilogue(rows: int, columns: int, ctas: int) -> None:
+    """Two accumulators fit in tensor memory, and no role but that of the epilogue waits for its stores."""
+    epilogue = epilogue_of("sm_100a", rows, columns, num_ctas=ctas)
+    assert epilogue.cycles > 1000 and epilogue.iterations == 64
+    assert epilogue.hidden_share > 0.95
+
+
+def test_short_multiplies_hide_a_part_of_the_epilogue() -> None:
+    """Two iterations of the inner loop, of 806 cycles each, are shorter than the epilogue, which bounds the tiles."""
+    short, long = (epilogue_of("sm_100a", 128, 256, depth) for depth in ("128", "4096"))
+    assert (short.iterations, long.iterations) == (2, 64)
+    assert short.exposed == pytest.approx(short.cycles - 2 * 806, rel=0.2) and long.hidden_share > 0.95
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_one_accumulator_hides_no_epilogue(target: str) -> None:
+    """256x256 sums of one block fill tensor memory: only the end of the epilogue, after it is read, is hidden.
+
+    On sm_90a the threads that store have the sums in their registers.
+    """
+    epilogue = epilogue_of(target, 256, 256, num_ctas=1)
+    assert epilogue.hidden_share < 0.3

@@ -10,6 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
+from tilec.lowering.gpu.epilogue_overlap import EpilogueOverlap, epilogue_overlap
 from tilec.lowering.gpu.loop_work import LoopCycles, LoopWork, cycles_of, loops_of
 from tilec.lowering.gpu.occupancy import RESERVED_SHARED_BYTES
 from tilec.lowering.gpu.shared_plan import shared_plan
@@ -28,10 +29,12 @@ class LoopCost:
     Attributes:
         work: the work of an iteration.
         cycles: the cycles of an iteration on the SM, of one of its blocks.
+        epilogue: the overlap of the epilogue of a tile, for a loop of tiles that are multiplied in an inner loop.
     """
 
     work: LoopWork
     cycles: LoopCycles
+    epilogue: EpilogueOverlap | None = None
 
     @property
     def tensor_share(self) -> float:
@@ -60,6 +63,10 @@ class LoopCost:
         if work.rings:
             rings = (f"{ring.bytes / _KILOBYTE:g} KB into a ring of {ring.stages}" for ring in work.rings.values())
             yield f"  TMA loads {', '.join(rings)}"
+        if self.epilogue is not None:
+            exposed = f"{self.epilogue.exposed:,.0f} of them not hidden"
+            per_tile = f"by inner loops of {self.epilogue.iterations} iterations"
+            yield f"  epilogue of {self.epilogue.cycles:,.0f} cycles, {exposed} {per_tile}"
 
     def fields(self) -> dict[str, Any]:
         """The same as JSON."""
@@ -76,7 +83,17 @@ class LoopCost:
             "multiply_adds": work.multiply_adds,
             "tma_bytes": work.tma_bytes,
             "rings": [{"stages": ring.stages, "bytes": ring.bytes} for ring in work.rings.values()],
+            "epilogue": None if self.epilogue is None else _epilogue_fields(self.epilogue),
         }
+
+
+def _epilogue_fields(epilogue: EpilogueOverlap) -> dict[str, Any]:
+    return {
+        "cycles": round(epilogue.cycles, 1),
+        "exposed": round(epilogue.exposed, 1),
+        "hidden_share": round(epilogue.hidden_share, 3),
+        "iterations": epilogue.iterations,
+    }
 
 
 def _location_fields(location: SourceLocation | None) -> dict[str, Any] | None:
@@ -135,7 +152,9 @@ def kernel_costs(module: ir.Module, target: str) -> list[KernelCost]:
 def _cost(kernel: KernelOp, target: Target, device: Device) -> KernelCost:
     blocks = _blocks_per_processor(kernel, target, device)
     loops = [loop for loop in loops_of(kernel, device) if not loop.is_prologue]
-    costs = tuple(LoopCost(loop, cycles_of(loop, device, blocks)) for loop in loops)
+    costs = tuple(
+        LoopCost(loop, cycles_of(loop, device, blocks), epilogue_overlap(loop, device, blocks)) for loop in loops
+    )
     # Outside of loops there may be nothing to do.
     shown = tuple(cost for cost in costs if cost.cycles.cycles >= 1)
     attributes = kernel.operation.attributes
