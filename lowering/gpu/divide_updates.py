@@ -38,11 +38,12 @@ def divide_updates(kernel: KernelOp) -> None:
         return
     operations = [op.operation for op in operations_below(kernel)]
     loads = [op for op in operations if op.name == _LOAD and _has_parts(op, UPDATED_COLUMNS)]
-    updates = [_update(op) for op in loads]
-    stores = [op for op in operations if op.name == _STORE and _has_parts(op, CONVERTED_COLUMNS) and _is_converted(op)]
+    updates = [update for op in loads if (update := _update(op)) is not None]
+    updated = [update.store for update in updates]
+    others = [op for op in operations if op.name == _STORE and op not in updated]
+    stores = [op for op in others if _has_parts(op, CONVERTED_COLUMNS) and _is_converted(op)]
     for update in updates:
-        if update is not None:
-            _divide_update(update)
+        _divide_update(update)
     for store in stores:
         _divide_store(store)
 
@@ -96,7 +97,12 @@ def _repeats_columns(value: ir.Value) -> bool:
 
 
 def _stays_in_place(update: _Update) -> bool:
-    """Whether the store has the place of the load, which nothing accesses or gives away in between."""
+    """Whether the store has the place of the load, which nothing accesses or gives away in between.
+
+    Elements of another type have other columns: their parts do not take the place of those that are loaded.
+    """
+    if update.store.operands[1].type != update.load.operands[0].type:
+        return False
     behind = itertools.dropwhile(lambda op: op != update.load, _operations(update.load.block))
     between = list(itertools.takewhile(lambda op: op != update.store, behind))[1:]
     place = handed_place(update.load.operands[0])
