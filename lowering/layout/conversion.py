@@ -32,17 +32,29 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class ThroughShared:
-    """A conversion that exchanges elements between warps, or that shuffles cannot express."""
+    """A conversion that exchanges elements between warps, that shuffles cannot express, or that vectors do faster."""
 
 
 Conversion = RegisterMove | Shuffle | ThroughShared
+# Shuffles of so many registers take longer than barriers, and loads of vectors that all lanes read from one address.
+_MANY_REGISTERS = 32
+_MANY_TIMES = 8
 
 
 def conversion(source: LinearLayout, target: LinearLayout) -> Conversion:
     """The strategy; raises ValueError unless both layouts have one shape and the source holds every element."""
     if source.shape != target.shape or not source.is_surjective:
         raise ValueError(f"no conversion from '{source}' to '{target}'")
-    return _register_move(source, target) or _shuffle(source, target) or ThroughShared()
+    move = _register_move(source, target)
+    if move is not None or _repeats_many(source, target):
+        return move or ThroughShared()
+    return _shuffle(source, target) or ThroughShared()
+
+
+def _repeats_many(source: LinearLayout, target: LinearLayout) -> bool:
+    """Whether each thread gets many elements of which it holds few: a load of a vector has four of 32 bits."""
+    received = len(set(target.representatives))
+    return received >= _MANY_REGISTERS and received >= _MANY_TIMES * len(set(source.representatives))
 
 
 def _register_move(source: LinearLayout, target: LinearLayout) -> RegisterMove | None:

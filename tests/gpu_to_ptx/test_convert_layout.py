@@ -78,6 +78,20 @@ def test_every_element_type_by_shuffles(name, element):
     assert "bar.sync" not in ptx_of(convert(element, source, target))
 
 
+def test_few_elements_that_each_thread_gets_many_of_are_loaded_by_vectors():
+    """A row of 128 columns, of which a lane holds four, for threads that have a row of the tile each."""
+    source = parse_layout(
+        "register=(0,1)(0,2)(0,0)(0,0)(0,0)(0,0)(0,0) lane=(0,4)(0,8)(0,16)(0,32)(0,64) warp=(0,0)(0,0) shape=1x128"
+    )
+    target = parse_layout(
+        "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32)(0,64) lane=(0,0)(0,0)(0,0)(0,0)(0,0) warp=(0,0)(0,0) shape=1x128"
+    )
+    assert conversion(source, target) == ThroughShared()
+    check("f32", source, target)
+    text = ptx_of(convert("f32", source, target))
+    assert "shfl" not in text and text.count("ld.shared.v4") == 32
+
+
 def random_layout(random: np.random.Generator) -> LinearLayout:
     """A random basis of the 11 index bits of a 64 x 32 tile over registers, lanes and four warps."""
     while True:
