@@ -64,7 +64,14 @@ def loop_without_known_end(A, B, D, tm: Extent, tn: Extent, tk: Extent):
     ct.store(D, (ct.bid(0), ct.bid(1)), acc.astype(D.dtype))
 
 
+@ct.kernel
+def running_sum(X, Y):
+    row = ct.load(X, (ct.bid(0), 0), (1, 4096))
+    ct.store(Y, (ct.bid(0), 0), ct.cumsum(row, axis=1))
+
+
 CASES = [
+    (running_sum, "X: f16[?,?], Y: f16[?,?]"),
     (gated, "X: f16[?,?], W: f16[?,?], U: f16[?,?], Y: f16[?,?], tm=128, tn=128, tk=64"),
     (attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=128"),
     (attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=64"),
