@@ -65,6 +65,19 @@ def loop_without_known_end(A, B, D, tm: Extent, tn: Extent, tk: Extent):
 
 
 @ct.kernel
+def two_products(A, B, D, steps: int, tm: Extent, tn: Extent, tk: Extent):
+    """The second product is added to the first, which the block stores and loads again."""
+    acc = ct.zeros((tm, tn), ct.float32)
+    for k in range(steps):
+        acc = ct.mma(ct.load(A, (0, k), (tm, tk)), ct.load(B, (k, 0), (tk, tn)), acc)
+    ct.store(D, (0, 0), acc)
+    acc = ct.load(D, (0, 0), (tm, tn))
+    for k in range(steps):
+        acc = ct.mma(ct.load(A, (0, k), (tm, tk)), ct.load(B, (k, 0), (tk, tn)), acc)
+    ct.store(D, (0, 0), acc)
+
+
+@ct.kernel
 def running_sum(X, Y):
     row = ct.load(X, (ct.bid(0), 0), (1, 4096))
     ct.store(Y, (ct.bid(0), 0), ct.cumsum(row, axis=1))
@@ -92,8 +105,15 @@ def test_nothing_is_spilled(kernel, signature: str, target: str) -> None:
 
 def test_accumulators_larger_than_the_registers() -> None:
     """On sm_90a the block computes half of its tile at a time."""
-    for kernel, arrays, rows in ((gated, "X W U Y", 128), (loop_without_known_end, "A B D", 256)):
-        signature = ", ".join([f"{name}: f16[?,?]" for name in arrays.split()] + [f"tm={rows}, tn=256, tk=64"])
+    cases = [
+        (gated, "X: f16[?,?], W: f16[?,?], U: f16[?,?], Y: f16[?,?], tm=128, tn=256, tk=64"),
+        (loop_without_known_end, "A: f16[?,?], B: f16[?,?], D: f16[?,?], tm=256, tn=256, tk=64"),
+        (
+            two_products,
+            "A: f16[?,?], B: f16[?,?], D: f32[?%1,?%4] strides (?%4,1) align 16, steps: i32, tm=256, tn=256, tk=32",
+        ),
+    ]
+    for kernel, signature in cases:
         cubin = assemble(ct.compile(kernel, target="sm_90a", signature=signature, stop="ptx").ptx, "sm_90a")
         assert cubin.spill_bytes == 0
 

@@ -10,8 +10,9 @@ from tilec.lowering.role_registers import chosen_budgets
 @pytest.mark.parametrize(
     ("computing", "loading", "budgets"),
     [
-        # An equal share is enough.
-        (168, 30, None),
+        # An equal share is enough, with a margin of 8.
+        (160, 30, None),
+        (161, 30, [232, 32]),
         # (504 - 32) / 2 = 236, of which 232 is a multiple of 8.
         (230, 30, [232, 32]),
         # (504 - 24) / 2
