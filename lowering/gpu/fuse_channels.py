@@ -42,9 +42,14 @@ def fuse_channels(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
     block = kernel.operation.regions[0].blocks[0]
     candidates = [uses for op in block.operations if (uses := _uses(op)) is not None]
+    orders: dict[ir.Block, dict[ir.Operation, int]] = {}
     while candidates:
         first = candidates.pop(0)
-        order = _order(first.put_begin.block)
+        block = first.put_begin.block
+        # What a fusion adds is not numbered: no other candidate uses it.
+        if block not in orders:
+            orders[block] = _order(block)
+        order = orders[block]
         partner = next((second for second in candidates if _together(first, second, order)), None)
         if partner is not None:
             candidates.remove(partner)

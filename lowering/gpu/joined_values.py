@@ -50,9 +50,12 @@ class Sets:
 
     def of(self, value: ir.Value) -> ir.Value:
         """The value that stands for the set of a value."""
-        while value in self._of:
-            value = self._of[value]
-        return value
+        found = value
+        while found in self._of:
+            found = self._of[found]
+        while value != found:
+            self._of[value], value = found, self._of[value]
+        return found
 
     def join(self, values: Sequence[ir.Value]) -> None:
         """Joins the sets of these values."""

@@ -43,9 +43,13 @@ class _Ring:
     def is_in_other_loops(self, other: _Ring) -> bool:
         return all(own.is_in_another_loop(others) for own in self.lives for others in other.lives)
 
+    def common(self, other: _Ring) -> tuple[int, int]:
+        """The bytes and columns that one slot saves for two rings."""
+        return min(self.size[0], other.size[0]), min(self.size[1], other.size[1])
+
     def join(self, other: _Ring) -> int:
         """Takes the channels of another ring; returns the bytes that this saves."""
-        saved_bytes = self.lives[0].channels[0].stages * _common(self, other)[0]
+        saved_bytes = self.lives[0].channels[0].stages * self.common(other)[0]
         self.size = max(self.size[0], other.size[0]), max(self.size[1], other.size[1])
         self.lives += other.lives
         return saved_bytes
@@ -137,7 +141,7 @@ def _first_fit(lives: list[ChannelLife]) -> list[_Ring]:
     for ring in map(_ring, lives):
         usable = [earlier for earlier in rings if earlier.may_join(ring)]
         if usable:
-            max(usable, key=lambda earlier: _common(earlier, ring)[1]).join(ring)
+            max(usable, key=lambda earlier: ring.common(earlier)[1]).join(ring)
         else:
             rings.append(ring)
     return rings
@@ -149,17 +153,14 @@ def _join_while_short(rings: list[_Ring], short_bytes: int) -> int:
     Returns the bytes that are still to be saved.
     """
     for ring in sorted(rings, key=lambda ring: ring.size, reverse=True):
-        useful = short_bytes > 0 and ring.size[0]
-        others = [other for other in rings if other is not ring and other.may_join(ring)] if useful else []
-        if others:
-            short_bytes -= max(others, key=lambda other: _common(other, ring)).join(ring)
+        if short_bytes <= 0 or not ring.size[0]:
+            continue
+        others = sorted((other for other in rings if other is not ring), key=ring.common, reverse=True)
+        partner = next((other for other in others if other.may_join(ring)), None)
+        if partner is not None:
+            short_bytes -= partner.join(ring)
             rings.remove(ring)
     return short_bytes
-
-
-def _common(first: _Ring, second: _Ring) -> tuple[int, int]:
-    """The bytes and columns that one slot saves for two rings."""
-    return min(first.size[0], second.size[0]), min(first.size[1], second.size[1])
 
 
 def _rewrite(ring: _Ring) -> None:
