@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tilec.dialect.mlir import ir
 
@@ -25,6 +25,17 @@ def operations_below(op: ir.OpView) -> Iterator[ir.OpView]:
         yield inner
         if inner.operation.regions:
             pending.append(inner_operations(inner))
+
+
+def reached(value: ir.Value, following: Callable[[ir.Value], Iterable[ir.Value]]) -> Iterator[ir.Value]:
+    """A value and those that `following` leads to from it: each once, however many paths lead there."""
+    waiting, seen = [value], set[ir.Value]()
+    while waiting:
+        value = waiting.pop()
+        if value not in seen:
+            seen.add(value)
+            yield value
+            waiting += following(value)
 
 
 def operations_named(

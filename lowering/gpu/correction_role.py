@@ -137,13 +137,31 @@ def assign_correction(found: Correction, chain_role: str, role: str) -> None:
 
 def _compute_early(value: ir.Value) -> None:
     """Moves the operations behind a tile of one element per row to where their operands are known."""
-    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    if op is None or not op.name.startswith(_PURE) or not is_register_tile(value.type) or not _is_factor(value.type):
-        return
-    for operand in op.operands:
-        _compute_early(operand)
-    number = {each.operation: at for at, each in enumerate(op.block.operations)}
-    owners = [operand.owner for operand in op.operands if not isinstance(operand.owner, ir.Block)]
-    inside = [owner.operation for owner in owners if owner.operation.block == op.block]
-    if inside:
-        op.move_after(max(inside, key=number.__getitem__))
+    found = _factors_behind(value)
+    for block in dict.fromkeys(op.block for op in found):
+        for op in [each.operation for each in block.operations if each.operation in found]:
+            _move_behind_operands(op)
+
+
+def _factors_behind(value: ir.Value) -> set[ir.Operation]:
+    """The operations without effects on tiles of one element per row from which such a tile is computed."""
+    found: set[ir.Operation] = set()
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if op is None or op in found or not op.name.startswith(_PURE):
+            continue
+        if is_register_tile(value.type) and _is_factor(value.type):
+            found.add(op)
+            waiting += op.operands
+    return found
+
+
+def _move_behind_operands(op: ir.Operation) -> None:
+    owners = [operand.owner.operation for operand in op.operands if not isinstance(operand.owner, ir.Block)]
+    inside = [owner for owner in owners if owner.block == op.block]
+    for owner in inside:
+        if all(other == owner or other.is_before_in_block(owner) for other in inside):
+            op.move_after(owner)
+            return

@@ -203,7 +203,7 @@ def _tma_load(op: ir.OpView, device: Device) -> Step:
     return _copies(op, moved, device.shared_write_share * written)
 
 
-def _tma_store(op: ir.OpView, device: Device) -> Step:
+def _tma_store(op: ir.OpView, _device: Device) -> Step:
     moved = tile_bytes(op.buffer.type)
     return _copies(op, moved, moved)
 
@@ -231,7 +231,7 @@ def _tma_gather(op: ir.OpView, device: Device) -> Step:
     )
 
 
-def _global_access(op: ir.OpView, device: Device) -> Step:
+def _global_access(op: ir.OpView, _device: Device) -> Step:
     tile = _tile_type(op)
     elements = prod(tile.shape)
     vector = ir.IntegerAttr(op.attributes["vector"]).value if "vector" in op.attributes else 1
@@ -246,22 +246,22 @@ def _tile_type(op: ir.OpView) -> ir.RankedTensorType:
     return op.operation.results[0].type if op.operation.results else op.value.type
 
 
-def _shared_access(op: ir.OpView, device: Device) -> Step:
+def _shared_access(op: ir.OpView, _device: Device) -> Step:
     values = [*op.operation.operands, *op.operation.results]
     (buffer,) = (value.type for value in values if isinstance(value.type, BufferType))
     moved = tile_bytes(buffer)
     return Step(shared_bytes=moved, other_instructions=moved / (16 * _LANES))
 
 
-def _tensor_memory_load(op: ir.OpView, device: Device) -> Step:
+def _tensor_memory_load(op: ir.OpView, _device: Device) -> Step:
     return Step(tensor_memory_read_bytes=prod(_tile_type(op).shape) * _CELL_BYTES, other_instructions=16)
 
 
-def _tensor_memory_store(op: ir.OpView, device: Device) -> Step:
+def _tensor_memory_store(op: ir.OpView, _device: Device) -> Step:
     return Step(tensor_memory_written_bytes=tile_bytes(op.value.type), other_instructions=16)
 
 
-def _exchange(op: ir.OpView, device: Device) -> Step:
+def _exchange(op: ir.OpView, _device: Device) -> Step:
     """A change of layout: through shared memory, if other threads hold the elements."""
     source, result = op.operation.operands[0].type, op.operation.results[0].type
     if not is_register_tile(source) or source == result:
@@ -295,12 +295,12 @@ def _matrix_by_warps(op: ir.OpView, device: Device) -> Step:
     return Step(tensor_cycles=cycles, shared_bytes=read, other_instructions=rows * columns * depth / 2048)
 
 
-def _dot(op: ir.OpView, device: Device) -> Step:
+def _dot(op: ir.OpView, _device: Device) -> Step:
     (rows, depth), columns = op.lhs.type.shape[-2:], op.rhs.type.shape[-1]
     return Step(fma=rows * columns * depth, shared_bytes=2 * rows * columns * depth)
 
 
-def _gather_parts(op: ir.OpView, device: Device) -> Step:
+def _gather_parts(op: ir.OpView, _device: Device) -> Step:
     """Each CTA stores its tile in all of them, and loads the tiles of all."""
     moved = 2 * tile_bytes(op.operation.results[0].type)
     return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, reached
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.blocks import block_of
 from tilec.lowering.layout.halves import doubled, halved
@@ -135,18 +135,19 @@ def _is_repeated_load(op: ir.OpView, plan: MatrixPlan) -> bool:
 
 def _is_repeated(value: ir.Value) -> bool:
     """Whether each use of a value is a broadcast, or an operation on as many elements whose results are repeated."""
-    work, seen = [value], set[ir.Value]()
-    while work:
-        value = work.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        users = [use.owner.operation.opview for use in value.uses]
-        others = [user for user in users if user.operation.name != "cuda_tile.broadcast"]
-        if not users or not all(user.operation.name == "cuda_tile.reshape" or is_elementwise(user) for user in others):
-            return False
-        work += [result for user in others for result in user.operation.results]
-    return True
+    return all(map(_has_elementwise_uses, reached(value, _results_before_broadcasts)))
+
+
+def _has_elementwise_uses(value: ir.Value) -> bool:
+    users = [use.owner.operation.opview for use in value.uses]
+    names = ("cuda_tile.broadcast", "cuda_tile.reshape")
+    return bool(users) and all(user.operation.name in names or is_elementwise(user) for user in users)
+
+
+def _results_before_broadcasts(value: ir.Value) -> Iterator[ir.Value]:
+    for use in value.uses:
+        if use.owner.operation.name != "cuda_tile.broadcast":
+            yield from use.owner.operation.results
 
 
 def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:

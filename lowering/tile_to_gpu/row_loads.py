@@ -5,13 +5,13 @@ A thread has few loads in flight, and none while it computes. The role `load` fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
 
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, reached
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import Target
@@ -98,28 +98,18 @@ def _around(op: ir.OpView) -> Iterator[ir.Operation]:
 
 def _is_known_early(value: ir.Value) -> bool:
     """Whether the role `load` can compute a scalar or a view: from arguments, constants and counters of loops."""
-    work, seen = [value], set[ir.Value]()
-    while work:
-        value = work.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if isinstance(value.owner, ir.Block):
-            if not _is_argument_or_counter(value):
-                return False
-        elif not _is_scalar_arithmetic(value):
-            return False
-        else:
-            work += value.owner.operation.operands
-    return True
+    return all(map(_is_known_to_all_roles, reached(value, _operands_behind)))
 
 
-def _is_argument_or_counter(value: ir.Value) -> bool:
-    parent = value.owner.owner.operation
-    return parent.name == _ENTRY or parent.name == _FOR and value == value.owner.arguments[0]
+def _operands_behind(value: ir.Value) -> Iterable[ir.Value]:
+    return () if isinstance(value.owner, ir.Block) else value.owner.operation.operands
 
 
-def _is_scalar_arithmetic(value: ir.Value) -> bool:
+def _is_known_to_all_roles(value: ir.Value) -> bool:
+    """Whether a value is an argument, a counter, or computed by an operation on scalars."""
+    if isinstance(value.owner, ir.Block):
+        parent = value.owner.owner.operation
+        return parent.name == _ENTRY or parent.name == _FOR and value == value.owner.arguments[0]
     operation = value.owner.operation
     has_tokens = any(isinstance(each.type, TokenType) for each in operation.results)
     return not (is_tile(value) or len(operation.regions) or has_tokens)

@@ -59,7 +59,24 @@ def of_chains(A, B, R):
     ct.store(R, (0, 0), total)
 
 
-@pytest.mark.parametrize("kernel", [of_index, of_row, of_operand, of_chains], ids=lambda kernel: kernel.__name__)
+@ct.kernel
+def of_factor(A, B, R):
+    """The factor of a row, which crosses to the role that multiplies accumulators by it."""
+    total, largest = ct.zeros((2 * BLOCK, 64), ct.float32), ct.zeros((2 * BLOCK, 1), ct.float32)
+    q = ct.load(A, (0, 0), (2 * BLOCK, 64))
+    for step in range(4):
+        keys = ct.load(B, (step, 0), (64, 64))
+        scores = ct.mma(q, keys.transpose(), ct.zeros((2 * BLOCK, 64), ct.float32))
+        new = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+        factor = squared(ct.exp2(largest - new))
+        total = ct.mma(ct.exp2(scores - new).astype(ct.float16), keys, total * factor)
+        largest = new
+    ct.store(R, (0, 0), total)
+
+
+@pytest.mark.parametrize(
+    "kernel", [of_index, of_row, of_operand, of_chains, of_factor], ids=lambda kernel: kernel.__name__
+)
 def test_compile_in_time(kernel: Any) -> None:
     args = np.zeros((512, 1024), np.float16), np.zeros((1024, 64), np.float16), np.zeros((512, 64), np.float32)
     with ct.compiler_timeout(LIMIT_S):
