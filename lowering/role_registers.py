@@ -17,8 +17,8 @@ from tilec.dialect.tile_gpu.registers import (
 
 # The registers of threads that only issue asynchronous operations, as tileiras 13.5 chooses them.
 LEAST_REGISTERS = 32
-# Of an equal share: ptxas 13.0 spills 328 bytes where 164 registers are needed of 168 (two products of 128x256 in a row
-# on sm_90a), and nothing where 157 are.
+# Of an equal share, if one block has the SM: ptxas 13.0 spills 328 bytes where 164 registers are needed of 168 (two
+# products of 128x256 in a row on sm_90a), and nothing where 157 are.
 _SHARE_MARGIN = 8
 # The most warps of all chains of tiles with roles of their own: with more, threads have too few registers.
 MOST_CHAIN_WARPS = 12
@@ -35,8 +35,8 @@ def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1)
     runs = roles_by_warpgroups(warps)
     share = registers_per_thread(whole_warpgroups(sum(warps)), REGISTER_FILE // blocks) // BUDGET_STEP * BUDGET_STEP
     needs = {run: max(needed[index] for index in run) for run in runs}
-    highest = max(needs.values())
-    if len(runs) == 1 or highest + _SHARE_MARGIN <= share or share >= LARGEST_BUDGET - BUDGET_STEP:
+    highest, margin = max(needs.values()), _SHARE_MARGIN if blocks == 1 else 0
+    if len(runs) == 1 or highest + margin <= share or share >= LARGEST_BUDGET - BUDGET_STEP:
         return None
     budgets = _served(runs, needs, warps, share, LEAST_REGISTERS)
     if not _are_enough(needs, budgets):

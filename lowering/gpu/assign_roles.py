@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
@@ -21,6 +22,7 @@ from tilec.lowering.gpu.joined_values import Sets, carried_as, carried_groups
 from tilec.lowering.gpu.operation_role import has_repeatable_elements
 from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS
+from tilec.remarks import Remark
 
 _READ, _PLACE, _WGMMA = "tile_gpu.read", "tile_gpu.place", "tile_gpu.wgmma"
 # Their order among the threads of a kernel counts.
@@ -38,8 +40,11 @@ _PURE = (
 )  # fmt: skip
 
 
-def assign_roles(kernel: KernelOp) -> None:
-    """Marks the operations of a tile_gpu.kernel with placed tiles, in place; run before the tiles get channels."""
+def assign_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> None:
+    """Marks the operations of a tile_gpu.kernel with placed tiles, in place; run before the tiles get channels.
+
+    The reason why one role computes several chains is added to `remarks`.
+    """
     operations = [op.operation for op in operations_below(kernel)]
     if not _may_have_chains(kernel, operations):
         return
@@ -47,7 +52,12 @@ def assign_roles(kernel: KernelOp) -> None:
     shared = _shared_operations(operations, unknown)
     chains = _Chains(operations, unknown, {op.results[0] for op in shared})
     found = chains.fed_by_multiplies()
-    if len(found) < 2 or kernel.warps * len(found) > MOST_CHAIN_WARPS or chains.is_decided_by_threads:
+    if len(found) < 2:
+        return
+    refusal = _refusal(kernel, operations, chains, len(found))
+    if refusal is not None:
+        if remarks is not None:
+            remarks.append(refusal)
         return
     roles = dict(zip(found, COMPUTE_ROLES, strict=False))
     members = {role: chains.members(chain) for chain, role in roles.items()}
@@ -69,11 +79,27 @@ def _assign_corrections(corrections: Mapping[str, Correction | None], role: str)
 
 
 def _may_have_chains(kernel: KernelOp, operations: Sequence[ir.Operation]) -> bool:
-    if kernel.ctas > 1 or any(op.name in _ORDERED or op.name == "tile_gpu.roles" for op in operations):
-        return False
-    if any(map(_follows_accesses, operations)):
+    if kernel.ctas > 1 or any(op.name == "tile_gpu.roles" for op in operations):
         return False
     return sum(_hands_over(op) for op in operations) > 1
+
+
+def _refusal(kernel: KernelOp, operations: Sequence[ir.Operation], chains: _Chains, count: int) -> Remark | None:
+    """Why one role computes so many chains; None if each may have its own."""
+    ordered = next((op for op in operations if op.name in _ORDERED), None)
+    following = next(filter(_follows_accesses, operations), None)
+    at = kernel.operation
+    if ordered is not None:
+        reason, at = "this operation is ordered with those of all threads", ordered
+    elif following is not None:
+        reason, at = "this store follows accesses that another role may make", following
+    elif kernel.warps * count > MOST_CHAIN_WARPS:
+        reason = f"roles of {kernel.warps} warps each have more than {MOST_CHAIN_WARPS} warps"
+    elif chains.is_decided_by_threads:
+        reason = "a loop or a branch depends on a value that threads compute"
+    else:
+        return None
+    return Remark("roles", f"one role computes {count} chains of products: {reason}", source_location(at.location))
 
 
 def _follows_accesses(op: ir.Operation) -> bool:

@@ -56,7 +56,7 @@ def _rings(kernel: KernelOp, target: Target, options: CompileOptions, remarks: l
 # By name, in order: the rewrite of one tile_gpu.kernel, and the option that disables it.
 PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "place-early": (lambda kernel, target, options, remarks: place_early(kernel), None),
-    "assign-roles": (lambda kernel, target, options, remarks: assign_roles(kernel), "roles"),
+    "assign-roles": (lambda kernel, target, options, remarks: assign_roles(kernel, remarks), "roles"),
     "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
     "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
     "divide-updates": (lambda kernel, target, options, remarks: divide_updates(kernel), None),

@@ -296,3 +296,29 @@ def test_roles_store_their_own_rows(
         left, right = q.astype(np.int64), k.astype(np.int64).reshape(3, 32, 32)[:steps]
         wanted = sum(((left @ keys + 1) @ keys for keys in right), np.zeros((rows, 32), np.int64))
         np.testing.assert_array_equal(out, wanted)
+
+
+@ct.kernel
+def stored_over_each_other(Q, K, R, row: int):
+    """Both chains may store the same rows: the second store must follow the first."""
+    zero = ct.zeros((128, 32), ct.float32)
+    first, second = zero, zero
+    for step in range(3):
+        keys = ct.load(K, (step, 0), (32, 32))
+        scores = ct.mma(ct.load(Q, (0, 0), (128, 32)), keys, zero)
+        first = ct.mma(scores.astype(Q.dtype), keys, first)
+        scores = ct.mma(ct.load(Q, (1, 0), (128, 32)), keys, zero)
+        second = ct.mma(scores.astype(Q.dtype), keys, second)
+    ct.store(R, (row, 0), first)
+    ct.store(R, (1, 0), second)
+
+
+def test_remark_where_one_role_computes_both_chains() -> None:
+    args = np.zeros((256, 32), np.float16), np.zeros((96, 32), np.float16), np.zeros((256, 32), np.float32), 1
+    signature = ct.Signature.from_arguments(stored_over_each_other, args)
+    made = ct.compile(stored_over_each_other, target="sm_100a", signature=signature, stop="gpu")
+    (remark,) = [each for each in made.remarks if each.topic == "roles"]
+    assert remark.message == (
+        "one role computes 2 chains of products: this store follows accesses that another role may make"
+    )
+    assert "ct.store(R, (1, 0), second)" in str(remark)
