@@ -12,6 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.epilogue_remark import epilogue_remark, is_of_tiles
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.other_iteration import copy_for, scalars_behind
 from tilec.lowering.gpu.ring_depth import of_ring
@@ -48,7 +49,9 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
         stored = [op for op in channels if op.producer == THREADS and op.wanted is not None]
         groups += [[op] for op in stored if not plan.channels[op.operation.results[0]].slot_columns]
     deep = _deepen_tma(ring_slots(kernel, groups, plan, target, stages))
-    _deepen_accumulators(kernel, [op for op in channels if op.producer == MMA], target)
+    accumulators = [op for op in channels if op.producer == MMA]
+    single = _deepen_accumulators(kernel, accumulators, target)
+    remarks += [epilogue_remark(op, target) for op in single if has_roles and is_of_tiles(op)]
     if not has_roles:
         rings = {one.operation.results[0] for channel in deep for one in of_ring(channel)}
         # The copies are erased when they move, so only loops are kept.
@@ -90,15 +93,18 @@ def _set_stages(op: MakeChannelOp, stages: int) -> None:
         channel.operation.attributes["stages"] = attribute
 
 
-def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target: Target) -> None:
-    """Two accumulators, so that one tile is stored while the next is multiplied."""
+def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target: Target) -> list[MakeChannelOp]:
+    """Two accumulators, so that one tile is stored while the next is multiplied; returns those without room for two."""
     plan = memory_plan(kernel)
-    needed = plan.columns_used
+    needed, single = plan.columns_used, []
     for op in channels:
         columns = plan.channels[op.operation.results[0]].slot_columns
         if needed + columns <= target.tensor_memory_columns:
             _set_stages(op, 2)
             needed += columns
+        else:
+            single.append(op)
+    return single
 
 
 def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChannelOp]) -> None:

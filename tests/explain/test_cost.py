@@ -228,3 +228,25 @@ def test_one_accumulator_hides_no_epilogue(target: str) -> None:
     """
     epilogue = epilogue_of(target, 256, 256, num_ctas=1)
     assert epilogue.hidden_share < 0.3
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "hints", "advice"),
+    [
+        (256, 256, {"num_ctas": 1}, "use smaller tiles or num_ctas=2"),
+        (256, 256, {"num_ctas": 2}, None),
+        (256, 256, {"num_ctas": 1, "roles": False}, None),
+        (128, 256, {}, None),
+    ],
+)
+def test_remark_says_that_the_epilogue_is_not_hidden(
+    rows: int, columns: int, hints: dict[str, Any], advice: str | None
+) -> None:
+    signature = f"A: f16[?,?], B: f16[?,?], C: f16[?,?], TM={rows}, TN={columns}, TK=64"
+    found = [each for each in compiled("persistent", signature, "sm_100a", **hints).remarks if each.topic == "roles"]
+    waits = "multiplies of the next tile wait for the epilogue"
+    reason = "two accumulators do not fit in 512 columns of tensor memory"
+    assert [each.message for each in found] == ([] if advice is None else [f"{waits}: {reason}: {advice}"])
+    if found:
+        with open(cost_kernels.__file__) as source:
+            assert "range(ct.num_tiles(A" in source.read().splitlines()[found[0].location.line - 1]
