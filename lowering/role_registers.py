@@ -40,7 +40,8 @@ def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1)
         return None
     budgets = _served(runs, needs, warps, share, LEAST_REGISTERS)
     if not _are_enough(needs, budgets):
-        budgets = _served(runs, needs, warps, share, LEAST_BUDGET)
+        # Fewer registers of the others count only where the neediest then have more.
+        budgets = max(budgets, _served(runs, needs, warps, share, LEAST_BUDGET), key=max)
     return budgets if _are_enough(needs, budgets) or blocks == 1 else None
 
 

@@ -52,11 +52,9 @@ def assign_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> None:
     shared = _shared_operations(operations, unknown)
     chains = _Chains(operations, unknown, {op.results[0] for op in shared})
     found = chains.fed_by_multiplies()
-    if len(found) < 2:
-        return
     refusal = _refusal(kernel, operations, chains, len(found))
-    if refusal is not None:
-        if remarks is not None:
+    if not found or refusal is not None:
+        if len(found) > 1 and remarks is not None and refusal is not None:
             remarks.append(refusal)
         return
     roles = dict(zip(found, COMPUTE_ROLES, strict=False))
@@ -81,7 +79,7 @@ def _assign_corrections(corrections: Mapping[str, Correction | None], role: str)
 def _may_have_chains(kernel: KernelOp, operations: Sequence[ir.Operation]) -> bool:
     if kernel.ctas > 1 or any(op.name == "tile_gpu.roles" for op in operations):
         return False
-    return sum(_hands_over(op) for op in operations) > 1
+    return any(map(_hands_over, operations))
 
 
 def _refusal(kernel: KernelOp, operations: Sequence[ir.Operation], chains: _Chains, count: int) -> Remark | None:

@@ -26,8 +26,11 @@ from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.staging import is_staged
 
 _PLACE, _READ = "tile_gpu.place", "tile_gpu.read"
-# Each role repeats these on a tile that crosses: they keep its elements.
-_RENAMED = ("tile_gpu.broadcast", "tile_gpu.convert_layout", "tile_gpu.reshape")
+# What the role computes itself for larger tiles, if nothing else needs it: arithmetic, and loads by threads.
+_COMPUTED = (
+    "arith.", "math.", "tile_gpu.broadcast", "tile_gpu.convert_layout", "tile_gpu.extract", "tile_gpu.load_global",
+    "tile_gpu.load_view", "tile_gpu.math", "tile_gpu.reshape", "tile_gpu.splat",
+)  # fmt: skip
 _FACTOR_BITS = 32
 # Operations without effects, whose operands are in registers.
 _PURE = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reshape", "tile_gpu.broadcast", "tile_gpu.splat")
@@ -97,11 +100,11 @@ def _crossing(members: set[ir.Operation], shared: Collection[ir.Operation]) -> l
             owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
             if not is_register_tile(value.type) or owner is not None and (owner in members or owner in shared):
                 continue
-            if owner is not None and owner.name in _RENAMED and _is_used_by(value, members):
+            if _is_factor(value.type):
+                found[value] = None
+            elif owner is not None and owner.name.startswith(_COMPUTED) and _is_used_by(value, members):
                 members.add(owner)
                 waiting.append(owner)
-            elif _is_factor(value.type):
-                found[value] = None
             else:
                 return None
     return list(found)

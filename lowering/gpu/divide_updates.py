@@ -106,7 +106,8 @@ def _stays_in_place(update: _Update) -> bool:
     behind = itertools.dropwhile(lambda op: op != update.load, _operations(update.load.block))
     between = list(itertools.takewhile(lambda op: op != update.store, behind))[1:]
     place = handed_place(update.load.operands[0])
-    if place is None or not is_place(update.store.operands[1], place):
+    buffer = update.store.operands[1]
+    if place is None or not is_place(buffer, place) or buffer.type != update.load.operands[0].type:
         return False
     return not use_place(between, place)
 

@@ -15,6 +15,7 @@ from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.divide_updates import divide_updates
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.make_channels import make_channels
+from tilec.lowering.gpu.order_steps import order_steps
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
 from tilec.lowering.gpu.place_early import place_early
@@ -60,6 +61,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
     "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
     "divide-updates": (lambda kernel, target, options, remarks: divide_updates(kernel), None),
+    "order-steps": (lambda kernel, target, options, remarks: order_steps(kernel), None),
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),
     "share-loads": (lambda kernel, target, options, remarks: share_loads(kernel, remarks), None),
     "reuse-channels": (lambda kernel, target, options, remarks: reuse_channels(kernel, target), None),

@@ -17,6 +17,8 @@ from tilec.lowering.target import LANES
 
 # Registers per ld or st: fewer leave the scheduler more freedom, more need fewer instructions.
 LARGEST_ACCESS_REGISTERS = 64
+# Of several loads: ptxas computes with the registers of one while the next are loaded.
+OVERLAPPED_LOAD_REGISTERS = 32
 LANE_SHIFT = 16
 
 
@@ -29,15 +31,15 @@ class Access:
     column: int
 
 
-def accesses(layout: TensorLayout, step: int, warps: int) -> list[Access]:
+def accesses(layout: TensorLayout, step: int, warps: int, overlapped: int = LARGEST_ACCESS_REGISTERS) -> list[Access]:
     """The accesses of one warp to its lanes and columns of a tile, whose cells are in successive registers.
 
-    `step` columns lie between its blocks of rows.
+    `step` columns lie between its blocks of rows. If one access is not enough, each has `overlapped` registers.
     """
     own = layout.block_columns // (warps // 4)
     if layout.lanes == 64:
         return _narrow(own)
-    size = min(own, LARGEST_ACCESS_REGISTERS)
+    size = own if own <= LARGEST_ACCESS_REGISTERS else overlapped
     return [
         Access(f"32x32b.x{size}", range(block * own + first, block * own + first + size), block * step + first)
         for block in range(layout.blocks)
@@ -93,7 +95,7 @@ def _load(lowering: Lowering, operation: ir.Operation) -> None:
     first_column = (operation.opview.first_column or 0) // layout.per_cell
     cell, address = _cell_type(lowering, buffer.type), _address(lowering, buffer, layout, first_column)
     cells: list[ir.Value] = []
-    for access in accesses(layout, whole.block_columns, lowering.warps):
+    for access in accesses(layout, whole.block_columns, lowering.warps, OVERLAPPED_LOAD_REGISTERS):
         count = len(access.registers)
         first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
         listed = ", ".join(f"${number}" for number in range(count))

@@ -17,6 +17,9 @@ from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
 WARP_COUNTS = (4, 8, 16)
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
 LEAST_REGISTERS = 32
+_SCALING = ("cuda_tile.mulf", "cuda_tile.divf", "cuda_tile.addf", "cuda_tile.subf", "cuda_tile.fma")
+# A role that updates accumulators in parts of 32 columns, and stores them in slices of 64 columns (ptxas 13.5).
+UPDATE_REGISTERS = 104
 
 
 def chain_multiplies(plan: MatrixPlan) -> list[Multiply]:
@@ -70,16 +73,34 @@ def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | Non
 
 
 def _chains_fit(plan: MatrixPlan, warps: int) -> bool:
-    """Whether a loop has several chains, and each has the registers it needs in a role of so many warps."""
+    """Whether chains have roles of their own, several or beside that of updates, and the registers that they need."""
     chains = chain_multiplies(plan)
     count = max(Counter(each.op.operation.block for each in chains).values(), default=0)
-    if not 1 < count <= MOST_CHAIN_WARPS // warps:
+    updates = all(map(_is_updated, chains)) and count < MOST_CHAIN_WARPS // warps
+    if not (1 if updates else 2) <= count <= MOST_CHAIN_WARPS // warps:
         return False
-    others = block_warps(plan, warps) - warps
-    of_chains = [(warps, LARGEST_BUDGET)] * count
-    counts, needed = zip(*of_chains, (others, LEAST_REGISTERS), strict=True)
+    roles = [(warps, LARGEST_BUDGET)] * count + [(warps, UPDATE_REGISTERS)] * updates
+    counts, needed = zip(*roles, (block_warps(plan, warps) - warps, LEAST_REGISTERS), strict=True)
     budgets = chosen_budgets(counts, needed)
     return budgets is None or all(loop_peak(each.op, plan, warps).needed <= budgets[0] for each in chains)
+
+
+def _is_updated(multiply: Multiply) -> bool:
+    """Whether the accumulator is what the loop carries, scaled by factors of rows (lowering/gpu/correction_role.py)."""
+    block, waiting = multiply.op.operation.block, [multiply.op.acc]
+    carried = 0
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value.owner, ir.Block):
+            carried += value.owner == block
+            continue
+        op = value.owner.operation
+        if op.name == "cuda_tile.broadcast" and op.operands[0].type.shape[1] == 1 or op.name == "cuda_tile.constant":
+            continue
+        if op.name not in _SCALING or op.block != block:
+            return False
+        waiting += op.operands
+    return carried == 1 and not isinstance(multiply.op.acc.owner, ir.Block)
 
 
 def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:

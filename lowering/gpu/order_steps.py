@@ -1,0 +1,93 @@
+"""Steps of tensor memory stand where they hold up arithmetic least.
+
+A wait and a signal end a run of instructions that the units of an SM overlap. A slot is therefore released behind the
+reduction that needs the whole tile, so that the first columns are reduced while others are loaded; and what is computed
+without a slot precedes the wait for it.
+
+before:   load %s;  release;  max of %s;  exp2;  put_begin;  truncf;  store;  put_commit;  sum
+after:    load %s;  max of %s;  release;  exp2;  truncf;  sum;  put_begin;  store;  put_commit
+
+Steps keep their order, and none moves over a step of its role, so that no role waits for what it has not done.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import THREADS
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.compute_roles import compute_role
+
+_PUT, _COMMIT, _RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.release"
+_LOAD, _STORE, _REDUCE = "tile_gpu.load_tensor_memory", "tile_gpu.store_tensor_memory", "tile_gpu.reduce"
+_ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
+_PURE = (*_ELEMENTWISE, _REDUCE, "tile_gpu.broadcast", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.splat")
+
+
+def order_steps(kernel: KernelOp) -> None:
+    """Rewrites a tile_gpu.kernel in place; run before it is split into roles."""
+    operations = [op.operation for op in operations_below(kernel)]
+    for op in [op for op in operations if op.name == _RELEASE]:
+        _release_late(op)
+    for op in [op for op in operations if op.name == _PUT and _waits(op)]:
+        _compute_before(op)
+
+
+def _waits(put: ir.Operation) -> bool:
+    """Whether threads wait for a slot of tensor memory."""
+    channel = put.opview.channel.owner.opview
+    return channel.producer == THREADS and channel.reuse == "ring" and put.results[0].type.memory == TENSOR
+
+
+def _release_late(release: ir.Operation) -> None:
+    """Moves the release of a slot behind the reduction of the tile that was loaded from it."""
+    role = compute_role(release)
+    before = list(itertools.takewhile(lambda op: op != release, _operations(release.block)))
+    if not before or before[-1].name != _LOAD or compute_role(before[-1]) != role:
+        return
+    reduced = _reduction(before[-1].results[0])
+    if reduced is None:
+        return
+    behind = _operations(release.block)[len(before) + 1 :]
+    passed = list(itertools.takewhile(lambda op: op != reduced, behind))
+    if len(passed) < len(behind) and all(_is_pure(op) for op in passed):
+        release.move_after(reduced)
+
+
+def _reduction(tile: ir.Value) -> ir.Operation | None:
+    """The first reduction of a tile, or of what is computed from its elements one by one."""
+    users = [use.owner.operation for use in tile.uses]
+    found = [user for user in users if user.name == _REDUCE]
+    inner = [_reduction(user.results[0]) for user in users if user.name.startswith(_ELEMENTWISE) and len(users) == 1]
+    return next((each for each in (*found, *inner) if each is not None), None)
+
+
+def _compute_before(put: ir.Operation) -> None:
+    """Moves what is computed without a slot in front of the wait for it."""
+    behind = list(itertools.dropwhile(lambda op: op != put, _operations(put.block)))[1:]
+    following = list(itertools.takewhile(lambda op: not _is_other_step(op, put), behind))
+    moved = list[ir.Operation]()
+    for op in following:
+        owners = [value.owner.operation for value in op.operands if not isinstance(value.owner, ir.Block)]
+        if _is_pure(op) and all(owner in moved or owner not in behind for owner in owners):
+            moved.append(op)
+    for op in moved:
+        op.move_before(put)
+
+
+def _is_other_step(op: ir.Operation, put: ir.Operation) -> bool:
+    """Whether an operation of the role ends the code around a put."""
+    if op.name in (_STORE, _COMMIT) or compute_role(op) != compute_role(put):
+        return False
+    return not _is_pure(op)
+
+
+def _is_pure(op: ir.Operation) -> bool:
+    return op.name.startswith(_PURE)
+
+
+def _operations(block: ir.Block) -> list[ir.Operation]:
+    return [op.operation for op in block.operations]
