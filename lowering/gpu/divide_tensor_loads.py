@@ -23,6 +23,8 @@ from tilec.lowering.tile_to_gpu import emitter
 
 # tcgen05.ld reads at least eight columns as .16x256b.
 _LEAST_COLUMNS = 8
+# Warp w of four accesses the lanes from 32*w.
+_WARPS_OF_LANES = 4
 _LOAD, _CONSTANT = "tile_gpu.load_tensor_memory", "arith.constant"
 
 
@@ -116,7 +118,7 @@ def _divide(read: _Read, warps: int) -> None:
     if not pieces or not all(_is_columns(piece, warps) for piece in pieces):
         return
     last = _last(read, pieces)
-    if last is None or not _keep_place(read, last) and not _move_release(read, last):
+    if last is None or not _keep_place(read, last, warps) and not _move_release(read, last):
         return
     for piece in pieces:
         with ir.InsertionPoint(piece.operation), piece.location:
@@ -151,10 +153,14 @@ def _last(read: _Read, pieces: Sequence[ir.OpView]) -> ir.Operation | None:
     return max(ancestors, key=_order(block).__getitem__) if len(ancestors) == len(pieces) else None
 
 
-def _keep_place(read: _Read, last: ir.Operation) -> bool:
-    """Whether threads keep a place that multiplies hand over to them until the last piece is read."""
+def _keep_place(read: _Read, last: ir.Operation, warps: int) -> bool:
+    """Whether threads keep a place that multiplies hand over to them until the last piece is read.
+
+    They write it next without a wait, so that each reads only what it writes. Of more than four warps, those of the
+    same lanes divide the columns, of a piece otherwise than of the whole.
+    """
     place = handed_place(read.load.buffer)
-    if place is None:
+    if place is None or warps > _WARPS_OF_LANES:
         return False
     order = _order(read.outermost.block)
     return not use_place((op for op, number in order.items() if order[read.outermost] < number <= order[last]), place)

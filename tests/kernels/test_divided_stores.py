@@ -74,6 +74,16 @@ def persistent(A, B, C, D, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Co
 
 
 @ct.kernel
+def persistent_from_ones(A, B, C):
+    """C = (A + 1) @ B + 1 four times: threads write each accumulator where they have read slices of the one before."""
+    for tile in range(4):
+        total = ct.full((128, 64), 1, ct.float32)
+        for _ in range(ct.num_tiles(A, 1, (128, 16))):
+            total = ct.mma(ct.load(A, (0, 0), (128, 16)) + 1, ct.load(B, (0, 0), (16, 64)), total)
+        ct.store(C, (tile, 0), total)
+
+
+@ct.kernel
 def overwritten(A, B, C, D, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
     """Stores the sum after each step, so that the slices of a step overwrite those of the step before."""
     row, column = ct.bid(0), ct.bid(1)
@@ -151,3 +161,21 @@ def test_slices_overwrite_those_before(target: str) -> None:
     args = A, B, np.full((M, N), 99, np.float16), D, 128, 256, 16
     for (found,) in run_everywhere(overwritten, (2, 2), args, (2,), target=target, hints={}):
         np.testing.assert_array_equal(found, A @ B)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("target", TARGETS)
+def test_accumulators_of_threads_are_written_after_all_slices_of_the_one_before_are_read(
+    target: str, warps: int
+) -> None:
+    A, B = whole_numbers(1, (128, 16), np.float16), whole_numbers(2, (16, 64), np.float16)
+    C = np.zeros((512, 64), np.float32)
+    compiled = ct.compile(
+        persistent_from_ones,
+        target=target,
+        signature=Signature.from_arguments(persistent_from_ones, [A, B, C]),
+        hints={"warps": warps},
+    )
+    ct.run(compiled, (1,), (A, B, C), backend="simulate")
+    product = (A.astype(np.float32) + 1) @ B.astype(np.float32) + 1
+    np.testing.assert_array_equal(C, np.tile(product, (4, 1)))
