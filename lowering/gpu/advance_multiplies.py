@@ -85,7 +85,8 @@ def _group(operations: Sequence[ir.Operation]) -> _Group | None:
         return None
     if not _has_room_for_loads(operations, members):
         return None
-    return _Group(members, rest, _places(members, rest)) if all(map(_is_released_first, filled)) else None
+    is_released = all(_is_released_first(slot, rest) for slot in filled)
+    return _Group(members, rest, _places(members, rest)) if is_released else None
 
 
 def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
@@ -139,19 +140,32 @@ def _is_given_before(op: ir.Operation, slot: ir.Value, operations: Sequence[ir.O
     return any(slot in _given_by_threads(each) for each in before)
 
 
-def _is_released_first(slot: ir.Value) -> bool:
-    """Whether threads release the sums of a ring before they put a tile that is computed from them."""
+def _is_released_first(slot: ir.Value, rest: Sequence[ir.Operation]) -> bool:
+    """Whether threads release the sums of a ring before they wait for the rest, or put a tile computed from them."""
     if slot.owner.opview.reuse != "ring":
         return True
-    held = [_held(use.owner.operation) for use in slot.uses if use.owner.operation.name == _GET]
-    commits = (inner.name == _COMMIT for op in itertools.chain(*held) for inner in _inside(op))
-    return bool(held) and not any(commits)
+    gets = [use.owner.operation for use in slot.uses if use.owner.operation.name == _GET]
+    computed = (inner.name == _COMMIT for get in gets for op in _held(get) for inner in _inside(op))
+    filled = {_slot(inner) for op in rest for inner in _inside(op) if inner.name == _COMMIT}
+    awaited = (
+        _slot(inner) for get in gets for op in _until_release(get) for inner in _inside(op) if inner.name == _GET
+    )
+    return bool(gets) and not any(computed) and filled.isdisjoint(awaited)
 
 
 def _held(get: ir.Operation) -> list[ir.Operation]:
     """The operations from a get to the release in its block; without one, to the end of the block."""
-    following = list(itertools.dropwhile(lambda op: op != get, (op.operation for op in get.block.operations)))
-    return list(itertools.takewhile(lambda op: op.name != _RELEASE or op.operands[0] != get.operands[0], following))
+    return list(itertools.dropwhile(lambda op: op != get, _until_release(get)))
+
+
+def _until_release(get: ir.Operation) -> list[ir.Operation]:
+    """The operations of the block of a get in front of the release that follows it; without one, all of them."""
+    operations = [op.operation for op in get.block.operations]
+    following = operations.index(get)
+    releases = (
+        number for number, op in enumerate(operations) if op.name == _RELEASE and op.operands[0] == get.operands[0]
+    )
+    return operations[: next((number for number in releases if number > following), len(operations))]
 
 
 def _places(members: Sequence[ir.Operation], rest: Sequence[ir.Operation]) -> dict[int, list[ir.Operation]]:

@@ -25,6 +25,19 @@ def product_of_product(A, B, V, R):
 
 
 @ct.kernel
+def weights_of_the_iteration_before(A, B, R, steps: int):
+    """The threads take the result back from the multiplies before the scores of the same iteration."""
+    result, weights = ct.zeros((128, 32), ct.float32), ct.ones((128, 32), ct.float16)
+    for k in range(steps):
+        result = ct.mma(weights, ct.load(B, (k, 0), (32, 32)), result)
+        right = ct.load(B, ((k + 1) % steps, 0), (32, 32))
+        scores = ct.mma(ct.load(A, (0, k), (128, 32)), right, ct.zeros((128, 32), ct.float32))
+        result = result * ct.exp2(ct.minimum(ct.max(scores, 1, keepdims=True), 1))
+        weights = ct.minimum(scores, 1).astype(A.dtype)
+    ct.store(R, (0, 0), result)
+
+
+@ct.kernel
 def attention(
     Q, K, V, R, scale: ct.Constant[float], width: ct.Constant[int], keys: ct.Constant[int], causal: ct.Constant[bool]
 ):
@@ -322,3 +335,21 @@ def test_remark_where_one_role_computes_both_chains() -> None:
         "one role computes 2 chains of products: this store follows accesses that another role may make"
     )
     assert "ct.store(R, (1, 0), second)" in str(remark)
+
+
+@pytest.mark.parametrize("columns", [64, 512])
+def test_multiplies_do_not_pass_one_that_threads_await_before_they_release_a_slot(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, steps = np.random.default_rng(0), 4
+    A, B = (random.integers(-1, 2, shape).astype(np.float16) for shape in ((128, 32 * steps), (32 * steps, 32)))
+    R = np.zeros((128, 32), np.float32)
+    monkeypatch.setitem(TARGETS, "sm_100a", replace(TARGETS["sm_100a"], tensor_memory_columns=columns))
+    ct.run(weights_of_the_iteration_before, (1,), (A, B, R, steps), backend="simulate", target="sm_100a")
+    expected, weights = np.zeros((128, 32)), np.ones((128, 32))
+    for k in range(steps):
+        first = 32 * ((k + 1) % steps)
+        scores = A[:, 32 * k : 32 * k + 32].astype(np.float64) @ B[first : first + 32]
+        expected = (expected + weights @ B[32 * k : 32 * k + 32]) * np.exp2(np.minimum(scores.max(1, keepdims=True), 1))
+        weights = np.minimum(scores, 1)
+    np.testing.assert_array_equal(R, expected)
