@@ -11,6 +11,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.assign_roles import assign_roles
+from tilec.lowering.gpu.delay_multiplies import delay_multiplies
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.divide_updates import divide_updates
 from tilec.lowering.gpu.fuse_channels import fuse_channels
@@ -70,6 +71,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "ring-depth": (lambda kernel, target, options, remarks: ring_depth(kernel, target), "pipeline"),
     "pipeline": (_rings, "pipeline"),
     "advance-multiplies": (lambda kernel, target, options, remarks: advance_multiplies(kernel), "pipeline"),
+    "delay-multiplies": (lambda kernel, target, options, remarks: delay_multiplies(kernel), "pipeline"),
     "unroll-loads": (lambda kernel, target, options, remarks: unroll_loads(kernel), "pipeline"),
     "wgmma-in-flight": (lambda kernel, target, options, remarks: wgmma_in_flight(kernel), "pipeline"),
 }

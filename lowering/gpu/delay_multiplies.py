@@ -1,0 +1,236 @@
+"""A `wgmma` that ends an iteration is issued in the next one, so that the tensor core multiplies while threads compute.
+
+before:   for i < n { s = q @ k(i);  wait s;  p = f(s);  o = o * g(s) + p @ v(i);  wait o }
+after:    p, o of the first iteration
+          for 1 <= i < n { s = q @ k(i);  o += p @ v(i - 1);  wait s;  f(s);  wait o;  p = f(s);  o = o * g(s) }
+          o += p @ v(n - 1);  wait o
+
+The registers of p are written again after the multiply that reads them, so that only p and the sums s are live at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.registers import registers_per_thread
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.iterations_ahead import set_iterations_ahead
+from tilec.lowering.gpu.live_tiles import REGISTER_BITS, tile_peak
+from tilec.lowering.gpu.operation_work import element_bits
+from tilec.lowering.gpu.other_iteration import copy_all
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.tile_to_gpu import emitter
+
+_MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
+_GET, _RELEASE, _VIEW = "tile_gpu.get", "tile_gpu.release", "tile_gpu.view_buffer"
+# One slot is read by the delayed multiply, and another may be loaded before what that iteration loads first.
+_LEAST_STAGES = 2
+
+
+@dataclass(frozen=True)
+class _Delayed:
+    """The operations of a body that are executed an iteration later.
+
+    Attributes:
+        start: the get of rhs, its views, and the multiply.
+        end: the wait and the release.
+        carried: the number of the carried value that is the result of the wait.
+        first: the multiply that starts the iteration.
+    """
+
+    start: list[ir.Operation]
+    end: list[ir.Operation]
+    carried: int
+    first: ir.Operation
+
+    @property
+    def multiply(self) -> ir.Operation:
+        return self.start[-1]
+
+    @property
+    def members(self) -> list[ir.Operation]:
+        return [*self.start, *self.end]
+
+
+def delay_multiplies(kernel: KernelOp) -> None:
+    """Rewrites the loops of roles in place, where that is possible; run after rings have their slots."""
+    roles = next((op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.roles"), None)
+    if roles is None:
+        return
+    share = registers_per_thread(sum(roles.warps))
+    budgets = [share] * len(roles.warps) if roles.registers is None else list(roles.registers)
+    for region, registers in zip(roles.bodies.values(), budgets, strict=True):
+        inside = [inner.operation for op in region.blocks[0].operations for inner in (op, *operations_below(op))]
+        for loop in [op for op in inside if op.name == "scf.for"]:
+            found = _delayed(loop.regions[0].blocks[0])
+            if found is not None and _needed_registers(loop, found) <= registers:
+                _rotate(loop, found)
+
+
+def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
+    """The registers of a thread if lhs is live until the next iteration; a register has two of its 16-bit elements."""
+    lhs = found.multiply.opview.lhs
+    elements = parse_layout(ir.StringAttr(lhs.type.encoding).value).register_count
+    bits = element_bits(lhs.type.element_type)
+    return tile_peak(loop.regions[0].blocks[0]).needed + elements * bits // REGISTER_BITS
+
+
+# ---- the multiply that is delayed
+
+
+def _delayed(body: ir.Block) -> _Delayed | None:
+    """The second of two multiplies, if its lhs is in registers and it updates a carried accumulator; else None."""
+    *operations, end = [op.operation for op in body.operations]
+    inside = [inner.operation for op in operations for inner in operations_below(op.opview)]
+    multiplies = [op for op in operations if op.name == _MULTIPLY]
+    if len(multiplies) != 2 or any(op.name in (_MULTIPLY, _WAIT) for op in inside):
+        return None
+    first, multiply = multiplies
+    wait = _only_wait(multiply)
+    if wait is None or _only_wait(first) is None or any(op.opview.promote for op in multiplies):
+        return None
+    if not is_register_tile(multiply.opview.lhs.type):
+        return None
+    get, views = _get_of(multiply.opview.rhs)
+    release = None if get is None else _only_release(get, body)
+    carried = [number for number, value in enumerate(end.operands) if value == wait.results[0]]
+    if release is None or len(carried) != 1 or len(list(wait.results[0].uses)) != 1:
+        return None
+    found = _Delayed([get, *views, multiply], [wait, release], carried[0], first)
+    return found if _is_last(found, operations) else None
+
+
+def _only_wait(multiply: ir.Operation) -> ir.Operation | None:
+    """The wait in the block of a multiply that alone uses its result."""
+    users = [use.owner.operation for use in multiply.results[0].uses]
+    is_wait = [user.name for user in users] == [_WAIT] and users[0].block == multiply.block
+    return users[0] if is_wait and users[0].opview.pending == 0 else None
+
+
+def _get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
+    """The get of a slot with one buffer that only one multiply uses, and the views between."""
+    views = list[ir.Operation]()
+    while not isinstance(buffer.owner, ir.Block) and len(list(buffer.uses)) == 1:
+        op = buffer.owner.operation
+        if op.name == _GET:
+            return (op, views) if len(op.results) == 1 else (None, [])
+        if op.name != _VIEW:
+            break
+        views.insert(0, op)
+        buffer = op.operands[0]
+    return None, []
+
+
+def _only_release(get: ir.Operation, body: ir.Block) -> ir.Operation | None:
+    """The release of a slot, if the body gets and releases one slot of a ring of TMA that no channel shares."""
+    made: MakeChannelOp = get.operands[0].owner.opview
+    users = [use.owner.operation for use in get.operands[0].uses]
+    is_ring = made.producer == TMA and made.reuse == "ring" and made.shares is None and made.stages >= _LEAST_STAGES
+    if not is_ring or any(user.name == "tile_gpu.make_channel" for user in users):
+        return None
+    inside = [op for op in users if op.block == body]
+    releases = [op for op in inside if op.name == _RELEASE]
+    is_alone = len(inside) == 2 and len(releases) == 1 and get.block == body
+    return releases[0] if is_alone else None
+
+
+def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
+    """Whether lhs and accumulator of the delayed multiply are computed behind the wait of the first one."""
+    rest = [op for op in operations if op not in found.members]
+    waits = [number for number, op in enumerate(rest) if op.name == _WAIT]
+    owners = [value.owner for value in (found.multiply.opview.lhs, found.multiply.opview.accumulator)]
+    made = [owner.operation for owner in owners if not isinstance(owner, ir.Block) and owner.operation in rest]
+    return len(waits) == 1 and len(made) == len(owners) and all(rest.index(op) > waits[0] for op in made)
+
+
+# ---- the loop without its first iteration
+
+
+def _rotate(loop: ir.Operation, found: _Delayed) -> None:
+    """Replaces a loop by the rest of the first iteration, a loop over the others, and the multiply of the last."""
+    body, initial = loop.regions[0].blocks[0], list(loop.operands)[3:]
+    multiply = found.multiply.opview
+    *rest, end = [op.operation for op in body.operations if op.operation not in found.members]
+    passed = [*(value for number, value in enumerate(end.operands) if number != found.carried)]
+    passed += [multiply.lhs, multiply.accumulator]
+    with loop.location:
+        with ir.InsertionPoint(loop):
+            runs, start = _second_counter(loop)
+            branch = ir.Operation.create("scf.if", [result.type for result in loop.results], [runs], regions=2)
+        with ir.InsertionPoint(branch.regions[0].blocks.append()):
+            values = dict(zip(body.arguments, [loop.operands[0], *initial], strict=True))
+            copy_all(rest, values)
+            made = _following(loop, start, [values.get(value, value) for value in passed], passed, found)
+            values = {multiply.lhs: made.results[-2], multiply.accumulator: made.results[-1]}
+            copy_all(found.members, values)
+            results = list(made.results)[:-2]
+            results.insert(found.carried, values[found.end[0].results[0]])
+            ir.Operation.create("scf.yield", operands=results)
+        with ir.InsertionPoint(branch.regions[1].blocks.append()):
+            ir.Operation.create("scf.yield", operands=initial)
+    for result, replacement in zip(loop.results, branch.results, strict=True):
+        result.replace_all_uses_with(replacement)
+    loop.erase()
+
+
+def _second_counter(loop: ir.Operation) -> tuple[ir.Value, ir.Value]:
+    """Whether the loop has an iteration, and the counter of the second one; the upper bound if there is none."""
+    lower, upper, step = list(loop.operands)[:3]
+    # Without overflow: the difference of the bounds is exact as an unsigned number.
+    distance = emitter.binary("arith.subi", upper, lower)
+    several = emitter.less_than(step, distance, unsigned=True)
+    second = emitter.binary("arith.addi", lower, step)
+    start = emitter.create("arith.select", [upper.type], [several, second, upper]).result
+    return emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes), start
+
+
+def _following(
+    loop: ir.Operation, start: ir.Value, initial: Sequence[ir.Value], passed: Sequence[ir.Value], found: _Delayed
+) -> ir.Operation:
+    """The loop from its second iteration on; it carries lhs and accumulator of the delayed multiply."""
+    old, (_, upper, step) = loop.regions[0].blocks[0], list(loop.operands)[:3]
+    types = [value.type for value in initial]
+    attributes = {name: loop.attributes[name] for name in loop.attributes}
+    made = ir.Operation.create("scf.for", types, [start, upper, step, *initial], attributes, regions=1)
+    set_iterations_ahead(made, 1)
+    body = made.regions[0].blocks.append(upper.type, *types, arg_locs=[loop.location] * (1 + len(types)))
+    with ir.InsertionPoint(body):
+        arguments = [value for number, value in enumerate(old.arguments) if number != found.carried + 1]
+        values = dict(zip(arguments, list(body.arguments)[:-2], strict=True))
+        _copy_body(old, found, values, list(body.arguments)[-2:])
+        ir.Operation.create("scf.yield", operands=[values.get(value, value) for value in passed])
+    return made
+
+
+def _copy_body(old: ir.Block, found: _Delayed, values: dict[ir.Value, ir.Value], operands: Sequence[ir.Value]) -> None:
+    """Copies a body, with the delayed multiply of the iteration before behind the first multiply of this one."""
+    multiply = found.multiply.opview
+    rest = [op.operation for op in old.operations if op.operation not in found.members][:-1]
+    started = rest.index(found.first) + 1
+    awaited = _first_use(rest, old.arguments[found.carried + 1], multiply.lhs)
+    before = dict(zip([multiply.lhs, multiply.accumulator], operands, strict=True))
+    copies = copy_all(rest[:started], values)
+    copy_all(found.start, before)
+    copies += copy_all(rest[started:awaited], values)
+    copy_all(found.end, before)
+    values[old.arguments[found.carried + 1]] = before[found.end[0].results[0]]
+    copies += copy_all(rest[awaited:], values)
+    for op in copies:
+        if op.name == _WAIT:
+            # The delayed multiply is in flight.
+            op.attributes["pending"] = ir.IntegerAttr.get(emitter.integer_type(32), 1)
+
+
+def _first_use(rest: Sequence[ir.Operation], accumulator: ir.Value, lhs: ir.Value) -> int:
+    """The number of the operation that first uses the accumulator, or writes the registers of lhs."""
+
+    def needs(op: ir.Operation) -> bool:
+        inside = [op, *(inner.operation for inner in operations_below(op.opview))]
+        return lhs in list(op.results) or any(accumulator in list(inner.operands) for inner in inside)
+
+    return next(number for number, op in enumerate(rest) if needs(op))
