@@ -10,6 +10,7 @@ from tilec.dialect.tile_gpu.registers import (
     LEAST_BUDGET,
     REGISTER_FILE,
     WARPS_OF_A_GROUP,
+    launch_registers,
     registers_per_thread,
     roles_by_warpgroups,
     whole_warpgroups,
@@ -42,7 +43,30 @@ def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1)
     if not _are_enough(needs, budgets):
         # Fewer registers of the others count only where the neediest then have more.
         budgets = max(budgets, _served(runs, needs, warps, share, LEAST_BUDGET), key=max)
-    return budgets if _are_enough(needs, budgets) or blocks == 1 else None
+    if not _are_enough(needs, budgets) and blocks > 1:
+        return None
+    return _with_rest(runs, needs, warps, share, budgets)
+
+
+def _with_rest(
+    runs: Sequence[range], needs: Mapping[range, int], warps: Sequence[int], share: int, budgets: Sequence[int]
+) -> list[int]:
+    """The budgets with what no role needs, for those that need least, if threads then have more at launch.
+
+    ptxas 13.0 and 13.5 keep values that are live across setmaxnreg in registers that each thread has at launch, and
+    spill them if those are too few beside aligned groups of registers.
+    """
+    if launch_registers(warps, budgets) >= share:
+        return list(budgets)
+    made = list(budgets)
+    groups = {run: whole_warpgroups(sum(warps[index] for index in run)) // WARPS_OF_A_GROUP for run in runs}
+    rest = share * sum(groups.values()) - sum(budgets[run[0]] * count for run, count in groups.items())
+    for run in sorted(runs, key=needs.__getitem__):
+        added = max(0, min(rest // groups[run], share - budgets[run[0]])) // BUDGET_STEP * BUDGET_STEP
+        rest -= added * groups[run]
+        for index in run:
+            made[index] += added
+    return made
 
 
 def _served(

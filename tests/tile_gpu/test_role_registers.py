@@ -24,3 +24,8 @@ from tilec.lowering.role_registers import chosen_budgets
 )
 def test_two_warpgroups_that_compute_and_one_warp_that_loads(computing: int, loading: int, budgets) -> None:
     assert chosen_budgets([8, 1], [computing, loading]) == budgets
+
+
+def test_registers_that_no_role_needs_raise_those_at_launch() -> None:
+    """Of 504, a computing role has 256, another 96 and the loading one 32; the other 120 raise it to 152, the average to 168."""
+    assert chosen_budgets([4, 4, 2], [300, 90, 30]) == [256, 96, 152]
