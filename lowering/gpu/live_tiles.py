@@ -13,6 +13,8 @@ from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register
 REGISTER_BITS = 32
 # Results that ptxas has in immediates, or computes again where they are used.
 _WITHOUT_REGISTERS = ("arith.constant", "tile_gpu.iota", "tile_gpu.splat")
+# Results that are computed again if that is true of their operands.
+_NUMBERING = ("arith.addi", "tile_gpu.broadcast", "tile_gpu.reshape")
 # Results in the registers of the first operand.
 _RENAMED = ("tile_gpu.broadcast", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.transpose", "tile_gpu.wgmma_wait")
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
@@ -29,7 +31,7 @@ def tile_peak(block: ir.Block) -> RegisterPeak:
 def _registers_of(value: ir.Value) -> int:
     """The registers of one thread that hold a value. Predicates and values of other memories have none."""
     type = value.type
-    if not isinstance(value.owner, ir.Block) and value.owner.name in _WITHOUT_REGISTERS:
+    if _is_computed_again(value):
         return 0
     if is_register_tile(type):
         layout = parse_layout(ir.StringAttr(type.encoding).value)
@@ -38,6 +40,16 @@ def _registers_of(value: ir.Value) -> int:
             return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
         return elements * _registers(type.element_type)
     return _registers(type) if is_scalar(type) else 0
+
+
+def _is_computed_again(value: ir.Value) -> bool:
+    """Whether each use computes the elements again: numbers of elements, and their sums with scalars."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not is_register_tile(value.type):
+        return not isinstance(owner, ir.Block) and owner.name in _WITHOUT_REGISTERS
+    if owner.name in _NUMBERING:
+        return all(_is_computed_again(operand) for operand in owner.operands)
+    return owner.name in _WITHOUT_REGISTERS
 
 
 def _is_stored_in_cells(value: ir.Value) -> bool:
