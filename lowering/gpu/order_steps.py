@@ -5,7 +5,9 @@ reduction that needs the whole tile, so that the first columns are reduced while
 without a slot precedes the wait for it.
 
 before:   load %s;  release;  max of %s;  exp2;  put_begin;  truncf;  store;  put_commit;  sum
-after:    load %s;  max of %s;  release;  exp2;  truncf;  sum;  put_begin;  store;  put_commit
+after:    load %s;  max of %s;  release;  exp2;  sum;  put_begin;  truncf;  store;  put_commit
+
+What is stored in the slot stays behind the wait: ptxas would need registers for the elements before and after it.
 
 Steps keep their order, and none moves over a step of its role, so that no role waits for what it has not done.
 """
@@ -13,6 +15,7 @@ Steps keep their order, and none moves over a step of its role, so that no role 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS
@@ -69,13 +72,23 @@ def _compute_before(put: ir.Operation) -> None:
     """Moves what is computed without a slot in front of the wait for it."""
     behind = list(itertools.dropwhile(lambda op: op != put, _operations(put.block)))[1:]
     following = list(itertools.takewhile(lambda op: not _is_other_step(op, put), behind))
+    stored = _stored(following)
     moved = list[ir.Operation]()
     for op in following:
         owners = [value.owner.operation for value in op.operands if not isinstance(value.owner, ir.Block)]
-        if _is_pure(op) and all(owner in moved or owner not in behind for owner in owners):
+        if _is_pure(op) and op not in stored and all(owner in moved or owner not in behind for owner in owners):
             moved.append(op)
     for op in moved:
         op.move_before(put)
+
+
+def _stored(operations: Sequence[ir.Operation]) -> set[ir.Operation]:
+    """Those of some operations that compute what others of them store in tensor memory."""
+    found = set[ir.Operation]()
+    for op in reversed(operations):
+        if op.name == _STORE or any(use.owner.operation in found for result in op.results for use in result.uses):
+            found.add(op)
+    return found
 
 
 def _is_other_step(op: ir.Operation, put: ir.Operation) -> bool:

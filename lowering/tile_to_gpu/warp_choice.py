@@ -17,6 +17,7 @@ from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
 WARP_COUNTS = (4, 8, 16)
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
 LEAST_REGISTERS = 32
+_EXPONENTIALS = ("cuda_tile.exp", "cuda_tile.exp2")
 _SCALING = ("cuda_tile.mulf", "cuda_tile.divf", "cuda_tile.addf", "cuda_tile.subf", "cuda_tile.fma")
 # A role that updates accumulators in parts of 32 columns, and stores them in slices of 64 columns (ptxas 13.5).
 UPDATE_REGISTERS = 104
@@ -77,7 +78,7 @@ def _chains_fit(plan: MatrixPlan, warps: int) -> bool:
     chains = chain_multiplies(plan)
     count = max(Counter(each.op.operation.block for each in chains).values(), default=0)
     updates = all(map(_is_updated, chains)) and count < MOST_CHAIN_WARPS // warps
-    if not (1 if updates else 2) <= count <= MOST_CHAIN_WARPS // warps:
+    if not 1 <= count <= MOST_CHAIN_WARPS // warps or count == 1 and (not updates or _is_precise(chains[0])):
         return False
     roles = [(warps, LARGEST_BUDGET)] * count + [(warps, UPDATE_REGISTERS)] * updates
     counts, needed = zip(*roles, (block_warps(plan, warps) - warps, LEAST_REGISTERS), strict=True)
@@ -101,6 +102,15 @@ def _is_updated(multiply: Multiply) -> bool:
             return False
         waiting += op.operands
     return carried == 1 and not isinstance(multiply.op.acc.owner, ir.Block)
+
+
+def _is_precise(multiply: Multiply) -> bool:
+    """Whether the loop of a chain has exponentials that take several instructions.
+
+    For rows of 128 elements in a thread, ptxas 13.0 and 13.5 then use 252 of 256 registers and spill some.
+    """
+    operations = (op.operation for op in multiply.op.operation.block.operations)
+    return any(op.name in _EXPONENTIALS and "flush_to_zero" not in op.attributes for op in operations)
 
 
 def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:

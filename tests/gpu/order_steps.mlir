@@ -20,9 +20,9 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
   // CHECK-NEXT: tile_gpu.reduce
   // CHECK: tile_gpu.release [[S]] consumer 0
   // CHECK-NEXT: math.exp2
-  // CHECK-NEXT: arith.truncf
   // CHECK-NEXT: tile_gpu.reduce
   // CHECK: tile_gpu.put_begin [[P:%.*]] :
+  // CHECK-NEXT: arith.truncf
   // CHECK-NEXT: tile_gpu.store_tensor_memory
   // CHECK-NEXT: tile_gpu.put_commit [[P]]
   // CHECK-NEXT: tile_gpu.get [[S]] consumer 0
