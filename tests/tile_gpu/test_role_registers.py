@@ -27,5 +27,5 @@ def test_two_warpgroups_that_compute_and_one_warp_that_loads(computing: int, loa
 
 
 def test_registers_that_no_role_needs_raise_those_at_launch() -> None:
-    """Of 504, a computing role has 256, another 96 and the loading one 32; the other 120 raise it to 152, the average to 168."""
+    """Of 504, roles need 256, 96 and 32; the other 120 raise the last to 152, and the average to 168."""
     assert chosen_budgets([4, 4, 2], [300, 90, 30]) == [256, 96, 152]
