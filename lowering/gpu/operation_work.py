@@ -155,7 +155,8 @@ def _vector_of(access: ir.Operation, value: ir.Value) -> int:
     if access.name not in _ACCESSES:
         return 1
     view = access.opview
-    return 1 if value == (view.other if access.results else view.value) else view.vector
+    elements = view.other if access.results else view.value
+    return 1 if elements is not None and value == elements else view.vector
 
 
 def executed_elements(tile: ir.RankedTensorType) -> float:
