@@ -1,5 +1,6 @@
 """Tiles that are values in shared or tensor memory, before channels and buffers (README.md, Placed tiles)."""
 
+import itertools
 from collections.abc import Sequence
 
 from tilec.dialect.attributes import Flag, Int32
@@ -41,6 +42,7 @@ from tilec.dialect.tile_gpu.tma import (
 from tilec.dialect.tile_gpu.types import TENSOR
 
 T = TypeVariable("T", TensorBuffer)
+_MULTIPLIES = ("tile_gpu.multiply", "tile_gpu.multiply_scaled")
 
 
 class LoadTileOp(Operation, name="load_tile"):
@@ -106,6 +108,36 @@ def _same_rows(op: ir.OpView) -> str | None:
     return None
 
 
+def _last_use(op: ir.OpView) -> str | None:
+    """No later operation needs the accumulator under a tile, and no other tile is in its columns."""
+    if op.over is None:
+        return None
+    maker, path = op.over.owner, _path(op.operation)
+    if isinstance(maker, ir.Block) or maker.operation.name not in _MULTIPLIES:
+        return "a tile is over the result of a multiply"
+    inside = itertools.takewhile(lambda each: each.block != maker.operation.block, path)
+    if any(each.parent.name in ("scf.for", "scf.while") for each in inside):
+        return "a tile is over the result of a multiply of the same iteration"
+    users = [use.owner.operation for use in op.over.uses if use.owner.operation != op.operation]
+    later = next((user for user in users if user.name == op.operation.name or _follows(user, path)), None)
+    return None if later is None else f"a tile over an accumulator is its last use, but '{later.name}' uses it too"
+
+
+def _path(op: ir.Operation) -> list[ir.Operation]:
+    """An operation and those around it in the kernel, from the inside out."""
+    found = [op]
+    while found[-1].parent is not None and found[-1].parent.name != "tile_gpu.kernel":
+        found.append(found[-1].parent.operation)
+    return found
+
+
+def _follows(user: ir.Operation, path: list[ir.Operation]) -> bool:
+    """Whether an operation runs after that of a path; those of two branches of an `scf.if` do not."""
+    pairs = ((each, other) for each in _path(user) for other in path if each.block == other.block)
+    each, other = next(pairs)
+    return bool(each != other and not each.is_before_in_block(other))
+
+
 class PlaceOp(Operation, name="place"):
     """A register tile in shared or tensor memory. Tiles of one `group` are in use one after the other.
 
@@ -117,7 +149,7 @@ class PlaceOp(Operation, name="place"):
     over: Operand[TensorBuffer] | None
     group: Int32 | None
     assembly = "$value{ over $over : type($over)}{ group $group} attr-dict : type($value) -> type($buffer)"
-    rules = [_same_tile, _same_rows]
+    rules = [_same_tile, _same_rows, _last_use]
 
 
 class ReadOp(Operation, name="read"):

@@ -57,6 +57,21 @@ def attention(A, B, C, steps: int):
 
 
 @ct.kernel
+def two_chains(A, B, C, steps: int):
+    """Two attentions without softmax, which roles of their own compute, and which share the tiles of B."""
+    first, second = ct.zeros((ROWS, COLUMNS), ct.float32), ct.zeros((ROWS, COLUMNS), ct.float32)
+    bias = ct.load(B, (0, 2), (1, COLUMNS)).astype(ct.float32)
+    for k in range(steps):
+        keys, values = ct.load(B, (k, 0), (DEPTH, COLUMNS)), ct.load(B, (k, 1), (DEPTH, COLUMNS))
+        scores = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), keys, ct.zeros((ROWS, COLUMNS), ct.float32))
+        others = ct.mma(ct.load(A, (1, k), (ROWS, DEPTH)), keys, ct.zeros((ROWS, COLUMNS), ct.float32))
+        first = ct.mma(ct.minimum(scores + bias, 2).astype(A.dtype), values, first)
+        second = ct.mma(ct.maximum(others + bias, -2).astype(A.dtype), values, second)
+    ct.store(C, (2 * ct.bid(0), 0), first)
+    ct.store(C, (2 * ct.bid(0) + 1, 0), second)
+
+
+@ct.kernel
 def rows(A, B, C, steps: int):
     """Rows in a stream, with a store per iteration."""
     total = ct.zeros((ROWS, DEPTH), ct.float32)
@@ -70,5 +85,10 @@ KERNELS = {
     "gemms in a row": gemms_in_a_row,
     "persistent": persistent,
     "attention": attention,
+    "two chains": two_chains,
+    "two chains over scores": two_chains,
     "rows": rows,
 }
+# Kernels for a target with less tensor memory, all of which accumulators need; their rings have as many slots.
+TENSOR_MEMORY_COLUMNS = {"two chains over scores": 128}
+RING_SLOTS = {"two chains over scores": 3}

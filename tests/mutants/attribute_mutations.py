@@ -17,7 +17,7 @@ from tilec.driver.stage_text import module_text, read_module
 
 # A description of the change, and the change itself.
 Change = tuple[str, Callable[[], None]]
-CHANNEL, ROLES = "tile_gpu.make_channel", "tile_gpu.roles"
+CHANNEL, ROLES, _AHEAD = "tile_gpu.make_channel", "tile_gpu.roles", "tile_gpu.iterations_ahead"
 PUTS, GETS = ("tile_gpu.put_begin", "tile_gpu.put_commit"), ("tile_gpu.get", "tile_gpu.release")
 # Operations whose order in a role matters: those of channels, and accesses of the memory of slots and buffers.
 ORDERED = (
@@ -187,6 +187,13 @@ def _roles(op: ir.Operation) -> Iterator[Change]:
             yield f"{', '.join(changed)}", partial(_set, op, "names", value)
 
 
+def _ahead(op: ir.Operation) -> Iterator[Change]:
+    """An operation belongs to the present iteration, or to the one after the next."""
+    if _AHEAD in op.attributes:
+        yield f"removed, {_spelled(op)}", partial(op.attributes.__delitem__, _AHEAD)
+        yield f"one more, {_spelled(op)}", partial(_set, op, _AHEAD, _integer(_number(op, _AHEAD) + 1))
+
+
 def _warps(op: ir.Operation) -> Iterator[Change]:
     """A role other than `compute` has another warp."""
     if op.name == ROLES:
@@ -228,6 +235,7 @@ ATTRIBUTES: dict[str, Callable[[ir.Operation], Iterator[Change]]] = {
     "pending": _more("pending", ("tile_gpu.wgmma_wait",)),
     "names": _roles,
     "warps": _warps,
+    "iterations_ahead": _ahead,
     "order": _order,
     "removed": _removed,
 }

@@ -1,8 +1,9 @@
 """Changes one attribute of tile_gpu, or one offset of its memory plan, at a time and prints what nothing detects.
 
-`python tests/mutants/attributes.py` compiles and simulates every mutant of every kernel for both targets. A mutant is
+`python tests/mutants/attributes.py` compiles and simulates every mutant of every kernel for both targets. Attributes
+change after all passes (attribute_mutations.py), or after the pass that writes them (pass_mutations.py). A mutant is
 detected if the verifier or the lowering rejects it, the simulator reports an error, or the result differs. The others
-are harmless for a reason in HARMLESS, or they are printed, and the status is 1.
+have the same code, or are harmless for a reason in HARMLESS, or they are printed, and the status is 1.
 """
 
 from __future__ import annotations
@@ -12,21 +13,26 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
 import numpy as np
-from attribute_kernels import COLUMNS, DEPTH, KERNELS, ROWS
+import pytest
+from attribute_kernels import COLUMNS, DEPTH, KERNELS, RING_SLOTS, ROWS, TENSOR_MEMORY_COLUMNS
 from attribute_mutations import Mutation, mutated, mutations
+from pass_mutations import PASS_MUTATIONS, PassMutation, changed_pass
 from plan_mutations import changed_plan
 
 import tilec
 from tilec.errors import TilecError
+from tilec.lowering.target import TARGETS
 from tilec.signature import Signature
 
+Mutant = Mutation | int | PassMutation
+DETECTED, SAME_CODE, HARMLESS_CHANGE, SURVIVES = "detected", "with the same code", "harmless", "survives"
 STEPS, BLOCKS, SEEDS = 9, 2, range(4)
 # More steps than any of these kernels executes.
 STEP_LIMIT = 300_000
@@ -44,6 +50,14 @@ _DISJOINT = "the two stores write other elements of the array, and the other wai
 _EPILOGUE = "the tile is stored once, when all multiplies that read the slots are complete"
 _STORES = "one role: the barriers of the stores are between the reads of a slot and the next multiply"
 _STORE_FENCES = "one role: the fence and the barriers of a store are between the reads of a slot and the next copy"
+_PACED = "another ring of the loop, which has as few slots and is released later, makes the role of the loads wait"
+_ONE_COMMIT = "one commit, for which the threads wait too, covers all multiplies before it"
+_IN_ONE_ROLE = "one role: what the threads wait for next covers the multiplies that read the slot"
+_LAST = "no put follows the last release"
+_COLUMNS_BACK = "the threads get the columns of the scores back when the multiply that reads the weights is complete"
+_ISSUED = "the simulator performs the multiplies of a thread in order; PTX says so of one accumulator and shape only"
+_COMPUTES = "a role is who computes: channels are made for any roles, and a kernel that cannot be divided stays whole"
+_REGISTERS = "registers of a role change what ptxas spills, not values"
 _FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
 # Reasons by patterns of `kernel, target, roles or one role: attribute: change`; the first that matches counts.
 HARMLESS = {
@@ -102,6 +116,32 @@ HARMLESS = {
     "attention, sm_100a, one role: offset: columns of two channels in one place": _IN_ORDER,
     "gemm, *: offset: a staging buffer *": _EPILOGUE,
     "attention, *: offset: a staging buffer *": _EPILOGUE,
+    "*: role: *": _COMPUTES,
+    "*: wanted: *": _DEPTH,
+    "*: registers: *": _REGISTERS,
+    "two chains*, roles: producer: tma, make_channel of mma-mma once": _ISSUED,
+    "two chains*, one role: producer: *, make_channel of mma-mma once": _ISSUED,
+    "two chains over scores, *: producer: *, make_channel of mma-threads once": _COLUMNS_BACK,
+    "two chains, *: producer: *, make_channel of mma-threads once": _ONE_COMMIT,
+    "two chains*, roles: consumers: tma, make_channel of tma-mma ring": _PACED,
+    "two chains*, roles: reuse: once, make_channel of tma-*": _PACED,
+    "two chains*, sm_90a, roles: order: release of tma-wgmma ring before wgmma_wait": _PACED,
+    "two chains*, one role: consumers: *, make_channel of *-mma ring": _IN_ONE_ROLE,
+    "two chains*, one role: reuse: once, make_channel of *": _IN_ONE_ROLE,
+    "two chains*, sm_90a, one role: pending: 1, wgmma_wait": _WARPGROUP,
+    "two chains*, *: consumers: threads and wgmma, *": "the same arrivals, after one more fence",
+    "two chains, *: reuse: once, make_channel of mma-threads ring": _SCORES,
+    "two chains, *: order: release of mma-threads ring before load_tensor_memory": _SCORES,
+    "two chains, *: first_round: set, put_* of mma-threads ring": _SCORES,
+    "two chains, sm_100a, roles: order: release of threads-mma ring before tcgen05_mma": _LAST,
+    "two chains, sm_100a, one role: order: release of threads-mma ring before tcgen05_mma": _IN_ONE_ROLE,
+    "two chains, sm_100a, roles: removed: release of threads-mma ring before *": _LAST,
+    "two chains*, sm_100a, roles: removed: release of tma-mma ring before scf.yield": _LAST,
+    "two chains*: order: load_tensor_memory before load_tensor_memory": "two reads of different places",
+    "two chains*: order: put_commit of * before put_commit of *": _ARRIVALS,
+    "two chains*: offset: a staging buffer *": _EPILOGUE,
+    "two chains, sm_100a, one role: offset: all slots of mma-threads ring in the columns of the first": _SCORES,
+    "two chains, sm_100a, one role: offset: columns of two channels in one place": _IN_ORDER,
     "*: offset: scratch in a slot": "the kernel exchanges nothing through scratch, or not before its last multiply",
 }
 
@@ -135,25 +175,40 @@ def simulated(compiled: Any, seed: int) -> np.ndarray:
     return given[2]
 
 
+def compiled(case: Case, text: str | None = None, stop: str = "ptx") -> Any:
+    """A case, or the text of it after the passes over tile_gpu, for a target with as much memory as its kernel has."""
+    target = TARGETS[case.target]
+    columns = min(target.tensor_memory_columns, TENSOR_MEMORY_COLUMNS.get(case.kernel, target.tensor_memory_columns))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(TARGETS, case.target, replace(target, tensor_memory_columns=columns))
+        if text is not None:
+            return tilec.compile(text, target=case.target, stop=stop)
+        kernel = KERNELS[case.kernel]
+        signature = Signature.from_arguments(kernel, arguments())
+        hints = {"roles": case.roles} | ({"stages": RING_SLOTS[case.kernel]} if case.kernel in RING_SLOTS else {})
+        return tilec.compile(kernel, target=case.target, signature=signature, hints=hints, stop=stop)
+
+
 @cache
 def original(case: Case) -> tuple[str, np.ndarray]:
     """The text of the kernel after the passes over tile_gpu, and the result of its interpretation."""
-    kernel = KERNELS[case.kernel]
-    signature = Signature.from_arguments(kernel, arguments())
-    compiled = tilec.compile(kernel, target=case.target, signature=signature, hints={"roles": case.roles}, stop="gpu")
     expected = arguments()
-    tilec.launch(None, (BLOCKS,), kernel, expected, backend="interpret")
-    return compiled.gpu, expected[2]
+    tilec.launch(None, (BLOCKS,), KERNELS[case.kernel], expected, backend="interpret")
+    return compiled(case, stop="gpu").gpu, expected[2]
 
 
-def is_detected(text: str, target: str, expected: np.ndarray, plan_change: int | None = None) -> bool:
-    """Whether the lowering, or the simulator with one of the seeds, reports an error or another result."""
+@cache
+def original_code(case: Case, from_text: bool) -> str:
+    """The PTX of a case, compiled from its text after the passes or from its kernel."""
+    return str(compiled(case, original(case)[0] if from_text else None).ptx)
+
+
+def has_its_result(case: Case, made: Any) -> bool:
+    """Whether the simulator reports no error and the result of the interpreter, with all seeds."""
     try:
-        with nullcontext() if plan_change is None else changed_plan(plan_change, []):
-            compiled = tilec.compile(text, target=target, stop="ptx")
-        return not all(np.array_equal(simulated(compiled, seed), expected) for seed in SEEDS)
+        return all(np.array_equal(simulated(made, seed), original(case)[1]) for seed in SEEDS)
     except TilecError:
-        return True
+        return False
 
 
 @cache
@@ -167,17 +222,42 @@ def plan_mutants(case: Case) -> Iterator[tuple[str, int]]:
     """The numbers of the changes of the memory plan of a case, with their names in HARMLESS."""
     found: list[str] = []
     with changed_plan(None, found):
-        tilec.compile(original(case)[0], target=case.target, stop="ptx")
+        compiled(case, original(case)[0])
     return ((f"{case}: offset: {description}", number) for number, description in enumerate(found))
 
 
-def survives(case: Case, mutant: Mutation | int) -> bool:
-    """Whether nothing detects a mutation of an attribute, or a change of the plan by its number."""
-    text, expected = original(case)
-    if isinstance(mutant, int):
-        return not is_detected(text, case.target, expected, mutant)
-    changed = mutated(text, mutant)
-    return changed is not None and not is_detected(changed, case.target, expected)
+def pass_mutants(case: Case) -> Iterator[tuple[str, PassMutation]]:
+    """The changes of what single passes write for a case, with their names in HARMLESS."""
+    for name in PASS_MUTATIONS:
+        found: list[str] = []
+        with changed_pass(PassMutation(name, None), found):
+            compiled(case)
+        for number, description in enumerate(found):
+            yield f"{case}: {name}: {description}", PassMutation(name, number)
+
+
+def mutants(case: Case) -> list[tuple[str, Mutant]]:
+    return [*attribute_mutants(case), *plan_mutants(case), *pass_mutants(case)]
+
+
+def fate(case: Case, mutant: Mutant) -> str:
+    """What becomes of a mutant: DETECTED, SAME_CODE, or SURVIVES with the same result."""
+    text: str | None = original(case)[0]
+    change: AbstractContextManager[None] = nullcontext()
+    if isinstance(mutant, PassMutation):
+        text, change = None, changed_pass(mutant, [])
+    elif isinstance(mutant, int):
+        change = changed_plan(mutant, [])
+    elif (text := mutated(original(case)[0], mutant)) is None:
+        return DETECTED
+    try:
+        with change:
+            made = compiled(case, text)
+    except TilecError:
+        return DETECTED
+    if made.ptx == original_code(case, from_text=text is not None):
+        return SAME_CODE
+    return SURVIVES if has_its_result(case, made) else DETECTED
 
 
 def reason(name: str) -> str | None:
@@ -193,20 +273,19 @@ def main() -> int:
     for case in CASES:
         if selected not in (None, case.kernel):
             continue
-        for name, mutant in (*attribute_mutants(case), *plan_mutants(case)):
-            if not survives(case, mutant):
-                counts["detected"] += 1
-            elif (why := reason(name)) is not None:
-                counts["harmless"] += 1
+        for name, mutant in mutants(case):
+            found = fate(case, mutant)
+            if found == SURVIVES and (why := reason(name)) is not None:
+                found = HARMLESS_CHANGE
                 used[why] += 1
-            else:
-                counts["survives"] += 1
+            counts[found] += 1
+            if found == SURVIVES:
                 print(f"survives: {name}", flush=True)
-        summary = ", ".join(f"{counts[kind]} {kind}" for kind in ("detected", "harmless", "survives"))
+        summary = ", ".join(f"{counts[kind]} {kind}" for kind in (DETECTED, SAME_CODE, HARMLESS_CHANGE, SURVIVES))
         print(f"{case}: {summary}, {time.monotonic() - started:.0f} s", flush=True)
     for why, count in used.most_common():
         print(f"{count:6} {why}")
-    return 1 if counts["survives"] else 0
+    return 1 if counts[SURVIVES] else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,151 @@
+"""Mutations of what one pass over tile_gpu leaves for the passes after it: roles, columns, groups, slots, registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+from attribute_mutations import Change
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LEAST_BUDGET, REGISTER_FILE, registers_per_thread
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.dialect.walk import operations_below
+from tilec.errors import CompileError
+from tilec.lowering.gpu.compute_roles import clear_compute_role, compute_role, set_compute_role
+from tilec.lowering.gpu.operation_role import role_of
+from tilec.lowering.gpu.passes import PASSES
+from tilec.lowering.gpu.ring_depth import MAXIMUM_STAGES
+
+_PLACE, _ROLES = "tile_gpu.place", "tile_gpu.roles"
+
+
+def _role(kernel: KernelOp) -> Iterator[Change]:
+    """An operation of threads belongs to another role that computes; to a new one if there is one role."""
+    operations = [op.operation for op in operations_below(kernel)]
+    roles = COMPUTE_ROLES[: max(len({compute_role(op) for op in operations}), 2)]
+    for op in operations:
+        if role_of(op) in roles and not op.name.endswith((".return", ".yield", ".condition")):
+            name = f"{op.name.removeprefix('tile_gpu.')} of {compute_role(op)}"
+            yield from ((f"{name} in {role}", partial(_move, op, role)) for role in roles if role != compute_role(op))
+
+
+def _move(op: ir.Operation, role: str) -> None:
+    clear_compute_role(op)
+    set_compute_role(op, role)
+
+
+def _over(kernel: KernelOp) -> Iterator[Change]:
+    """The lhs of a multiply has columns of its own, or those of another tile."""
+    for op in _operations(kernel, _PLACE):
+        if op.opview.over is not None:
+            yield "none", partial(_place_over, op, None)
+            others = (value for value in _tensor_memory_before(op) if value != op.opview.over)
+            yield from (("another tile", partial(_place_over, op, other)) for other in others)
+
+
+def _tensor_memory_before(op: ir.Operation) -> list[ir.Value]:
+    """The tiles in tensor memory that are defined in the block of an operation, in front of it."""
+    before = [other.operation for other in op.block.operations if other.operation.is_before_in_block(op)]
+    values = [*op.block.arguments, *(result for other in before for result in other.results)]
+    return [value for value in values if isinstance(value.type, BufferType) and value.type.memory == TENSOR]
+
+
+def _place_over(op: ir.Operation, other: ir.Value | None) -> None:
+    with op.location, ir.InsertionPoint(op):
+        made = build(_PLACE, [op.opview.value, other], [op.results[0].type], {"group": op.opview.group})
+    set_compute_role(made, compute_role(op))
+    op.results[0].replace_all_uses_with(made.results[0])
+    op.erase()
+
+
+def _group(kernel: KernelOp) -> Iterator[Change]:
+    """Another placed tile may share the slots of a tile, or none may."""
+    for op in _operations(kernel, _PLACE):
+        if op.opview.group is None:
+            yield "one for all", partial(_set_number, op, "group", 0)
+        else:
+            yield "none", partial(op.attributes.__delitem__, "group")
+
+
+def _wanted(kernel: KernelOp) -> Iterator[Change]:
+    """A ring of TMA wants one slot, or as many as possible."""
+    for op in _operations(kernel, "tile_gpu.make_channel"):
+        if "wanted" in op.attributes:
+            yield from ((str(slots), partial(_set_number, op, "wanted", slots)) for slots in (1, MAXIMUM_STAGES))
+
+
+def _registers(kernel: KernelOp) -> Iterator[Change]:
+    """All roles have the most registers, a role has the fewest, or more registers than there are."""
+    for op in _operations(kernel, _ROLES):
+        warps = list(op.opview.warps)
+        most = registers_per_thread(sum(warps)) // BUDGET_STEP * BUDGET_STEP
+        yield "as many for all", partial(_set_numbers, op, "registers", [most] * len(warps))
+        fewest = [LEAST_BUDGET if name in COMPUTE_ROLES else most for name in op.opview.bodies]
+        yield f"{LEAST_BUDGET} for roles that compute", partial(_set_numbers, op, "registers", fewest)
+        yield "more than there are", partial(_set_numbers, op, "registers", [REGISTER_FILE] * len(warps))
+
+
+def _operations(kernel: KernelOp, name: str) -> list[ir.Operation]:
+    return [op.operation for op in operations_below(kernel) if op.operation.name == name]
+
+
+def _set_number(op: ir.Operation, name: str, value: int) -> None:
+    op.attributes[name] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, op.context), value)
+
+
+def _set_numbers(op: ir.Operation, name: str, values: list[int]) -> None:
+    op.attributes[name] = ir.DenseI32ArrayAttr.get(values, op.context)
+
+
+# By the name of what changes: the pass after which it changes, and the changes.
+PASS_MUTATIONS: dict[str, tuple[str, Callable[[KernelOp], Iterator[Change]]]] = {
+    "role": ("assign-roles", _role),
+    "over": ("place-early", _over),
+    "group": ("place-early", _group),
+    "wanted": ("ring-depth", _wanted),
+    "registers": ("register-budgets", _registers),
+}
+
+
+@dataclass(frozen=True)
+class PassMutation:
+    """Change number `change` of an entry of PASS_MUTATIONS; None changes nothing."""
+
+    name: str
+    change: int | None
+
+
+@contextmanager
+def changed_pass(mutation: PassMutation, found: list[str]) -> Iterator[None]:
+    """The passes with a change after one of them; `found` gets the descriptions of all changes.
+
+    Raises CompileError where the verifier rejects the change.
+    """
+    after, changes_of = PASS_MUTATIONS[mutation.name]
+    original, switch = PASSES[after]
+
+    def run_and_change(kernel: KernelOp, *arguments: Any) -> None:
+        original(kernel, *arguments)
+        changes = list(changes_of(kernel))
+        found[:] = [description for description, _ in changes]
+        if mutation.change is not None:
+            changes[mutation.change][1]()
+            _verify(kernel)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PASSES, after, (run_and_change, switch))
+        yield
+
+
+def _verify(kernel: KernelOp) -> None:
+    try:
+        kernel.operation.verify()
+    except ir.MLIRError as error:
+        raise CompileError(str(error)) from error
