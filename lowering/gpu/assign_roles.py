@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.registers import REGISTER_FILE
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.accumulator_channels import MULTIPLIES, is_accumulator
@@ -19,11 +20,15 @@ from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.correction_role import Correction, assign_correction, correction
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.joined_values import Sets, carried_as, carried_groups
+from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.operation_role import has_repeatable_elements
 from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS
+from tilec.lowering.target import LANES
 from tilec.remarks import Remark
 
+# The warps that issue loads and multiplies.
+_ISSUING_WARPS = 2
 _READ, _PLACE, _WGMMA = "tile_gpu.read", "tile_gpu.place", "tile_gpu.wgmma"
 # Their order among the threads of a kernel counts.
 _ORDERED = (
@@ -63,10 +68,16 @@ def assign_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> None:
     for role, each in members.items():
         for op in each:
             set_compute_role(op, role)
-    if kernel.warps * (len(found) + 1) <= MOST_CHAIN_WARPS:
+    if kernel.warps * (len(found) + 1) <= MOST_CHAIN_WARPS and not (len(found) == 1 and _leaves_registers(kernel)):
         _assign_corrections(corrections, COMPUTE_ROLES[len(found)])
     for op in reversed(shared):
         _copy_for_roles(op, lambda use: roles.get(chains.carrying(use), COMPUTE))
+
+
+def _leaves_registers(kernel: KernelOp) -> bool:
+    """Whether an SM has the registers of two blocks with one computing role: the other block computes during waits."""
+    threads = LANES * (kernel.warps + _ISSUING_WARPS)
+    return REGISTER_FILE // (threads * tile_peak(kernel.body.blocks[0]).needed) > 1
 
 
 def _assign_corrections(corrections: Mapping[str, Correction | None], role: str) -> None:

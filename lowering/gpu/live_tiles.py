@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
+from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
@@ -54,8 +55,14 @@ def _is_computed_again(value: ir.Value) -> bool:
 
 def _is_stored_in_cells(value: ir.Value) -> bool:
     """Whether threads only store a tile in tensor memory, from registers that hold several of its elements."""
-    users = [use.owner.operation.name for use in value.uses]
-    return bool(users) and all(name == "tile_gpu.store_tensor_memory" for name in users)
+    users = [use.owner.operation for use in value.uses]
+    return bool(users) and all(map(_stores_in_tensor_memory, users))
+
+
+def _stores_in_tensor_memory(op: ir.Operation) -> bool:
+    if op.name == "tile_gpu.place":
+        return op.results[0].type.memory == TENSOR
+    return op.name == "tile_gpu.store_tensor_memory"
 
 
 def _registers(element: ir.Type) -> int:
