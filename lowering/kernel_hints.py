@@ -8,6 +8,8 @@ from tilec.dialect.mlir import ir
 
 # Blocks of an SM that registers and shared memory leave room for; the most slots of a ring.
 OCCUPANCY, STAGES = "tilec.occupancy", "tilec.stages"
+# 1 if a hint excludes clusters.
+NUM_CTAS = "tilec.num_ctas"
 # Why a cluster computes each tile block although no hint asks for it, as text.
 CLUSTER_CHOICE = "tilec.cluster_choice"
 

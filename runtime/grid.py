@@ -22,8 +22,13 @@ def dimensions(value: Sequence[int] | int, what: str, least: int = 1) -> Dimensi
     return x, y, z
 
 
-def grid_of(value: Sequence[int] | int, cluster: Dimensions = (1, 1, 1), counts_clusters: bool = False) -> Dimensions:
-    """The blocks of a launch; InputError if they are too many or not a multiple of the cluster.
+def grid_of(
+    value: Sequence[int] | int,
+    cluster: Dimensions = (1, 1, 1),
+    counts_clusters: bool = False,
+    cluster_if_divisible: bool = False,
+) -> Dimensions:
+    """The blocks of a launch; InputError if they are too many or, unless `cluster_if_divisible`, not whole clusters.
 
     An extent may be 0, for example for an array without elements: no block runs. A grid without extents is one block.
     With `counts_clusters` the grid that is given counts clusters.
@@ -34,6 +39,16 @@ def grid_of(value: Sequence[int] | int, cluster: Dimensions = (1, 1, 1), counts_
         grid = x, y, z
     if any(extent > limit for extent, limit in zip(grid, MAX_GRID, strict=True)):
         raise InputError(f"the grid needs extents of at most {MAX_GRID}, got {grid}")
-    if any(extent % size for extent, size in zip(grid, cluster, strict=True)):
+    if not cluster_if_divisible and not is_divisible(grid, cluster):
         raise InputError(f"the grid needs extents that are multiples of the cluster {cluster}, got {grid}")
     return grid
+
+
+def is_divisible(grid: Dimensions, cluster: Dimensions) -> bool:
+    """Whether blocks can be divided into whole clusters."""
+    return all(extent % size == 0 for extent, size in zip(grid, cluster, strict=True))
+
+
+def cluster_of(grid: Dimensions, cluster: Dimensions) -> Dimensions:
+    """The clusters of a launch of these blocks: one block each if they cannot be divided into whole clusters."""
+    return cluster if is_divisible(grid, cluster) else (1, 1, 1)

@@ -16,7 +16,7 @@ from tilec.runtime.binding import Binding, bind
 from tilec.runtime.device_memory import on_device
 from tilec.runtime.devices import Device, checked, device_for, ordinal_of, primary_context
 from tilec.runtime.driver_tensor_map import HOST_ALIGNMENT_BYTES, encode_by_driver
-from tilec.runtime.grid import Dimensions, grid_of
+from tilec.runtime.grid import Dimensions, cluster_of, grid_of
 from tilec.runtime.list_tables import tables_on_device
 from tilec.runtime.metadata import Metadata
 from tilec.runtime.padding_memory import PADDING_BYTES
@@ -45,7 +45,7 @@ def launch(
     """
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
-    shape = grid_of(grid, metadata.cluster, metadata.grid_counts_clusters)
+    shape = grid_of(grid, metadata.cluster, metadata.grid_counts_clusters, metadata.cluster_if_divisible)
     if 0 in shape:
         return
     device = device_for(metadata.target, ordinal_of_arrays(binding))
@@ -180,7 +180,8 @@ def _launch(
     stream: int,
     overlaps_previous: bool,
 ) -> None:
-    attributes = [_cluster_attribute(metadata.cluster)] if _blocks(metadata.cluster) > 1 else []
+    cluster = cluster_of(grid, metadata.cluster)
+    attributes = [_cluster_attribute(cluster)] if _blocks(cluster) > 1 else []
     attributes += [_overlap_attribute()] * overlaps_previous
     config = driver.LaunchConfig(
         grid,

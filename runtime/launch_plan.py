@@ -46,7 +46,7 @@ def plan(artifact: Artifact, given: Sequence[object], grid: Sequence[int] | int 
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
     if grid is not None:
-        grid_of(grid, metadata.cluster, metadata.grid_counts_clusters)
+        grid_of(grid, metadata.cluster, metadata.grid_counts_clusters, metadata.cluster_if_divisible)
     device = device_for(metadata.target, ordinal_of_arrays(binding))
     return _plan(artifact, device) if _rules_are_checked(metadata, binding) else None
 
@@ -103,6 +103,7 @@ def _plan(artifact: Artifact, device: Device) -> Plan | None:
             block=metadata.block,
             cluster=metadata.cluster,
             grid_counts_clusters=metadata.grid_counts_clusters,
+            cluster_if_divisible=metadata.cluster_if_divisible,
             shared_bytes=metadata.shared_bytes,
             arguments=[_argument(argument) for argument in runtime],
             parameters=_parameters(metadata),

@@ -44,6 +44,8 @@ class Metadata(Frozen):
     cluster: tuple[int, int, int] = (1, 1, 1)
     # Whether the grid of a launch counts clusters, each of which runs one tile block; otherwise it counts blocks.
     grid_counts_clusters: bool = False
+    # Whether a launch whose grid cannot be divided into clusters has none; otherwise it is an error.
+    cluster_if_divisible: bool = False
     shared_bytes: int = 0
     allow_unconfirmed: bool = False
     ptx_version: str = ""
@@ -75,6 +77,7 @@ def read(record: Record) -> Metadata:
         block=_triple(record["block"], MAX_THREADS),
         cluster=_triple(record.get("cluster", [1, 1, 1]), MAX_CLUSTER),
         grid_counts_clusters=record.get("grid_counts_clusters", False).boolean(),
+        cluster_if_divisible=record.get("cluster_if_divisible", False).boolean(),
         shared_bytes=record.get("shared_bytes", 0).integer(0),
         allow_unconfirmed=record.get("allow_unconfirmed", False).boolean(),
         ptx_version=record.get("ptx_version", "").text(),
@@ -144,6 +147,7 @@ def _fields(metadata: Metadata) -> dict[str, object]:
         "block": list(metadata.block),
         "cluster": list(metadata.cluster),
         **({"grid_counts_clusters": True} if metadata.grid_counts_clusters else {}),
+        **({"cluster_if_divisible": True} if metadata.cluster_if_divisible else {}),
         "shared_bytes": metadata.shared_bytes,
         "allow_unconfirmed": metadata.allow_unconfirmed,
     }

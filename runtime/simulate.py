@@ -10,7 +10,7 @@ from tilec.frozen import Frozen, replace
 from tilec.runtime.aligned_buffer import AlignedBuffer
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import bind
-from tilec.runtime.grid import Dimensions, grid_of
+from tilec.runtime.grid import Dimensions, cluster_of, grid_of
 from tilec.runtime.padding_memory import PADDING_BYTES
 from tilec.runtime.parameters import block, pack
 from tilec.runtime.ptxsim import _native
@@ -69,8 +69,8 @@ def simulate(
     for name, array in binding.named_arrays().items():
         if array.on_device:
             raise InputError(f"argument '{name}' is a device array; the simulator needs host arrays")
-    blocks = grid_of(grid, metadata.cluster, metadata.grid_counts_clusters)
-    shape = Shape(blocks, metadata.block, metadata.cluster, metadata.shared_bytes)
+    blocks = grid_of(grid, metadata.cluster, metadata.grid_counts_clusters, metadata.cluster_if_divisible)
+    shape = Shape(blocks, metadata.block, cluster_of(blocks, metadata.cluster), metadata.shared_bytes)
     settings = replace(
         settings,
         allow_unconfirmed=settings.allow_unconfirmed or metadata.allow_unconfirmed,

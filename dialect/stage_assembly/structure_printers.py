@@ -34,12 +34,13 @@ def _keyed(attributes: dict[str, ir.Attribute]) -> str:
 
 def print_kernel(printer: StagePrinter, op: ir.OpView) -> None:
     operation, block = op.operation, op.body.blocks[0]
-    printed = ["sym_name", "target", "warps", "cluster"]
+    printed = ["sym_name", "target", "warps", "cluster", "joined_programs"]
     if op.function_type == ir.FunctionType.get([argument.type for argument in block.arguments], []):
         printed.append("function_type")
     text = f"tile_gpu.kernel {spell_symbol(op.sym_name)}({printer.arguments(block, located=True)})"
     text += f" target {spell_string(operation.attributes['target'])} warps {op.warps}"
     text += "" if op.cluster is None else f" cluster {op.cluster}"
+    text += "" if op.joined_programs is None else f" joined_programs {op.joined_programs}"
     printer.opening(operation, text + _keyed(remaining(operation, *printed)))
     printer.block(block, "tile_gpu.return")
     printer.closing(operation)

@@ -45,8 +45,9 @@ def read_kernel(reader: StageReader, name: str, offset: int, point: ir.Insertion
     attributes = {"sym_name": ir.StringAttr.get(symbol), "target": _string(reader)}
     tokens.expect("warps")
     attributes["warps"] = _integer32(read_integer(tokens, bits=32))
-    if tokens.take("cluster"):
-        attributes["cluster"] = _integer32(read_integer(tokens, bits=32))
+    for size in ("cluster", "joined_programs"):
+        if tokens.take(size):
+            attributes[size] = _integer32(read_integer(tokens, bits=32))
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
     attributes |= read_keyed_dictionary(reader.tokens)
     operation = create(reader, name, offset, point, attributes=attributes, regions=1)

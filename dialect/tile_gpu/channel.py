@@ -132,8 +132,10 @@ _ACROSS_PAIR = ((TMA, [MMA]), (THREADS, [MMA]), (MMA, [THREADS]))
 
 def _across_problem(op: MakeChannelOp, consumers: list[str]) -> str | None:
     kernel = op.operation.parent
-    if kernel is not None and (kernel.opview.cluster or 1) == 1:
-        return f"across {op.across} needs a kernel with a cluster"
+    if kernel is not None:
+        ctas = kernel.opview.cluster_ctas if op.across == CLUSTER else kernel.opview.ctas
+        if ctas == 1:
+            return f"across {op.across} needs a kernel with a cluster"
     if op.across == PAIR and (op.producer, consumers) not in _ACROSS_PAIR:
         return f"across pair joins tma or threads to mma, or mma to threads, but got {op.producer} and {consumers}"
     if op.across == CLUSTER and (op.producer != TMA or TMA in consumers):

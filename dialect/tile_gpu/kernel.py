@@ -16,7 +16,9 @@ CLUSTERS = (1, 2, 4, 8)
 class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     """A kernel of `warps` compute warps; its arguments are scalars in the order of the entry's parameters.
 
-    With `cluster` a tile block is a cluster of so many CTAs, each with all roles and memory of its own.
+    With `cluster` a tile block is a cluster of so many CTAs, each with all roles and memory of its own. With
+    `joined_programs` a tile block is one CTA, and so many adjacent ones along axis 0 of the grid are a cluster, if the
+    grid can be divided into them.
     """
 
     sym_name: Symbol
@@ -24,6 +26,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     function_type: OneType
     warps: Int32
     cluster: Int32 | None
+    joined_programs: Int32 | None
     body: Region
 
     @property
@@ -31,11 +34,20 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
         """The number of CTAs that run a tile block."""
         return self.cluster or 1
 
+    @property
+    def cluster_ctas(self) -> int:
+        """The number of CTAs of a cluster, of one tile block or of several; one of several may be smaller at launch."""
+        return self.joined_programs or self.ctas
+
     def check(self) -> str | None:
         if self.warps <= 0 or self.warps % 4:
             return f"warps must be a positive multiple of 4, but got {self.warps}"
         if self.ctas not in CLUSTERS:
             return f"cluster must be one of: {', '.join(map(str, CLUSTERS))}, but got {self.cluster}"
+        if self.cluster_ctas not in CLUSTERS:
+            return f"joined_programs must be one of: {', '.join(map(str, CLUSTERS))}, but got {self.joined_programs}"
+        if self.joined_programs is not None and self.ctas > 1:
+            return f"a cluster has either one tile block or several, but got cluster {self.cluster} and joined_programs"
         return upstream_disagreement(self)
 
     def check_regions(self) -> str | None:
@@ -156,7 +168,14 @@ class ProgramIdOp(Operation, name="program_id", traits=[ext.Pure]):
 
 
 class ClusterRankOp(Operation, name="cluster_rank", traits=[ext.Pure]):
-    """The number of this CTA in the cluster that runs the tile block, from 0 on."""
+    """The number of this CTA in its cluster, from 0 on."""
+
+    result: Result[Integer32]
+    assembly = "attr-dict"
+
+
+class ClusterSizeOp(Operation, name="cluster_size", traits=[ext.Pure]):
+    """The number of CTAs in the cluster of this CTA, which the launch determines in a kernel with `joined_programs`."""
 
     result: Result[Integer32]
     assembly = "attr-dict"

@@ -23,6 +23,8 @@ KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not 
 T = TypeVariable("T", RegisterTile)
 Kind = Enumeration(*KINDS)
 _STEP_BITS = 256
+# The rows of a CTA in a pair that multiplies 128.
+_NARROW_ROWS = 64
 OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 
 
@@ -45,6 +47,8 @@ def signs_of_integers(op: ir.OpView) -> str | None:
 def places_of_operands(op: ir.OpView) -> str | None:
     """Operand A in tensor memory is packed and has the lanes of the accumulator, which is not packed."""
     lhs, accumulator = op.lhs.type, op.accumulator.type
+    if accumulator.is_in_halves and lhs.memory == TENSOR:
+        return f"expected lhs in shared memory for an accumulator in halves, but got {lhs.spelled()}"
     if accumulator.is_packed:
         return f"expected an accumulator with one element per cell, but got {accumulator.spelled()}"
     if lhs.memory == TENSOR and lhs.layout != f"{accumulator.layout} packed":
@@ -52,10 +56,25 @@ def places_of_operands(op: ir.OpView) -> str | None:
     return None
 
 
-def whole_steps(op: ir.OpView) -> str | None:
+def _step(op: ir.OpView) -> int:
     """PTX ISA 9.7.16.2.1: one instruction multiplies 32 bytes along K."""
-    element = op.lhs.type.element
-    step = _STEP_BITS // element_type(spell(element)).storage_bits
+    return _STEP_BITS // element_type(spell(op.lhs.type.element)).storage_bits
+
+
+def _part_of_depth(op: ir.OpView) -> str | None:
+    """A part of the elements along K is of whole instructions."""
+    if (op.first is None) != (op.depth is None):
+        return "expected first and depth, or none of them"
+    if op.first is None:
+        return None
+    whole, step = op.lhs.type.shape[1], _step(op)
+    if op.first < 0 or op.depth <= 0 or op.first + op.depth > whole or op.first % step or op.depth % step:
+        return f"expected a part of the {whole} elements along K in steps of {step}, but got {op.depth} from {op.first}"
+    return None
+
+
+def whole_steps(op: ir.OpView) -> str | None:
+    element, step = op.lhs.type.element, _step(op)
     if op.lhs.type.shape[1] % step:
         return f"expected a multiple of {step} elements of {element} along K, but got {op.lhs.type.shape[1]}"
     return None
@@ -63,6 +82,8 @@ def whole_steps(op: ir.OpView) -> str | None:
 
 def _pair_shapes(op: ir.OpView) -> str | None:
     """The problem with the shapes of a multiply, of one CTA or of a pair, or None."""
+    if op.accumulator.type.is_in_halves != (bool(op.pair) and op.accumulator.type.shape[0] == _NARROW_ROWS):
+        return f"expected halves of 64 rows for a pair alone, but got {op.accumulator.type.spelled()}"
     if not op.pair:
         return matrix_shapes(op)
     if kernel_around(op).ctas == 1:
@@ -71,9 +92,10 @@ def _pair_shapes(op: ir.OpView) -> str | None:
     lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
     if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (lhs[0], 2 * rhs[1]):
         return f"expected MxK, KxN/2 and MxN for a pair, but got {lhs}, {rhs} and {accumulator}"
-    # PTX ISA 9.7.16.2.1, table 39: M of 256 and N of 32 to 256 in steps of 32, which all kinds have.
-    if accumulator[0] % 128 or accumulator[1] % 32 or accumulator[1] > 256:
-        return f"expected blocks of 128 rows by up to 256 columns, a multiple of 32, but got {accumulator}"
+    # PTX ISA 9.7.16.2.1, table 39: M of 128 or 256, N of 32 to 256 in steps of 32, which all kinds have.
+    rows, columns = accumulator
+    if (rows % 128 and rows != _NARROW_ROWS) or columns % 32 or columns > 256:
+        return f"expected 64 rows or blocks of 128 by up to 256 columns, a multiple of 32, but got {accumulator}"
     return None
 
 
@@ -81,7 +103,8 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     """accumulator = lhs * rhs + (accumulator where `accumulate`, else 0).
 
     With `pair` both CTAs of the pair do so at once: each has its rows of lhs and of the accumulator, and half of the
-    columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it.
+    columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it. 64 rows of a pair's accumulator are in halves.
+    With `depth`, only so many columns of lhs and rows of rhs count, from `first` on.
     """
 
     accumulator: Operand[TensorBuffer]
@@ -92,11 +115,13 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     pair: Flag
+    first: Int32 | None
+    depth: Int32 | None
     assembly = (
-        f"$kind {{$pair }}{OPERANDS} into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
-        " -> type($accumulator)"
+        f"$kind {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator accumulate $accumulate attr-dict"
+        " : type($lhs), type($rhs) -> type($accumulator)"
     )
-    rules = [_pair_shapes, signs_of_integers, places_of_operands, whole_steps]
+    rules = [_pair_shapes, signs_of_integers, places_of_operands, whole_steps, _part_of_depth]
 
 
 def _promoted_types(op: ir.OpView) -> str | None:

@@ -111,6 +111,10 @@ class FenceAliasOp(Operation, name="fence_alias"):
     """Orders this thread's accesses across different addresses of the same memory (PTX fence.proxy.alias)."""
 
 
+class ScheduleBarrierOp(Operation, name="schedule_barrier"):
+    """The assembler moves no instruction over it; the threads do not wait."""
+
+
 class BarrierOp(Operation, name="barrier"):
     """A barrier of all threads of the role."""
 

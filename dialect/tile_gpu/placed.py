@@ -141,14 +141,18 @@ def _follows(user: ir.Operation, path: list[ir.Operation]) -> bool:
 class PlaceOp(Operation, name="place"):
     """A register tile in shared or tensor memory. Tiles of one `group` are in use one after the other.
 
-    A tile `over` an accumulator is in its columns: no operation needs the accumulator any more.
+    A tile `over` an accumulator is in its columns: no operation needs the accumulator any more. One that is
+    `read_before_next` needs no barrier in a loop: by other channels its uses precede the place of the next iteration.
     """
 
     buffer: Result[Buffer]
     value: Operand[RegisterTile]
     over: Operand[TensorBuffer] | None
     group: Int32 | None
-    assembly = "$value{ over $over : type($over)}{ group $group} attr-dict : type($value) -> type($buffer)"
+    read_before_next: Flag
+    assembly = (
+        "$value{ over $over : type($over)}{ group $group}{ $read_before_next} attr-dict : type($value) -> type($buffer)"
+    )
     rules = [_same_tile, _same_rows, _last_use]
 
 

@@ -8,8 +8,11 @@ from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.layouts import operands_agree, operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Anything, RegisterTile, Scalar
+from tilec.dialect.tile_gpu.sets import Anything, RegisterTile, Scalar, is_register_tile
 from tilec.element_types import ELEMENT_TYPES
+
+# The function of which polynomials compute some elements of each thread, and the elements of which they compute n.
+EMULATED, POLYNOMIAL_PARTS = "exp2.approx.ftz", 16
 
 
 def _element(value: ir.Value) -> ir.Type:
@@ -218,14 +221,31 @@ class UnpackOp(Operation, name="unpack", traits=[ext.Pure]):
         return _bytes_along(self, self.result, self.source)
 
 
+def _polynomials(op: ir.OpView) -> str | None:
+    """The problem with the share of polynomials, or None."""
+    if op.polynomials is None:
+        return None
+    if (
+        op.function != EMULATED
+        or not is_register_tile(op.result.type)
+        or not isinstance(_element(op.result), ir.F32Type)
+    ):
+        return f"polynomials: expected '{EMULATED}' of a tile of f32, but got '{op.function}' of {op.result.type}"
+    if not 0 < op.polynomials < POLYNOMIAL_PARTS:
+        return f"expected 1 to {POLYNOMIAL_PARTS - 1} of {POLYNOMIAL_PARTS} polynomials, but got {op.polynomials}"
+    return None
+
+
 class MathOp(Operation, name="math", traits=[ext.Pure]):
     """An elementwise function that upstream lacks: another rounding, flush to zero, an approximate form.
 
-    `function` is "name.modifier...", for example "add.rz", "div.full", "exp2.approx.ftz".
+    `function` is "name.modifier...", for example "add.rz", "div.full", "exp2.approx.ftz". With `polynomials n`,
+    instructions of other units compute n of 16 elements of each thread.
     """
 
     result: Result[Anything]
     arguments: Mixed[Operand[Anything], 32]
     function: Text
-    assembly = "$function $arguments attr-dict : type($arguments) -> type($result)"
-    rules = [operands_and_results_agree]
+    polynomials: Int32 | None
+    assembly = "$function{ polynomials $polynomials} $arguments attr-dict : type($arguments) -> type($result)"
+    rules = [operands_and_results_agree, _polynomials]

@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import CLUSTER
 from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Channel, Integer16, Integer32, SharedBuffer, TensorMap
+from tilec.dialect.tile_gpu.sets import Boolean, Channel, Integer16, Integer32, SharedBuffer, TensorMap
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, made_by
 from tilec.element_types import element_type
 
@@ -73,7 +73,7 @@ def _boxes_of_map(op: ir.OpView) -> str | None:
 
 def _parts(op: ir.OpView) -> int:
     """The number of CTAs that load a part of the buffer each."""
-    return kernel_around(op).ctas if getattr(op, "multicast", False) else 1
+    return kernel_around(op).cluster_ctas if getattr(op, "multicast", False) else 1
 
 
 def _panels(op: ir.OpView) -> int:
@@ -127,8 +127,15 @@ _PATTERN_ROWS = 8
 
 
 def _multicast_of_cluster(op: "TmaLoadOp") -> str | None:
+    if (op.condition is None) != (op.along is None) or op.along is not None and not op.multicast:
+        return "expected a condition of a multicast, with the coordinate along which its parts follow each other"
     if not op.multicast:
         return None
+    joins_programs = kernel_around(op).joined_programs is not None
+    if joins_programs != (op.condition is not None):
+        return "expected a condition for a multicast if and only if the cluster has several tile blocks"
+    if op.along is not None and not 0 < op.along < len(op.coordinates):
+        return f"expected parts along one of the coordinates 1 to {len(op.coordinates) - 1}, but got {op.along}"
     if op.channel.owner.across != CLUSTER:
         return "expected a channel across cluster for a multicast"
     box = list(op.map.owner.box)
@@ -144,19 +151,23 @@ class TmaLoadOp(Operation, name="tma_load"):
     kind im2col, copies a column of pixels from the one at `coordinates`, each at its distance `offsets` (W first, in
     pixels). Through one of a kind along W, the pixels of one row of the images, and `halo` more of them. With
     `multicast` each CTA of the cluster copies the part of its rank to the buffers of all CTAs: the box at its own
-    `coordinates`, to rows rank * rows / CTAs on.
+    `coordinates`, to rows rank * rows / CTAs on. With a `condition`, which is equal in all CTAs, `coordinates` are
+    those of the first part, and each part starts a box after the one before it `along` a coordinate; where it is false,
+    each CTA copies all parts to its own buffer.
     """
 
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
     offsets: Sequence[Operand[Integer16]]
+    condition: Operand[Boolean] | None
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
     halo: Int32 | None
     multicast: Flag
+    along: Int32 | None
     assembly = (
-        "$map[$coordinates]{ offsets [$offsets]}{ halo $halo}{ $multicast} -> $buffer of $channel attr-dict"
-        " : type($buffer)"
+        "$map[$coordinates]{ offsets [$offsets]}{ halo $halo}{ $multicast}{ along $along if $condition} -> $buffer of"
+        " $channel attr-dict : type($buffer)"
     )
     rules = [
         map_of_kernel,

@@ -10,6 +10,8 @@ from tilec.dialect.tile_gpu.namespace import TileGpu
 
 SHARED, TENSOR = "shared", "tensor"
 MEMORIES = (SHARED, TENSOR)
+# The layout of 64 rows of an accumulator of a pair of CTAs (PTX ISA 9.7.16.10.5, layout B).
+HALVES = "lanes=128 halves"
 
 
 class BufferType(TileGpu.Type, name="buffer"):
@@ -34,6 +36,11 @@ class BufferType(TileGpu.Type, name="buffer"):
     def is_packed(self) -> bool:
         """Whether a cell of tensor memory holds as many elements as fit: the layout of operand A."""
         return self.memory == TENSOR and self.layout.endswith(" packed")
+
+    @property
+    def is_in_halves(self) -> bool:
+        """Whether the second half of the columns is in other lanes: 64 rows of an accumulator of a pair."""
+        return self.memory == TENSOR and self.layout == HALVES
 
     def spelled(self) -> str:
         extents = "x".join(map(str, self.shape))

@@ -19,7 +19,7 @@ from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Positio
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.drop_values import drop_values
 from tilec.lowering.gpu.enclosing import ancestor_in, common_block, is_repeated
-from tilec.lowering.gpu.hand_over import HandOver, give, take
+from tilec.lowering.gpu.hand_over import HandOver
 from tilec.lowering.gpu.joined_values import CARRIERS, SELECT, Sets, carried_groups
 
 MULTIPLIES = {"tile_gpu.multiply": "tile_gpu.tcgen05_mma", "tile_gpu.multiply_scaled": "tile_gpu.tcgen05_mma_scaled"}
@@ -209,9 +209,9 @@ def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
     to_threads = declarations.channel(place.first, [place.buffer], MMA, [THREADS], False)
     to_mma = declarations.channel(place.first, [place.over or place.buffer], THREADS, [MMA], False, to_threads)
     HandOver(place.accesses, _owner, to_threads, to_mma, place.role).insert()
+    # They have accumulators of their own. The tensor core executes the multiplies of a thread in order, so that the
+    # next one into these columns does not wait for them.
     readers = [op for op in place.accesses if op.name in MULTIPLIES and _sums_under(op.operands[_LHS]) is not None]
-    if place.over is not None:
-        _await_readers(readers, declarations.channel(place.first, [place.over], MMA, [MMA], False, to_threads))
     for op in place.accesses:
         if op in readers:
             continue
@@ -219,17 +219,6 @@ def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
         with op.location, ir.InsertionPoint(op):
             slot = build("tile_gpu.slot", [channel], slot_results(channel.type.buffers)).results[0]
         _access(op, slot)
-
-
-def _await_readers(readers: Sequence[ir.Operation], done: ir.Value) -> None:
-    """The next multiply into the columns waits until those that read an operand there are complete.
-
-    PTX ISA 9.7.16.6.2.1 orders only multiplies with the same accumulator and shape.
-    """
-    for op in readers:
-        with op.location, ir.InsertionPoint.after(op):
-            give(done)
-            take(done)
 
 
 def _owner(access: ir.Operation) -> str:

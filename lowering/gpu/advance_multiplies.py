@@ -169,17 +169,27 @@ def _until_release(get: ir.Operation) -> list[ir.Operation]:
 
 
 def _places(members: Sequence[ir.Operation], rest: Sequence[ir.Operation]) -> dict[int, list[ir.Operation]]:
-    """A multiply follows the last use of its accumulator by the rest; the steps around it stay with it."""
+    """A multiply follows the last use of its accumulator by the rest; the steps around it stay with it.
+
+    Signals behind that use are given first, so that they do not wait for the multiply.
+    """
     last = {slot: number for number, op in enumerate(rest) for inner in _inside(op) for slot in _slots_of(inner)}
     following, at, waiting = defaultdict[int, list[ir.Operation]](list), -1, list[ir.Operation]()
     for op in members:
         waiting.append(op)
         if op.name in TENSOR_CORE_OPERATIONS:
-            at = max([at, *(last[slot] for slot in _slots_of(op) if slot in last)])
+            used = max((last[slot] for slot in _slots_of(op) if slot in last), default=-1)
+            at = max(at, _behind_signals(rest, used))
         if op.name in (*TENSOR_CORE_OPERATIONS, _COMMIT, _RELEASE):
             following[at] += waiting
             waiting = []
     return following
+
+
+def _behind_signals(rest: Sequence[ir.Operation], number: int) -> int:
+    """The number of the last of the puts that follow an operation of the rest directly."""
+    behind = itertools.takewhile(lambda op: op.name in (_PUT, _COMMIT), rest[number + 1 :]) if number >= 0 else ()
+    return number + len(list(behind))
 
 
 def _multiplies(op: ir.Operation) -> bool:

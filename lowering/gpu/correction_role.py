@@ -22,6 +22,7 @@ from tilec.dialect.tile_gpu.types import SHARED, BufferType
 from tilec.lowering.gpu.accumulator_channels import accumulator_sets, is_accumulator
 from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.enclosing import is_repeated
+from tilec.lowering.gpu.factor_order import is_read_before_next
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.staging import is_staged
 
@@ -122,6 +123,7 @@ def assign_correction(found: Correction, chain_role: str, role: str) -> None:
     """Gives the operations to a role; the tiles that they need of the role of their chain are placed and read."""
     for op in found.members:
         set_compute_role(op, role)
+    ordered = [value for value in found.crossing if is_read_before_next(value, found.members)]
     for value, uses in found.crossing.items():
         _compute_early(value)
         owner = value.owner
@@ -130,7 +132,7 @@ def assign_correction(found: Correction, chain_role: str, role: str) -> None:
         )
         with value.location, point:
             buffer = BufferType.get(value.type.shape, value.type.element_type, SHARED, "contiguous=0 swizzle=none")
-            placed = build(_PLACE, [value], [buffer])
+            placed = build(_PLACE, [value], [buffer], {"read_before_next": True} if value in ordered else {})
             read = build(_READ, [placed.results[0]], [value.type])
         set_compute_role(placed, chain_role)
         set_compute_role(read, role)

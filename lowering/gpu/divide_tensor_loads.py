@@ -3,7 +3,8 @@
 Before:  %x = load_tensor_memory %slot;  release;  %x0 = extract %x[0, 0] ..  %x1 = extract %x[0, 1] ..
 after:   %x0 = load_tensor_memory %slot from 0 ..  %x1 = load_tensor_memory %slot from 64;  release ..
 
-A branch that chooses several accumulators or constants at once is one branch for each before.
+A branch that chooses several accumulators or constants at once is one branch for each before. In a cluster 64 rows are
+read whole, because a pair has only some columns of them in the lanes of a warp (narrow_accumulators.py).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, use_place
+from tilec.lowering.gpu.narrow_accumulators import is_narrow
 from tilec.lowering.gpu.shared_plan import tensor_layout
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -52,7 +54,7 @@ def divide_tensor_loads(kernel: KernelOp) -> None:
     loads = [op for op in operations_below(kernel) if op.operation.name == _LOAD]
     for load in loads:
         read = _read(load)
-        if read is not None:
+        if read is not None and not (kernel.ctas > 1 and is_narrow(load.buffer.type)):
             _divide(read, kernel.warps)
 
 

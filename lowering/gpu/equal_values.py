@@ -1,4 +1,4 @@
-"""The values of a kernel that are equal in all CTAs of the cluster."""
+"""The values of a kernel that are equal in all CTAs of a cluster, of one tile block or of adjacent ones."""
 
 from __future__ import annotations
 
@@ -6,23 +6,36 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 
-_EQUAL = ("tile_gpu.program_id", "tile_gpu.num_programs", "tile_gpu.global_address", "tile_gpu.make_tensor_map")
+_PROGRAM_ID = "tile_gpu.program_id"
+_EQUAL = (
+    *(_PROGRAM_ID, "tile_gpu.num_programs", "tile_gpu.cluster_size"),
+    *("tile_gpu.global_address", "tile_gpu.make_tensor_map"),
+)
 _EQUAL_DIALECTS = ("arith.", "math.", "scf.")
 
 
 class EqualValues:
-    """Knows which scalars derive from the arguments and the position of the tile block alone."""
+    """Knows which scalars derive from the arguments and the position of the tile block alone.
 
-    def __init__(self, kernel: KernelOp) -> None:
+    With `along` the CTAs have a tile block each, and these are adjacent along that axis of the grid.
+    """
+
+    def __init__(self, kernel: KernelOp, along: int | None = None) -> None:
+        self._along = along
         self._different: set[ir.Value] = set()
         operations = [op.operation for op in operations_below(kernel)]
-        pending = [value for op in operations if not _is_equal(op) for value in op.results]
+        pending = [value for op in operations if not self._is_equal(op) for value in op.results]
         while pending:
             value = pending.pop()
             if value not in self._different:
                 self._different.add(value)
                 for use in value.uses:
                     pending += _derived(use.owner.operation, use.operand_number)
+
+    def _is_equal(self, op: ir.Operation) -> bool:
+        if op.name == _PROGRAM_ID and op.opview.axis == self._along:
+            return False
+        return op.name in _EQUAL or op.name.startswith(_EQUAL_DIALECTS)
 
     def has(self, value: ir.Value) -> bool:
         return value not in self._different
@@ -36,10 +49,6 @@ class EqualValues:
                 return False
             parent = parent.parent.operation
         return True
-
-
-def _is_equal(op: ir.Operation) -> bool:
-    return op.name in _EQUAL or op.name.startswith(_EQUAL_DIALECTS)
 
 
 # The operands of scf.for before the carried values.

@@ -13,7 +13,7 @@ from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import inner_operations, operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
-from tilec.lowering.gpu.operation_work import VisitedTiles, multiply_of, tile_bytes, work_of
+from tilec.lowering.gpu.operation_work import VisitedTiles, l2_bytes_of_load, multiply_of, tile_bytes, work_of
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
 from tilec.lowering.model.step import CHAIN, HBM, RING, Step, unit_cycles
@@ -55,6 +55,7 @@ class LoopWork:
         depth: the number of loops around it; -1 outside of loops.
         iterations: iterations if they are known.
         step: the work of an iteration, without that of inner loops.
+        functions: the operations `tile_gpu.math` of an iteration, without those of inner loops.
         multiply_adds: multiply-adds of an iteration by the tensor pipe.
         tma_bytes: bytes that TMA loads in an iteration.
         thread_bytes: bytes that threads load in an iteration.
@@ -72,6 +73,7 @@ class LoopWork:
     depth: int
     iterations: int | None = None
     step: Step = field(default_factory=Step)
+    functions: list[ir.Operation] = field(default_factory=list)
     multiply_adds: float = 0
     tma_bytes: float = 0
     thread_bytes: float = 0
@@ -115,8 +117,9 @@ class LoopCycles:
 def loops_of(kernel: KernelOp, device: Device) -> list[LoopWork]:
     """The operations outside of loops, then the loops in program order; a loop of several roles is one."""
     found: dict[tuple[str, ...], LoopWork] = {(): LoopWork(None, -1)}
+    names: dict[ir.Value, str] = {}
     for role, warps, operations in _roles(kernel):
-        _Reader(role, warps, device, found).read(operations, ())
+        _Reader(role, warps, device, found, names).read(operations, ())
     multiplies = any(loop.multiply_adds for loop in found.values())
     return [replace(loop, loads_once=not multiplies) for loop in found.values()]
 
@@ -149,9 +152,16 @@ class _Run:
 class _Reader:
     """Adds the operations of a role to the loops."""
 
-    def __init__(self, role: str, warps: int, device: Device, found: dict[tuple[str, ...], LoopWork]) -> None:
+    def __init__(
+        self,
+        role: str,
+        warps: int,
+        device: Device,
+        found: dict[tuple[str, ...], LoopWork],
+        names: dict[ir.Value, str],
+    ) -> None:
         self.role, self.warps, self.device, self.found = role, warps, device, found
-        self.elements = VisitedTiles()
+        self.elements, self.names = VisitedTiles(), names
         self.puts: dict[str, int] = {}
         self.run: _Run | None = None
         self.numbers: Counter[tuple[str, ...]] = Counter()
@@ -197,6 +207,8 @@ class _Reader:
     def _add(self, op: ir.OpView, loop: LoopWork) -> None:
         step = work_of(op, self.warps, self.device, self.elements)
         loop.step += step
+        if op.operation.name == "tile_gpu.math":
+            loop.functions.append(op.operation)
         multiply = multiply_of(op)
         if multiply is not None:
             loop.multiply_adds += multiply.multiply_adds
@@ -235,14 +247,18 @@ class _Reader:
         if self.run is not None and not self.run.reduced.isdisjoint(op.operands):
             self.run.reduced.update(op.results)
 
+    def _channel_name(self, channel: ir.Value) -> str:
+        """Its number: for the name in the assembly, MLIR would number all values of the kernel."""
+        return self.names.setdefault(channel, f"channel {len(self.names)}")
+
     def _count_put(self, op: ir.OpView, loop: LoopWork) -> None:
         """Counts the slots that this role fills before a loop of its own that empties them, less those that it gets."""
         if op.operation.name == "tile_gpu.get" and not op.consumer and loop.depth < 0:
-            channel = _channel_name(op.channel)
+            channel = self._channel_name(op.channel)
             self.puts[channel] = self.puts.get(channel, 0) - 1
         if op.operation.name != "tile_gpu.put_commit":
             return
-        channel = _channel_name(op.channel)
+        channel = self._channel_name(op.channel)
         if op.first_round:
             # The first round is all puts but one of the slots (README.md, Channels).
             self.puts[channel] = op.channel.owner.stages - 1
@@ -270,11 +286,13 @@ class _Reader:
     def _load(self, op: ir.OpView, loop: LoopWork) -> Action:
         moved = tile_bytes(op.buffer.type)
         loop.tma_bytes += moved
-        channel = _channel_name(op.channel)
+        channel = self._channel_name(op.channel)
         made = op.channel.owner
         ring = loop.rings.get(channel, Ring(made.stages, 0.0))
         loop.rings[channel] = replace(ring, bytes=ring.bytes + moved)
-        return Load(channel, self.device.tma_dram_latency_cycles, moved / self.device.l2_bytes_per_cycle)
+        # performance.md, "L2->SM B/clk": the port has the bytes that the CTA itself reads, 32 of 48 with a multicast.
+        port = l2_bytes_of_load(op) / self.device.l2_bytes_per_cycle
+        return Load(channel, self.device.tma_dram_latency_cycles, port)
 
     def _channel_actions(self, op: ir.OpView, loop: LoopWork) -> list[Action]:
         made = op.channel.owner
@@ -285,7 +303,7 @@ class _Reader:
         if op.operation.name == "tile_gpu.release" and op.consumer:
             # The first consumer stands for all.
             return []
-        channel = _channel_name(op.channel)
+        channel = self._channel_name(op.channel)
         if op.operation.name == "tile_gpu.release" and op.late:
             loop.late.add(channel)
         loop.stages[channel] = made.stages if made.reuse == "ring" else _UNLIMITED_STAGES
@@ -305,10 +323,6 @@ _CHANNEL_SIDES = {
     "tile_gpu.get": (True, Side.FULL, False),
     "tile_gpu.release": (False, Side.EMPTY, False),
 }
-
-
-def _channel_name(value: ir.Value) -> str:
-    return value.get_name()
 
 
 def _known_iterations(op: ir.OpView) -> int | None:
@@ -344,14 +358,20 @@ def _cycles_alone(step: Step, warps: int, device: Device) -> float:
     return max(issue, *unit_cycles(replace(step, tensor_cycles=0.0, dram_bytes=0.0), device).values())
 
 
-def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> LoopCycles:
-    """The cycles of an iteration of a loop on an SM with so many blocks, for one of them."""
+def busy_cycles(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> dict[str, float]:
+    """The cycles of an iteration for which each unit is busy, if roles never wait for each other."""
     units = unit_cycles(loop.step, device)
-    transfer = units[HBM] if loop.loads_once else 0.0
     if not loop.loads_once:
         units.pop(HBM)
     elif in_flight := loop.bytes_in_flight * blocks_per_processor:
         units[HBM] /= bandwidth_fraction(in_flight, device)
+    return units
+
+
+def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> LoopCycles:
+    """The cycles of an iteration of a loop on an SM with so many blocks, for one of them."""
+    transfer = unit_cycles(loop.step, device)[HBM] if loop.loads_once else 0.0
+    units = busy_cycles(loop, device, blocks_per_processor)
     if loop.depth < 0 and not loop.has_inner_loops:
         units[CHAIN] = _block_cycles(loop, device) / blocks_per_processor
     elif loop.depth >= 0 and not loop.has_inner_loops:

@@ -149,13 +149,17 @@ def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations)
     first = members[0]
     producer = THREADS if first.operation.name == _PLACE else TMA
     consumers = [hold.consumer.name for hold in first.holds]
-    is_ring = len(members) > 1 or is_repeated(first.operation)
+    is_ring = len(members) > 1 or is_repeated(first.operation) and not _is_read_before_next(first.operation)
     channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring)
     for tile in members:
         _fill(tile.operation, channel, tile.buffers)
         for number, hold in enumerate(tile.holds):
             _hold(tile, hold, number, channel)
         _erase(tile.operation)
+
+
+def _is_read_before_next(op: ir.Operation) -> bool:
+    return op.name == _PLACE and op.opview.read_before_next
 
 
 def _uses(op: ir.Operation) -> Iterator[_Use]:
@@ -197,7 +201,7 @@ def _copy(op: ir.Operation, slot: ir.Value, channel: ir.Value) -> None:
     attributes = {name: op.attributes[name] for name in op.attributes if not name.endswith("SegmentSizes")}
     view = op.opview
     if op.name == "tile_gpu.load_tile":
-        operands = [view.map, list(view.coordinates), list(view.offsets), slot, channel]
+        operands = [view.map, list(view.coordinates), list(view.offsets), None, slot, channel]
     else:
         operands = [*op.operands, slot, channel]
     build(_LOADS[op.name], operands, (), attributes)

@@ -10,6 +10,8 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
+from tilec.lowering.gpu.operation_work import polynomial_share
+from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR
 from tilec.lowering.schedule import costs
 from tilec.lowering.schedule.costs import Cost
 from tilec.lowering.schedule.parts import Kind
@@ -31,7 +33,7 @@ def operation_cost(op: ir.Operation, target: str) -> tuple[Kind, Cost] | None:
     if op.name in _WITHOUT_COST or not any(is_register_tile(result.type) for result in op.results):
         return None
     if op.name.startswith(("math.", "tile_gpu.math")):
-        return Kind.TILE, costs.exponential(_elements(op), extra=0)
+        return Kind.TILE, costs.exponential(_elements(op), polynomial_share(op.opview), extra=0)
     return Kind.TILE, costs.elementwise(_elements(op))
 
 
@@ -57,12 +59,17 @@ def _tile_bytes(op: ir.Operation) -> int:
 
 
 def _multiply(op: ir.Operation, target: str) -> Cost:
-    """A multiply by tensor cores, whose rate doubles with half the bits."""
+    """A multiply by tensor cores, whose rate doubles with half the bits; of a pair the part of one CTA.
+
+    Each CTA of a pair has its rows of lhs and of the accumulator, with all columns, of which it has half of rhs.
+    """
     lhs, rhs = op.opview.lhs.type, op.opview.rhs.type
     bits = element_type(spell(lhs.element if isinstance(lhs, BufferType) else lhs.element_type)).storage_bits
     in_place = not isinstance(lhs, BufferType) or lhs.memory == TENSOR
     depth = max(1, lhs.shape[1] * bits // _TABLE_BITS)
-    return costs.multiply(target, lhs.shape[0], rhs.shape[1], depth, first_in_place=in_place)
+    pair = "pair" in op.attributes
+    columns = rhs.shape[1] * (CTAS_OF_A_PAIR if pair else 1)
+    return costs.multiply(target, lhs.shape[0], columns, depth, first_in_place=in_place, pair=pair)
 
 
 def _warp_multiply(op: ir.Operation, target: str) -> Cost:

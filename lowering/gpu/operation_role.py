@@ -23,6 +23,7 @@ _SCALAR_OPERATIONS = (
     "tile_gpu.program_id",
     "tile_gpu.num_programs",
     "tile_gpu.cluster_rank",
+    "tile_gpu.cluster_size",
     "tile_gpu.global_address",
     "tile_gpu.view_buffer",
     "tile_gpu.slot",

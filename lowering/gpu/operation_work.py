@@ -10,13 +10,17 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shape import POLYNOMIAL_PARTS
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
+from tilec.lowering.exponential_polynomial import ALU_OPERATIONS, FMA_OPERATIONS, polynomial_elements
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import Step
 from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
+from tilec.lowering.position_masks import LEAST_ELEMENTS as LEAST_BOUNDED_ELEMENTS
+from tilec.lowering.position_masks import is_position, position_comparisons
 from tilec.lowering.shared_divisor import LEAST_ELEMENTS
 from tilec.lowering.tma.element_types import ELEMENTS
 
@@ -50,6 +54,10 @@ _FREE = ("arith.constant", "scf.yield", "scf.for", "scf.if", "scf.while", "scf.c
 _ACCESSES = ("tile_gpu.load_global", "tile_gpu.store_global")
 # The operations of rcp.rn.f32 and of the checks of a divisor (ptxas 13.0).
 _DIVISOR_FMA, _DIVISOR_ALU = 8, 8
+# A word of 32 results of comparisons takes a sum with a maximum, and a shift; a bound its limits, a difference and a
+# negation. Seven of eight tests of bits are one instruction, and the eighth is another (ptxas 13.0).
+_WORD_BITS = 32
+_WORD_ALU, _BOUND_ALU, _BIT_TEST_ALU = 2, 5, 8 / 32
 _MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.wgmma")
 
 
@@ -80,6 +88,8 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     if op.operation.name not in _MULTIPLIES:
         return None
     (rows, depth), columns = op.lhs.type.shape, op.rhs.type.shape[-1]
+    if "depth" in op.operation.attributes:
+        depth = op.depth
     # Each CTA of a pair has its rows of lhs, and half of the columns of rhs.
     pair = "pair" in op.operation.attributes
     ctas = 2 if pair else 1
@@ -111,9 +121,14 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
     if results and name.startswith(_ELEMENTWISE):
         read = executed_elements(results[0].type) / read_vector(results[0], known)
         elements = min(distinct_elements(results[0], known), read)
+        mask = _position_mask(op, elements, known)
+        if mask is not None:
+            return mask
         divisors = _shared_divisors(op, known)
         if divisors is not None:
             return _shared_division(elements, divisors, device)
+        if "polynomials" in op.operation.attributes:
+            return _emulated_exponential(elements, polynomial_share(op), device)
         return _elementwise(_function(op), elements, results[0].type.element_type, device)
     # Tiles that are renamed, repeated or numbered cost nothing.
     return Step() if results else Step(other_instructions=warps)
@@ -162,7 +177,12 @@ def _vector_of(access: ir.Operation, value: ir.Value) -> int:
 def executed_elements(tile: ir.RankedTensorType) -> float:
     """The elements of a tile that threads compute: those that several threads hold count for each."""
     layout = parse_layout(ir.StringAttr(tile.encoding).value)
-    return float(len(set(layout.representatives)) * _LANES * layout.warps)
+    return float(thread_elements(tile) * _LANES * layout.warps)
+
+
+def thread_elements(tile: ir.RankedTensorType) -> int:
+    """The different elements of a tile that a thread has."""
+    return len(set(parse_layout(ir.StringAttr(tile.encoding).value).representatives))
 
 
 def _function(op: ir.OpView) -> str:
@@ -181,6 +201,47 @@ def _elementwise(name: str, elements: float, element: ir.Type, device: Device) -
     return Step(alu=elements / 2 if name in _PAIRED else elements)
 
 
+def polynomial_share(op: ir.OpView) -> float:
+    """The part of the elements of each thread that polynomials compute."""
+    if "polynomials" not in op.operation.attributes:
+        return 0.0
+    registers = thread_elements(op.operation.results[0].type)
+    share = ir.IntegerAttr(op.operation.attributes["polynomials"]).value
+    return polynomial_elements(registers, share, POLYNOMIAL_PARTS) / registers
+
+
+def _emulated_exponential(elements: float, share: float, device: Device) -> Step:
+    polynomials = share * elements
+    fma = FMA_OPERATIONS * polynomials
+    return Step(
+        exponentials=elements - polynomials,
+        fma=fma,
+        alu=ALU_OPERATIONS * polynomials,
+        joined=fma - fma / device.floats_per_instruction,
+    )
+
+
+def _position_mask(op: ir.OpView, elements: float, known: VisitedTiles) -> Step | None:
+    """The work on a mask that is made of bits of words; None for another operation."""
+    is_select = op.operation.name == "arith.select"
+    mask = op.operation.operands[0] if is_select else op.operation.results[0]
+    comparisons = position_comparisons(mask)
+    bounds = [_bounds(each, known) for each in comparisons]
+    if not bounds or elements < LEAST_BOUNDED_ELEMENTS * max(bounds):
+        return None
+    if is_select:
+        return Step(alu=(1 + _BIT_TEST_ALU) * elements)
+    if op.operation.name != "arith.cmpi":
+        return Step(alu=elements / _WORD_BITS)
+    return Step(alu=_WORD_ALU * elements / _WORD_BITS + _BOUND_ALU * bounds[0])
+
+
+def _bounds(comparison: ir.Operation, known: VisitedTiles) -> float:
+    """The bounds that threads compare numbers of elements with."""
+    numbers, bound = comparison.operands
+    return distinct_elements(bound if is_position(numbers) else numbers, known)
+
+
 def _shared_divisors(op: ir.OpView, known: VisitedTiles) -> float | None:
     """The divisors of a division by reciprocals, of all threads; None for another operation."""
     if op.operation.name != "arith.divf" or not isinstance(op.lhs.type.element_type, ir.F32Type):
@@ -197,10 +258,15 @@ def _shared_division(elements: float, divisors: float, device: Device) -> Step:
     return Step(fma=3 * elements, alu=checks * elements, joined=joined) + per_divisor
 
 
-def _tma_load(op: ir.OpView, device: Device) -> Step:
-    """With multicast, a CTA reads its part of the buffer, and gets the parts that others read."""
+def l2_bytes_of_load(op: ir.OpView) -> float:
+    """The bytes that a CTA reads from L2 for a load: with multicast its part, and other CTAs read the others for it."""
     written = tile_bytes(op.buffer.type)
-    moved = written / kernel_around(op).ctas if op.multicast else written
+    return written / kernel_around(op).cluster_ctas if getattr(op, "multicast", False) else written
+
+
+def _tma_load(op: ir.OpView, device: Device) -> Step:
+    written = tile_bytes(op.buffer.type)
+    moved = l2_bytes_of_load(op)
     return _copies(op, moved, device.shared_write_share * written)
 
 

@@ -10,6 +10,9 @@ after:    load %s;  max of %s;  release;  exp2;  sum;  put_begin;  truncf;  stor
 What is stored in the slot stays behind the wait: ptxas would need registers for the elements before and after it.
 
 Steps keep their order, and none moves over a step of its role, so that no role waits for what it has not done.
+
+The assembler puts a signal behind arithmetic that follows it, as nothing in the role waits for the signal. If threads
+store what they compute after a signal, a `schedule_barrier` keeps the signal in front.
 """
 
 from __future__ import annotations
@@ -22,12 +25,17 @@ from tilec.dialect.tile_gpu.channel import THREADS
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_below
-from tilec.lowering.gpu.compute_roles import compute_role
+from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.enclosing import is_repeated
+from tilec.lowering.gpu.operation_role import role_of
+from tilec.lowering.tile_to_gpu import emitter
 
 _PUT, _COMMIT, _RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.release"
 _LOAD, _STORE, _REDUCE = "tile_gpu.load_tensor_memory", "tile_gpu.store_tensor_memory", "tile_gpu.reduce"
+_SLOT = "tile_gpu.slot"
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
-_PURE = (*_ELEMENTWISE, _REDUCE, "tile_gpu.broadcast", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.splat")
+_RENAMING = ("tile_gpu.broadcast", "tile_gpu.cat", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.splat")
+_PURE = (*_ELEMENTWISE, *_RENAMING, _REDUCE)
 
 
 def order_steps(kernel: KernelOp) -> None:
@@ -37,6 +45,20 @@ def order_steps(kernel: KernelOp) -> None:
         _release_late(op)
     for op in [op for op in operations if op.name == _PUT and _waits(op)]:
         _compute_before(op)
+    for op in [op for op in operations if op.name == _COMMIT and op.opview.channel.owner.opview.producer == THREADS]:
+        _signal_first(op)
+
+
+def _signal_first(commit: ir.Operation) -> None:
+    """Inserts a barrier for the assembler behind a signal in a loop, if threads store what they compute behind it."""
+    role = role_of(commit)
+    behind = list(itertools.dropwhile(lambda op: op != commit, _operations(commit.block)))[1:]
+    own = [op for op in behind if role_of(op) in (role, None)]
+    computed = itertools.takewhile(lambda op: op.name == _STORE or _is_pure(op) or op.name == _SLOT, own)
+    if is_repeated(commit) and any(op.name == _STORE for op in computed):
+        with commit.location, ir.InsertionPoint.after(commit):
+            made = emitter.gpu("schedule_barrier", [], [])
+        set_compute_role(made.operation, compute_role(commit))
 
 
 def _waits(put: ir.Operation) -> bool:

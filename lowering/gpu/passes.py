@@ -12,15 +12,20 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.assign_roles import assign_roles
 from tilec.lowering.gpu.delay_multiplies import delay_multiplies
+from tilec.lowering.gpu.divide_operands import divide_operands
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.divide_updates import divide_updates
+from tilec.lowering.gpu.emulate_exponentials import emulate_exponentials
 from tilec.lowering.gpu.fuse_channels import fuse_channels
+from tilec.lowering.gpu.join_programs import join_programs
 from tilec.lowering.gpu.make_channels import make_channels
 from tilec.lowering.gpu.order_steps import order_steps
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
 from tilec.lowering.gpu.place_early import place_early
+from tilec.lowering.gpu.read_early import read_early
 from tilec.lowering.gpu.register_budgets import register_budgets
+from tilec.lowering.gpu.repeat_scalars import repeat_scalars
 from tilec.lowering.gpu.reuse_channels import reuse_channels
 from tilec.lowering.gpu.ring_depth import ring_depth
 from tilec.lowering.gpu.share_loads import share_loads
@@ -62,11 +67,14 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
     "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
     "divide-updates": (lambda kernel, target, options, remarks: divide_updates(kernel), None),
+    "divide-operands": (lambda kernel, target, options, remarks: divide_operands(kernel, target), None),
     "order-steps": (lambda kernel, target, options, remarks: order_steps(kernel), None),
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),
-    "share-loads": (lambda kernel, target, options, remarks: share_loads(kernel, remarks), None),
+    "join-programs": (lambda kernel, target, options, remarks: join_programs(kernel, target, remarks), "multicast"),
+    "share-loads": (lambda kernel, target, options, remarks: share_loads(kernel, remarks), "multicast"),
     "reuse-channels": (lambda kernel, target, options, remarks: reuse_channels(kernel, target), None),
     "partition-roles": (_roles, "roles"),
+    "read-early": (lambda kernel, target, options, remarks: read_early(kernel, target), "pipeline"),
     "register-budgets": (lambda kernel, target, options, remarks: register_budgets(kernel), "register_budgets"),
     "ring-depth": (lambda kernel, target, options, remarks: ring_depth(kernel, target), "pipeline"),
     "pipeline": (_rings, "pipeline"),
@@ -74,6 +82,8 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "delay-multiplies": (lambda kernel, target, options, remarks: delay_multiplies(kernel), "pipeline"),
     "unroll-loads": (lambda kernel, target, options, remarks: unroll_loads(kernel), "pipeline"),
     "wgmma-in-flight": (lambda kernel, target, options, remarks: wgmma_in_flight(kernel), "pipeline"),
+    "emulate-exponentials": (lambda kernel, target, options, remarks: emulate_exponentials(kernel, target), None),
+    "repeat-scalars": (lambda kernel, target, options, remarks: repeat_scalars(kernel), "register_budgets"),
 }
 
 

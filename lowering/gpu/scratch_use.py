@@ -24,9 +24,11 @@ _DIALECT = "tile_gpu."
 _WITHOUT_SCRATCH = frozenset(
     _DIALECT + name
     for name in (
-        *("make_tensor_map", "make_channel", "shared", "roles", "program_id", "num_programs", "cluster_rank"),
+        *("make_tensor_map", "make_channel", "shared", "roles", "program_id", "num_programs"),
+        *("cluster_rank", "cluster_size"),
         *("put_begin", "put_commit", "get", "release", "slot", "view_buffer", "yield", "return"),
         *("tma_load", "tma_store", "store_wait", "fence_async", "barrier", "load_shared", "store_shared"),
+        "schedule_barrier",
         *("load_tensor_memory", "store_tensor_memory", "tcgen05_mma", "wgmma", "wgmma_wait"),
         *("splat", "iota", "broadcast", "reshape", "transpose", "math"),
     )

@@ -20,6 +20,7 @@ from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.equal_values import EqualValues
+from tilec.lowering.gpu.narrow_accumulators import NARROW_ROWS, movable_accesses, move_narrow_accumulators
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR, shared_layout
 from tilec.lowering.layout.scale_layout import is_scale_layout
 from tilec.lowering.target import TENSOR_LANES
@@ -82,14 +83,17 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
     found: list[_Half] = []
     for op in multiplies:
         rows, columns = op.accumulator.type.shape
-        if op.pair or rows % TENSOR_LANES or columns % _COLUMN_STEP or columns > _MAXIMUM_COLUMNS:
-            raise _NotPairsError(f"a pair needs 128 rows per block and 32 to 256 columns, but has {rows}x{columns}")
+        has_rows = rows % TENSOR_LANES == 0 or rows == NARROW_ROWS and op.lhs.type.memory == SHARED
+        if op.pair or not has_rows or columns % _COLUMN_STEP or columns > _MAXIMUM_COLUMNS:
+            raise _NotPairsError(f"a pair needs 64 or 128 rows per block and 32 to 256 columns, got {rows}x{columns}")
         half = _half_of(op, channels, equal)
         if half not in found:
             found.append(half)
     divided = [(half.channel, half.number) for half in found]
     if len(set(divided)) < len(divided):
         raise _NotPairsError("two multiplies read different halves of one right operand")
+    if not movable_accesses(channels):
+        raise _NotPairsError("threads read columns of 64 rows of an accumulator")
     if any(_buffer_of(op.lhs) in divided for op in multiplies):
         raise _NotPairsError("a right operand is the left one of another multiply")
     return found
@@ -100,7 +104,7 @@ def _half_of(op: ir.OpView, channels: list[MakeChannelOp], equal: EqualValues) -
     if channel not in channels or channel.producer != TMA:
         raise _NotPairsError("the right operand is not loaded by TMA")
     half = _Half(channel, number, _dimension_of_columns(op.rhs.type, _behind_views(op.rhs).type))
-    for load in _loads(channel, half.number):
+    for load in loads_into(channel, half.number):
         if not _is_equal(load, equal):
             raise _NotPairsError("the blocks may load different right operands")
         _divided_box(load, half)
@@ -136,7 +140,7 @@ def _dimension_of_columns(rhs: BufferType, held: BufferType) -> int:
     return others[0]
 
 
-def _loads(channel: MakeChannelOp, number: int) -> list[TmaLoadOp]:
+def loads_into(channel: MakeChannelOp, number: int) -> list[TmaLoadOp]:
     """The copies into a buffer of the slots of a channel."""
     puts = [use.owner.operation for use in channel.operation.results[0].uses]
     buffers = [put.results[number] for put in puts if put.name == "tile_gpu.put_begin"]
@@ -166,10 +170,11 @@ def _make_pairs(
 ) -> None:
     for half in halves:
         columns = half.channel.operation.results[0].type.buffers[half.number].shape[half.dimension]
-        for load in _loads(half.channel, half.number):
+        for load in loads_into(half.channel, half.number):
             box, coordinate = _divided_box(load, half)
             _move(kernel, load, box, coordinate, columns // CTAS_OF_A_PAIR, CTAS_OF_A_PAIR)
         _halve_buffers(half)
+    move_narrow_accumulators(kernel, channels)
     for op in multiplies:
         op.operation.attributes["pair"] = ir.UnitAttr.get()
     for channel in channels:
@@ -222,8 +227,8 @@ def _multicast(kernel: KernelOp, channel: MakeChannelOp, equal: EqualValues) -> 
     if any(is_scale_layout(buffer.layout) for buffer in buffers):
         return
     for number, buffer in enumerate(buffers):
-        loads = _loads(channel, number) if buffer.memory == SHARED else []
-        parts = [part for load in loads if _is_equal(load, equal) and (part := _part_box(load, kernel.ctas))]
+        loads = loads_into(channel, number) if buffer.memory == SHARED else []
+        parts = [part for load in loads if _is_equal(load, equal) and (part := part_box(load, kernel.ctas))]
         if not loads or len(parts) < len(loads):
             continue
         for load, (box, coordinate) in zip(loads, parts, strict=True):
@@ -232,7 +237,7 @@ def _multicast(kernel: KernelOp, channel: MakeChannelOp, equal: EqualValues) -> 
         channel.operation.attributes["across"] = ir.StringAttr.get(CLUSTER)
 
 
-def _part_box(load: TmaLoadOp, ctas: int) -> tuple[list[int], int] | None:
+def part_box(load: TmaLoadOp, ctas: int) -> tuple[list[int], int] | None:
     """The box of the rows of one CTA, and the outermost coordinate along them; None if they cannot be divided."""
     box = list(load.map.owner.box)
     wide = [number for number in range(1, len(box)) if box[number] > 1]
@@ -255,10 +260,10 @@ def _move(kernel: KernelOp, load: TmaLoadOp, box: list[int], coordinate: int, st
         start = _binary("arith.addi", load.coordinates[coordinate], _binary("arith.muli", rank, _constant(step)))
     operation.operands[1 + coordinate] = start
     if box != list(load.map.owner.box):
-        operation.operands[0] = _with_box(load.map.owner.operation, box)
+        operation.operands[0] = with_box(load.map.owner.operation, box)
 
 
-def _with_box(made: ir.Operation, box: list[int]) -> ir.Value:
+def with_box(made: ir.Operation, box: list[int]) -> ir.Value:
     """A map of the same tensor with another box."""
     copy = made.clone(ir.InsertionPoint.after(made))
     copy.operation.attributes["box"] = ir.DenseI32ArrayAttr.get(box)

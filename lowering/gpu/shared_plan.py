@@ -251,7 +251,7 @@ def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, slots: dict[ir.V
         result.type.buffers,
         ring,
         op.across,
-        {None: 1, PAIR: CTAS_OF_A_PAIR, CLUSTER: kernel_around(op).ctas}[op.across],
+        {None: 1, PAIR: CTAS_OF_A_PAIR, CLUSTER: kernel_around(op).cluster_ctas}[op.across],
     )
     plan.channels[result] = channel
     channel.slot_bytes, channel.slot_columns = slots[result if lender is None else op.shares]

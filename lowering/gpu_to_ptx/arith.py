@@ -13,6 +13,7 @@ from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.packed_floats import elementwise_pairs, packs
+from tilec.lowering.gpu_to_ptx.position_masks import by_words, combine_masks, compare_positions, test_again
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_divisor import divide_by_shared, shares_divisors
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
@@ -176,8 +177,9 @@ def _high_half(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -
 @lowers(*_BITWISE)
 def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.results[0])
-    text = f"{_BITWISE[operation.name]}.{kind.register_suffix} $0, $1, $2;"
-    each(lowering, operation, instruction(lowering, text, kind))
+    name = _BITWISE[operation.name]
+    plain = instruction(lowering, f"{name}.{kind.register_suffix} $0, $1, $2;", kind)
+    each(lowering, operation, lambda a, b: combine_masks(lowering, name, a, b) or plain(a, b))
 
 
 def each_integer(lowering: Lowering, operation: ir.Operation, signed: bool, rule: Callable[..., ir.Value]) -> None:
@@ -296,6 +298,8 @@ def _amount(lowering: Lowering, kind: PtxElement, amount: ir.Value) -> ir.Value 
 
 @lowers("arith.cmpi")
 def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
+    if compare_positions(lowering, operation):
+        return
     kind = element(operation.operands[0])
     name, signed = _INTEGER_COMPARISONS[predicate_of(operation)]
     text = f"setp.{name}.{'s' if signed else 'u'}{max(16, kind.register_bits) if kind.bits > 1 else 32} $0, $1, $2;"
@@ -328,8 +332,13 @@ def select(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.results[0])
     condition, *values = (lowering.get(operand) for operand in operation.operands)
     conditions = condition * len(values[0]) if len(condition) == 1 else condition
-    chosen = [choose(lowering, kind, c, a, b) for c, a, b in zip(conditions, *values, strict=True)]
-    lowering.set(operation.results[0], chosen)
+    columns = list(zip(conditions, *values, strict=True))
+    chosen = {at: _chosen(lowering, kind, *columns[at]) for at in by_words(lowering, conditions)}
+    lowering.set(operation.results[0], [chosen[at] for at in range(len(columns))])
+
+
+def _chosen(lowering: Lowering, kind: PtxElement, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+    return choose(lowering, kind, test_again(lowering, condition), a, b)
 
 
 def choose(lowering: Lowering, kind: PtxElement, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:

@@ -86,8 +86,10 @@ def _arrive(lowering: Lowering, channel: ChannelPlan, first: int, barrier: ir.Va
         arrives = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", lowering.lane)
         rank = pair_leader(lowering)
     else:
-        arrives = lowering.compute(f"setp.lt.s32 $0, $1, {channel.ctas};", "i1", lowering.lane)
-        rank = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.lane, channel.ctas - 1)
+        ctas = lowering.cluster_size if lowering.joins_programs else channel.ctas
+        arrives = lowering.compute("setp.lt.s32 $0, $1, $2;", "i1", lowering.lane, ctas)
+        last = lowering.compute("sub.s32 $0, $1, 1;", "i32", ctas) if lowering.joins_programs else channel.ctas - 1
+        rank = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.lane, last)
     # A release with the scope of the cluster waits for all memory accesses of the thread (MEMBAR.ALL.GPU).
     order = ".release.cluster" if channel.orders_threads_of_cluster(first) else ""
     text = f"@$0 mbarrier.arrive{order}.shared::cluster.b64 _, [$1];"

@@ -20,12 +20,23 @@ def address_in_cta(lowering: Lowering, address: ir.Value, rank: ir.Value | int) 
 
 def mask_of_pair(lowering: Lowering) -> ir.Value:
     """The mask of the ranks of both CTAs of the pair (i16)."""
-    mask = lowering.compute("shl.b32 $0, $1, $2;", "i32", _RANKS_OF_A_PAIR, pair_leader(lowering))
-    return lowering.compute("cvt.u16.u32 $0, $1;", "i16", mask)
+    return _mask(lowering, lowering.compute("shl.b32 $0, $1, $2;", "i32", _RANKS_OF_A_PAIR, pair_leader(lowering)))
+
+
+def mask_of_itself(lowering: Lowering) -> ir.Value:
+    """The mask of the rank of this CTA (i16)."""
+    return _mask(lowering, lowering.compute("shl.b32 $0, 1, $1;", "i32", lowering.cluster_rank))
+
+
+def _mask(lowering: Lowering, ranks: ir.Value) -> ir.Value:
+    return lowering.compute("cvt.u16.u32 $0, $1;", "i16", ranks)
 
 
 def mask_of_cluster(lowering: Lowering) -> ir.Value:
     """The mask of the ranks of all CTAs of the cluster (i16)."""
+    if lowering.joins_programs:
+        above = lowering.compute("shl.b32 $0, 1, $1;", "i32", lowering.cluster_size)
+        return _mask(lowering, lowering.compute("sub.s32 $0, $1, 1;", "i32", above))
     return lowering.compute(f"mov.b16 $0, {(1 << lowering.ctas) - 1};", "i16")
 
 

@@ -7,7 +7,7 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
 _AXES = "xyz"
-# The registers of kernels whose tile blocks are CTAs, and of those whose tile blocks are clusters.
+# The registers of kernels whose tile blocks are CTAs, in clusters or not, and of those whose tile blocks are clusters.
 _REGISTERS = {
     "tile_gpu.program_id": ("%ctaid", "%clusterid"),
     "tile_gpu.num_programs": ("%nctaid", "%nclusterid"),
@@ -18,13 +18,19 @@ _REGISTERS = {
 def _position(lowering: Lowering, operation: ir.Operation) -> None:
     axis = _AXES[ir.IntegerAttr(operation.attributes["axis"]).value]
     of_blocks, of_clusters = _REGISTERS[operation.name]
-    register = of_blocks if lowering.ctas == 1 else of_clusters
+    register = of_blocks if lowering.ctas == 1 or lowering.joins_programs else of_clusters
     lowering.set(operation.results[0], [lowering.b.compute(f"mov.u32 $0, {register}.{axis};", lowering.b.i32)])
 
 
 @lowers("tile_gpu.cluster_rank")
 def _cluster_rank(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(operation.results[0], [lowering.cluster_rank])
+
+
+@lowers("tile_gpu.cluster_size")
+def _cluster_size(lowering: Lowering, operation: ir.Operation) -> None:
+    known = None if lowering.joins_programs else lowering.compute(f"mov.b32 $0, {lowering.ctas};", "i32")
+    lowering.set(operation.results[0], [lowering.cluster_size if known is None else known])
 
 
 @lowers("tile_gpu.gdc_wait")

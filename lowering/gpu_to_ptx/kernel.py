@@ -7,6 +7,7 @@ import json
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
+from tilec.dialect.tile_gpu.channel import CLUSTER
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
@@ -14,7 +15,7 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.bandwidth_occupancy import blocks_for_bandwidth
 from tilec.lowering.gpu.make_channels import with_channels
 from tilec.lowering.gpu.occupancy import followed_occupancy
-from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, check_shared_bytes, shared_plan
+from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.channel_position import await_commits, start_parties
 from tilec.lowering.gpu_to_ptx.cluster import cluster_barrier
 from tilec.lowering.gpu_to_ptx.device_call import call_free
@@ -117,7 +118,8 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
         maxnreg=None if roles is None or roles.registers is None else launch_registers(roles.warps, roles.registers),
         loc=location,
     )
-    lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES, kernel.ctas)
+    lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES, kernel.cluster_ctas)
+    lowering.joins_programs = kernel.joined_programs is not None
     lowering.multiplies_in_pairs = _multiplies_in_pairs(kernel)
     if roles is not None:
         lowering.compute_roles = sum(name in COMPUTE_ROLES for name in roles.bodies)
@@ -174,22 +176,32 @@ def _set_up(lowering: Lowering, compute_warps: int) -> None:
 
 def _initialise_barriers(lowering: Lowering) -> None:
     b, plan = lowering.b, lowering.plan
-    arrivals: list[tuple[ir.Value, int]] = []
+    arrivals: list[tuple[ir.Value, int | ir.Value]] = []
     for channel in plan.channels.values():
         if channel.ring is not None:
             continue
-        groups = [(channel.full, channel.full_arrivals(lowering.compute_threads))]
+        groups: list[tuple[int, int | ir.Value]] = [(channel.full, channel.full_arrivals(lowering.compute_threads))]
         if channel.is_ring:
-            groups.append((channel.empty, channel.empty_arrivals(lowering.compute_threads)))
+            groups.append((channel.empty, _empty_arrivals(lowering, channel)))
         for first, count in groups:
             offsets = [plan.barriers + BARRIER_BYTES * (first + stage) for stage in range(channel.stages)]
             # Computed by all threads, so that the roles use the same registers.
             arrivals += [(lowering.shared_address(offset), count) for offset in offsets]
     with lowering.issuing() as elected:
         for address, count in arrivals:
-            b.execute(f"@$0 mbarrier.init.shared::cta.b64 [$1], {count};", (), elected, address)
+            number, registers = (count, ()) if isinstance(count, int) else ("$2", (count,))
+            b.execute(f"@$0 mbarrier.init.shared::cta.b64 [$1], {number};", (), elected, address, *registers)
         # PTX ISA 9.7.13.4: TMA and tensor cores reach the barriers through the async proxy.
         b.execute("@$0 fence.mbarrier_init.release.cluster;", (), elected)
+
+
+def _empty_arrivals(lowering: Lowering, channel: ChannelPlan) -> int | ir.Value:
+    """The arrivals at an empty barrier; those of each CTA of the cluster if the launch has the number of them."""
+    arrivals = channel.empty_arrivals(lowering.compute_threads)
+    if channel.across != CLUSTER or not lowering.joins_programs:
+        return arrivals
+    of_each = arrivals // channel.ctas
+    return lowering.compute(f"mul.lo.s32 $0, $1, {of_each};", "i32", lowering.cluster_size)
 
 
 def _allocate_tensor_memory(lowering: Lowering) -> None:
@@ -323,7 +335,7 @@ def _follow_occupancy(lowering: Lowering, written: ir.Operation, kernel: KernelO
     """Limits registers for the blocks of the hint `occupancy`, if memory leaves room for them, or of the bandwidth."""
     size = _dynamic_bytes(lowering)
     blocks = followed_occupancy(kernel, lowering.target, size, lowering.plan.tensor_columns, remarks)
-    if blocks is None and (kernel.ctas > 1 or _needs_registers(kernel)):
+    if blocks is None and (kernel.cluster_ctas > 1 or _needs_registers(kernel)):
         # In a cluster too, ptxas 13.0 and 13.5 save registers: 43 and 256 bytes of spills for a pair of 256x128x64,
         # where they use 75 registers for the same block alone.
         blocks = 1

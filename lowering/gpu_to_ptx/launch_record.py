@@ -33,12 +33,14 @@ def launch_record(kernel: KernelOp, maps: list[MakeTensorMapOp], threads: int, s
         "parameters": _parameters(kernel, len(maps)),
         "tensor_maps": [_map(op) for op in maps],
         "block": [threads, 1, 1],
-        "cluster": [kernel.ctas, 1, 1],
+        "cluster": [kernel.cluster_ctas, 1, 1],
         "shared_bytes": shared_bytes,
         "allow_unconfirmed": False,
     }
     if kernel.ctas > 1:
         record["grid_counts_clusters"] = True
+    if kernel.joined_programs is not None:
+        record["cluster_if_divisible"] = True
     if "tilec.signature" in operation.attributes:
         record["arguments"] = json.loads(ir.StringAttr(operation.attributes["tilec.signature"]).value)["arguments"]
     return record

@@ -14,6 +14,7 @@ from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.shared_plan import SharedPlan
+from tilec.lowering.gpu_to_ptx.element_numbers import MaskBit, Position
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.literals import literal, literal_of_bits
 from tilec.lowering.gpu_to_ptx.scratch_slots import SLOT_BYTES, SLOTS, ScratchSlots
@@ -56,14 +57,18 @@ class Lowering:
         state: Registers that operations update, by name; loops and branches carry them.
         tensor_base: The base address in tensor memory.
         maps: The parameter of each tensor map.
-        ctas: The number of CTAs of a tile block.
+        ctas: The number of CTAs of a cluster, at most if it joins programs.
+        joins_programs: Whether the CTAs of a cluster are tile blocks of their own; the launch has the size of clusters.
         multiplies_in_pairs: Whether tcgen05 multiplies for pairs of CTAs.
         cluster_rank: The number of the CTA among them.
+        cluster_size: The number of CTAs of the cluster, in kernels that join programs.
         leads_pair: The predicate of the CTAs of even rank, which issue the operations of pairs.
         block_warp: The number of the warp in the CTA, and `warp` that in the role: the value of lane 0 in all lanes.
         issuing_warp: The predicate of the warp that issues asynchronous operations; None in roles of one warp.
         allocated: Addresses that malloc returned, which are freed when the kernel ends.
         compute_roles: The number of roles that compute, each with scratch memory of its own.
+        positions: The registers that hold the number of an element along a dimension.
+        mask_bits: The predicates that are bits of words.
         in_flight: Accumulators of wgmma in flight, by the value that is not yet complete.
     """
 
@@ -73,6 +78,7 @@ class Lowering:
     block_warp: ir.Value
     warp: ir.Value
     cluster_rank: ir.Value
+    cluster_size: ir.Value
     leads_pair: ir.Value
 
     def __init__(
@@ -86,6 +92,7 @@ class Lowering:
     ) -> None:
         self.b = builder
         self.ctas = ctas
+        self.joins_programs = False
         self.multiplies_in_pairs = False
         self.target = target
         self.plan = plan
@@ -95,6 +102,8 @@ class Lowering:
         self.literals: dict[ir.Value, str] = {}
         self.packed: dict[tuple[ir.Value, ...], ir.Value] = {}
         self.sums: set[ir.Value] = set()
+        self.positions: dict[ir.Value, Position] = {}
+        self.mask_bits: dict[ir.Value, MaskBit] = {}
         self.packed_bytes: dict[tuple[ir.Value, ...], ir.Value] = {}
         self.state: dict[str, list[ir.Value]] = {}
         self.scratch_slots = ScratchSlots()
@@ -122,10 +131,12 @@ class Lowering:
         self.block_warp = self.compute("shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff;", "i32", warp)
 
     def number_ctas(self) -> None:
-        """Computes the number of the CTA in the tile block, in code that all threads execute."""
+        """Computes the number of the CTA in the cluster, in code that all threads execute."""
         self.cluster_rank = self.compute("mov.u32 $0, %cluster_ctarank;", "i32")
         in_pair = self.compute("and.b32 $0, $1, 1;", "i32", self.cluster_rank)
         self.leads_pair = self.compute("setp.eq.s32 $0, $1, 0;", "i1", in_pair)
+        if self.joins_programs:
+            self.cluster_size = self.compute("mov.u32 $0, %cluster_nctarank;", "i32")
 
     @property
     def cta_group(self) -> str:

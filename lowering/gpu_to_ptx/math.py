@@ -6,6 +6,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.convert import CONVERSIONS
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction, operands_text
+from tilec.lowering.gpu_to_ptx.emulated_exponential import emulated_exponential
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.narrow_float import from_f32, in_f32, to_f32
 from tilec.lowering.gpu_to_ptx.packed_floats import elementwise_pairs, packs
@@ -82,6 +83,9 @@ def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
     """`function` is "name.modifier...", with the modifiers in the order of PTX."""
     kind, function = element(operation.results[0]), operation.attributes["function"].value
     base, *modifiers = function.split(".")
+    if "polynomials" in operation.attributes:
+        emulated_exponential(lowering, operation, kind)
+        return
     if base in CONVERSIONS:
         CONVERSIONS[base](lowering, operation, modifiers)
         return

@@ -32,7 +32,7 @@ def elementwise_pairs(lowering: Lowering, operation: ir.Operation, name: str, mo
     for low, high in zip(distinct[0::2], distinct[1::2], strict=False):
         done[low], done[high] = pair_of(lowering, name, modifiers, *zip(low, high, strict=True))
     if len(distinct) % 2:
-        done[distinct[-1]] = _one(lowering, name, modifiers, distinct[-1])
+        done[distinct[-1]] = scalar_of(lowering, name, modifiers, distinct[-1])
     lowering.set(operation.results[0], [done[column] for column in columns])
 
 
@@ -43,7 +43,7 @@ def pair_of(lowering: Lowering, name: str, modifiers: list[str], *operands: Pair
     It keeps a - b if that is an fma of -1, and sums of scalars, so products are not added as pairs.
     """
     if name == "add" and any(_may_be_product(lowering, half) for pair in operands for half in pair):
-        low, high = (_one(lowering, name, modifiers, column) for column in zip(*operands, strict=True))
+        low, high = (scalar_of(lowering, name, modifiers, column) for column in zip(*operands, strict=True))
         return low, high
     packed = [_packed(lowering, pair) for pair in operands]
     form = name
@@ -58,7 +58,8 @@ def pair_of(lowering: Lowering, name: str, modifiers: list[str], *operands: Pair
     return low, high
 
 
-def _one(lowering: Lowering, name: str, modifiers: list[str], operands: tuple[ir.Value, ...]) -> ir.Value:
+def scalar_of(lowering: Lowering, name: str, modifiers: list[str], operands: tuple[ir.Value, ...]) -> ir.Value:
+    """The function of one element, by an instruction of its own."""
     listed = ", ".join(f"${number}" for number in range(len(operands) + 1))
     return lowering.compute(f"{'.'.join((name, *modifiers))}.f32 {listed};", "f32", *operands)
 

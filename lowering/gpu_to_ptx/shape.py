@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.element_numbers import Position
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import embedded, read, row_major, write
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
@@ -26,16 +27,26 @@ def iota(lowering: Lowering, operation: ir.Operation) -> None:
     layout, kind = layout_of(result.type), element(result)
     thread = linear_index(lowering, layout.thread_matrix, lowering.thread)
     bits = image_bits(layout.thread_matrix)
-    registers = []
-    for register in range(layout.register_count):
-        swizzled, added = split_constant(layout.register_matrix(register), bits)
-        index = _element(lowering, thread, swizzled, added)
-        if kind.register == "i1":
-            index = lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", index)
-        elif kind.register != "i32":
-            index = lowering.compute(f"cvt.u{kind.register_bits}.u32 $0, $1;", kind.register, index)
-        registers.append(index)
-    lowering.set(result, registers)
+    # Registers that have the same element get one value, so that what is computed from it is computed once.
+    made: dict[int, ir.Value] = {}
+    constants = [layout.register_matrix(register) for register in range(layout.register_count)]
+    for constant in constants:
+        if constant not in made:
+            swizzled, added = split_constant(constant, bits)
+            index = _element(lowering, thread, swizzled, added)
+            if not swizzled:
+                lowering.positions[index] = Position(thread, added, layout.size)
+            made[constant] = _of_kind(lowering, kind, index)
+    lowering.set(result, [made[constant] for constant in constants])
+
+
+def _of_kind(lowering: Lowering, kind: PtxElement, index: ir.Value) -> ir.Value:
+    """A number of 32 bits as an element."""
+    if kind.register == "i1":
+        return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", index)
+    if kind.register == "i32":
+        return index
+    return lowering.compute(f"cvt.u{kind.register_bits}.u32 $0, $1;", kind.register, index)
 
 
 def _element(lowering: Lowering, thread: ir.Value | None, swizzled: int, added: int) -> ir.Value:

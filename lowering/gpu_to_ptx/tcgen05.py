@@ -81,6 +81,14 @@ class TensorLeft:
         return self._lowering.compute("add.s32 $0, $1, $2;", "i32", start, column) if column else start
 
 
+def _steps(op: Tcgen05MmaOp, steps: int) -> range:
+    """The steps along K that are multiplied, of all."""
+    if op.first is None or op.depth is None:
+        return range(steps)
+    step = op.lhs.type.shape[1] // steps
+    return range(op.first // step, (op.first + op.depth) // step)
+
+
 @lowers("tile_gpu.tcgen05_mma")
 def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     op: Tcgen05MmaOp = operation.opview
@@ -99,12 +107,13 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
     kind = element_type(op.kind).mma_kind
     always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
+    steps = _steps(op, rhs.steps)
     with lowering.issuing(leads_pair=op.pair) as elected:
         for block in range(rows // block_rows):
             start = lowering.scalar(op.accumulator)
             accumulator = lowering.compute("add.s32 $0, $1, $2;", "i32", start, block * columns)
-            for step in range(rhs.steps):
+            for step in steps:
                 operands = lhs.at(lhs_start, block, step), moved(lowering, rhs_start, rhs.step_offset(step))
-                accumulate = lowering.scalar(op.accumulate) if step == 0 else always
+                accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
                 text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs.text}, $3, $4, $5;"
                 b.execute(text, (), elected, accumulator, *operands, instruction, accumulate)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import PAIR
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
@@ -10,7 +12,7 @@ from tilec.lowering.gpu.shared_plan import PRODUCER, ChannelPlan, shared_layout
 from tilec.lowering.gpu_to_ptx.access import load
 from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.channel_position import barrier_address
-from tilec.lowering.gpu_to_ptx.cluster import address_in_cta, mask_of_cluster, pair_leader
+from tilec.lowering.gpu_to_ptx.cluster import address_in_cta, mask_of_cluster, mask_of_itself, pair_leader
 from tilec.lowering.gpu_to_ptx.elements import element_named
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -45,7 +47,7 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
 def _part_address(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> ir.Value:
     """The start of the rows that this CTA copies: with multicast, those of its rank."""
     base = lowering.scalar(buffer)
-    if "multicast" not in operation.attributes:
+    if "multicast" not in operation.attributes or operation.opview.condition is not None:
         return base
     size_bytes = shared_layout(buffer.type).panel_stride_bytes // lowering.ctas
     return lowering.compute(f"mad.lo.s32 $0, $1, {size_bytes}, $2;", "i32", lowering.cluster_rank, base)
@@ -75,9 +77,9 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     mode, offsets = _LOAD_MODES[op.map.owner.kind], [lowering.scalar(value) for value in op.offsets]
     map = _map_address(lowering, op.map)
     barrier = _signalled_barrier(lowering, channel)
-    mask = [mask_of_cluster(lowering)] if op.multicast else []
+    mask = [_multicast_mask(lowering, op)] if op.multicast else []
     with lowering.issuing() as elected:
-        for address, coordinates in _panels(lowering, operation, op.buffer):
+        for address, coordinates in _copies(lowering, operation):
             rank, operands = len(coordinates), 4 + len(coordinates) + len(offsets)
             text = (
                 f"@$0 cp.async.bulk.tensor.{rank}d.{_destination(channel)}.global.{mode}.mbarrier::complete_tx::bytes"
@@ -85,6 +87,53 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
                 f"{_im2col_information(op, 4 + rank)}{f', ${operands}' if op.multicast else ''};"
             )
             lowering.b.execute(text, (), elected, address, map, barrier, *coordinates, *offsets, *mask)
+
+
+def _multicast_mask(lowering: Lowering, op: TmaLoadOp) -> ir.Value:
+    """The CTAs that get a part: all of the cluster, or this one where the condition is false."""
+    if op.condition is None:
+        return mask_of_cluster(lowering)
+    masks = mask_of_cluster(lowering), mask_of_itself(lowering)
+    return lowering.compute("selp.b16 $0, $1, $2, $3;", "i16", *masks, lowering.scalar(op.condition))
+
+
+def _copies(lowering: Lowering, operation: ir.Operation) -> Iterator[tuple[ir.Value, list[ir.Value]]]:
+    """The address and the box coordinates of each copy of a load, in the code of the CTAs that issue it."""
+    op: TmaLoadOp = operation.opview
+    panels = _panels(lowering, operation, op.buffer)
+    if op.condition is None or op.along is None:
+        yield from panels
+        return
+    step, size_bytes = op.map.owner.box[op.along], shared_layout(op.buffer.type).panel_stride_bytes // lowering.ctas
+    parts = [_part(lowering, panels, op.along, part * step, part * size_bytes) for part in range(lowering.ctas)]
+    issued = [_issues_part(lowering, op, part) for part in range(lowering.ctas)]
+    for copies, issues in zip(parts, issued, strict=True):
+        body, after = lowering.b.block(label="load_part"), lowering.b.block(label="loaded_part")
+        lowering.b.cond_branch(issues, body, [], after, [], uniform=True)
+        lowering.at(body)
+        yield from copies
+        lowering.b.branch(after)
+        lowering.at(after)
+
+
+def _part(
+    lowering: Lowering, panels: list[tuple[ir.Value, list[ir.Value]]], along: int, moved: int, bytes_before: int
+) -> list[tuple[ir.Value, list[ir.Value]]]:
+    """The addresses and the box coordinates of a part of each panel, `moved` elements further along a coordinate."""
+    return [
+        (
+            _sum(lowering, address, bytes_before),
+            [_sum(lowering, value, moved) if d == along else value for d, value in enumerate(coordinates)],
+        )
+        for address, coordinates in panels
+    ]
+
+
+def _issues_part(lowering: Lowering, op: TmaLoadOp, part: int) -> ir.Value:
+    """Whether a CTA copies a part: that of its rank, or each where the condition is false."""
+    of_rank = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.cluster_rank, part)
+    alone = lowering.compute("not.pred $0, $1;", "i1", lowering.scalar(op.condition))
+    return lowering.compute("or.pred $0, $1, $2;", "i1", of_rank, alone)
 
 
 def _signalled_barrier(lowering: Lowering, channel: ChannelPlan) -> ir.Value:
@@ -179,6 +228,12 @@ def _fence_async(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers("tile_gpu.fence_alias")
 def _fence_alias(lowering: Lowering, _operation: ir.Operation) -> None:
     lowering.b.execute("fence.proxy.alias;")
+
+
+@lowers("tile_gpu.schedule_barrier")
+def _schedule_barrier(lowering: Lowering, _operation: ir.Operation) -> None:
+    # No event of the performance monitor: ptxas 13.0 and 13.5 move nothing over it.
+    lowering.b.execute("pmevent.mask 0;")
 
 
 @lowers("tile_gpu.barrier")

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from tilec.errors import VerificationError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import divided
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b, tensor_memory_halves
 
 CELL_BYTES = 4
-_TEXT = re.compile(r"lanes=(64|128)( packed)?")
+_TEXT = re.compile(r"lanes=(64|128)( packed| halves)?")
+# Rows of an accumulator in halves: those of one CTA of a pair that multiplies 128 rows.
+_HALVED_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -19,24 +21,30 @@ class TensorLayout:
     """A matrix in tensor memory, one row per lane; further blocks of `lanes` rows are in further columns.
 
     A cell holds one element in its low bits, or with `packed` all neighbours of a row that fit, the first in the low
-    bits: the layout of operand A. Raises ValueError for other shapes.
+    bits: the layout of operand A. With `halves` a tile has 64 rows, and the second half of its columns is in the upper
+    64 of 128 lanes (PTX ISA 9.7.16.10.5, layout B). Raises ValueError for other shapes.
     """
 
     shape: tuple[int, ...]
     element_bytes: int
     lanes: int
     packed: bool = False
+    halves: bool = False
 
     def __post_init__(self) -> None:
         if len(self.shape) != 2:
             raise ValueError(f"tensor memory holds matrices, got shape {self.shape}")
-        if self.shape[0] % self.lanes:
+        if self.halves and (self.lanes != 128 or self.shape[0] != _HALVED_ROWS or self.shape[1] % 2):
+            raise ValueError(
+                f"halves have 128 lanes, {_HALVED_ROWS} rows and an even number of columns, got shape {self.shape}"
+            )
+        if not self.halves and self.shape[0] % self.lanes:
             raise ValueError(f"expected a multiple of {self.lanes} rows, got shape {self.shape}")
         if self.shape[1] % self.per_cell:
             raise ValueError(f"expected rows of whole cells of {self.per_cell} elements, got shape {self.shape}")
 
     def __str__(self) -> str:
-        return f"lanes={self.lanes}{' packed' if self.packed else ''}"
+        return f"lanes={self.lanes}{' packed' if self.packed else ' halves' if self.halves else ''}"
 
     @property
     def per_cell(self) -> int:
@@ -46,12 +54,12 @@ class TensorLayout:
     @property
     def block_columns(self) -> int:
         """The columns under one block of rows."""
-        return self.shape[1] // self.per_cell
+        return self.shape[1] // (2 if self.halves else self.per_cell)
 
     @property
     def blocks(self) -> int:
         """The blocks of rows."""
-        return self.shape[0] // self.lanes
+        return 1 if self.halves else self.shape[0] // self.lanes
 
     @property
     def columns(self) -> int:
@@ -61,8 +69,11 @@ class TensorLayout:
     def registers(self, warps: int) -> LinearLayout:
         """The register layout that loads and stores the tile without exchange; ValueError if `warps` have none.
 
-        With 128 lanes thread L of warp w holds row 32 (w % 4) + L of each block. A thread holds whole cells.
+        With 128 lanes thread L of warp w holds row 32 (w % 4) + L of each block, or of 64 rows in halves row
+        32 (w % 2) + L. A thread holds whole cells.
         """
+        if self.halves:
+            return tensor_memory_halves(self.shape, warps)
         cells = tensor_memory_16x256b if self.lanes == 64 else tensor_memory_32x32b
         return divided(cells((self.shape[0], self.block_columns), warps), 1, self.per_cell)
 
@@ -72,7 +83,8 @@ def parse_tensor_layout(text: str, shape: tuple[int, ...], element_bytes: int) -
     match = _TEXT.fullmatch(text)
     if match is None:
         raise VerificationError(f"expected a layout like 'lanes=128' or 'lanes=128 packed', got '{text}'")
+    qualifier = (match[2] or "").strip()
     try:
-        return TensorLayout(shape, element_bytes, int(match[1]), match[2] is not None)
+        return TensorLayout(shape, element_bytes, int(match[1]), qualifier == "packed", qualifier == "halves")
     except ValueError as error:
         raise VerificationError(f"bad layout '{text}': {error}") from error

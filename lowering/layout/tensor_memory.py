@@ -20,6 +20,19 @@ def tensor_memory_32x32b(shape: Sequence[int], warps: int) -> LinearLayout:
     return LinearLayout(register, _steps(0, 1, 32), _steps(0, 32, 128) + split, (rows, columns))
 
 
+def tensor_memory_halves(shape: Sequence[int], warps: int) -> LinearLayout:
+    """A tile of 64 rows whose second half of columns is in the upper 64 lanes, read with shape .32x32b.
+
+    Lane L of warp w holds row 32 (w % 2) + L, and of the half of the columns w % 4 / 2.
+    """
+    rows, columns = _check(shape, warps, 64)
+    own = columns // 2 // (warps // _SUBPARTITION_WARPS)
+    if rows != 64 or own < 1:
+        raise ValueError(f"expected 64 rows and two columns per warp, got {tuple(shape)} for {warps} warps")
+    split = _steps(1, own, columns // 2)
+    return LinearLayout(_steps(1, 1, own), _steps(0, 1, 32), ((32, 0), (0, columns // 2), *split), (rows, columns))
+
+
 def tensor_memory_16x256b(shape: Sequence[int], warps: int) -> LinearLayout:
     """A tile of 64 rows, 16 in each sub-partition, read with shape .16x256b: the wgmma fragment."""
     rows, columns = _check(shape, warps, 64)

@@ -17,6 +17,7 @@ from tilec.lowering.model.step import (
     RING,
     SHARED_PORT,
     TENSOR_MEMORY,
+    TENSOR_PIPE,
     Step,
     unit_cycles,
 )
@@ -25,6 +26,7 @@ _BYTES_PER_KILOBYTE = 1024
 # The norm in which the cycles of the units are combined: the largest if one is far above the others, more if several
 # are near it, because their queues disturb each other. Infinity is the bound of a perfect schedule.
 QUEUEING_NORM = 8
+_OF_MULTIPLIES = (TENSOR_PIPE, SHARED_PORT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +163,9 @@ def predict(work: TileWork, device: Device) -> Prediction:
     exposed = _exposed_cycles(work, device, epilogue) / resident
     loop = work.iterations * step_cycles
     tile_cycles = max(loop + exposed, epilogue)
-    # The first loads and the last epilogue have nothing to overlap with.
-    once = _start_cycles(work, device) * work.persistent + epilogue * work.epilogue_overlapped
+    # The first loads and the end of the last tile have nothing to overlap with.
+    end = (work.drain_cycles + epilogue) * work.epilogue_overlapped
+    once = _start_cycles(work, device) * work.persistent + end
     overhead = device.launch_microseconds if work.launch_microseconds is None else work.launch_microseconds
     cycles = tiles * tile_cycles + once
     bound = max(units, key=lambda unit: units[unit])
@@ -188,8 +191,14 @@ def _launch_bound(step_bound: str, steps: float, cycles: float, launch_cycles: f
 
 
 def combined_cycles(units: Mapping[str, float]) -> float:
-    """The cycles of work that uses these units at the same time."""
-    return float(sum(cycles**QUEUEING_NORM for cycles in units.values()) ** (1 / QUEUEING_NORM))
+    """The cycles of work that uses these units at the same time.
+
+    The tensor pipe and the port that delivers its operands do not disturb each other: measured intervals are the longer
+    of both, also where both are equal (SEMI, QRC). Other traffic of the port takes the cycles that operands leave.
+    """
+    multiply = max(units.get(unit, 0.0) for unit in _OF_MULTIPLIES)
+    queues = [multiply, *(cycles for unit, cycles in units.items() if unit not in _OF_MULTIPLIES)]
+    return float(sum(cycles**QUEUEING_NORM for cycles in queues) ** (1 / QUEUEING_NORM))
 
 
 def _step_units(work: TileWork, device: Device, resident: int) -> dict[str, float]:
@@ -242,7 +251,8 @@ def _start_cycles(work: TileWork, device: Device) -> float:
 
 def _exposed_cycles(work: TileWork, device: Device, epilogue: float) -> float:
     """The cycles of a tile in which its block executes no step."""
-    exposed = work.drain_cycles
+    # The next tile has an accumulator of its own if epilogues overlap: its multiplies follow without a wait.
+    exposed = 0.0 if work.epilogue_overlapped else work.drain_cycles
     if not work.persistent:
         exposed += _start_cycles(work, device)
     elif not work.loads_ahead:

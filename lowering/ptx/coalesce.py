@@ -12,6 +12,8 @@ from tilec.lowering.ptx.flow import Flow
 from tilec.lowering.ptx.liveness import Liveness
 from tilec.lowering.ptx.program import Program
 
+# Instructions whose tied operands may be registers that a multiply still writes (PTX ISA 9.7.15.7).
+_IN_FLIGHT = ("wgmma.mma_async", "wgmma.wait_group")
 # Two values with an affinity: sharing a register saves a move.
 Affinity = tuple[int, int]
 
@@ -29,7 +31,11 @@ def coalesce(program: Program, flow: Flow, live: Liveness) -> list[int]:
 
 
 def _affinities(program: Program, flow: Flow, live: Liveness) -> list[list[Affinity]]:
-    """Affinities by loop depth, deepest first because moves cost most there; at each depth ties before branches."""
+    """Affinities by loop depth, deepest first because moves cost most there; at each depth ties before branches.
+
+    Those of registers that a multiply in flight writes precede all others: a move between would read them too early.
+    """
+    in_flight: list[Affinity] = []
     ties: dict[int, list[Affinity]] = {}
     branches: dict[int, list[Affinity]] = {}
     for number in flow.order:
@@ -37,13 +43,13 @@ def _affinities(program: Program, flow: Flow, live: Liveness) -> list[list[Affin
         for instruction in block.instructions:
             if instruction.tied:
                 pairs = zip(instruction.results, instruction.tied, strict=True)
-                ties.setdefault(depth, []).extend(
-                    (result, instruction.operands[tie]) for result, tie in pairs if tie >= 0
-                )
+                found = in_flight if instruction.template.startswith(_IN_FLIGHT) else ties.setdefault(depth, [])
+                found.extend((result, instruction.operands[tie]) for result, tie in pairs if tie >= 0)
         for target, passed in zip(block.end.targets, block.end.arguments, strict=True):
             pairs = zip(program.blocks[target].arguments, passed, strict=True)
             branches.setdefault(depth, []).extend(pair for pair in pairs if pair[0] in live.used)
-    return [ties.get(depth, []) + branches.get(depth, []) for depth in sorted({*ties, *branches}, reverse=True)]
+    depths = sorted({*ties, *branches}, reverse=True)
+    return [in_flight, *(ties.get(depth, []) + branches.get(depth, []) for depth in depths)]
 
 
 def _connected(affinities: list[Affinity], leader: list[int]) -> list[list[Affinity]]:

@@ -1,5 +1,6 @@
-"""Constants that code of several roles passes to its blocks are moved to registers in the code of each role.
+"""Constants that code of several roles changes in place are moved to registers in the code of each role.
 
+Branches pass such constants to blocks, and loads with a predicate leave them where it is false.
 ptxas 13.0 and 13.5 otherwise keep what the loops of all roles carry in the register of the constant that they start
 from, or in local memory.
 """
@@ -7,30 +8,45 @@ from, or in local memory.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
-from tilec.lowering.ptx.program import Instruction, Program
+from tilec.lowering.ptx.program import Block, Branch, Instruction, Program
 
 _MOVE = "mov."
 
 
 def repeat_constants(program: Program) -> None:
-    """Gives branches moves of their own of constants that other code, which they never reach, passes too."""
+    """Gives branches and tied operands moves of their own of constants that other code, which they never reach, uses.
+
+    A constant in the register of another value keeps that register from the first role to the last.
+    """
     constants = {
         instruction.results[0]: instruction
         for block in program.blocks
         for instruction in block.instructions
         if instruction.template.startswith(_MOVE) and not instruction.operands and len(instruction.results) == 1
     }
-    passing = defaultdict[int, list[int]](list)
+    changing = defaultdict[int, list[int]](list)
     for number, block in enumerate(program.blocks):
-        for value in {value for values in block.end.arguments for value in values if value in constants}:
-            passing[value].append(number)
+        for value in _changed(block):
+            if value in constants:
+                changing[value].append(number)
     reached: dict[int, set[int]] = {}
-    repeated = {value for value, numbers in passing.items() if _are_apart(program, numbers, reached)}
-    for value in sorted(repeated):
-        for number in passing[value]:
-            _repeat(program, number, constants[value])
+    repeated = {value for value, numbers in changing.items() if _are_apart(program, numbers, reached)}
+    moves = {value: constants[value] for value in repeated}
+    for number in sorted({number for value in repeated for number in changing[value]}):
+        _repeat(program, program.blocks[number], moves)
     _drop_unused(program, repeated)
+
+
+def _changed(block: Block) -> set[int]:
+    """The values that a block passes to others or ties to results."""
+    passed = {value for values in block.end.arguments for value in values}
+    return passed.union(*(_tied(instruction) for instruction in block.instructions if instruction.tied))
+
+
+def _tied(instruction: Instruction) -> list[int]:
+    return [instruction.operands[tie] for tie in instruction.tied if tie >= 0]
 
 
 def _are_apart(program: Program, numbers: list[int], reached: dict[int, set[int]]) -> bool:
@@ -54,12 +70,27 @@ def _reached(program: Program, start: int, reached: dict[int, set[int]]) -> set[
     return reached[start]
 
 
-def _repeat(program: Program, number: int, constant: Instruction) -> None:
-    block, (value,) = program.blocks[number], constant.results
+def _repeat(program: Program, block: Block, constants: Mapping[int, Instruction]) -> None:
+    """Gives the instructions of a block and its branch moves of their own of the constants that they change."""
+    instructions: list[Instruction] = []
+    for instruction in block.instructions:
+        for tie in instruction.tied:
+            value = instruction.operands[tie]
+            if tie >= 0 and value in constants:
+                instruction.operands[tie] = _moved(program, constants[value], instruction, instructions)
+        instructions.append(instruction)
+    passed = {value for values in block.end.arguments for value in values if value in constants}
+    moved = {value: _moved(program, constants[value], block.end, instructions) for value in sorted(passed)}
+    block.end.arguments = [[moved.get(value, value) for value in values] for values in block.end.arguments]
+    block.instructions = instructions
+
+
+def _moved(program: Program, constant: Instruction, user: Instruction | Branch, instructions: list[Instruction]) -> int:
+    """Adds a move of a constant to a new register, which is returned."""
     made = len(program.classes)
-    program.classes.append(program.classes[value])
-    block.instructions.append(Instruction(constant.template, [made], [], (), block.end.location))
-    block.end.arguments = [[made if each == value else each for each in values] for values in block.end.arguments]
+    program.classes.append(program.classes[constant.results[0]])
+    instructions.append(Instruction(constant.template, [made], [], (), user.location))
+    return made
 
 
 def _drop_unused(program: Program, constants: set[int]) -> None:

@@ -74,7 +74,7 @@ def _port(device: Device, size_bytes: int, port: str) -> tuple[Use, ...]:
 
 
 def multiply(target: str, m: int, n: int, k: int, *, first_in_place: bool = False, pair: bool = False) -> Cost:
-    """A multiply of 16-bit operands by one SM, rows m, columns n, depth k.
+    """A multiply of 16-bit operands, of which one SM has m rows, with n columns and depth k.
 
     The first operand is in tensor memory or registers if it is in place, else in shared memory as the second. The
     duration is the issue of its instructions, of depth 16; on sm_90a, of the whole multiply.
@@ -82,7 +82,9 @@ def multiply(target: str, m: int, n: int, k: int, *, first_in_place: bool = Fals
     device = device_of(target)
     # The operands have 2 bytes per element.
     rate = device.tensor_rows * device.tensor_columns_per_cycle * device.tensor_operand_bytes / 2
-    busy = clocks(m * n * k / rate)
+    # A pair of 64 rows each has the full rate; one CTA of 64 rows takes the time of 128.
+    rows = m if pair else max(m, int(device.tensor_rows))
+    busy = clocks(rows * n * k / rate)
     in_place = device.tensor_memory_multiply_latency_cycles if first_in_place else device.multiply_latency_cycles
     latency = device.pair_multiply_latency_cycles if pair else in_place
     duration = _WGMMA_ISSUE if target == "sm_90a" else _MMA_ISSUE * -(-k // 16)

@@ -125,11 +125,18 @@ def _extreme(pick: Callable[[int, int], int]) -> Rule:
 
 
 def _quotient(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    """A quotient grows with the dividend, and approaches 0 as the divisor grows."""
     a, b = of(op.lhs), of(op.rhs)
-    if a.low < 0 or b.low <= 0:
+    if b.low <= 0 or (a.low < 0 and op.signedness == "unsigned"):
         return type_interval(value.type)
-    up = op.rounding == "positive_inf"
-    return Interval(a.low // b.high, -(-a.high // b.low) if up else a.high // b.low)
+    low = _divided(a.low, b.low if a.low < 0 else b.high, op.rounding)
+    return Interval(low, _divided(a.high, b.high if a.high < 0 else b.low, op.rounding))
+
+
+def _divided(number: int, divisor: int, rounding: str) -> int:
+    """The quotient by a positive divisor; rounding is that of Tile IR."""
+    up = rounding == "positive_inf" or (rounding == "zero" and number < 0)
+    return -(-number // divisor) if up else number // divisor
 
 
 def _remainder(op: ir.OpView, value: ir.Value, of: Of) -> Interval:

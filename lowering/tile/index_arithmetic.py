@@ -116,6 +116,12 @@ class IndexArithmetic:
             return max(least, number)
         return self._binary("maxi", number, least, signedness="signed")
 
+    def within(self, number: Number, low: int, high: int) -> Number:
+        """The nearest number in [low, high], of signed numbers."""
+        if isinstance(number, int):
+            return min(max(number, low), high)
+        return self._binary("mini", self.at_least(low, number), high, signedness="signed")
+
     def at_most(self, most: int, number: Number) -> Number:
         """The minimum of numbers that are not negative."""
         if isinstance(number, int):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.annotate_analysis import annotate_analysis
+from tilec.lowering.tile.compare_positions import compare_positions
 from tilec.lowering.tile.divide_stores import divide_stores
 from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
@@ -72,6 +73,10 @@ PASSES: dict[str, TilePass] = {
     ),
     "split-chains": TilePass("split-rows, if one of these products needs another one in a loop", _plain(split_chains)),
     "divide-stores": TilePass("store large matrix products in slices of columns", _plain(divide_stores)),
+    "compare-positions": TilePass(
+        "compare numbers of elements with bounds from which the start of the tile is subtracted",
+        _plain(compare_positions),
+    ),
     "expand-im2col-extents": TilePass(
         "replace the extents of im2col views by arithmetic on those of their tensors", _plain(expand_im2col_extents)
     ),
@@ -89,14 +94,16 @@ PASSES: dict[str, TilePass] = {
 # The pipeline of a compile; no pass in it changes a result.
 DEFAULT = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
-    "unbatch-multiplies", "split-tiles", "split-chains", "divide-stores", "simplify", "cse", "hoist-invariants",
-    "prune-tokens", "remove-dead",
+    "unbatch-multiplies", "split-tiles", "split-chains", "divide-stores", "compare-positions", "simplify", "cse",
+    "hoist-invariants", "prune-tokens", "remove-dead",
 )  # fmt: skip
 # The same for an entry whose tiles a cluster divides.
 FOR_CLUSTERS = tuple(name for name in DEFAULT if name != "split-chains")
 # The same in two parts for targets with accumulators in registers, where the threads that compute also multiply.
 _STORES = FOR_CLUSTERS.index("divide-stores")
 BEFORE_STORES, FROM_STORES = FOR_CLUSTERS[:_STORES], FOR_CLUSTERS[_STORES:]
+# The second part for accumulators whose threads do not have whole rows: columns of them are in some warps only.
+WITH_WHOLE_STORES = FROM_STORES[1:]
 # The passes after block-scaled multiplies are divided or expanded.
 AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
 

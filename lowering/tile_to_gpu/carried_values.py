@@ -6,17 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.accumulator import is_zero
 from tilec.lowering.tile_to_gpu.conversion import Conversion, InMemory
-
-
-def buffer_of(target: ir.Value) -> BufferType:
-    """The type in tensor memory of an accumulator."""
-    type = target.type
-    lanes = 64 if type.shape[0] == 64 else 128
-    return BufferType.get(tuple(type.shape), type.element, TENSOR, f"lanes={lanes}")
+from tilec.lowering.tile_to_gpu.tensor_place import buffer_of, registers_of
 
 
 def enter(value: ir.Value, target: ir.Value, conversion: Conversion) -> list[ir.Value]:
@@ -30,7 +23,7 @@ def enter(value: ir.Value, target: ir.Value, conversion: Conversion) -> list[ir.
     if is_zero(value) and not conversion.plan.accumulators[target].is_always_defined:
         return [emitter.zero(type), emitter.boolean(False)]
     product = next(iter(conversion.plan.accumulators[target].multiplies)).results[0]
-    tile = conversion.tile(value, conversion.layouts[product])
+    tile = emitter.converted(conversion.tile(value, conversion.layouts[product]), registers_of(type, conversion.warps))
     return [emitter.gpu("place", [tile], [type]).result, emitter.boolean(True)]
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from math import prod
 
 from tilec.compile_options import CompileOptions
-from tilec.dialect.cuda_tile.types import PartitionViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import CLUSTERS
 from tilec.dialect.walk import operations_below
@@ -22,27 +21,14 @@ from tilec.lowering.model.pairs import PairTimes, pair_times
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
 from tilec.lowering.tile.divided_dimensions import MULTIPLIES
 from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES as ALL_MULTIPLIES
-from tilec.lowering.tile_to_gpu.accumulator import accumulators
 from tilec.lowering.tile_to_gpu.alignment import element_bits
 from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.operand_source import OperandSource, operand_source
-from tilec.lowering.tile_to_gpu.row_loads import has_known_control, has_known_position
-from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
-from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
-from tilec.lowering.tile_to_gpu.unit_choice import unit_for
+from tilec.lowering.tile_to_gpu.pair_operands import PAIR, fit_tensor_memory, has_columns_of_pair, is_done_by_pairs
 from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, registers_available, registers_needed
 
-PAIR = 2
 _ROWS = PAIR * TENSOR_LANES
-# PTX ISA 9.7.16.2.1, table 39: what all kinds of pairs have.
-_COLUMN_STEP, _MOST_COLUMNS = 32, 256
-# Half of the columns of a right operand in which they are contiguous is at least a row of the widest swizzle.
-_SWIZZLE_BYTES = 128
-_BITS_PER_BYTE = 8
-# The fewest warps of a block: what unit multiplies does not depend on more.
-_WARPS = 4
 _REDUCE = "cuda_tile.reduce"
 # Elements per thread of a row that needs no look at registers: a quarter of those that a thread has at most.
 _MANY = 64
@@ -103,10 +89,10 @@ def _times_of_pairs(
     """The predicted times if pairs are possible and faster."""
     if not (target.tensor_memory_columns and options.tma and options.roles and options.pipeline):
         return None
-    if not all(_has_shape_of_pair(op) for op in multiplies) or not _fit(multiplies, target):
+    if not all(_has_shape_of_pair(op) for op in multiplies) or not fit_tensor_memory(multiplies, target):
         return None
     order = MemoryOrder(operations)
-    if not all(_is_done_by_pairs(op, target, order) for op in multiplies):
+    if not all(is_done_by_pairs(op, target, order) for op in multiplies):
         return None
     times = [_times(op, target) for op in multiplies]
     return times[0] if all(each.pair_is_faster for each in times) else None
@@ -115,40 +101,7 @@ def _times_of_pairs(
 def _has_shape_of_pair(op: ir.OpView) -> bool:
     if op.operation.name not in MULTIPLIES or op.acc.type.rank != 2 or not in_loop(op):
         return False
-    rows, columns = op.acc.type.shape
-    return rows == _ROWS and columns % _COLUMN_STEP == 0 and columns <= _MOST_COLUMNS
-
-
-def _fit(multiplies: list[ir.OpView], target: Target) -> bool:
-    """Whether the tensor memory of a CTA holds its rows of all accumulators."""
-    places = dict.fromkeys(accumulators(multiplies).values())
-    return sum(place.type.shape[1] for place in places) <= target.tensor_memory_columns
-
-
-def _is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder) -> bool:
-    unit, _ = unit_for(op, target, _WARPS)
-    if unit is None or not unit.accumulates_in_tensor_memory or not has_known_control(op):
-        return False
-    lhs, rhs = _source_by_tma(op.lhs, target, order), _source_by_tma(op.rhs, target, order)
-    return lhs is not None and rhs is not None and _has_halves(op.rhs, rhs)
-
-
-def _source_by_tma(operand: ir.Value, target: Target, order: MemoryOrder) -> OperandSource | None:
-    """The load of an operand if TMA copies adjacent tiles, from the same position in all CTAs but for their rows."""
-    source = operand_source(operand)
-    if isinstance(source, str) or not isinstance(source.load.view.type, PartitionViewType):
-        return None
-    is_allowed = allows_tma(source.load, target) and order.may_run_early(source.load)
-    return source if is_allowed and has_known_position(source.load) else None
-
-
-def _has_halves(rhs: ir.Value, source: OperandSource) -> bool:
-    """Whether half of the columns have whole rows of the swizzle, if rows are along them."""
-    map = tensor_map_for(source.load.view)
-    if isinstance(map, str) or map.contiguous not in source.dimensions:
-        return False
-    half_bits = rhs.type.shape[1] // PAIR * element_bits(rhs.type.element)
-    return source.dimensions.index(map.contiguous) == 0 or half_bits >= _SWIZZLE_BYTES * _BITS_PER_BYTE
+    return op.acc.type.shape[0] == _ROWS and has_columns_of_pair(op)
 
 
 def _times(op: ir.OpView, target: Target) -> PairTimes:

@@ -12,6 +12,12 @@ from tilec.lowering.tile.divide_rows import divide_columns, divide_rows
 from tilec.lowering.tile.divided_dimensions import MULTIPLIES, STORES, Divided, NotDivisibleError
 from tilec.lowering.tile_to_gpu.cluster_choice import choose_cluster, record_choice
 from tilec.lowering.tile_to_gpu.memory_order import LOADS, MemoryOrder
+from tilec.lowering.tile_to_gpu.narrow_pairs import (
+    NARROW_ROWS,
+    mark_narrow_pairs,
+    narrow_multiplies,
+    narrow_pair_refusal,
+)
 from tilec.remarks import Remark
 
 # The rows of one multiply of wgmma; tcgen05 uses half of its lanes for fewer than TENSOR_LANES.
@@ -31,7 +37,7 @@ def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions,
     reason, location = f"clusters have {', '.join(map(str, CLUSTERS[1:]))} blocks", source_location(entry.location)
     if ctas in CLUSTERS:
         try:
-            _divide(entry, ctas, target)
+            _divide(entry, ctas, target, options)
             return ctas
         except NotDivisibleError as error:
             reason, location = str(error), error.location or location
@@ -45,22 +51,33 @@ def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptio
     if choice is None:
         return 1
     try:
-        _divide(entry, choice.ctas, target)
+        _divide(entry, choice.ctas, target, options)
     except NotDivisibleError:
         return 1
     record_choice(entry, choice)
     return choice.ctas
 
 
-def _divide(entry: ir.OpView, ctas: int, target: Target) -> None:
-    if any(op.operation.name in MULTIPLIES for op in operations_below(entry)):
-        divide_rows(entry, ctas, _least_rows(target), check_order)
-    else:
+def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> None:
+    if not any(op.operation.name in MULTIPLIES for op in operations_below(entry)):
         divide_columns(entry, ctas, check_order)
+    elif not target.tensor_memory_columns:
+        divide_rows(entry, ctas, _ROWS_OF_WGMMA, check_order)
+    elif narrow := narrow_multiplies(entry, ctas):
+        _divide_narrow_rows(entry, narrow[0], ctas, target, options)
+    else:
+        divide_rows(entry, ctas, TENSOR_LANES, check_order)
 
 
-def _least_rows(target: Target) -> int:
-    return TENSOR_LANES if target.tensor_memory_columns else _ROWS_OF_WGMMA
+def _divide_narrow_rows(
+    entry: ir.OpView, multiply: ir.OpView, ctas: int, target: Target, options: CompileOptions
+) -> None:
+    """Without pairs 64 rows take a block as long as 128."""
+    refusal = narrow_pair_refusal(entry, ctas, target, options)
+    if refusal is not None:
+        raise NotDivisibleError(f"blocks with {NARROW_ROWS} rows each must multiply in pairs, but {refusal}", multiply)
+    divide_rows(entry, ctas, NARROW_ROWS, check_order)
+    mark_narrow_pairs(entry)
 
 
 def check_order(entry: ir.OpView, divided: Divided) -> None:

@@ -19,6 +19,7 @@ from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, VIEW_LOADS, MemoryOrder
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
+from tilec.lowering.tile_to_gpu.tensor_place import registers_of
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
 
@@ -132,10 +133,12 @@ class Conversion:
         """Brings a value from tensor memory into registers."""
         held, result = self.in_memory[value], self.type(value)
         multiply = next(iter(self.plan.accumulators[value].multiplies))
-        type = emitter.with_encoding(result, self.layouts[multiply.results[0]])
+        layout = self.layouts[multiply.results[0]]
+        type = emitter.with_encoding(result, layout)
+        loaded = emitter.with_encoding(result, registers_of(held.tile.type, self.warps))
 
         def load() -> ir.Value:
-            return emitter.gpu("read", [held.tile], [type]).result
+            return emitter.converted(emitter.gpu("read", [held.tile], [loaded]).result, layout)
 
         tile = emitter.choose(held.is_defined, type, load, lambda: emitter.zero(type))
         self.set(value, tile if type == result else emitter.gpu("convert_layout", [tile], [result]).result)

@@ -76,6 +76,12 @@ def with_encoding(type: ir.RankedTensorType, layout: LinearLayout) -> ir.Type:
     return tile_type(type.shape, type.element_type, layout)
 
 
+def converted(tile: ir.Value, layout: LinearLayout) -> ir.Value:
+    """A register tile in a layout."""
+    type = with_encoding(tile.type, layout)
+    return tile if tile.type == type else gpu("convert_layout", [tile], [type]).result
+
+
 def zero(type: ir.Type) -> ir.Value:
     """Zero, or an accumulator without a value."""
     return gpu("undefined", [], [type]).result if isinstance(type, BufferType) else constant(type, 0)

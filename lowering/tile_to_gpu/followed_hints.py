@@ -6,7 +6,7 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
-from tilec.lowering.kernel_hints import OCCUPANCY, STAGES
+from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
@@ -49,6 +49,8 @@ def carried_hints(
     carried = {} if stages is None else {STAGES: stages}
     if options.occupancy is not None and refusal is None:
         carried[OCCUPANCY] = options.occupancy
+    if options.num_ctas == 1:
+        carried[NUM_CTAS] = options.num_ctas
     return carried
 
 

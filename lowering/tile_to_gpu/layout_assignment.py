@@ -105,7 +105,7 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
     if name in MULTIPLIES:
         result = op.operation.results[0]
         multiply = plan.multiplies[result]
-        layouts.propose(result, multiply.unit.accumulator_layout(result.type.shape, warps, multiply.types.element))
+        layouts.propose(result, multiply.accumulator_layout(result.type.shape, warps))
         layouts.propose(multiply.lhs.value, multiply.lhs.register_layout)
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
@@ -120,9 +120,9 @@ def _anchor_columns(plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
     """All warps share the columns of an accumulator that are read at a time."""
     for tile, multiply in read_by_columns(plan).items():
         for columns in (use.owner.result for use in tile.uses):
-            (rows, extent), unit = columns.type.shape, multiply.unit
-            if unit.refusal(rows, extent, warps) is None:
-                layouts.propose(columns, unit.accumulator_layout((rows, extent), warps, multiply.types.element))
+            rows, extent = columns.type.shape
+            if multiply.unit.refusal(rows, extent, warps) is None:
+                layouts.propose(columns, multiply.accumulator_layout((rows, extent), warps))
 
 
 def _is_repeated_load(op: ir.OpView, plan: MatrixPlan) -> bool:

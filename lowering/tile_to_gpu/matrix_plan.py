@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tilec.dialect.location import source_location
@@ -14,6 +15,7 @@ from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout
+from tilec.lowering.layout.tensor_memory import tensor_memory_halves
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import (
@@ -27,6 +29,7 @@ from tilec.lowering.tile_to_gpu.alignment import per_byte
 from tilec.lowering.tile_to_gpu.gather_map import load_map_for
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.multiply_site import Site, site_of
+from tilec.lowering.tile_to_gpu.narrow_pairs import is_in_narrow_pair
 from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.register_lhs import register_lhs_layout
@@ -92,6 +95,12 @@ class Multiply:
     refusals: tuple[str, ...] = ()
     # Of lhs and rhs, with block scaling.
     scales: tuple[Scale, ...] = ()
+
+    def accumulator_layout(self, shape: Sequence[int], warps: int) -> LinearLayout:
+        """The register layout of the accumulator, or of columns of it; for a pair the one that its lanes have."""
+        if is_in_narrow_pair(self.op):
+            return tensor_memory_halves(shape, warps)
+        return self.unit.accumulator_layout(shape, warps, self.types.element)
 
     @property
     def promotes(self) -> bool:

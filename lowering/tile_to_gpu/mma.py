@@ -8,11 +8,12 @@ from typing import Any
 from tilec.dialect.mlir import ir
 from tilec.lowering.matrix_unit import MatrixTypes
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.carried_values import arrive, buffer_of, enter
+from tilec.lowering.tile_to_gpu.carried_values import arrive, enter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.lowering.tile_to_gpu.placed_operands import operand_tile, scale_tile
+from tilec.lowering.tile_to_gpu.tensor_place import buffer_of
 
 Issue = Callable[[Multiply, Conversion], None]
 

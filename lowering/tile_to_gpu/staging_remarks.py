@@ -14,16 +14,22 @@ from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.tile.divide_stores import SLICE_BYTES
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.narrow_pairs import is_in_narrow_pair
 from tilec.lowering.tile_to_gpu.row_stores import LINE_BYTES
 from tilec.remarks import Remark
 
 _STORE = "tile_gpu.store_tile"
+# What avoids a large buffer.
+_COLUMNS = "for a store in parts, compute each column elementwise from the same column of a multiply"
+_WIDER_TILES = "pairs of blocks with 64 rows each store whole tiles, those with 128 rows each in parts"
 
 
 def staging_remarks(kernel: ir.OpView, plan: MatrixPlan) -> Iterator[Remark]:
     """A remark for each store by TMA of a tile that `divide-stores` left whole, in a kernel with multiplies."""
     if not plan.multiplies:
         return
+    in_narrow_pairs = any(is_in_narrow_pair(multiply.op) for multiply in plan.multiplies.values())
+    advice = _WIDER_TILES if in_narrow_pairs else _COLUMNS
     for op in operations_below(kernel):
         if op.operation.name != _STORE:
             continue
@@ -32,8 +38,5 @@ def staging_remarks(kernel: ir.OpView, plan: MatrixPlan) -> Iterator[Remark]:
         layout = parse_shared_layout(buffer.layout, buffer.shape, element_bytes(buffer.element), per_byte)
         size = layout.size_bytes
         if size > SLICE_BYTES and buffer.shape[layout.contiguous] * layout.element_bytes > LINE_BYTES:
-            message = (
-                f"the stored tile has a staging buffer of {size} bytes, which rings of loads cannot use: for a store "
-                "in parts, compute each column elementwise from the same column of a multiply"
-            )
+            message = f"the stored tile has a staging buffer of {size} bytes, which rings of loads cannot use: {advice}"
             yield Remark("staging", message, source_location(op.operation.location))

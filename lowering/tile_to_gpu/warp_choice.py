@@ -13,6 +13,7 @@ from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.live_tiles import loop_peak, tile_peak
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
+from tilec.lowering.tile_to_gpu.tile_epilogue import READING_WARPS, waits_for_epilogue
 
 WARP_COUNTS = (4, 8, 16)
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
@@ -55,13 +56,15 @@ def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | Non
     """The number of warps among those planned for: the `hint`, unless a rule below excludes it.
 
     A count that leaves more multiplies to slower units, or too few registers for a matrix instruction, is the last
-    resort.
+    resort. Where multiplies wait for the epilogue of a tile, enough warps have the registers to read all of its sums.
     """
     fast = max(map(_multiplies_on_the_fastest_unit, plans.values()))
     counts = [warps for warps, plan in plans.items() if _multiplies_on_the_fastest_unit(plan) == fast]
     counts = [warps for warps in counts if _missing_registers(plans[warps], warps) is None] or counts[:1]
     if hint in counts:
         return hint
+    if waits_for_epilogue(plans[counts[0]]):
+        counts = [warps for warps in counts if warps >= READING_WARPS] or counts
     if _chains_fit(plans[counts[0]], counts[0]):
         return counts[0]
     spilled: dict[int, int] = {}

@@ -12,6 +12,7 @@ SWITCHES = {
     "roles": "assign loads, matrix instructions and epilogue to separate warps",
     "pipeline": "fill a ring of buffers ahead of its use",
     "tma": "use TMA for the loads and stores of views that support it",
+    "multicast": "load once what all blocks of a cluster need, also for clusters of adjacent tile blocks",
     "register_budgets": "take registers from warps that need few where computing warps need more",
 }
 SIZES = {
@@ -31,6 +32,7 @@ class CompileOptions(Frozen):
     register_budgets: bool = True
     pipeline: bool = True
     tma: bool = True
+    multicast: bool = True
     stages: int | None = None
     warps: int | None = None
     occupancy: int | None = None

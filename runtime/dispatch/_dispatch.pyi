@@ -20,6 +20,7 @@ class Plan:
         block: tuple[int, int, int],
         cluster: tuple[int, int, int],
         grid_counts_clusters: bool,
+        cluster_if_divisible: bool,
         shared_bytes: int,
         arguments: Sequence[tuple[str, str, int, list[int], list[int], list[int], list[int]]],
         parameters: Sequence[int],

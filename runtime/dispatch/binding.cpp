@@ -91,14 +91,14 @@ PlannedArgument argument_of(const Argument &given, unsigned &word) {
 }
 
 void create_plan(Plan *plan, uint64_t function, uint64_t context, int ordinal, std::array<uint32_t, 3> block,
-                 std::array<uint32_t, 3> cluster, bool grid_counts_clusters, uint32_t shared_bytes,
-                 const std::vector<Argument> &arguments, const std::vector<int> &parameters,
+                 std::array<uint32_t, 3> cluster, bool grid_counts_clusters, bool cluster_if_divisible,
+                 uint32_t shared_bytes, const std::vector<Argument> &arguments, const std::vector<int> &parameters,
                  const std::vector<nb::dict> &recipes, bool blackwell) {
   new (plan) Plan;
   plan->function = reinterpret_cast<void *>(function);
   plan->context = reinterpret_cast<void *>(context);
   plan->ordinal = ordinal, plan->block = block, plan->cluster = cluster, plan->shared_bytes = shared_bytes;
-  plan->grid_counts_clusters = grid_counts_clusters;
+  plan->grid_counts_clusters = grid_counts_clusters, plan->cluster_if_divisible = cluster_if_divisible;
   for (const Argument &argument : arguments)
     plan->arguments.push_back(argument_of(argument, plan->word_count));
   for (const nb::dict &recipe : recipes)
@@ -141,8 +141,8 @@ NB_MODULE(_dispatch, module) {
   module.attr("Launcher") = nb::steal(create_launcher_class());
   nb::class_<Plan>(module, "Plan")
       .def("__init__", create_plan, nb::kw_only(), nb::arg("function"), nb::arg("context"), nb::arg("ordinal"),
-           nb::arg("block"), nb::arg("cluster"), nb::arg("grid_counts_clusters"), nb::arg("shared_bytes"),
-           nb::arg("arguments"), nb::arg("parameters"), nb::arg("maps"), nb::arg("blackwell"))
+           nb::arg("block"), nb::arg("cluster"), nb::arg("grid_counts_clusters"), nb::arg("cluster_if_divisible"),
+           nb::arg("shared_bytes"), nb::arg("arguments"), nb::arg("parameters"), nb::arg("maps"), nb::arg("blackwell"))
       .def_prop_ro("encoded_maps", [](const Plan &plan) {
         uint64_t total = 0;
         for (const MapCache &map : plan.maps)

@@ -90,9 +90,14 @@ Outcome Plan::prepare(Call &call) const {
   return Outcome::Native;
 }
 
+bool Plan::is_clustered(const uint32_t *grid) const {
+  const bool is_divisible = grid[0] % cluster[0] == 0 && grid[1] % cluster[1] == 0 && grid[2] % cluster[2] == 0;
+  return is_divisible && cluster[0] * cluster[1] * cluster[2] > 1;
+}
+
 bool Plan::set_blocks(uint32_t *grid) const {
   for (int i = 0; i < 3; ++i) {
-    if (!grid_counts_clusters && grid[i] % cluster[i])
+    if (!grid_counts_clusters && !cluster_if_divisible && grid[i] % cluster[i])
       return false;
     const uint64_t blocks = grid_counts_clusters ? uint64_t(grid[i]) * cluster[i] : grid[i];
     if (blocks > uint64_t(max_grid[i]))
@@ -112,7 +117,7 @@ Outcome launch(const Plan &plan, const Driver &driver, const Request &request, v
     config.grid[i] = request.grid[i], config.block[i] = plan.block[i];
   config.shared_bytes = plan.shared_bytes;
   config.stream = request.stream;
-  if (plan.is_clustered()) {
+  if (plan.is_clustered(request.grid)) {
     LaunchAttribute &attribute = attributes[config.attribute_count++];
     attribute = LaunchAttribute();
     attribute.id = attribute_cluster_dimension;

@@ -33,15 +33,16 @@ struct Plan {
   void *function = nullptr, *context = nullptr;
   int ordinal = 0;
   std::array<uint32_t, 3> block{}, cluster{1, 1, 1};
-  bool grid_counts_clusters = false;
+  bool grid_counts_clusters = false, cluster_if_divisible = false;
   uint32_t shared_bytes = 0;
   std::vector<PlannedArgument> arguments;
   std::vector<int> parameters; // an entry argument, or -1 - index of a map
   std::vector<MapCache> maps;
   unsigned word_count = 0;
 
-  bool is_clustered() const { return cluster[0] * cluster[1] * cluster[2] > 1; }
-  /// Turns the grid that is given into blocks; false if they are too many or not whole clusters.
+  /// Whether a launch of these blocks has clusters.
+  bool is_clustered(const uint32_t *grid) const;
+  /// Turns the grid that is given into blocks; false if they are too many or not whole clusters, if it needs them.
   bool set_blocks(uint32_t *grid) const;
   /// Whether these entry arguments satisfy the signature, as tilec.runtime.binding checks.
   bool accepts(const Call &call) const;

@@ -50,6 +50,17 @@ for path in (by_python, by_native, by_native):
     assert run_program(KERNEL + program) == [plain, overlapping] * 3
 
 
+def test_cluster_only_if_the_grid_is_divisible(run_program) -> None:
+    program = """
+replace_compiler(cluster=(2, 1, 1), cluster_if_divisible=True)
+for path in (by_python, by_native, by_native):
+    for grid in (4, 3):
+        launched = path(0, grid, example, (x, y, 1.5, 8))
+        print(launched.grid, launched.attributes)
+"""
+    assert run_program(KERNEL + program) == ["(4, 1, 1) ((4, (2, 1, 1)),)", "(3, 1, 1) ()"] * 3
+
+
 def test_grid_counts_clusters(run_program) -> None:
     """A grid of tile blocks, each of which is a cluster; the second one has more blocks than CUDA permits."""
     program = """

@@ -15,7 +15,9 @@ from tilec.lowering.tile.passes import TilePass
 # Without its plan of memory a kernel has no offsets.
 REQUIRED_PASSES = frozenset({"plan-memory"})
 # The passes over Tile IR that no later stage needs.
-OPTIONAL_TILE_PASSES = ("simplify-control", "split-tiles", "split-chains", "divide-stores", "cse", "hoist-invariants")
+OPTIONAL_TILE_PASSES = (
+    "simplify-control", "split-tiles", "split-chains", "divide-stores", "compare-positions", "cse", "hoist-invariants",
+)  # fmt: skip
 _NOTHING = TilePass("", lambda module, evaluate: None)
 SHARED_BYTES = (30_000, 60_000, 90_000, 120_000, 170_000)
 TENSOR_MEMORY_COLUMNS = (128, 256)
@@ -37,7 +39,7 @@ class Settings:
 
 def random_settings(random: Random, target: str) -> Settings:
     """Half of the settings leave out passes; every option and size has its default in most of them."""
-    switches = (("roles", 0.2), ("pipeline", 0.15), ("tma", 0.15), ("register_budgets", 0.1))
+    switches = (("roles", 0.2), ("pipeline", 0.15), ("tma", 0.15), ("multicast", 0.1), ("register_budgets", 0.1))
     hints: dict[str, bool | int] = {name: False for name, share in switches if random.random() < share}
     if random.random() < 0.25:
         hints["stages"] = random.choice((1, 2, 3, 5))

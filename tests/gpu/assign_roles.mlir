@@ -48,7 +48,6 @@ tile_gpu.kernel @k(%q: i64, %n: i32) target "sm_100a" warps 4 {
 // CHECK: [[BIAS:%.*]] = tile_gpu.make_channel stages 1 producer tma consumers [threads, threads] reuse ring
 // CHECK: [[SUMS:%.*]] = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : !channel_128x64xf32
 // CHECK: [[GIVEN:%.*]] = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once shares [[SUMS]] : !channel_128x64xf16
-// CHECK: tile_gpu.make_channel stages 1 producer mma consumers [mma] reuse once shares [[SUMS]] : !channel_128x64xf16
 // CHECK: tile_gpu.roles compute warps 4 {
 // CHECK: dense<2.0
 // CHECK: tile_gpu.get [[BIAS]] consumer 0

@@ -1,20 +1,14 @@
 // RUN: tilec opt %s --passes divide-updates --target sm_100a
-// An accumulator that threads scale is loaded, scaled and stored in parts of 32 columns; only the last store is waited for. A tile that is
-// converted for tensor memory is stored in parts of 16 columns.
+// An accumulator that threads scale is loaded, scaled and stored in parts of 32 columns; only the last store is waited for.
 
 !d = buffer<128x64xf32, tensor, lanes=128>
-!p = buffer<128x32xf16, tensor, lanes=128 packed>
 #whole = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
-#half = "register=(0,1)(0,2)(0,4)(0,8)(0,16) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x32"
 #column = "register=(0,0)(0,0)(0,0)(0,0)(0,0)(0,0) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x1"
 !w = tensor<128x64xf32, #whole>
-!h = tensor<128x32xf32, #half>
-!n = tensor<128x32xf16, #half>
 !c = tensor<128x1xf32, #column>
 tile_gpu.kernel @k(%factor: f32) target "sm_100a" warps 4 {
   %given = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : channel<[!d]>
   %back = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once shares %given : channel<[!d]>
-  %operand = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once : channel<[!p]>
   %column = tile_gpu.splat %factor : f32 -> !c
   %wide = tile_gpu.broadcast %column : !c -> !w
   %two = arith.constant dense<2.0> : !w
@@ -56,16 +50,4 @@ tile_gpu.kernel @k(%factor: f32) target "sm_100a" warps 4 {
   %taken = tile_gpu.get %given consumer 0 : channel<[!d]>
   tile_gpu.release %given consumer 0 : channel<[!d]>
   tile_gpu.store_tensor_memory %r, %s0 : !w -> !d
-
-  // CHECK: [[L:%.*]] = tile_gpu.extract {{.*}} -> !tile_128x16xf32
-  // CHECK: [[N:%.*]] = arith.truncf [[L]]
-  // CHECK: tile_gpu.store_tensor_memory [[N]], %{{[^ ]*}} from 0 pending
-  // CHECK: [[L:%.*]] = tile_gpu.extract {{.*}} -> !tile_128x16xf32
-  // CHECK: [[N:%.*]] = arith.truncf [[L]]
-  // CHECK: tile_gpu.store_tensor_memory [[N]], %{{[^ ]*}} from 16 :
-  %e = tile_gpu.splat %factor : f32 -> !h
-  %g = arith.truncf %e : !h to !n
-  %slot = tile_gpu.put_begin %operand : channel<[!p]>
-  tile_gpu.store_tensor_memory %g, %slot : !n -> !p
-  tile_gpu.put_commit %operand : channel<[!p]>
 }

@@ -66,6 +66,24 @@ def reports(kernel: Any, signature: str, target: str) -> list[LoopReport]:
     return schedule_reports(stage.value, target)
 
 
+@pytest.mark.parametrize(
+    ("rows", "ctas", "clocks"),
+    [
+        # SEMI and QRC: N/2 clocks per 32 bytes of K for 128 rows of an SM, or 64 of one CTA; N/4 for 64 of a pair.
+        (256, 2, 512),
+        (128, 2, 256),
+        (128, 1, 512),
+        (64, 1, 512),
+    ],
+)
+def test_multiply_of_256_columns_by_a_pair_and_by_one_block(rows: int, ctas: int, clocks: int) -> None:
+    signature = MULTIPLY.replace("tm=128", f"tm={rows}")
+    compiled = compile_entry(multiply, signature=signature, target="sm_100a", hints={"num_ctas": ctas}, stop="gpu")
+    (report,) = schedule_reports(compiled.stage("gpu").value, "sm_100a")
+    (mma,) = (each for each in report.loop.problem.operations if each.name.startswith("tcgen05_mma"))
+    assert [(use.unit, use.busy) for use in mma.uses] == [("tc", clocks)]
+
+
 def test_problem_of_a_multiply() -> None:
     """One slot holds both operands: the second load is not before the first one."""
     (report,) = reports(multiply, MULTIPLY, "sm_100a")

@@ -96,7 +96,7 @@ def test_two_multiplies_of_an_iteration_are_in_flight(tiles):
 def _released_before_the_wait(ptx: str) -> str:
     """The arrival of an iteration precedes its wait for the multiply of the one before."""
     wait = re.search(r"\n    wgmma\.wait_group\.sync\.aligned 1;[^\n]*", ptx)
-    arrive = re.search(r"\n    mbarrier\.arrive\.shared::cta\.b64 _, [^\n]*", ptx[wait.end() :])
+    arrive = re.search(r"\n    @%p\d+ mbarrier\.arrive\.shared::cluster\.b64 _, [^\n]*", ptx[wait.end() :])
     end = wait.end() + arrive.end()
     return ptx[: wait.start()] + ptx[wait.end() : end] + wait[0] + ptx[end:]
 

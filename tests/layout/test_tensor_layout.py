@@ -21,6 +21,8 @@ from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_me
         ("lanes=128 packed", 256, 2, 64),
         ("lanes=128 packed", 128, 1, 16),
         ("lanes=64 packed", 64, 2, 32),
+        ("lanes=128 halves", 64, 4, 32),
+        ("lanes=128 halves", 64, 2, 32),
     ],
 )
 def test_columns_of_64_elements(text, rows, element_bytes, columns):
@@ -46,6 +48,19 @@ def test_fragments_of_64_rows_have_cells_of_two_elements():
     assert np.array_equal(*np.broadcast_arrays(found_column, 2 * column + r % 2))
 
 
+@pytest.mark.parametrize("warps", [4, 8])
+def test_halves_are_in_the_lanes_of_layout_b(warps):
+    """PTX ISA 9.7.16.10.5: row m, column n is at lane m + 64 (n / (N/2)), column n % (N/2); warp w has lanes 32 w."""
+    columns = 64
+    layout = TensorLayout((64, columns), 4, 128, halves=True)
+    own = columns // 2 // (warps // 4)
+    r, lane, w = np.ogrid[:own, :32, :warps]
+    row, column = layout.registers(warps).apply(r, lane, w)
+    lane_of_element = row + 64 * (column // (columns // 2))
+    assert np.array_equal(*np.broadcast_arrays(lane_of_element, 32 * (w % 4) + lane))
+    assert np.array_equal(*np.broadcast_arrays(column % (columns // 2), own * (w // 4) + r))
+
+
 @pytest.mark.parametrize(
     ("text", "shape", "message"),
     [
@@ -53,6 +68,8 @@ def test_fragments_of_64_rows_have_cells_of_two_elements():
         ("lanes=128", (64, 64), "expected a multiple of 128 rows"),
         ("lanes=128 packed", (128, 3), "expected rows of whole cells of 2 elements"),
         ("lanes=128", (128,), "tensor memory holds matrices"),
+        ("lanes=128 halves", (128, 64), "halves have 128 lanes, 64 rows and an even number of columns"),
+        ("lanes=64 halves", (64, 64), "halves have 128 lanes, 64 rows and an even number of columns"),
     ],
 )
 def test_refusals(text, shape, message):

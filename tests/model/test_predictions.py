@@ -8,9 +8,10 @@ import pytest
 
 from tilec.lowering.model.attention import Attention, predict_attention
 from tilec.lowering.model.constants import DEVICES, device_of
-from tilec.lowering.model.launch import bandwidth_fraction
+from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
 from tilec.lowering.model.matmul import Matmul, predict_matmul
 from tilec.lowering.model.rows import Rows, predict_rows
+from tilec.lowering.model.step import Step, unit_cycles
 from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
 
 BLACKWELL, HOPPER = device_of("sm_100a"), device_of("sm_90a")
@@ -37,7 +38,7 @@ BLACKWELL, HOPPER = device_of("sm_100a"), device_of("sm_90a")
 def test_issue_interval_of_tcgen05(rows: int, columns: int, pair: bool, left_in_shared: bool, measured: int) -> None:
     multiply = Multiply(rows=rows, columns=columns, depth=16, element_bits=16, pair=pair, left_in_shared=left_in_shared)
     use = pipe_use(multiply, BLACKWELL)
-    interval = max(use.cycles, use.shared_bytes / BLACKWELL.shared_bytes_per_cycle)
+    interval = combined_cycles(unit_cycles(Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes), BLACKWELL))
     assert interval == pytest.approx(measured, rel=0.07)
 
 
@@ -79,6 +80,12 @@ def test_large_matmul_of_pairs_is_bound_by_the_tensor_pipe() -> None:
     assert (prediction.iterations, prediction.tiles_per_processor) == (128, 14)
 
 
+def test_pairs_are_not_slower_than_published_at_the_highest_clock() -> None:
+    """cuTile Rust, 256x256x64 with num_ctas=2 (CUTILE-RS): 2127 TFLOP/s with an unlocked clock of at most 1.965 GHz."""
+    matmul = replace(GEMM, rows=16384, columns=16384, depth=16384)
+    assert predict_matmul(matmul).cycles / 1.965e9 < matmul.flop / 2127e12
+
+
 def test_bound_names_the_unit() -> None:
     assert predict_matmul(replace(GEMM, stages=1)).bound == "latency of the ring"
     assert predict_matmul(replace(GEMM, tile=(128, 128, 64), pair=False, stages=6)).bound == "shared memory port"
@@ -111,6 +118,7 @@ def test_second_accumulator_hides_the_epilogue() -> None:
     hidden, exposed = predict_matmul(short), predict_matmul(replace(short, accumulators=1))
     # 256 columns of tensor memory: 128 x 256 x 4 bytes, 256 per cycle.
     assert exposed.tile_cycles - hidden.tile_cycles > 512
+    assert hidden.exposed_cycles == 0
     assert hidden.epilogue_cycles < hidden.tile_cycles
 
 

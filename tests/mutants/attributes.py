@@ -55,7 +55,6 @@ _ONE_COMMIT = "one commit, for which the threads wait too, covers all multiplies
 _IN_ONE_ROLE = "one role: what the threads wait for next covers the multiplies that read the slot"
 _LAST = "no put follows the last release"
 _COLUMNS_BACK = "the threads get the columns of the scores back when the multiply that reads the weights is complete"
-_ISSUED = "the simulator performs the multiplies of a thread in order; PTX says so of one accumulator and shape only"
 _COMPUTES = "a role is who computes: channels are made for any roles, and a kernel that cannot be divided stays whole"
 _REGISTERS = "registers of a role change what ptxas spills, not values"
 _FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
@@ -119,13 +118,12 @@ HARMLESS = {
     "*: role: *": _COMPUTES,
     "*: wanted: *": _DEPTH,
     "*: registers: *": _REGISTERS,
-    "two chains*, roles: producer: tma, make_channel of mma-mma once": _ISSUED,
-    "two chains*, one role: producer: *, make_channel of mma-mma once": _ISSUED,
     "two chains over scores, *: producer: *, make_channel of mma-threads once": _COLUMNS_BACK,
     "two chains, *: producer: *, make_channel of mma-threads once": _ONE_COMMIT,
     "two chains*, roles: consumers: tma, make_channel of tma-mma ring": _PACED,
     "two chains*, roles: reuse: once, make_channel of tma-*": _PACED,
     "two chains*, sm_90a, roles: order: release of tma-wgmma ring before wgmma_wait": _PACED,
+    "two chains over scores, sm_100a, roles: order: release of tma-mma ring before tcgen05_mma": _PACED,
     "two chains*, one role: consumers: *, make_channel of *-mma ring": _IN_ONE_ROLE,
     "two chains*, one role: reuse: once, make_channel of *": _IN_ONE_ROLE,
     "two chains*, sm_90a, one role: pending: 1, wgmma_wait": _WARPGROUP,

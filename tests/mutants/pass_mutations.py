@@ -1,4 +1,7 @@
-"""Mutations of what one pass over tile_gpu leaves for the passes after it: roles, columns, groups, slots, registers."""
+"""Mutations of what one pass over tile_gpu leaves for the passes after it.
+
+They change roles, columns, groups, barriers, slots and registers.
+"""
 
 from __future__ import annotations
 
@@ -92,6 +95,15 @@ def _registers(kernel: KernelOp) -> Iterator[Change]:
         yield "more than there are", partial(_set_numbers, op, "registers", [REGISTER_FILE] * len(warps))
 
 
+def _read_before_next(kernel: KernelOp) -> Iterator[Change]:
+    """A place whose slot has no empty barrier, and one that has it."""
+    for op in _operations(kernel, _PLACE):
+        if op.opview.read_before_next:
+            yield "removed", partial(op.attributes.__delitem__, "read_before_next")
+        else:
+            yield "set", partial(op.attributes.__setitem__, "read_before_next", ir.UnitAttr.get(op.context))
+
+
 def _operations(kernel: KernelOp, name: str) -> list[ir.Operation]:
     return [op.operation for op in operations_below(kernel) if op.operation.name == name]
 
@@ -109,6 +121,7 @@ PASS_MUTATIONS: dict[str, tuple[str, Callable[[KernelOp], Iterator[Change]]]] = 
     "role": ("assign-roles", _role),
     "over": ("place-early", _over),
     "group": ("place-early", _group),
+    "read_before_next": ("assign-roles", _read_before_next),
     "wanted": ("ring-depth", _wanted),
     "registers": ("register-budgets", _registers),
 }

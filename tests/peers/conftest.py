@@ -1,4 +1,4 @@
-"""Adds this folder, the samples of tests/bytecode and the kernels of other folders to the import path."""
+"""Adds this folder, the samples of tests/bytecode, kernels of other folders and the benchmarks to the import path."""
 
 from __future__ import annotations
 
@@ -7,3 +7,4 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / area) for area in ("peers", "bytecode", "kernels", "gpu_to_ptx", "tile")]
+sys.path.append(str(TESTS.parent / "benchmarks"))

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from sheet.cases import CASES as SHEET
+from sheet.compilers import bytecode
+from test_ptxas import assemblers
 
 import tilec as ct
 from tilec.runtime.cubin import assemble
+from tilec.runtime.ptxas import run_ptxas
 
 pytestmark = pytest.mark.peers
 Extent = ct.Constant[int]
@@ -123,3 +130,14 @@ def test_accumulators_of_all_columns_of_tensor_memory() -> None:
     signature = "X: f16[?,?], W: f16[?,?], U: f16[?,?], Y: f16[?,?], tm=128, tn=256, tk=64"
     cubin = assemble(ct.compile(gated, target="sm_100a", signature=signature, stop="ptx").ptx, "sm_100a")
     assert cubin.spill_bytes == 0
+
+
+@pytest.mark.parametrize("name", ["attention causal 256x128 d128", "moe f16 128x128x64"])
+def test_scalars_of_roles_with_few_registers_at_launch(name: str, tmp_path: Path) -> None:
+    """Threads have 128 and 168 registers at launch, for what is computed in front of the roles."""
+    source = tmp_path / "kernel.tileirbc"
+    source.write_bytes(bytecode(next(case for case in SHEET if case.name == name)))
+    ptx = ct.compile(str(source), target="sm_100a", stop="ptx").ptx
+    for assembler in assemblers():
+        _, log = run_ptxas(assembler, ptx, ["-arch=sm_100a", "-O3", "-v"])
+        assert re.findall(r"(\d+) bytes spill", log) == ["0", "0"]

@@ -51,6 +51,35 @@ def test_accumulators_of_a_wgmma_loop_need_no_moves(b: PtxBuilder, lines: Lines)
     assert not [line for line in body[end:] if line.startswith("mov")]
 
 
+def test_registers_of_a_multiply_in_flight_are_not_moved(b: PtxBuilder, lines: Lines) -> None:
+    """The accumulator would share a register with the argument of a later loop, which lives beside the result."""
+    zero = b.compute("mov.f32 $0, 0f00000000;", b.f32)
+    first, latch, second = b.block([b.f32], "first"), b.block((), "latch"), b.block([b.f32, b.f32], "second")
+    multiply, between, after = b.block((), "multiply"), b.block((), "between"), b.block((), "after")
+    b.branch(first, zero)
+    b.at(first)
+    b.cond_branch(predicate(b), latch, (), multiply, ())
+    b.at(latch)
+    one = b.compute("mov.f32 $0, 0f3f800000;", b.f32)
+    b.cond_branch(predicate(b), first, [first.arguments[0]], second, [first.arguments[0], one])
+    b.at(multiply)
+    issued = b.execute("wgmma.mma_async $0;", b.f32, first.arguments[0], tied=[0])
+    complete = b.execute("wgmma.wait_group 0; // $0", b.f32, issued, tied=[0])
+    b.branch(between)
+    b.at(between)
+    two = b.compute("mov.f32 $0, 0f40000000;", b.f32)
+    b.cond_branch(predicate(b), between, (), second, [two, complete])
+    b.at(second)
+    b.execute("st.local.f32 [0], $0;", (), second.arguments[0])
+    b.cond_branch(predicate(b), second, list(second.arguments), after, ())
+    b.at(after)
+    b.execute("st.local.f32 [0], $0;", (), second.arguments[1])
+    b.leave()
+    body = lines()
+    issue = next(number for number, line in enumerate(body) if line.startswith("wgmma.mma_async"))
+    assert body[issue + 1].startswith("wgmma.wait_group")
+
+
 def test_counter_is_incremented_in_place(b: PtxBuilder, lines: Lines) -> None:
     zero = number(b, 0)
     loop, after = loop_of(b, b.i32)

@@ -45,3 +45,24 @@ def test_loops_in_sequence_share_a_constant(b: PtxBuilder, lines: Lines) -> None
     b.at(done)
     b.leave()
     assert sum(line.endswith(", 0;") for line in lines() if line.startswith("mov")) == 1
+
+
+def test_each_role_loads_into_a_move_of_its_own(b: PtxBuilder, lines: Lines) -> None:
+    """A load with a predicate leaves the constant, in a register that the other role does not use."""
+    zero, true = b.compute("mov.b32 $0, 0;", b.i32), b.execute("setp.ne.b32 $0, 1, 0;", b.i1)
+    first, second, done = b.block((), "first"), b.block((), "second"), b.block((), "done")
+    b.cond_branch(true, first, (), second, ())
+    for role in (first, second):
+        b.at(role)
+        loaded = b.execute("@$1 ld.local.b32 $0, [0];", b.i32, true, zero, tied=[1])
+        b.execute("st.local.b32 [4], $0;", (), loaded)
+        b.branch(done)
+    b.at(done)
+    b.leave()
+    body = lines()
+    moves = [number for number, line in enumerate(body) if line.startswith("mov")]
+    assert [body[number].endswith(", 0;") for number in moves] == [True, True]
+    for number in moves:
+        register = body[number].split()[1].rstrip(",")
+        assert body[number + 1] == f"@%p1 ld.local.b32 {register}, [0];"
+    assert body[moves[0]] != body[moves[1]]

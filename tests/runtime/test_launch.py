@@ -162,6 +162,16 @@ def test_grid_may_count_clusters(recorded) -> None:
     assert "launch grid 6,2,1 block 128,1,1 shared 0 stream (nil)" in lines
 
 
+def test_cluster_only_if_the_grid_is_divisible(recorded) -> None:
+    metadata = "cluster=(2, 1, 1), cluster_if_divisible=True"
+    lines = recorded(f"for grid in (4, 3): launch(changed({metadata}), grid, [*on_device(a, b, c), 200])")
+    assert [line for line in lines if line.startswith("launch")] == [
+        "launch grid 4,1,1 block 128,1,1 shared 0 stream (nil)",
+        "launch attribute 4 = 2,1,1",
+        "launch grid 3,1,1 block 128,1,1 shared 0 stream (nil)",
+    ]
+
+
 def test_kernel_is_loaded_once(recorded) -> None:
     lines = recorded("for _ in range(3): launch(VECTOR_ADD, 2, [*on_device(a, b, c), 200])")
     assert (lines.count("load ELF"), len([line for line in lines if line.startswith("launch grid")])) == (1, 3)

@@ -41,11 +41,11 @@ MATMUL = """
   scf.for %k = %zero to %n step %one : i32 {
     %x = arith.muli %k, %size : i32
     %sa = "tile_gpu.put_begin"(%ca) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a
-    "tile_gpu.tma_load"(%ma, %x, %zero, %sa, %ca) {operandSegmentSizes = array<i32: 1, 2, 0, 1, 1>}
+    "tile_gpu.tma_load"(%ma, %x, %zero, %sa, %ca) {operandSegmentSizes = array<i32: 1, 2, 0, 0, 1, 1>}
       : (!map, i32, i32, !a, !of_a) -> ()
     "tile_gpu.put_commit"(%ca) : (!of_a) -> ()
     %sb = "tile_gpu.put_begin"(%cb) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_b) -> !b
-    "tile_gpu.tma_load"(%mb, %zero, %x, %sb, %cb) {operandSegmentSizes = array<i32: 1, 2, 0, 1, 1>}
+    "tile_gpu.tma_load"(%mb, %zero, %x, %sb, %cb) {operandSegmentSizes = array<i32: 1, 2, 0, 0, 1, 1>}
       : (!map, i32, i32, !b, !of_b) -> ()
     "tile_gpu.put_commit"(%cb) : (!of_b) -> ()
     %ga = "tile_gpu.get"(%ca) {consumer = 0 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a

@@ -29,6 +29,17 @@ ONE, WHOLE = (
     " : !a, buffer<64x128xf16, shared, contiguous=0 swizzle=128B> -> !d\n"
     for pair in ("", "pair ")
 )
+# 64 rows per CTA: the sums are in halves.
+NARROW_SUMS = """
+  %c = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring ACROSS: channel<[!b, !b]>
+  %s = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once ACROSS: \
+channel<[buffer<64x128xf32, tensor, lanes=128 halves>]>
+  %d = tile_gpu.put_begin %s : channel<[buffer<64x128xf32, tensor, lanes=128 halves>]>
+  %x, %y = tile_gpu.put_begin %c : channel<[!b, !b]>
+"""
+NARROW = """  tile_gpu.tcgen05_mma f16 pair %x, %y into %d accumulate %yes : !b, !b -> \
+buffer<64x128xf32, tensor, lanes=128 halves>
+"""
 LOAD = "  tile_gpu.tma_load %map[%n, %n] multicast -> %x of %c : !a\n"
 PARTS = "register=(1) lane=(0)(0)(0)(0)(0) warp=(0)(0) shape={0}"
 GATHER = f'  %g = tile_gpu.gather_parts %n : i32 -> tensor<{{0}}xi32, "{PARTS}">\n'
@@ -46,13 +57,62 @@ def test_pair_round_trips() -> None:
     assert stage_module_text(read_stage_module(text, "<k>")) == text
 
 
+def test_pair_of_64_rows_each_round_trips() -> None:
+    made = module(NARROW_SUMS + NARROW)
+    text = stage_module_text(made)
+    assert "buffer<64x128xf32, tensor, lanes=128 halves>" in text
+    assert stage_module_text(read_stage_module(text, "<k>")) == text
+
+
 def test_multicast_round_trips() -> None:
     text = stage_module_text(module(OPERANDS + "  %x, %y = tile_gpu.put_begin %c : !operands\n" + LOAD, across=CLUSTER))
     assert "multicast -> " in text
     assert stage_module_text(read_stage_module(text, "<k>")) == text
 
 
+def test_joined_programs_round_trip() -> None:
+    load = LOAD.replace("multicast", "multicast along 1 if %yes")
+    put = "  %x, %y = tile_gpu.put_begin %c : !operands\n"
+    text = stage_module_text(module(OPERANDS + put + load, "joined_programs 2 ", CLUSTER))
+    assert "warps 4 joined_programs 2 {" in text and "multicast along 1 if %" in text
+    assert stage_module_text(read_stage_module(text, "<k>")) == text
+
+
 REFUSALS = {
+    "three joined programs": (
+        ("", "joined_programs 3 ", ""),
+        "joined_programs must be one of: 1, 2, 4, 8, but got 3",
+    ),
+    "joined programs of several CTAs": (
+        ("", "cluster 2 joined_programs 2 ", ""),
+        "a cluster has either one tile block or several, but got cluster 2 and joined_programs",
+    ),
+    "pair of joined programs": (
+        (OPERANDS, "joined_programs 2 ", "across pair "),
+        "across pair needs a kernel with a cluster",
+    ),
+    "multicast of joined programs without a condition": (
+        (OPERANDS + "  %x, %y = tile_gpu.put_begin %c : !operands\n" + LOAD, "joined_programs 2 ", CLUSTER),
+        "expected a condition for a multicast if and only if the cluster has several tile blocks",
+    ),
+    "parts along a coordinate that the map does not have": (
+        (
+            OPERANDS
+            + "  %x, %y = tile_gpu.put_begin %c : !operands\n"
+            + LOAD.replace("multicast", "multicast along 2 if %yes"),
+            "joined_programs 2 ",
+            CLUSTER,
+        ),
+        "expected parts along one of the coordinates 1 to 1, but got 2",
+    ),
+    "condition without a multicast": (
+        (
+            OPERANDS + "  %x, %y = tile_gpu.put_begin %c : !operands\n" + LOAD.replace("multicast", "along 1 if %yes"),
+            "joined_programs 2 ",
+            CLUSTER,
+        ),
+        "expected a condition of a multicast, with the coordinate along which its parts follow each other",
+    ),
     "three CTAs": (("", "cluster 3 ", ""), "cluster must be one of: 1, 2, 4, 8, but got 3"),
     "channel without a cluster": ((OPERANDS, "", CLUSTER), "across cluster needs a kernel with a cluster"),
     "pair without a multiply": (
@@ -98,6 +158,14 @@ REFUSALS = {
     "parts of other elements": (
         (GATHER.format(2).replace("xi32", "xf32"), "cluster 2 ", ""),
         "expected the elements and the extents of the source after the first, but got i32 and tensor<2xf32",
+    ),
+    "64 rows of a pair in other lanes": (
+        ((NARROW_SUMS + NARROW).replace("lanes=128 halves", "lanes=64"), "cluster 2 ", "across pair "),
+        "expected halves of 64 rows for a pair alone, but got buffer<64x128xf32, tensor, lanes=64>",
+    ),
+    "halves without a pair": (
+        (NARROW_SUMS + NARROW.replace("pair ", ""), "cluster 2 ", "across pair "),
+        "expected halves of 64 rows for a pair alone, but got buffer<64x128xf32, tensor, lanes=128 halves>",
     ),
     "both kinds of multiplies": (
         (OPERANDS + SUMS + SLOTS + MULTIPLY + ONE, "cluster 2 ", "across pair "),

@@ -60,6 +60,7 @@ LINES = {
     "cat": '%r = tile_gpu.cat %y, %y dimension 0 : !l, !l -> tensor<256xf32, "register=(128) lane=(1)(2)(4)(8)(16) '
     'warp=(32)(64) shape=256">',
     "cluster_rank": "%r = tile_gpu.cluster_rank",
+    "cluster_size": "%r = tile_gpu.cluster_size",
     "compare_and_swap_global": "%r = tile_gpu.compare_and_swap_global %y, %y -> %at order relaxed scope device"
     " : !l -> tensor<128xi64, #line>",
     "convert_layout": '%r = tile_gpu.convert_layout %y : !l -> tensor<128xf32, "register=(1) lane=(2)(4)(8)(16)(32) '
@@ -109,6 +110,7 @@ LINES = {
     "roles": "tile_gpu.roles compute warps 4 { } load warps 1 { }",
     "scan": "%r = tile_gpu.scan %y dimension 0 reverse true identities [0.0 : f32] : !l -> !l (%i: f32, %j: f32) {\n"
     "%k = arith.addf %i, %j : f32\ntile_gpu.yield %k : f32\n}",
+    "schedule_barrier": "tile_gpu.schedule_barrier",
     "shared": "%r = tile_gpu.shared shares %w : !a",
     "splat": "%r = tile_gpu.splat %f : f32 -> !l",
     "store_global": "tile_gpu.store_global %y -> %at, mask %in vector 1 order relaxed scope device"

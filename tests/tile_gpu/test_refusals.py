@@ -21,6 +21,7 @@ GATHER = (
     "tile_gpu.tma_gather %m[%n] rows %r -> %slot#0 of %c : buffer<{}, shared, contiguous=0 swizzle=none> -> !a"
 )
 MAP = "%r = tile_gpu.make_tensor_map"
+MULTIPLY = "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1"
 COPY = "tile_gpu.tma_load %r[%n, %n] -> %slot#0 of %c : !a"
 REVERSED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
 # A line that follows HEAD, and the message without the name of the operation.
@@ -45,6 +46,10 @@ REFUSALS = {
     f"%r = tile_gpu.cat %y, %o dimension 0 : !l, {REVERSED} -> {LONG}": "the tiles must have one layout",
     f"%o = arith.constant dense<0.0> : {REVERSED}\n"
     f'%r = tile_gpu.math "div.full" %y, %o : !l, {REVERSED} -> !l': "the tiles must have one layout",
+    '%r = tile_gpu.math "exp2.approx" polynomials 4 %y : !l -> !l': "expected 'exp2.approx.ftz' of a tile of f32",
+    '%r = tile_gpu.math "exp2.approx.ftz" polynomials 4 %n : i32 -> i32': "but got 'exp2.approx.ftz' of i32",
+    '%r = tile_gpu.math "exp2.approx.ftz" polynomials 0 %y : !l -> !l': "1 to 15 of 16 polynomials, but got 0",
+    '%r = tile_gpu.math "exp2.approx.ftz" polynomials 16 %y : !l -> !l': "1 to 15 of 16 polynomials, but got 16",
     "%r = tile_gpu.load_shared %w : !s -> !h": "tile and buffer must agree, but got",
     "tile_gpu.store_shared %y, %w : !l -> !s": "tile and buffer must agree, but got",
     "%r = tile_gpu.load_tensor_memory %d : !d -> !h": "tile and buffer must agree, but got",
@@ -72,6 +77,15 @@ REFUSALS = {
     "tile_gpu.release %once consumer 0 late : !c": "a late release needs at least 2 stages, but the channel has 1",
     "%r:2 = tile_gpu.get %c consumer 7 : !c": "the channel has 2 consumers, but this one is number 7",
     "%r = tile_gpu.dot %slot#1, %slot#0, %x : !b, !a -> !t": "expected MxK, KxN and MxN, but got",
+    f"{MULTIPLY} from 48 depth 32 into %d accumulate %yes : !a, !b -> !d": (
+        "expected a part of the 64 elements along K in steps of 16, but got 32 from 48"
+    ),
+    f"{MULTIPLY} from 8 depth 16 into %d accumulate %yes : !a, !b -> !d": (
+        "expected a part of the 64 elements along K in steps of 16, but got 16 from 8"
+    ),
+    f"{MULTIPLY} from 0 depth 0 into %d accumulate %yes : !a, !b -> !d": (
+        "expected a part of the 64 elements along K in steps of 16, but got 0 from 0"
+    ),
     "%r = tile_gpu.dot rhs_unsigned %slot#0, %slot#1, %x : !a, !b -> !t": "expected operands of i8 with lhs_unsigned",
     f"%r = tile_gpu.pack %y dimension 1 : !l -> {LONG}": "expected a dimension below 1, but got 1",
     f"%r = tile_gpu.pack %y dimension 0 : !l -> {LONG}": "expected bytes, elements of i8, but got f32",

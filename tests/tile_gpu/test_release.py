@@ -29,7 +29,7 @@ READ_BACK = """
   }
 """
 FILLS = {
-    "tma": """"tile_gpu.tma_load"(%ma, %zero, %zero, %s, %ct) {operandSegmentSizes = array<i32: 1, 2, 0, 1, 1>}
+    "tma": """"tile_gpu.tma_load"(%ma, %zero, %zero, %s, %ct) {operandSegmentSizes = array<i32: 1, 2, 0, 0, 1, 1>}
       : (!map, i32, i32, !a, !of_a) -> ()""",
     "threads": """%c = arith.constant dense<0.0> : !half
     "tile_gpu.store_shared"(%c, %s) : (!half, !a) -> ()""",

@@ -274,7 +274,9 @@ static inline CUresult tilec_launch(const tilec_kernel *kernel, const tilec_imag
   config.sharedMemBytes = image->shared_bytes;
   config.hStream = stream;
   config.attrs = attributes;
-  if (image->cluster[0] * image->cluster[1] * image->cluster[2] > 1) {
+  /* A kernel that needs clusters is refused by the driver if the grid is not divided into them. */
+  if (image->cluster[0] * image->cluster[1] * image->cluster[2] > 1 && config.gridDimX % image->cluster[0] == 0 &&
+      config.gridDimY % image->cluster[1] == 0 && config.gridDimZ % image->cluster[2] == 0) {
     CUlaunchAttribute *const cluster = &attributes[config.numAttrs++];
     cluster->id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     cluster->value.clusterDim.x = image->cluster[0];

@@ -60,9 +60,18 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.driver.entries import entries, with_one_entry
     from tilec.lowering.target import target_named
-    from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_STORES, DEFAULT, FOR_CLUSTERS, FROM_STORES, run
+    from tilec.lowering.tile.passes import (
+        AFTER_EXPANSION,
+        BEFORE_STORES,
+        DEFAULT,
+        FOR_CLUSTERS,
+        FROM_STORES,
+        WITH_WHOLE_STORES,
+        run,
+    )
     from tilec.lowering.tile_to_gpu.accumulator_registers import fit_accumulators
     from tilec.lowering.tile_to_gpu.followed_hints import entry_options
+    from tilec.lowering.tile_to_gpu.narrow_pairs import multiplies_in_narrow_pairs
     from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
     from tilec.runtime.interpret.evaluate import evaluate
 
@@ -70,7 +79,11 @@ def _tile_passes(module: Any, job: Job) -> Any:
     (entry,) = entries(made).values()
     target = target_named(job.target)
     ctas = entry_options(entry.opview, target, job.options).num_ctas or 1
-    if target.tensor_memory_columns or ctas > 1:
+    if ctas > 1 and target.tensor_memory_columns:
+        run(made, BEFORE_STORES, evaluate=evaluate)
+        in_narrow_pairs = multiplies_in_narrow_pairs(entry.opview, ctas, target, job.options)
+        run(made, WITH_WHOLE_STORES if in_narrow_pairs else FROM_STORES, evaluate=evaluate)
+    elif target.tensor_memory_columns or ctas > 1:
         run(made, DEFAULT if ctas == 1 else FOR_CLUSTERS, evaluate=evaluate)
     else:
         run(made, BEFORE_STORES, evaluate=evaluate)

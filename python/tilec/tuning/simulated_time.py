@@ -78,7 +78,7 @@ def work_of(counters: Mapping[str, int], grid: Dimensions, artifact: Artifact) -
     shared = total("bytes.shared_read", "bytes.shared_written", "bulk_load_bytes", "bulk_store_bytes")
     metadata = artifact.metadata
     x, y, z = metadata.cluster
-    blocks = grid_of(grid, metadata.cluster, metadata.grid_counts_clusters)
+    blocks = grid_of(grid, metadata.cluster, metadata.grid_counts_clusters, metadata.cluster_if_divisible)
     return Work(
         blocks=math.prod(blocks),
         cluster=x * y * z,

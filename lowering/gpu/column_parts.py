@@ -1,0 +1,60 @@
+"""Parts of the columns of tiles that threads load from tensor memory or store there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.lowering.gpu.compute_roles import set_compute_role
+from tilec.lowering.gpu.shared_plan import tensor_layout
+from tilec.lowering.tile_to_gpu import emitter
+
+# Each of four warps accesses lanes of its own, and a thread all columns of its rows.
+WARPS, LANES = 4, 128
+ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
+_ONE_ELEMENT = ("tile_gpu.splat",)
+
+
+def has_column_parts(access: ir.Operation, columns: int) -> bool:
+    """Whether an operation accesses all columns of a tile, and those are several parts of so many columns."""
+    buffer = access.operands[len(access.operands) - 1].type
+    if access.opview.first_column is not None or tensor_layout(buffer).lanes != LANES:
+        return False
+    return buffer.shape[1] > columns and buffer.shape[1] % columns == 0
+
+
+def repeats_columns(value: ir.Value) -> bool:
+    """Whether all columns of a tile are equal: one column or element that is repeated, or arithmetic on such tiles."""
+    op = owner(value)
+    if op is None:
+        return False
+    if op.name == "tile_gpu.broadcast":
+        return op.operands[0].type.shape[1] == 1
+    if op.name == "arith.constant":
+        return ir.DenseElementsAttr(op.attributes["value"]).is_splat
+    return op.name in _ONE_ELEMENT or op.name.startswith(ELEMENTWISE) and all(map(repeats_columns, op.operands))
+
+
+def part_type(buffer: BufferType, tile: ir.RankedTensorType, columns: int) -> ir.RankedTensorType:
+    """The type of so many columns of a tile in a buffer of tensor memory."""
+    shape = (tile.shape[0], columns)
+    layout = replace(tensor_layout(buffer), shape=shape).registers(WARPS)
+    return emitter.tile_type(shape, tile.element_type, layout)
+
+
+def part_of(value: ir.Value, type: ir.RankedTensorType, number: int, role: str) -> ir.Value:
+    """The part of this number of a tile; the first one of a tile whose columns are equal."""
+    op = owner(value)
+    if op is not None and op.name == "arith.constant" and repeats_columns(value):
+        made = emitter.constant_tile(type, ir.DenseElementsAttr(op.attributes["value"])).owner.operation
+    else:
+        offsets = [emitter.i32(0), emitter.i32(0 if repeats_columns(value) else number)]
+        made = emitter.gpu("extract", [value, offsets], [type]).operation
+    set_compute_role(made, role)
+    return made.results[0]
+
+
+def owner(value: ir.Value) -> ir.Operation | None:
+    """The operation that computes a value; None for an argument of a block."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation

@@ -1,0 +1,67 @@
+"""Exponentials of which polynomials compute some elements have the results of numpy, also at the edges of f32."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from compare import run_everywhere
+
+import tilec as ct
+from tilec.lowering.gpu import passes
+
+ROWS, COLUMNS, STEPS = 64, 64, 3
+# 2 units in the last place of each exponential, and the roundings of the sums.
+RELATIVE = (2 + STEPS) * 2.0**-23
+
+
+@ct.kernel
+def sums_of_exponentials(X, Y, steps: int):
+    x = ct.load(X, (0, 0), (ROWS, COLUMNS))
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for step in range(steps):
+        total = total + ct.exp2(x - step, flush_to_zero=True)
+    ct.store(Y, (0, 0), total)
+
+
+def arguments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    return x, np.zeros_like(x), STEPS
+
+
+@np.errstate(over="ignore")
+def expected(x: np.ndarray) -> np.ndarray:
+    differences = x - np.arange(STEPS, dtype=np.float32)[:, None, None]
+    exponentials = np.exp2(differences.astype(np.float64)).astype(np.float32)
+    exponentials[exponentials < np.finfo(np.float32).tiny] = 0
+    return exponentials.sum(axis=0)
+
+
+def text_of(x: np.ndarray, target: str) -> str:
+    signature = ct.Signature.from_arguments(sums_of_exponentials, arguments(x))
+    return ct.compile(sums_of_exponentials, target=target, signature=signature, stop="gpu").stage("gpu").text
+
+
+@pytest.mark.parametrize(("low", "high"), [(-2, 2), (-130, 128)])
+def test_results(low: float, high: float, target: str, random: np.random.Generator) -> None:
+    x = random.uniform(low, high, (ROWS, COLUMNS)).astype(np.float32)
+    assert "polynomials" in text_of(x, target)
+    for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x), (1,), target=target, hints={}):
+        np.testing.assert_allclose(found, expected(x), rtol=RELATIVE, atol=0)
+
+
+def test_edges(target: str) -> None:
+    infinity = np.inf
+    edges = np.array(
+        [-infinity, -3e38, -1000, -126, 0, -0.0, 1e-40, 5, 127, 128, 131, 1e6, 3e38, infinity, np.nan, -1], np.float32
+    )
+    x = np.resize(edges, (COLUMNS, ROWS)).T.copy()
+    for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x), (1,), target=target, hints={}):
+        np.testing.assert_array_equal(found, expected(x))
+
+
+def test_pass_left_out(target: str, monkeypatch: pytest.MonkeyPatch, random: np.random.Generator) -> None:
+    others = {name: row for name, row in passes.PASSES.items() if name != "emulate-exponentials"}
+    monkeypatch.setattr(passes, "PASSES", others)
+    x = random.uniform(-2, 2, (ROWS, COLUMNS)).astype(np.float32)
+    assert "polynomials" not in text_of(x, target)
+    for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x), (1,), target=target, hints={}):
+        np.testing.assert_allclose(found, expected(x), rtol=RELATIVE, atol=0)
