@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
@@ -117,23 +117,33 @@ class _Neighbours:
 
     def differing(self, values: Iterable[ir.Value]) -> list[ir.Value]:
         """The scalars of the kernel's block, other than equal ones, from which values derive by arithmetic."""
-        found: list[ir.Value] = []
-        for value in values:
-            if self.equal.has(value):
-                continue
-            owner = value.owner
-            if isinstance(owner, ir.Block) or not _is_arithmetic(owner.operation):
-                raise _NotSharedError(_UNKNOWN)
-            outside = owner.operation.block == self.block
-            found += [value] if outside else self.differing(owner.operation.operands)
-        return list(dict.fromkeys(found))
+        outside = [value for value in self._sources(values, self._is_outside) if not self.equal.has(value)]
+        if not all(map(self._is_outside, outside)):
+            raise _NotSharedError(_UNKNOWN)
+        return outside
 
     def is_computable(self, value: ir.Value) -> bool:
         """Whether a tile block can compute the scalar that its neighbour has."""
-        if self.equal.has(value):
-            return True
-        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        return op is not None and _is_arithmetic(op) and all(map(self.is_computable, op.operands))
+        return all(map(self.equal.has, self._sources([value], self.equal.has)))
+
+    def _is_outside(self, value: ir.Value) -> bool:
+        return _arithmetic(value) is not None and value.owner.operation.block == self.block
+
+    def _sources(self, values: Iterable[ir.Value], stops: Callable[[ir.Value], bool]) -> list[ir.Value]:
+        """The values from which others derive by arithmetic: those at which to stop, equal ones, and no arithmetic."""
+        sources: list[ir.Value] = []
+        waiting = list(dict.fromkeys(values))[::-1]
+        seen = set(waiting)
+        while waiting:
+            value = waiting.pop()
+            op = None if stops(value) or self.equal.has(value) else _arithmetic(value)
+            if op is None:
+                sources.append(value)
+                continue
+            found = [operand for operand in dict.fromkeys(op.operands) if operand not in seen]
+            seen.update(found)
+            waiting += found[::-1]
+        return sources
 
     def varies(self, value: ir.Value) -> bool:
         """Whether a scalar probably differs between adjacent tile blocks: a quotient of their numbers does not."""
@@ -148,8 +158,11 @@ class _Neighbours:
         return any(map(self.varies, list(op.operands)[1:] if op.name in _QUOTIENTS else op.operands))
 
 
-def _is_arithmetic(op: ir.Operation) -> bool:
-    return op.name.startswith("arith.") or op.name == "tile_gpu.program_id"
+def _arithmetic(value: ir.Value) -> ir.Operation | None:
+    """The operation of a scalar that is computed from other scalars or is the number of the tile block."""
+    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    is_arithmetic = op is not None and (op.name.startswith("arith.") or op.name == "tile_gpu.program_id")
+    return op if is_arithmetic else None
 
 
 def _shared_loads(channel: MakeChannelOp, neighbours: _Neighbours) -> list[_SharedLoad]:

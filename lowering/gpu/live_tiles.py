@@ -45,12 +45,19 @@ def _registers_of(value: ir.Value) -> int:
 
 def _is_computed_again(value: ir.Value) -> bool:
     """Whether each use computes the elements again: numbers of elements, and their sums with scalars."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or not is_register_tile(value.type):
-        return not isinstance(owner, ir.Block) and owner.name in _WITHOUT_REGISTERS
-    if owner.name in _NUMBERING:
-        return all(_is_computed_again(operand) for operand in owner.operands)
-    return owner.name in _WITHOUT_REGISTERS
+    seen, waiting = {value}, [value]
+    while waiting:
+        part = waiting.pop()
+        owner = part.owner
+        if isinstance(owner, ir.Block):
+            return False
+        if is_register_tile(part.type) and owner.name in _NUMBERING:
+            found = [operand for operand in dict.fromkeys(owner.operands) if operand not in seen]
+            seen.update(found)
+            waiting += found
+        elif owner.name not in _WITHOUT_REGISTERS:
+            return False
+    return True
 
 
 def _is_stored_in_cells(value: ir.Value) -> bool:
