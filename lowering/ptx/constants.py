@@ -1,14 +1,18 @@
-"""Constants that code of several roles changes in place are moved to registers in the code of each role.
+"""Constants that code of several roles, or several accumulators, change in place are moved to registers where they do.
 
 Branches pass such constants to blocks, and loads with a predicate leave them where it is false.
 ptxas 13.0 and 13.5 otherwise keep what the loops of all roles carry in the register of the constant that they start
-from, or in local memory.
+from, or in local memory. Two accumulators of wgmma, one after the other, that start from the register of one constant
+take registers at the same time: ptxas spills one, and makes each wgmma wait for the one before (C7512).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import reduce
+from itertools import chain
+from operator import or_
 
 from tilec.lowering.ptx.program import Block, Branch, Instruction, Program
 
@@ -16,9 +20,10 @@ _MOVE = "mov."
 
 
 def repeat_constants(program: Program) -> None:
-    """Gives branches and tied operands moves of their own of constants that other code, which they never reach, uses.
+    """Gives branches and tied operands moves of their own of constants that others change too.
 
-    A constant in the register of another value keeps that register from the first role to the last.
+    The others are code that they never reach, or start several registers from the constant, as elements of a tile do.
+    A constant in the register of another value keeps that register from the first of them to the last.
     """
     constants = {
         instruction.results[0]: instruction
@@ -33,6 +38,7 @@ def repeat_constants(program: Program) -> None:
                 changing[value].append(number)
     reached: dict[int, set[int]] = {}
     repeated = {value for value, numbers in changing.items() if _are_apart(program, numbers, reached)}
+    repeated |= _elements(program).intersection(constants)
     moves = {value: constants[value] for value in repeated}
     for number in sorted({number for value in repeated for number in changing[value]}):
         _repeat(program, program.blocks[number], moves)
@@ -43,6 +49,16 @@ def _changed(block: Block) -> set[int]:
     """The values that a block passes to others or ties to results."""
     passed = {value for values in block.end.arguments for value in values}
     return passed.union(*(_tied(instruction) for instruction in block.instructions if instruction.tied))
+
+
+def _elements(program: Program) -> set[int]:
+    """The values that are changed at several places, at one of them in several registers."""
+    tied = [Counter(_tied(instruction)) for block in program.blocks for instruction in block.instructions]
+    # One of the two edges is taken.
+    passed = [reduce(or_, map(Counter, block.end.arguments), Counter[int]()) for block in program.blocks]
+    places = [*tied, *passed]
+    numbers = Counter(chain(*places))
+    return {value for place in places for value, count in place.items() if count > 1 and numbers[value] > 1}
 
 
 def _tied(instruction: Instruction) -> list[int]:

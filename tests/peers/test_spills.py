@@ -90,6 +90,25 @@ def running_sum(X, Y):
     ct.store(Y, (ct.bid(0), 0), ct.cumsum(row, axis=1))
 
 
+@ct.kernel
+def products_in_a_row(A, B, D, steps: int, tm: Extent, tn: Extent, tk: Extent):
+    """Two accumulators that start from zero, one after the other."""
+    for i in ct.static_iter(range(2)):
+        acc = ct.zeros((tm, tn), ct.float32)
+        for k in range(steps):
+            acc = ct.mma(ct.load(A, (i, k), (tm, tk)), ct.load(B, (k, 0), (tk, tn)), acc)
+        ct.store(D, (i, 0), acc.astype(D.dtype))
+
+
+@ct.kernel
+def products_in_a_chain(X, W, Y, size: Extent):
+    """Products without a loop; each is the left operand of the next."""
+    x = ct.load(X, (0, 0), (size, size))
+    for i in ct.static_iter(range(5)):
+        x = ct.mma(x, ct.load(W, (i, 0), (size, size)), ct.zeros((size, size), ct.float32)).astype(X.dtype)
+    ct.store(Y, (0, 0), x)
+
+
 CASES = [
     (running_sum, "X: f16[?,?], Y: f16[?,?]"),
     (gated, "X: f16[?,?], W: f16[?,?], U: f16[?,?], Y: f16[?,?], tm=128, tn=128, tk=64"),
@@ -100,6 +119,8 @@ CASES = [
     (attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=256"),
     (masked_attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=256"),
     (loop_without_known_end, "A: f16[?,?], B: f16[?,?], D: f16[?,?], tm=128, tn=128, tk=64"),
+    (products_in_a_row, "A: f16[?,?], B: f16[?,?], D: f16[?,?], steps: i32, tm=128, tn=256, tk=64"),
+    (products_in_a_chain, "X: f16[?,?], W: f16[?,?], Y: f16[?,?], size=128"),
 ]
 
 

@@ -47,6 +47,19 @@ def test_loops_in_sequence_share_a_constant(b: PtxBuilder, lines: Lines) -> None
     assert sum(line.endswith(", 0;") for line in lines() if line.startswith("mov")) == 1
 
 
+def test_tiles_in_sequence_start_from_moves_of_their_own(b: PtxBuilder, lines: Lines) -> None:
+    """The registers of the second tile are not in use during the first."""
+    zero = b.compute("mov.f32 $0, 0f00000000;", b.f32)
+    for _ in range(2):
+        results = b.execute("mma.example {$0, $1};", (b.f32, b.f32), zero, zero, tied=[0, 1])
+        b.execute("st.local.v2.f32 [0], {$0, $1};", (), *results)
+    b.leave()
+    body = lines()
+    first = next(number for number, line in enumerate(body) if line.startswith("mma"))
+    assert [line.startswith("mov") for line in body] == [True, True, False, False, True, True, False, False, False]
+    assert not any("%f3" in line or "%f4" in line for line in body[: first + 2])
+
+
 def test_each_role_loads_into_a_move_of_its_own(b: PtxBuilder, lines: Lines) -> None:
     """A load with a predicate leaves the constant, in a register that the other role does not use."""
     zero, true = b.compute("mov.b32 $0, 0;", b.i32), b.execute("setp.ne.b32 $0, 1, 0;", b.i1)
