@@ -7,6 +7,7 @@ Several multiplies are left in flight if each has an accumulator of its own.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
@@ -41,10 +42,10 @@ def wgmma_in_flight(kernel: KernelOp) -> None:
     Without roles the threads that multiply fill the slots too, and would wait for slots that they release later.
     """
     roles = [op for op in kernel.operation.regions[0].blocks[0].operations if op.operation.name == "tile_gpu.roles"]
-    for op in [inner.operation for role in roles for inner in operations_below(role)]:
-        found = _multiplies(op) if op.name == "scf.for" else None
-        if found is not None:
-            _leave_in_flight(found)
+    loops = [op.operation for role in roles for op in operations_below(role) if op.operation.name == "scf.for"]
+    # Several loops use a ring that `reuse-channels` made, and each is looked at before any is changed.
+    for found in [found for loop in loops if (found := _multiplies(loop)) is not None]:
+        _leave_in_flight(found)
 
 
 def _multiplies(loop: ir.Operation) -> _Multiplies | None:
@@ -94,7 +95,10 @@ def _is_release(op: ir.Operation) -> bool:
 
 
 def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:
-    """Whether an iteration gets and releases one slot of a ring with room for two, and through no other channel."""
+    """Whether an iteration gets and releases one slot of a ring with room for two, and through no other channel.
+
+    Wherever else the consumer has a slot, it gets and releases it too, so that it has none in front of the loop.
+    """
     channel = op.operands[0]
     made = channel.owner.opview
     if made.reuse != "ring" or made.shares is not None or made.stages < _LEAST_STAGES:
@@ -103,11 +107,20 @@ def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:
     if any(user.name == "tile_gpu.make_channel" for user in users):
         return False
     own = [user for user in users if "consumer" in user.attributes and user.opview.consumer == op.opview.consumer]
-    return (
-        sorted(user.name for user in own if user.block == body)
-        == ["tile_gpu.get", "tile_gpu.release"]
-        == sorted(user.name for user in own)
-    )
+    blocks = {user.block for user in own}
+    return all(_has_one_slot(block, own) and blocks.isdisjoint(_around(block)) for block in blocks)
+
+
+def _has_one_slot(block: ir.Block, users: Collection[ir.Operation]) -> bool:
+    """Whether those of the users that are in a block are one get and then one release."""
+    names = [op.operation.name for op in block.operations if op.operation in users]
+    return names == ["tile_gpu.get", "tile_gpu.release"]
+
+
+def _around(block: ir.Block) -> Iterator[ir.Block]:
+    """The blocks around a block, to that of the kernel."""
+    while (owner := block.owner.operation).name != "tile_gpu.kernel":
+        yield (block := owner.block)
 
 
 def _leave_in_flight(found: _Multiplies) -> None:

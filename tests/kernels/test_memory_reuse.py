@@ -137,3 +137,12 @@ def test_every_number_of_loops_keeps_the_depth_of_one(target, count):
     A, B, C = (np.zeros(shape, np.float16) for shape in ((128, 512), (512, 256), (8 * 128, 256)))
     args = (A, B, C, tuple(range(count + 1)), 128, 256, 64)
     assert rings(reuse_kernels.products_in_sequence, args, target, "tma") == [4]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_multiplies_of_every_loop_are_in_flight(count):
+    args = (*(np.zeros(shape, np.float16) for shape in ((128, 512), (512, 256), (8 * 128, 256))),)
+    args = (*args, tuple(range(count + 1)), 128, 256, 64)
+    kernel = reuse_kernels.products_in_sequence
+    compiled = tilec.compile(kernel, target="sm_90a", signature=Signature.from_arguments(kernel, args), stop="ptx")
+    assert compiled.ptx.count("wgmma.wait_group.sync.aligned 1;") == count
