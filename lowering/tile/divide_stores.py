@@ -34,6 +34,9 @@ _LOADS = ("cuda_tile.load_view_tko",)
 # The terminators whose operands are the results.
 _STRUCTURES = {"cuda_tile.for": CONTINUE, "cuda_tile.loop": BREAK, "cuda_tile.if": YIELD}
 
+# The number of the first argument of the body that is carried.
+_FIRST_CARRIED = {"cuda_tile.for": 1, "cuda_tile.loop": 0}
+
 
 def divide_stores(module: ir.Module) -> None:
     """Changes a module in place; the whole tiles that nothing uses any more are left to `remove-dead`."""
@@ -108,10 +111,13 @@ def _is_product(value: ir.Value) -> bool:
     seen, work = set[ir.Value](), [value]
     while work:
         each = work.pop()
-        if each in seen or isinstance(each.owner, ir.Block) or not isinstance(each.type, TileType):
+        if each in seen or not isinstance(each.type, TileType):
             continue
         seen.add(each)
         op = each.owner
+        if isinstance(op, ir.Block):
+            work += _carried(each)
+            continue
         if op.operation.name in _MULTIPLIES:
             return True
         if op.operation.name in _STRUCTURES:
@@ -125,6 +131,16 @@ def _given(op: ir.OpView, index: int) -> list[ir.Value]:
     """The values that may become a result of a loop or a branch, except the initial value."""
     ending = _STRUCTURES[op.operation.name]
     return [end.operation.operands[index] for end in terminators(op) if end.operation.name == ending]
+
+
+def _carried(argument: ir.BlockArgument) -> list[ir.Value]:
+    """The values that a loop gives to an argument of its body, except the initial value."""
+    loop = argument.owner.owner.opview
+    first = _FIRST_CARRIED.get(loop.operation.name)
+    if first is None or argument.arg_number < first:
+        return []
+    index = argument.arg_number - first
+    return [end.operation.operands[index] for end in terminators(loop) if end.operation.name == CONTINUE]
 
 
 # ---- the rewrite

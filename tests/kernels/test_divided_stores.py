@@ -39,6 +39,19 @@ def plain(A, B, C, D, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constan
 
 
 @ct.kernel
+def until_the_last(A, B, C, D, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """The number of iterations is not known before the loop."""
+    row, column = ct.bid(0), ct.bid(1)
+    total, k = ct.zeros((tm, tn), ct.float32), 0
+    while k * tk < A.shape[1]:
+        a = ct.load(A, (row, k), (tm, tk), padding_mode=ct.PaddingMode.ZERO)
+        b = ct.load(B, (k, column), (tk, tn), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(a, b, total)
+        k += 1
+    ct.store(C, (row, column), total.astype(C.dtype))
+
+
+@ct.kernel
 def integers(A, B, C, D, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
     row, column = ct.bid(0), ct.bid(1)
     ct.store(C, (row, column), product(A, B, row, column, tm, tn, tk, ct.int32))
@@ -113,6 +126,7 @@ F8, BF16 = ml_dtypes.float8_e4m3fn, ml_dtypes.bfloat16
 CASES: dict[str, tuple[Any, Any, Any, tuple[int, int, int], tuple[int, int], Callable[..., np.ndarray]]] = {
     "f16": (plain, np.float16, np.float16, (128, 256, 32), (2, 2), same),
     "f32": (plain, np.float16, np.float32, (128, 128, 32), (2, 3), same),
+    "loop": (until_the_last, np.float16, np.float16, (128, 256, 32), (2, 2), same),
     "f8": (plain, BF16, F8, (128, 256, 32), (2, 2), same),
     "256 rows": (plain, np.float16, np.float16, (256, 128, 32), (1, 3), same),
     "64 rows": (plain, np.float16, np.float32, (64, 128, 32), (3, 3), same),

@@ -68,6 +68,21 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
   %o = store_view_tko weak %turned, %tw[%y, %x] : tile<256x128xf32>, !T, tile<i32> -> token
   %e = print_tko "%f", %doubled : tile<128x256xf32> -> token
 
+  // The result of a loop that ends by a break is a product too, also where the break passes on what the loop carries.
+  // CHECK: [[LAST:%.*]] = loop
+  // CHECK: extract [[LAST]]{{.*}} -> tile<128x64xf32>
+  // CHECK: store_view_tko weak {{.*}} : tile<128x64xf16>
+  %last = loop iter_values(%carried = %init) : tile<128x256xf32> -> tile<128x256xf32> {
+    %end = cmpi less_than %n, %one, signed : tile<i32> -> tile<i1>
+    if %end {
+      break %carried : tile<128x256xf32>
+    }
+    %more = mmaf %l, %right, %carried : tile<128x64xf16>, tile<64x256xf16>, tile<128x256xf32>
+    continue %more : tile<128x256xf32>
+  }
+  %lh = ftof %last : tile<128x256xf32> -> tile<128x256xf16>
+  %ls = store_view_tko weak %lh, %c[%x, %x] : tile<128x256xf16>, !C, tile<i32> -> token
+
   // Small tiles, ordered stores, and tiles that are not made of products are stored whole.
   // CHECK: store_view_tko relaxed {{.*}} : tile<128x256xf16>
   // CHECK-NOT: extract
