@@ -16,6 +16,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.compute_roles import clear_compute_role
+from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.operation_role import (
     CONTROL_FLOW,
     DECLARATIONS,
@@ -29,6 +30,9 @@ from tilec.lowering.gpu.operation_role import (
 )
 from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.remarks import Remark
+
+_MULTIPLIES = ("tile_gpu.wgmma", "tile_gpu.mma_sync", "tile_gpu.dot")
+_KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and elements that nothing changes"
 
 
 class _NotSeparableError(Exception):
@@ -46,7 +50,11 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
     """
     operations = [op.operation for op in kernel.body.blocks[0].operations]
     roles = roles_of(operations)
-    if len(roles) == 1 or any(op.name == "tile_gpu.roles" for op in operations):
+    if any(op.name == "tile_gpu.roles" for op in operations):
+        return False
+    if len(roles) == 1:
+        if remarks is not None:
+            remarks += _remarks_of_one_role(kernel)
         return False
     common = _common(operations)
     work = [op for op in operations[:-1] if op not in common]
@@ -77,6 +85,15 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
     for op in reversed(work):
         op.erase()
     return True
+
+
+def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:
+    """A remark at the first multiply of a loop in a kernel without asynchronous work."""
+    for op in operations_below(kernel):
+        if op.operation.name in _MULTIPLIES and is_repeated(op.operation):
+            message = "the kernel is not split into roles: none of its loads uses TMA, and threads issue its multiplies"
+            return [Remark("roles", message, source_location(op.operation.location))]
+    return []
 
 
 def _common(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
@@ -119,7 +136,8 @@ class _RoleCopy:
 
     def _copy_of(self, value: ir.Value) -> ir.Value:
         if value in self._unknown:
-            raise _NotSeparableError(f"role '{self._role}' needs a value that another role computes", value.location)
+            reason = f"role '{self._role}' needs a value that another role computes: {_KNOWN_VALUES}"
+            raise _NotSeparableError(reason, value.location)
         return self._copies.get(value, value)
 
     def _copy(self, op: ir.Operation) -> None:

@@ -279,7 +279,7 @@ def _tma_refusal(load: ir.OpView, target: Target, order: MemoryOrder | None) -> 
     if not allows_tma(load, target):
         return "hint allow_tma=False"
     if not order.may_run_early(load):
-        return "the load is ordered with other accesses"
+        return order.delay_of(load)
     return None
 
 

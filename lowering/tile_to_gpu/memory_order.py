@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.data_dependence import uses_result_of
@@ -69,6 +70,19 @@ class MemoryOrder:
         """Whether a load may run before accesses that precede it in the program, as another thread issues it."""
         return load.memory_ordering_semantics == "weak" and self.is_unordered(load)
 
+    def delay_of(self, load: ir.OpView) -> str:
+        """Why a load that may not run early may not, and what avoids it."""
+        if load.memory_ordering_semantics != "weak":
+            return f"the load is {load.memory_ordering_semantics}, and TMA loads are weak"
+        before = sorted(self.before(load), key=_line)
+        for earlier in before:
+            if getattr(earlier.opview, "memory_ordering_semantics", "weak") in ACQUIRING:
+                return f"the load comes after an acquire in line {_line(earlier)}: memory order relaxed orders no loads"
+        for earlier in before:
+            if earlier.name not in LOADS:
+                return f"the load comes after '{earlier.name}' in line {_line(earlier)}, and may not precede it"
+        return "a store of other values to its array comes after the load: store to another array"
+
     def may_be_repeated(self, load: ir.OpView) -> bool:
         """Whether several threads may execute copies of a load, each at its own time, and get the same value.
 
@@ -89,6 +103,12 @@ class MemoryOrder:
             earlier.name not in LOADS or earlier.opview.memory_ordering_semantics in ACQUIRING
             for earlier in self.before(load)
         )
+
+
+def _line(op: ir.Operation) -> int:
+    """The line of an operation in the source; 0 if it is unknown."""
+    location = source_location(op.location)
+    return 0 if location is None else location.line
 
 
 def _is_memory(op: ir.Operation) -> bool:

@@ -11,6 +11,7 @@ from tilec.lowering.tile_to_gpu.alignment import per_byte
 from tilec.lowering.tile_to_gpu.memory_order import VIEW_LOADS
 
 _CONVERSION, _RESHAPE, _UNPACK = "cuda_tile.ftof", "cuda_tile.reshape", "cuda_tile.unpack"
+_POINTER_LOAD = "cuda_tile.load_ptr_tko"
 FOLDED = ("cuda_tile.permute", _RESHAPE, _UNPACK, _CONVERSION)
 
 
@@ -39,6 +40,8 @@ def operand_source(operand: ir.Value) -> OperandSource | str:
             if rounds and not _is_rounded_by_all(value):
                 return "the tile is used as f32 too"
             return OperandSource(op, dimensions, rounds)
+        if name == _POINTER_LOAD:
+            return "the operand is loaded through pointers: load it as a tile of a view"
         if name not in FOLDED:
             return f"the operand is computed by '{name}'"
         stored = _stored_bytes(op)
@@ -48,7 +51,8 @@ def operand_source(operand: ir.Value) -> OperandSource | str:
         source = op.operands[0]
         moved = _through(name, op, source, dimensions)
         if moved is None:
-            return f"the operand is computed by '{name}', which a copy to shared memory cannot do"
+            advice = "" if isinstance(operand_source(source), str) else ": change the array in an earlier kernel"
+            return f"the operand is computed by '{name}', which a copy to shared memory cannot do{advice}"
         value, dimensions, rounds = source, moved, rounds or name == _CONVERSION
 
 

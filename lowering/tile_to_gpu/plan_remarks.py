@@ -19,6 +19,7 @@ from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
 from tilec.remarks import Remark
 
+_NOT_AN_OPERAND = "beside matrix multiplies only their operands are loaded by TMA"
 _STORES = {"cuda_tile.store_view_tko": "the store", REDUCTION: "the reduction"}
 
 
@@ -72,11 +73,21 @@ def _access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targe
         tile = op.operation.results[0]
         if tile in plan.loads:
             return _gather_reason(op)
-        otherwise = plan.refusals.get(tile, "beside matrix multiplies only their operands are loaded by TMA")
+        otherwise = plan.refusals.get(tile) or _operand_reason(op, plan) or _NOT_AN_OPERAND
         return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
     if name in _STORES:
         reason = _view_reason(op, use_tma, target)
         return None if reason is None else f"{_STORES[name]} does not use TMA: {reason}"
+    return None
+
+
+def _operand_reason(load: ir.OpView, plan: MatrixPlan) -> str | None:
+    """Why the multiply that has a loaded tile as an operand does not read it from a slot of a ring."""
+    for multiply in plan.multiplies.values():
+        for operand in (multiply.lhs, multiply.rhs):
+            source = operand_source(operand.value)
+            if not isinstance(source, str) and source.load.operation == load.operation:
+                return operand.refusal
     return None
 
 

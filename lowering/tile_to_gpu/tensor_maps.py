@@ -110,13 +110,13 @@ def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int)
     `contiguous` is a dimension of the tensor; the stride of an extent of one means nothing."""
     base = tensor.base
     if divisibility(base) % ALIGNMENT_BYTES:
-        return f"the base address is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
+        return f"the base address is not known to be a multiple of {ALIGNMENT_BYTES} bytes: pass arrays aligned to them"
     for k, extent in enumerate(tensor_extents(tensor)):
         if not is_narrow(extent):
             return f"extent {k} is not known to be less than 2**31{_bound_to_assume(extent)}"
     for k, stride in enumerate(tensor_strides(tensor)):
         if k != contiguous and type.tensor_view.shape[k] != 1 and divisor_of(stride) * bits // 8 % ALIGNMENT_BYTES:
-            return f"stride {k} is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
+            return f"stride {k} is not known to be a multiple of {ALIGNMENT_BYTES} bytes: pass arrays with padded rows"
     if any(not at_launch(value) for value in tensor.operation.operands):
         return "base, extents or strides are computed in the kernel"
     return None

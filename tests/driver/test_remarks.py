@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def test_each_access_without_tma_is_a_remark():
 
 def test_unaligned_stride_is_the_reason_of_a_remark():
     signature = MATMUL.format(128, 128, 64).replace("A: f16[?,?]", "A: f16[?,?] strides (65,1)")
-    reason = "stride 0 is not known to be a multiple of 16 bytes"
+    reason = "stride 0 is not known to be a multiple of 16 bytes: pass arrays with padded rows"
     assert ("tma", f"the left operand goes through registers: {reason}") in remarks(ct.kernel(matmul), signature)
 
 
@@ -112,7 +113,8 @@ def test_kernel_that_cannot_be_split_into_roles_is_a_remark():
     found = ct.compile(bound_from_atomic, target="sm_100a", signature=signature, stop="gpu").remarks
     (remark,) = [remark for remark in found if remark.topic == "roles"]
     assert remark.message == (
-        "the kernel is not split into roles: role 'load' needs a value that another role computes"
+        "the kernel is not split into roles: role 'load' needs a value that another role computes: "
+        "compute it from arguments, program numbers, loop counters and elements that nothing changes"
     )
     assert "ct.atomic_add(N, (0,), 1, " in str(remark)
 
@@ -307,3 +309,61 @@ def test_command_prints_remarks(tmp_path):
     expected = ":5:23: remark: the load does not use TMA: it is outside of loops, where no load can run ahead [tma]"
     assert expected in process.stderr
     assert ".visible .entry k(" in process.stdout
+
+
+@ct.kernel
+def converted(A, B, C):
+    acc = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (128, 64))):
+        a, b = ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 128))
+        acc = ct.mma(a.astype(ct.float16), b.astype(ct.float16), acc)
+    ct.store(C, (0, 0), acc)
+
+
+def test_a_loop_whose_operands_threads_load_is_a_remark():
+    """On sm_100a role `mma` issues the multiplies, on sm_90a the threads that load."""
+    signature = "A: f32[?,?], B: f32[?,?], C: f32[?,?]"
+    found = remarks(converted, signature, target="sm_90a")
+    message = "the kernel is not split into roles: none of its loads uses TMA, and threads issue its multiplies"
+    assert [each for each in found if each[0] == "roles"] == [("roles", message)]
+    assert [each for each in remarks(converted, signature) if each[0] == "roles"] == []
+    reason = "the operand is computed by 'cuda_tile.ftof', which a copy to shared memory cannot do"
+    advice = "change the array in an earlier kernel"
+    assert found[0] == ("tma", f"the left operand goes through registers: {reason}: {advice}")
+
+
+@ct.function
+def products_of_rows(A, B, C, i):
+    acc = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (128, 64))):
+        acc = ct.mma(ct.load(A, (i, k), (128, 64)), ct.load(B, (k, 0), (64, 128)), acc)
+    ct.store(C, (i, 0), acc)
+
+
+@ct.kernel
+def tiles_from_acquires(A, B, C, Counter):
+    i = ct.int32(0)
+    while i < ct.num_tiles(A, 0, (128, 64)):
+        i = ct.atomic_add(Counter, 0, 1).item()
+        products_of_rows(A, B, C, i)
+
+
+@ct.kernel
+def tiles_from_relaxed_updates(A, B, C, Counter):
+    i = ct.int32(0)
+    while i < ct.num_tiles(A, 0, (128, 64)):
+        i = ct.atomic_add(Counter, 0, 1, memory_order=ct.MemoryOrder.RELAXED).item()
+        products_of_rows(A, B, C, i)
+
+
+def test_a_load_after_an_acquire_names_it():
+    signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], Counter: i32[?]"
+    found = ct.compile(tiles_from_acquires, target="sm_100a", signature=signature, stop="gpu").remarks
+    loads = [each.message for each in found if each.message.startswith("the load does not use TMA")]
+    lines = Path(__file__).read_text().splitlines()
+    acquire = next(number for number, line in enumerate(lines, 1) if "Counter, 0, 1)" in line)
+    expected = f"the load comes after an acquire in line {acquire}: memory order relaxed orders no loads"
+    assert loads == [f"the load does not use TMA: {expected}"] * 2
+    assert f"the left operand goes through registers: {expected}" in [each.message for each in found]
+    relaxed = remarks(tiles_from_relaxed_updates, signature)
+    assert [topic for topic, _ in relaxed] == ["roles"]

@@ -122,12 +122,12 @@ RULES = {
     "base": (
         {"alignment": 16},
         {"alignment": 8},
-        "array: the base address is not known to be a multiple of 16 bytes",
+        "array: the base address is not known to be a multiple of 16 bytes: pass arrays aligned to them",
     ),
     "pixels that are not aligned": (
         {"images": (2, 64, 64, 72)},
         {"images": (2, 64, 64, 68)},
-        "array: stride 2 is not known to be a multiple of 16 bytes",
+        "array: stride 2 is not known to be a multiple of 16 bytes: pass arrays with padded rows",
     ),
     "channels that are not adjacent": (
         {},
@@ -166,7 +166,7 @@ WIDE_RULES = {
     "any offset along H": (
         {"images": IMAGE, "window": [300, 1]},
         {"images": IMAGE, "window": [300, 1], "alignment": 8},
-        "array: the base address is not known to be a multiple of 16 bytes",
+        "array: the base address is not known to be a multiple of 16 bytes: pass arrays aligned to them",
     ),
     "bytes of channels": (
         {"tile": (128, 32)},
