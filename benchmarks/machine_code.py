@@ -71,7 +71,7 @@ def measure(case: Case, target: str, name: str, folder: Path) -> Iterator[dict[s
         "shared_bytes": result.shared_bytes,
         "blocks_per_processor": blocks,
         **sheet_of(function.instructions, result.threads).fields(),
-        "model": timeline(result.compiled, max(1, blocks)) if result.compiled is not None else None,
+        "model": timeline(result.compiled, max(1, blocks), case.iterations) if result.compiled is not None else None,
     }
 
 

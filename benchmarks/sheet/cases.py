@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "peers"))
 
 SM100, SM90 = "sm_100a", "sm_90a"
 TARGETS = (SM100, SM90)
+# The queries and the keys of attention, over which the mean of causal loops is taken.
+SEQUENCE = 4096
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Case:
     Attributes:
         module: the module that defines the kernel.
         triton: the name of the equivalent kernel in triton_kernels, if there is one, and its constants.
+        iterations: of each loop that multiplies, the mean over the tile blocks of a launch; empty for one such loop.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Case:
     arguments: tuple[Any, ...]
     triton: str | None = None
     constants: dict[str, int] = field(default_factory=dict)
+    iterations: tuple[float, ...] = ()
 
 
 def _matrices(dtype: str, result: str = "float16", count: int = 2) -> tuple[Array, ...]:
@@ -75,7 +79,10 @@ def _attention(rows: int, keys: int, width: int, *, causal: bool) -> Case:
     )
     name = f"attention {'causal' if causal else 'full'} {rows}x{keys} d{width}"
     constants = {"TM": rows, "TN": keys, "D": width, "CAUSAL": int(causal)}
-    return Case(name, "cutile.attention", "attention", arguments, "attention", constants)
+    # Tile block i has i * rows keys without a mask and `rows` keys with one.
+    without_mask = (SEQUENCE // rows - 1) / 2 * rows / keys
+    iterations = (without_mask, rows / keys) if causal else ()
+    return Case(name, "cutile.attention", "attention", arguments, "attention", constants, iterations)
 
 
 def _rows(name: str, kernel: str, *arguments: Any, module: str = "sheet.kernels", **more: Any) -> Case:

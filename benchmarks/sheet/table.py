@@ -58,10 +58,15 @@ def _model(row: dict[str, Any]) -> list[str]:
     model = row["model"]
     if model is None:
         return ["-"] * 7
-    shares = (f"{model[name]:.0%}" for name in ("tensor_share", "memory_share"))
+    loops = model.get("loops", [model])
+    cycles = " & ".join(f"{loop['cycles']:,.0f}" for loop in loops)
+    tensor = " & ".join(f"{loop['tensor_share']:.0%}" for loop in loops)
+    if len(loops) > 1:
+        tensor += f", {model['tensor_share_of_loops']:.0%} together"
     epilogue = model["epilogue"]
     hidden = "-" if epilogue is None else f"{epilogue['cycles']:,.0f}, {epilogue['hidden_share']:.0%} hidden"
-    return [model["device"], f"{model['cycles']:,.0f}", model["bound"], *shares, f"{model['tma_bytes']:,.0f}", hidden]
+    memory, tma = f"{model['memory_share']:.0%}", f"{model['tma_bytes']:,.0f}"
+    return [model["device"], cycles, model["bound"], tensor, memory, tma, hidden]
 
 
 # Each table: its title, its columns, and the cells of a row.

@@ -11,6 +11,7 @@ from sheet.disassembly import INSTRUCTION_BYTES, Instruction, parse
 from sheet.occupancy import blocks_per_processor
 from sheet.roles import roles
 from sheet.table import markdown, text
+from sheet.timeline import shares_of_loops
 
 
 def code(source: str) -> list[Instruction]:
@@ -189,3 +190,10 @@ def test_a_kernel_that_does_not_compile_has_its_reason_in_the_table() -> None:
     assert "fails: needs 300000 bytes" in text(rows)
     assert "| loops | sm_90a | tilec | 8 | 128 | 24 | 0 | 16 | 1+1 | 1+1 |" in markdown(rows)
     assert "| loops | sm_90a | tilec | - | - | 2 (1 mufu_ex2) |" in markdown(rows)
+
+
+def test_share_of_several_loops_is_weighted_by_their_iterations() -> None:
+    loops = [{"units": {"tensor pipe": 100.0}, "cycles": 200.0}, {"units": {"tensor pipe": 100.0}, "cycles": 400.0}]
+    shares = shares_of_loops(loops, (3, 1))
+    assert [loop["tensor_share"] for loop in shares["loops"]] == [0.5, 0.25]
+    assert shares["tensor_share_of_loops"] == 0.4
