@@ -48,7 +48,7 @@ def attention(A, B, C, steps: int):
         scores = ct.mma(q, ct.load(B, (k, 0), (DEPTH, COLUMNS)), ct.zeros((ROWS, COLUMNS), ct.float32))
         scores = ct.minimum(ct.maximum(scores, -4), 4)
         peak = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
-        p, factor = ct.exp2(scores - peak), ct.exp2(largest - peak)
+        p, factor = ct.exp2(scores - peak, flush_to_zero=True), ct.exp2(largest - peak)
         total = total * factor + ct.sum(p, 1, keepdims=True)
         acc = ct.mma(p.astype(A.dtype), ct.load(B, (k, 1), (DEPTH, COLUMNS)), acc * factor)
         largest = peak

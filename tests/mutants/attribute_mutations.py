@@ -166,6 +166,16 @@ def _flag(name: str, operations: tuple[str, ...]) -> Callable[[ir.Operation], It
     return changes
 
 
+def _removed_attribute(name: str, operations: tuple[str, ...]) -> Callable[[ir.Operation], Iterator[Change]]:
+    """An attribute is removed."""
+
+    def changes(op: ir.Operation) -> Iterator[Change]:
+        if op.name in operations and name in op.attributes and "continues" not in op.attributes:
+            yield f"removed, {_spelled(op)}", partial(op.attributes.__delitem__, name)
+
+    return changes
+
+
 def _more(name: str, operations: tuple[str, ...]) -> Callable[[ir.Operation], Iterator[Change]]:
     """A number is greater by one."""
 
@@ -236,6 +246,10 @@ ATTRIBUTES: dict[str, Callable[[ir.Operation], Iterator[Change]]] = {
     "names": _roles,
     "warps": _warps,
     "iterations_ahead": _ahead,
+    "across": _removed_attribute("across", (CHANNEL,)),
+    "multicast": _removed_attribute("multicast", ("tile_gpu.tma_load",)),
+    "along": _more("along", ("tile_gpu.tma_load",)),
+    "joined_programs": _removed_attribute("joined_programs", ("tile_gpu.kernel",)),
     "order": _order,
     "removed": _removed,
 }

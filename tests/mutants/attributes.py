@@ -57,6 +57,7 @@ _LAST = "no put follows the last release"
 _COLUMNS_BACK = "the threads get the columns of the scores back when the multiply that reads the weights is complete"
 _COMPUTES = "a role is who computes: channels are made for any roles, and a kernel that cannot be divided stays whole"
 _REGISTERS = "registers of a role change what ptxas spills, not values"
+_WHOLE_POWERS = "the exponents are whole numbers, whose powers of two MUFU and the polynomial give exactly"
 _FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
 # Reasons by patterns of `kernel, target, roles or one role: attribute: change`; the first that matches counts.
 HARMLESS = {
@@ -118,6 +119,7 @@ HARMLESS = {
     "*: role: *": _COMPUTES,
     "*: wanted: *": _DEPTH,
     "*: registers: *": _REGISTERS,
+    "attention, *: polynomials: *": _WHOLE_POWERS,
     "two chains over scores, *: producer: *, make_channel of mma-threads once": _COLUMNS_BACK,
     "two chains, *: producer: *, make_channel of mma-threads once": _ONE_COMMIT,
     "two chains*, roles: consumers: tma, make_channel of tma-mma ring": _PACED,

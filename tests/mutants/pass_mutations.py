@@ -18,6 +18,7 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LEAST_BUDGET, REGISTER_FILE, registers_per_thread
+from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.walk import operations_below
 from tilec.errors import CompileError
@@ -104,6 +105,15 @@ def _read_before_next(kernel: KernelOp) -> Iterator[Change]:
             yield "set", partial(op.attributes.__setitem__, "read_before_next", ir.UnitAttr.get(op.context))
 
 
+def _polynomials(kernel: KernelOp) -> Iterator[Change]:
+    """Polynomials compute no element of an exponential, or most of them."""
+    for op in _operations(kernel, "tile_gpu.math"):
+        if "polynomials" in op.attributes:
+            yield "none", partial(op.attributes.__delitem__, "polynomials")
+        elif op.opview.function == EMULATED:
+            yield "most", partial(_set_number, op, "polynomials", POLYNOMIAL_PARTS - 1)
+
+
 def _operations(kernel: KernelOp, name: str) -> list[ir.Operation]:
     return [op.operation for op in operations_below(kernel) if op.operation.name == name]
 
@@ -124,6 +134,7 @@ PASS_MUTATIONS: dict[str, tuple[str, Callable[[KernelOp], Iterator[Change]]]] = 
     "read_before_next": ("assign-roles", _read_before_next),
     "wanted": ("ring-depth", _wanted),
     "registers": ("register-budgets", _registers),
+    "polynomials": ("emulate-exponentials", _polynomials),
 }
 
 
