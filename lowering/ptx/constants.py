@@ -2,8 +2,9 @@
 
 Branches pass such constants to blocks, and loads with a predicate leave them where it is false.
 ptxas 13.0 and 13.5 otherwise keep what the loops of all roles carry in the register of the constant that they start
-from, or in local memory. Two accumulators of wgmma, one after the other, that start from the register of one constant
-take registers at the same time: ptxas spills one, and makes each wgmma wait for the one before (C7512).
+from, or in local memory. Where an accumulator of wgmma starts from the register of a constant, it has all of its
+registers from the move of that constant on. With another accumulator there, ptxas spills one of both, and makes each
+wgmma wait for the one before (C7512).
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ _MOVE = "mov."
 
 
 def repeat_constants(program: Program) -> None:
-    """Gives branches and tied operands moves of their own of constants that others change too.
+    """Gives branches and tied operands moves of their own of constants.
 
-    The others are code that they never reach, or start several registers from the constant, as elements of a tile do.
-    A constant in the register of another value keeps that register from the first of them to the last.
+    They are those that code which does not reach this one changes too, and those from which several registers start, as
+    elements of a tile do, unless a branch of the block of the move alone changes them. A constant in the register of
+    another value keeps that register from the first of them to the last.
     """
     constants = {
         instruction.results[0]: instruction
@@ -52,13 +54,17 @@ def _changed(block: Block) -> set[int]:
 
 
 def _elements(program: Program) -> set[int]:
-    """The values that are changed at several places, at one of them in several registers."""
+    """The values that are changed in several registers, and also at another place or in another block than their move."""
     tied = [Counter(_tied(instruction)) for block in program.blocks for instruction in block.instructions]
     # One of the two edges is taken.
     passed = [reduce(or_, map(Counter, block.end.arguments), Counter[int]()) for block in program.blocks]
-    places = [*tied, *passed]
-    numbers = Counter(chain(*places))
-    return {value for place in places for value, count in place.items() if count > 1 and numbers[value] > 1}
+    elements = {value for place in (*tied, *passed) for value, count in place.items() if count > 1}
+    several = {value for value, places in Counter(chain(*tied, *passed)).items() if places > 1}
+    return elements & several.union(*(_changed(block) - _results(block) for block in program.blocks))
+
+
+def _results(block: Block) -> set[int]:
+    return {value for instruction in block.instructions for value in instruction.results}
 
 
 def _tied(instruction: Instruction) -> list[int]:

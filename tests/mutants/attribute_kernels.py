@@ -28,7 +28,7 @@ def gemms_in_a_row(A, B, C, steps: int):
 
 @ct.kernel
 def persistent(A, B, C, steps: int):
-    """As many tiles per block as a ring has slots, with a bias and two stores per tile."""
+    """More tiles per block than a ring has slots, with a bias and two stores per tile."""
     bias = ct.load(B, (0, 0), (1, COLUMNS)).astype(ct.float32)
     for tile in range(ct.bid(0), 8, ct.num_blocks(0)):
         acc = ct.zeros((ROWS, COLUMNS), ct.float32)
@@ -89,6 +89,7 @@ KERNELS = {
     "two chains over scores": two_chains,
     "rows": rows,
 }
-# Kernels for a target with less tensor memory, all of which accumulators need; their rings have as many slots.
+# Kernels for a target with less tensor memory, all of which accumulators need.
 TENSOR_MEMORY_COLUMNS = {"two chains over scores": 128}
-RING_SLOTS = {"two chains over scores": 3}
+# The slots of rings, fewer than a block has tiles: a release that is missing for each tile then leaves none.
+RING_SLOTS = {"persistent": 3, "two chains over scores": 3}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
@@ -58,6 +59,29 @@ def test_tiles_in_sequence_start_from_moves_of_their_own(b: PtxBuilder, lines: L
     first = next(number for number, line in enumerate(body) if line.startswith("mma"))
     assert [line.startswith("mov") for line in body] == [True, True, False, False, True, True, False, False, False]
     assert not any("%f3" in line or "%f4" in line for line in body[: first + 2])
+
+
+def test_accumulators_of_loops_in_sequence_start_from_moves_of_their_own(b: PtxBuilder, lines: Lines) -> None:
+    """No register of the second accumulator has a value during the first loop."""
+    zero, descriptor = b.compute("mov.f32 $0, 0f00000000;", b.f32), b.compute("mov.b64 $0, 0;", b.i64)
+    for name in ("loop", "other_loop"):
+        loop, after = b.block([b.f32] * 4, name), b.block((), f"after_{name}")
+        b.branch(loop, *[zero] * 4)
+        b.at(loop)
+        multiply = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0..$3}, $8, $9, 1, 1, 1, 0, 0;"
+        sums = b.execute(multiply, [b.f32] * 4, *loop.arguments, descriptor, descriptor, tied=range(4))
+        b.cond_branch(b.execute("setp.ne.b32 $0, 1, 0;", b.i1), loop, sums, after, ())
+        b.at(after)
+        for value in sums:
+            b.execute("st.local.f32 [0], $0;", (), value)
+    b.leave()
+    body = lines()
+    starts = [body.index("$loop:"), body.index("$other_loop:")]
+    moved = [line.split()[1].rstrip(",") for line in body[: starts[0]] if line.startswith("mov.f32")]
+    also_moved = [line.split()[1].rstrip(",") for line in body[starts[0] : starts[1]] if line.startswith("mov.f32")]
+    assert (len(moved), len(also_moved)) == (4, 4)
+    second = next(line for line in body[starts[1] :] if line.startswith("wgmma"))
+    assert set(re.findall(r"%f\d+", second)).isdisjoint(moved)
 
 
 def test_each_role_loads_into_a_move_of_its_own(b: PtxBuilder, lines: Lines) -> None:
