@@ -47,12 +47,14 @@ class ValueRegisters:
             or is computed element by element where it is used; None for a value with registers of its own.
         loads: the values of another memory that are loaded into registers before an operation.
         operands: the values that an operation reads from registers.
+        beside: the registers of each operand that an operation reads until its results are complete.
     """
 
     registers: Callable[[ir.Value], int]
     sources: Callable[[ir.Value], Sequence[ir.Value] | None]
     loads: Callable[[ir.Operation], Sequence[ir.Value]] = lambda op: ()
     operands: Callable[[ir.Operation], Iterable[ir.Value]] = lambda op: op.operands
+    beside: Callable[[ir.Operation], Sequence[tuple[ir.Value, int]]] = lambda op: ()
 
 
 def register_peak(block: ir.Block, rules: ValueRegisters) -> RegisterPeak:
@@ -78,7 +80,7 @@ class _Walk:
     def live_before(self, block: ir.Block, live: set[ir.Value]) -> set[ir.Value]:
         """The values that are live at the start of a block after whose end `live` are."""
         for op in reversed([op.operation for op in block.operations]):
-            self._record(op, live)
+            self._record(op, live, self._rules.beside(op))
             live = live.difference(op.results)
             inside = live | self._used_inside(op) if op.name in LOOPS else live
             for inner in _blocks(op):
@@ -88,11 +90,12 @@ class _Walk:
             live = live.difference(self._rules.loads(op))
         return live
 
-    def _record(self, op: ir.Operation, live: set[ir.Value]) -> None:
-        counts = [self._registers[value] for value in live]
-        total = sum(counts)
+    def _record(self, op: ir.Operation, live: set[ir.Value], beside: Sequence[tuple[ir.Value, int]] = ()) -> None:
+        values = [(value, self._registers[value]) for value in live]
+        values += [(value, registers) for value, registers in beside if value not in live]
+        total = sum(registers for _, registers in values)
         if total > self.peak.registers:
-            self.peak = RegisterPeak(total, max(counts), op, tuple(zip(live, counts, strict=True)))
+            self.peak = RegisterPeak(total, max(registers for _, registers in values), op, tuple(values))
 
     def _registers_of(self, value: ir.Value) -> int:
         if value not in self._registers:

@@ -26,7 +26,7 @@ _REDUCE = "tile_gpu.reduce"
 
 def tile_peak(block: ir.Block) -> RegisterPeak:
     """The most registers of a thread that values are in at once, in a block of tile_gpu."""
-    return register_peak(block, ValueRegisters(_registers_of, _sources))
+    return register_peak(block, ValueRegisters(_registers_of, _sources, beside=_packed_lhs))
 
 
 def _registers_of(value: ir.Value) -> int:
@@ -41,6 +41,15 @@ def _registers_of(value: ir.Value) -> int:
             return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
         return elements * _registers(type.element_type)
     return _registers(type) if is_scalar(type) else 0
+
+
+def _packed_lhs(op: ir.Operation) -> list[tuple[ir.Value, int]]:
+    """The left operand of a multiply that reads it from registers while it writes its sums."""
+    if op.name != "tile_gpu.wgmma" or not is_register_tile(op.opview.lhs.type):
+        return []
+    lhs = op.opview.lhs
+    elements = parse_layout(ir.StringAttr(lhs.type.encoding).value).register_count
+    return [(lhs, -(-elements * element_bits(lhs.type.element_type) // REGISTER_BITS))]
 
 
 def _is_computed_again(value: ir.Value) -> bool:

@@ -109,6 +109,15 @@ def products_in_a_chain(X, W, Y, size: Extent):
     ct.store(Y, (0, 0), x)
 
 
+@ct.kernel
+def three_layers(X, first, second, third, Y, rows: Extent, depth: Extent, width: Extent):
+    """On sm_90a the sums of the second product and its left operand are in registers at once."""
+    h = ct.load(X, (0, 0), (rows, depth))
+    h = ct.mma(h, ct.load(first, (0, 0), (depth, width)), ct.zeros((rows, width), ct.float32)).astype(X.dtype)
+    h = ct.mma(h, ct.load(second, (0, 0), (width, width)), ct.zeros((rows, width), ct.float32)).astype(X.dtype)
+    ct.store(Y, (0, 0), ct.mma(h, ct.load(third, (0, 0), (width, rows)), ct.zeros((rows, rows), ct.float32)))
+
+
 CASES = [
     (running_sum, "X: f16[?,?], Y: f16[?,?]"),
     (gated, "X: f16[?,?], W: f16[?,?], U: f16[?,?], Y: f16[?,?], tm=128, tn=128, tk=64"),
@@ -121,6 +130,10 @@ CASES = [
     (loop_without_known_end, "A: f16[?,?], B: f16[?,?], D: f16[?,?], tm=128, tn=128, tk=64"),
     (products_in_a_row, "A: f16[?,?], B: f16[?,?], D: f16[?,?], steps: i32, tm=128, tn=256, tk=64"),
     (products_in_a_chain, "X: f16[?,?], W: f16[?,?], Y: f16[?,?], size=128"),
+    (
+        three_layers,
+        "X: f16[?,?], first: f16[?,?], second: f16[?,?], third: f16[?,?], Y: f32[?,?], rows=128, depth=64, width=256",
+    ),
 ]
 
 
