@@ -92,4 +92,4 @@ KERNELS = {
 # Kernels for a target with less tensor memory, all of which accumulators need.
 TENSOR_MEMORY_COLUMNS = {"two chains over scores": 128}
 # The slots of rings, fewer than a block has tiles: a release that is missing for each tile then leaves none.
-RING_SLOTS = {"persistent": 3, "two chains over scores": 3}
+RING_SLOTS = {"persistent": 2, "two chains over scores": 3}
