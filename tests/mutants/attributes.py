@@ -90,6 +90,7 @@ HARMLESS = {
     "*: removed: release of * once before *": _ONCE,
     "gemm, sm_90a, roles: removed: release of tma-wgmma ring before scf.yield": _LAST,
     "attention, sm_100a, roles: removed: release of threads-mma ring before scf.yield": _LAST,
+    "attention, sm_100a, roles: removed: release of tma-mma ring before release of threads-mma ring": _LAST,
     "*: removed: put_commit of tma-* once before *": _NOTHING,
     "attention, *: removed: barrier before store_view": _DISJOINT,
     "attention, *: removed: store_wait before *": _DISJOINT,
