@@ -54,7 +54,7 @@ def _changed(block: Block) -> set[int]:
 
 
 def _elements(program: Program) -> set[int]:
-    """The values that are changed in several registers, and also at another place or in another block than their move."""
+    """The values that are changed in several registers, and at another place too or outside the block of their move."""
     tied = [Counter(_tied(instruction)) for block in program.blocks for instruction in block.instructions]
     # One of the two edges is taken.
     passed = [reduce(or_, map(Counter, block.end.arguments), Counter[int]()) for block in program.blocks]
