@@ -54,6 +54,7 @@ _PACED = "another ring of the loop, which has as few slots and is released later
 _ONE_COMMIT = "one commit, for which the threads wait too, covers all multiplies before it"
 _IN_ONE_ROLE = "one role: what the threads wait for next covers the multiplies that read the slot"
 _LAST = "no put follows the last release"
+_LOST = "the two last releases are lost, fewer than the ring has slots: no put waits for them"
 _COLUMNS_BACK = "the threads get the columns of the scores back when the multiply that reads the weights is complete"
 _COMPUTES = "a role is who computes: channels are made for any roles, and a kernel that cannot be divided stays whole"
 _REGISTERS = "registers of a role change what ptxas spills, not values"
@@ -89,6 +90,7 @@ HARMLESS = {
     "*: late: *": "the releases of a consumer count apart if one of them is late, in the order of its gets",
     "*: removed: release of * once before *": _ONCE,
     "gemm, sm_90a, roles: removed: release of tma-wgmma ring before scf.yield": _LAST,
+    "gemms in a row, sm_90a, roles: removed: release of tma-wgmma ring before scf.yield": _LOST,
     "attention, sm_100a, roles: removed: release of threads-mma ring before scf.yield": _LAST,
     "attention, sm_90a, roles: removed: release of tma-wgmma ring before scf.yield": _LAST,
     "attention, sm_90a, roles: reuse: once, make_channel of tma-wgmma ring": _PACED,
