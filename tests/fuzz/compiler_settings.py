@@ -45,8 +45,10 @@ def random_settings(random: Random, target: str) -> Settings:
         hints["stages"] = random.choice((1, 2, 3, 5))
     if random.random() < 0.25:
         hints["warps"] = random.choice((4, 8))
+    if random.random() < 0.2:
+        hints["num_ctas"] = random.choice((2, 2, 2, 4))
     if random.random() < 0.1:
-        hints["num_ctas"] = random.choice((2, 2, 4))
+        hints["occupancy"] = random.choice((1, 2))
     without = random_omissions(random)
     shared_bytes = random.choice(SHARED_BYTES) if random.random() < 0.4 else None
     columns = random.choice(TENSOR_MEMORY_COLUMNS) if random.random() < 0.2 else None

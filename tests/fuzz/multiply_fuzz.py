@@ -21,8 +21,9 @@ from typing import Any
 import ml_dtypes  # noqa: F401 registers the names of narrow floats with numpy.
 import numpy as np
 from compiler_settings import Settings, limited_compiler, random_settings
+from multiply_values import BLOCKS, CELL, EXTENT, ITERATIONS, SMALL
 from numpy_tiles import NumpyTiles, WideTiles
-from random_multiplies import BLOCKS, CELL, EXTENT, ITERATIONS, SMALL, random_multiplies
+from random_multiplies import random_multiplies
 from separate_process import run_in_process
 
 import tilec as ct
@@ -37,13 +38,14 @@ SECONDS, REDUCTION_S = 120, 120.0
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel, the type of its operands in memory, the type and size of its result, and the compiles to compare."""
+    """A kernel, the types and sizes of its arrays, and the compiles to compare."""
 
     source: str
     array: str
     accumulator: str
     slots: int
     cells: int
+    missing: tuple[int, int]
     seed: int
     settings: tuple[Settings, ...]
 
@@ -89,19 +91,24 @@ def random_case(seed: int) -> Case:
     kernel = random_multiplies(seed)
     source = Random(f"settings {seed}")
     settings = tuple(random_settings(source, target) for target in TARGETS)
-    kind = kernel.kind
-    return Case(kernel.source, kind.array, kind.accumulator, kernel.slots, kernel.cells, seed, settings)
+    kind, sizes = kernel.kind, (kernel.slots, kernel.cells, kernel.missing)
+    return Case(kernel.source, kind.array, kind.accumulator, *sizes, seed, settings)
 
 
-def arguments(case: Case) -> list[Any]:
-    """New arguments of a case; operands are integers of at most SMALL."""
+def arguments(case: Case) -> dict[str, Any]:
+    """New arguments of a case by name; operands are integers of at most SMALL."""
     random = np.random.default_rng(case.seed)
-    dtype = np.dtype(case.array)
-    A, B = (random.integers(-SMALL, SMALL + 1, (EXTENT, EXTENT)).astype(dtype) for _ in range(2))
-    H = random.integers(-SMALL, SMALL + 1, (EXTENT, EXTENT)).astype(np.float32)
-    C = np.zeros((case.slots * CELL, case.cells * CELL), case.accumulator)
-    P = random.integers(0, 16, (16,)).astype(np.int32)
-    return [A, B, H, P, C, *map(int, random.integers(0, ITERATIONS, (2,)))]
+    shapes = {"A": (EXTENT, EXTENT), "B": (EXTENT, EXTENT), "H": (EXTENT, EXTENT)}
+    values = {name: random.integers(-SMALL, SMALL + 1, shape) for name, shape in shapes.items()}
+    values["P"], values["D"] = random.integers(0, 16, (EXTENT,)), np.zeros(1)
+    values["C"] = np.zeros((case.slots * CELL, case.cells * CELL))
+    types = {"A": case.array, "B": case.array, "H": "float32", "P": "int32", "D": "int32", "C": case.accumulator}
+    arrays = {name: value.astype(types[name]) for name, value in values.items()}
+    for name in ("A", "B", "H", "C"):
+        # Views, so that rows stay aligned for TMA.
+        rows, columns = (size - missing for size, missing in zip(arrays[name].shape, case.missing, strict=True))
+        arrays[name] = arrays[name][:rows, :columns]
+    return {**arrays, "n0": int(random.integers(0, ITERATIONS)), "n1": int(random.integers(0, ITERATIONS))}
 
 
 def outcomes(case: Case, folder: Path) -> list[Outcome]:
@@ -127,8 +134,8 @@ def _expected(case: Case, tiles: type[NumpyTiles]) -> np.ndarray:
     for block in range(BLOCKS):
         scope: dict[str, Any] = {"ct": tiles(block, BLOCKS)}
         exec(case.source, scope)
-        scope["kernel"](*given)
-    return given[4]
+        scope["kernel"](**given)
+    return given["C"]
 
 
 def _outcome(place: str, run: Any, expected: np.ndarray) -> Outcome:
@@ -150,8 +157,8 @@ def _outcome(place: str, run: Any, expected: np.ndarray) -> Outcome:
 
 def _interpreted(case: Case, kernel: Any) -> np.ndarray:
     given = arguments(case)
-    ct.launch(None, BLOCKS, kernel, given, backend="interpret", check=True)
-    return given[4]
+    ct.launch(None, BLOCKS, kernel, tuple(given.values()), backend="interpret", check=True)
+    return given["C"]
 
 
 def _simulated(case: Case, kernel: Any, settings: Settings) -> np.ndarray:
@@ -162,13 +169,13 @@ def _simulated(case: Case, kernel: Any, settings: Settings) -> np.ndarray:
         compiled = _compiled(kernel, given, settings.with_all_memory())
     # The conversion of tf32 by TMA is not documented; small integers are exact.
     options = {"step_limit": STEP_LIMIT, "allow_unconfirmed": case.array == "float32", "seed": case.seed}
-    ct.run(compiled, (BLOCKS,), given, backend="simulate", **options)
-    return given[4]
+    ct.run(compiled, (BLOCKS,), tuple(given.values()), backend="simulate", **options)
+    return given["C"]
 
 
-def _compiled(kernel: Any, given: list[Any], settings: Settings) -> Any:
+def _compiled(kernel: Any, given: dict[str, Any], settings: Settings) -> Any:
     with limited_compiler(settings):
-        signature = Signature.from_arguments(kernel, given)
+        signature = Signature.from_arguments(kernel, tuple(given.values()))
         return ct.compile(kernel, target=settings.target, signature=signature, hints=settings.hints, stop="ptx")
 
 

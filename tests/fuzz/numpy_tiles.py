@@ -51,6 +51,24 @@ class NumpyTiles:
         inside = columns < array.shape[1]
         array[rows[inside], columns[inside]] = value[inside]
 
+    def Slice(self, start: int, length: int) -> slice:
+        return slice(start, start + length)
+
+    def load_advanced_indexing(
+        self, array: np.ndarray, indices: tuple[np.ndarray, slice], padding_mode: str
+    ) -> np.ndarray:
+        rows, columns = indices
+        inside = rows < len(array)
+        tile = np.zeros((len(rows), columns.stop - columns.start), array.dtype)
+        found = array[np.where(inside, rows, 0), columns]
+        tile[inside, : found.shape[1]] = found[inside]
+        return tile
+
+    def atomic_add(self, array: np.ndarray, index: int, update: int) -> int:
+        before = int(array[index])
+        array[index] += update
+        return before
+
     def arange(self, size: int, *, dtype: type) -> np.ndarray:
         return np.arange(size, dtype=dtype)
 
@@ -86,6 +104,11 @@ class WideTiles(NumpyTiles):
         self, array: np.ndarray, index: tuple[int, ...], shape: tuple[int, ...], padding_mode: str = "zero"
     ) -> np.ndarray:
         return _wide(super().load(array, index, shape, padding_mode))
+
+    def load_advanced_indexing(
+        self, array: np.ndarray, indices: tuple[np.ndarray, slice], padding_mode: str
+    ) -> np.ndarray:
+        return _wide(super().load_advanced_indexing(array, indices, padding_mode))
 
     def gather(self, array: np.ndarray, indices: tuple[np.ndarray, ...]) -> np.ndarray:
         return _wide(super().gather(array, indices))
