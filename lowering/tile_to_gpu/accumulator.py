@@ -80,9 +80,10 @@ def accumulators(multiplies: Iterable[ir.OpView]) -> dict[ir.Operation, Accumula
         multiply = op.operation
         if multiply in found:
             continue
-        accumulator = _Closure(multiply).accumulator
-        if not _is_consistent(accumulator, found) or not _place_reads(accumulator, order):
-            accumulator = single_accumulator(multiply)
+        # Products that registers change can stay in the place only if nothing else is in it meanwhile.
+        closures = (_Closure(multiply, with_changed_products=each).accumulator for each in (True, False))
+        fitting = (each for each in closures if _is_consistent(each, found) and _place_reads(each, order))
+        accumulator = next(fitting, None) or single_accumulator(multiply)
         for member in accumulator.multiplies:
             found[member] = accumulator
     return found
@@ -97,8 +98,9 @@ def single_accumulator(multiply: ir.Operation) -> Accumulator:
 class _Closure:
     """Collects the values that flow into the accumulator of a multiply, through loops and branches."""
 
-    def __init__(self, multiply: ir.Operation) -> None:
+    def __init__(self, multiply: ir.Operation, *, with_changed_products: bool) -> None:
         self.accumulator = Accumulator()
+        self._with_changed_products = with_changed_products
         self._add(multiply.results[0])
         self._add_changed()
         self._add_breaks()
@@ -141,14 +143,24 @@ class _Closure:
                 self._enter(end.operation.operands[number], end.operation)
 
     def _add_changed(self) -> None:
-        """Adds a carried value that registers change before it enters again, as a rescaled sum."""
-        for value, _ in list(self.accumulator.entering):
-            for argument in _changed_arguments(value):
-                loop, number = argument.owner.owner.operation, ir.BlockArgument(argument).arg_number
-                number -= loop.name == _FOR
-                ends = [end.operation for end in terminators(loop.opview) if end.operation.name == CONTINUE]
-                if any(end.operands[number] in self.accumulator.values for end in ends):
-                    self._add(argument)
+        """Adds a carried value, or its sum with a product, that registers change before it enters again."""
+        before = None
+        while before != len(self.accumulator.values):
+            before = len(self.accumulator.values)
+            for value, _ in list(self.accumulator.entering):
+                for source in _changed_values(value):
+                    if self._is_changed_here(source):
+                        self._add(source)
+
+    def _is_changed_here(self, value: ir.Value) -> bool:
+        """Whether a loop carries a value to the place, or a product is added to one of the place."""
+        if not isinstance(value.owner, ir.Block):
+            addend = value.owner.operation.operands[ACCUMULATOR]
+            return self._with_changed_products and addend in self.accumulator.values
+        loop, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
+        number -= loop.name == _FOR
+        ends = [end.operation for end in terminators(loop.opview) if end.operation.name == CONTINUE]
+        return any(end.operands[number] in self.accumulator.values for end in ends)
 
     def _add_breaks(self) -> None:
         """Adds the results of a loop whose every break gives a value of the place."""
@@ -159,8 +171,8 @@ class _Closure:
                     self._add(result)
 
 
-def _changed_arguments(value: ir.Value) -> Iterator[ir.Value]:
-    """The values carried by loops from which elementwise operations compute a value of the same type."""
+def _changed_values(value: ir.Value) -> Iterator[ir.Value]:
+    """The values carried by loops, and the products, from which elementwise operations compute one of the same type."""
     work, seen = [value], set()
     while work:
         found = work.pop()
@@ -170,6 +182,8 @@ def _changed_arguments(value: ir.Value) -> Iterator[ir.Value]:
         if isinstance(found.owner, ir.Block):
             if found.owner.owner.operation.name in (_FOR, _LOOP):
                 yield found
+        elif found.owner.operation.name in MULTIPLIES:
+            yield found
         elif is_elementwise(found.owner):
             work += found.owner.operation.operands
 
@@ -192,10 +206,12 @@ def _is_born_in_memory(value: ir.Value) -> bool:
 
 
 def _is_consistent(accumulator: Accumulator, found: dict[ir.Operation, Accumulator]) -> bool:
-    """Whether the values have one type, and no operation carries two of them or belongs to another accumulator."""
+    """Whether the values have one type and no other place, and no operation carries two of them."""
     if len({str(value.type) for value in accumulator.values}) != 1:
         return False
     if any(op in found for op in accumulator.multiplies):
+        return False
+    if any(value in other.values for other in dict.fromkeys(found.values()) for value in accumulator.values):
         return False
     blocks = [value.owner for value in accumulator.values if isinstance(value.owner, ir.Block)]
     owners = [value.owner.operation for value in accumulator.values if not isinstance(value.owner, ir.Block)]

@@ -184,12 +184,12 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
 
 
 def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]) -> None:
-    in_memory = {
-        multiply.op.operation for multiply in plan.multiplies.values() if multiply.unit.accumulates_in_tensor_memory
-    }
+    multiplies = plan.multiplies.values()
+    # In the order of the kernel, which that of a set would not be.
+    in_memory = dict.fromkeys(each.op.operation for each in multiplies if each.unit.accumulates_in_tensor_memory)
     for op in in_memory:
         found = carried[op]
-        if not in_memory.issuperset(found.multiplies):
+        if not in_memory.keys() >= found.multiplies.keys():
             found = single_accumulator(op)
         for value in found.values:
             plan.accumulators[value] = found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import random
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -19,6 +21,8 @@ FIRST_PROGRAM, PROGRAMS, PER_TEST = 2_046, 40, 4
 FIRST_EXITS, EXITS = 1, 12
 KERNELS = 12
 FIRST_MULTIPLIES, MULTIPLIES = 1, 12
+# In the first one, three accumulators in tensor memory follow each other.
+HASHED_MULTIPLIES = (881747, 1, 2, 3, 4, 5, 6)
 FIRST_MUTATION, MUTATIONS = 640, 100
 
 
@@ -64,6 +68,18 @@ def test_results_of_random_multiplies_agree(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + PER_TEST):
         failed = [outcome for outcome in multiplies.outcomes(multiplies.random_case(seed), tmp_path) if outcome.failed]
         assert not failed, f"python tests/fuzz/fuzz.py multiplies --inputs 1 --seed {seed}: {failed}"
+
+
+def test_code_does_not_depend_on_hashes() -> None:
+    """Not on those of strings, nor on those of MLIR's objects, which are addresses and differ between processes."""
+    program, found = Path(__file__).with_name("random_hashes.py"), set()
+    for salt in ("1", "2", "3"):
+        command = [sys.executable, program, salt, *map(str, HASHED_MULTIPLIES)]
+        process = subprocess.run(
+            command, env={**os.environ, "PYTHONHASHSEED": salt}, capture_output=True, text=True, check=True
+        )
+        found.add(process.stdout)
+    assert len(found) == 1, "\n".join(found)
 
 
 def test_a_kernel_that_fails_is_reduced_to_what_its_failure_needs(

@@ -169,6 +169,23 @@ def rescaled(A, B, C, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def rescaled_in_two_loops(A, B, C, tm: Const, tn: Const, tk: Const):
+    """The sum with each product is halved, and a second loop continues with what a first one leaves."""
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    count = ct.num_tiles(A, axis=1, shape=(tm, tk))
+    for k in range(count // 2):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc) * 0.5
+    for k in range(count // 2, count):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc) * 0.5
+    ct.store(C, index=(i, j), tile=acc.astype(C.dtype))
+
+
+@ct.kernel
 def persistent(A, B, C, tm: Const, tn: Const, tk: Const):
     """Each block walks over several tiles."""
     rows, columns = ct.cdiv(A.shape[0], tm), ct.cdiv(B.shape[1], tn)

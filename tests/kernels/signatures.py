@@ -74,6 +74,7 @@ SIGNATURES = {
     "repeated_product": [f"A: {HALF}, B: {HALF}, C: {SINGLE}, times: i32, {TILE}"],
     "scaled_operand": [MATMUL],
     "rescaled": [MATMUL],
+    "rescaled_in_two_loops": [MATMUL],
     "persistent": [MATMUL],
     "under_if": [MATMUL],
     "stores_under_flags": [f"A: {HALF}, B: {HALF}, C: {HALF}, F: i32[?,?], R: i32[?,?], {TILE}"],

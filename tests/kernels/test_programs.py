@@ -125,6 +125,19 @@ def test_accumulator_is_rescaled_in_the_loop(target, switches, random):
         assert_within(c, exact, product_tolerance(a, b, exact, "f2"))
 
 
+def test_accumulator_is_rescaled_from_loop_to_loop(target, switches, random):
+    A, B = matrix(random, (136, 200), "f2"), matrix(random, (200, 136), "f2")
+    C = np.zeros((136, 136), np.float16)
+    a, b = f64(A, B)
+    weights = 0.5 ** (4 - np.arange(200) // 64)
+    exact = (a * weights) @ b
+    args = (A, B, C, 128, 128, 64)
+    for (c,) in run_everywhere(
+        matrix_kernels.rescaled_in_two_loops, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches
+    ):
+        assert_within(c, exact, product_tolerance(a, b, exact, "f2"))
+
+
 def test_persistent_block_computes_several_tiles(target, switches, random):
     A, B = matrix(random, (300, 200), "f2"), matrix(random, (200, 150), "f2")
     C = np.zeros((300, 152), np.float16)[:, :150]
