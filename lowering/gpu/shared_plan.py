@@ -13,7 +13,7 @@ from tilec.dialect.tile_gpu.channel import CLUSTER, MMA, PAIR, THREADS, TMA
 from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.element_types import element_type
-from tilec.errors import Note, UnsupportedError
+from tilec.errors import Note, TensorMemoryError, UnsupportedError
 from tilec.lowering.gpu.memory_regions import largest_regions
 from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.scale_layout import ScaleLayout, is_scale_layout, parse_scale_layout
@@ -295,7 +295,7 @@ def _aligned(size_bytes: int) -> int:
 def _check(kernel: KernelOp, plan: SharedPlan, target: Target) -> None:
     check_shared_bytes(kernel, plan, plan.declared_bytes, target)
     if plan.columns_used > target.tensor_memory_columns:
-        raise UnsupportedError(
+        raise TensorMemoryError(
             f"the accumulators need {plan.columns_used} columns of tensor memory, "
             f"{target.name} has {target.tensor_memory_columns}: use smaller tiles",
             source_location(kernel.operation.location),

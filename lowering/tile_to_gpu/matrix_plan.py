@@ -38,7 +38,7 @@ from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 from tilec.lowering.tile_to_gpu.scale_source import scale_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
-from tilec.lowering.tile_to_gpu.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
+from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS, free_columns, matrix_types, unit_for, unit_reasons
 from tilec.lowering.tma.rules import MAX_BOX
 
 
@@ -150,7 +150,7 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
     multiplies = [op for op in operations_below(entry) if op.operation.name in MULTIPLIES]
     matrices = [op for op in multiplies if op.acc.type.rank == 2]
     carried = accumulators(matrices)
-    free = free_columns(matrices, carried, target, warps)
+    free = free_columns(matrices, carried, target, warps, shares=OWN_COLUMNS not in entry.operation.attributes)
     for op in multiplies:
         _add(plan, _decide(op, target, warps, order, plan, free.get(op.operation)))
     _add_accumulators(plan, carried)

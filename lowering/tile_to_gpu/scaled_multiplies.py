@@ -15,6 +15,7 @@ from tilec.lowering.tile.halve_multiply import halve_multiply
 from tilec.lowering.tile.split_tiles import split_tiles
 from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES, accumulators
 from tilec.lowering.tile_to_gpu.unit_choice import (
+    OWN_COLUMNS,
     SCALED,
     free_columns,
     least_scaled_columns,
@@ -58,7 +59,8 @@ def _first_misfit(module: ir.Module, target: Target) -> _Misfit | None:
         return None
     multiplies = [op for op in operations_named(module, MULTIPLIES) if op.acc.type.rank == 2]
     carried = accumulators(multiplies)
-    free = {warps: free_columns(multiplies, carried, target, warps) for warps in WARP_COUNTS}
+    shares = all(OWN_COLUMNS not in op.operation.attributes for op in module.body.operations)
+    free = {warps: free_columns(multiplies, carried, target, warps, shares=shares) for warps in WARP_COUNTS}
     for op in scaled:
         for warps in WARP_COUNTS:
             left = free[warps][op.operation]

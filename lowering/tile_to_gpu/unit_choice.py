@@ -62,6 +62,10 @@ def _refusal(
     return refusal
 
 
+# An entry with this attribute was compiled with accumulators in shared columns, and they did not fit.
+OWN_COLUMNS = "tilec.own_columns"
+
+
 @dataclass(eq=False)
 class _SharedColumns:
     """Columns of tensor memory that several accumulators use, one after the other (lowering/gpu/reuse_channels.py)."""
@@ -75,18 +79,24 @@ class _SharedColumns:
 
 
 def free_columns(
-    multiplies: Iterable[ir.OpView], accumulators: Mapping[ir.Operation, Accumulator], target: Target, warps: int
+    multiplies: Iterable[ir.OpView],
+    accumulators: Mapping[ir.Operation, Accumulator],
+    target: Target,
+    warps: int,
+    *,
+    shares: bool = True,
 ) -> dict[ir.Operation, int]:
     """The columns of tensor memory that each multiply may use: those that are left, and those of accumulators before.
 
-    Multiplies in inner loops come first, and of them those with block scaling.
+    Multiplies in inner loops come first, and of them those with block scaling. If not `shares`, the columns of other
+    accumulators are never free.
     """
     left, found = target.tensor_memory_columns, {}
     shared: list[_SharedColumns] = []
     for op in sorted(multiplies, key=lambda op: (_depth(op), op.operation.name == SCALED), reverse=True):
         accumulator, needed = accumulators[op.operation], accumulator_columns(op)
         usable = [each for each in shared if accumulator in each.accumulators]
-        usable = usable or [each for each in shared if each.admits(accumulator)]
+        usable = usable or [each for each in shared if shares and each.admits(accumulator)]
         own = max(usable, key=lambda each: min(each.columns, needed), default=_SharedColumns(_kind(accumulator)))
         found[op.operation] = left + min(own.columns, needed)
         unit, _ = unit_for(op, target, warps, found[op.operation])

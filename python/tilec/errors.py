@@ -249,6 +249,10 @@ class UnsupportedError(CompileError):
     """
 
 
+class TensorMemoryError(UnsupportedError):
+    """The accumulators of a kernel need more columns than tensor memory has."""
+
+
 class SimulationError(TilecError):
     """The simulator stopped a kernel because of an error such as a race, a deadlock or an access out of bounds."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +14,7 @@ from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled, StageResult
 from tilec.driver.dump import Dump
 from tilec.driver.internal_failure import internal_error
-from tilec.errors import TilecError, UsageError
+from tilec.errors import TensorMemoryError, TilecError, UsageError
 from tilec.lowering.target import target_named
 from tilec.process.compile_lock import COMPILING
 from tilec.process.garbage_collector import suspended_garbage_collector
@@ -36,6 +36,8 @@ class Job:
     remarks: list[Remark]
     # The module from which PTX was made in this compile; remarks on spills name its values.
     lowered: list[Any] = field(default_factory=list)
+    # Whether accumulators that follow each other are expected to share columns of tensor memory.
+    shares_columns: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 
 
 def _tile_passes(module: Any, job: Job) -> Any:
+    from tilec.dialect.mlir import ir
     from tilec.driver.entries import entries, with_one_entry
     from tilec.lowering.target import target_named
     from tilec.lowering.tile.passes import (
@@ -73,10 +76,14 @@ def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.lowering.tile_to_gpu.followed_hints import entry_options
     from tilec.lowering.tile_to_gpu.narrow_pairs import multiplies_in_narrow_pairs
     from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
+    from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS
     from tilec.runtime.interpret.evaluate import evaluate
 
     made = with_one_entry(module, job.entry)
     (entry,) = entries(made).values()
+    if not job.shares_columns:
+        with made.context:
+            entry.attributes[OWN_COLUMNS] = ir.UnitAttr.get()
     target = target_named(job.target)
     ctas = entry_options(entry.opview, target, job.options).num_ctas or 1
     if ctas > 1 and target.tensor_memory_columns:
@@ -250,11 +257,27 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
     if source.stage is not None:
         first = STAGE_NAMES.index(source.stage) + 1
         results.append(StageResult(source.stage, STAGES[first - 1].suffix, 0.0, value, source.text))
-    for stage in STAGES[first : STAGE_NAMES.index(stop) + 1]:
+    last = STAGE_NAMES.index(stop) + 1
+    try:
+        _continue(results, value, STAGES[first:last], job, source, dump)
+    except TensorMemoryError:
+        if not results or results[0].name != STAGE_NAMES[0]:
+            raise
+        # The later multiplies in outer loops use registers then, and a remark says so.
+        del results[1:], job.remarks[:], job.lowered[:]
+        separate = replace(job, shares_columns=False)
+        _continue(results, results[0].value, STAGES[1:last], separate, source, dump)
+    return tuple(results)
+
+
+def _continue(
+    results: list[StageResult], value: Any, stages: Sequence[Stage], job: Job, source: Source, dump: Dump
+) -> None:
+    """Appends the results of further stages."""
+    for stage in stages:
         results.append(_step(stage, value, job, source, results))
         value = results[-1].value
         dump.write(results)
-    return tuple(results)
 
 
 @deep_recursion()

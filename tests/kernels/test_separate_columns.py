@@ -1,0 +1,82 @@
+"""Multiplies whose accumulators do not fit tensor memory: the last of outer loops use registers, and a remark says so.
+
+The weights of attention in a branch are in tensor memory from the start of the kernel on, so that no two accumulators
+here share columns: 64 for the scores of each loop, 32 for the output, 256 and 128 for the products, of 512.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tilec as ct
+
+
+@ct.kernel
+def attention_then_products(A, B, wanted: int, split: int, attended, C, D):
+    if wanted > 0:
+        q = ct.load(A, (0, 0), (64, 32))
+        largest = ct.full((64, 1), -8, dtype=ct.float32)
+        acc = ct.full((64, 32), 0, dtype=ct.float32)
+        for j in range(split):
+            k, v = ct.load(B, (0, j), (32, 64)), ct.load(B, (j, 0), (64, 32))
+            scores = ct.mma(q, k, ct.full((64, 64), 0, dtype=ct.float32))
+            peak = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
+            p = ct.exp2(scores - peak)
+            acc = ct.mma(p.astype(ct.float16), v, acc * ct.exp2(largest - peak))
+            largest = peak
+        for j in range(split, 3):
+            k, v = ct.load(B, (0, j), (32, 64)), ct.load(B, (j, 0), (64, 32))
+            scores = ct.mma(q, k, ct.full((64, 64), 0, dtype=ct.float32))
+            keys = j * 64 + ct.arange(64, dtype=ct.int32)[None, :]
+            scores = ct.where(ct.arange(64, dtype=ct.int32)[:, None] + 128 >= keys, scores, -8.0)
+            peak = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
+            p = ct.exp2(scores - peak)
+            acc = ct.mma(p.astype(ct.float16), v, acc * ct.exp2(largest - peak))
+            largest = peak
+        ct.store(attended, (0, 0), acc)
+        wide = ct.full((64, 256), 0, dtype=ct.float32)
+        for j in range(split + 1):
+            wide = ct.mma(ct.load(A, (0, j), (64, 32)), ct.load(B, (j, 0), (32, 256)), wide)
+        ct.store(C, (0, 0), wide)
+    square = ct.full((128, 128), 0, dtype=ct.float32)
+    for j in range(split + 1):
+        square = ct.mma(ct.load(A, (0, j), (128, 32)), ct.load(B, (j, 0), (32, 128)), square)
+        ct.store(D, (j, 0), square)
+
+
+def expected(a: np.ndarray, b: np.ndarray, split: int) -> tuple[np.ndarray, ...]:
+    """The results in float64, after the first one its errors if the weights are rounded to float16.
+
+    The operands are small integers, so that the products are exact.
+    """
+    a, b = a.astype(float), b.astype(float)
+    keys = np.arange(192)
+    scores = a[:64, :32] @ b[:32, :192]
+    masked = (keys >= 64 * split) & (np.arange(64)[:, None] + 128 < keys)
+    scores = np.where(masked, -8.0, scores)
+    weights = np.exp2(scores - np.maximum(-8.0, scores.max(1, keepdims=True)))
+    squares = [a[:128, : 32 * n] @ b[: 32 * n, :128] for n in range(1, split + 2)]
+    depth = 32 * (split + 1)
+    values = b[:192, :32]
+    rounding = 2**-10 * weights + 2**-24
+    return weights @ values, rounding @ abs(values), a[:64, :depth] @ b[:depth, :256], np.concatenate(squares)
+
+
+def test_products_without_columns_of_their_own_use_registers(target, random) -> None:
+    A, B = (random.integers(-2, 3, (256, 256)).astype(np.float16) for _ in range(2))
+    for split in (0, 1, 2):
+        results = [np.zeros(shape, np.float32) for shape in ((64, 32), (64, 256), (128 * (split + 1), 128))]
+        arguments = (A, B, 1, split, *results)
+        signature = ct.Signature.from_arguments(attention_then_products, arguments)
+        compiled = ct.compile(attention_then_products, target=target, signature=signature, stop="ptx")
+        found = [remark.message for remark in compiled.remarks if "columns of tensor memory" in remark.message]
+        if target == "sm_100a":
+            assert found == [
+                "the multiply is done by mma.sync: other multiplies leave 96 columns of tensor memory, and this one "
+                "needs 128"
+            ]
+        ct.run(compiled, (1,), arguments, backend="simulate")
+        output, errors, *products = expected(A, B, split)
+        assert np.all(abs(results[0] - output) <= errors)
+        for result, product in zip(results[1:], products, strict=True):
+            np.testing.assert_array_equal(result, product)
