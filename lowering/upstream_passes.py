@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir, passmanager
 
 
 def run_upstream(pipeline: str, module: ir.Module) -> None:
-    """Runs passes on a valid module, in place; on an invalid module, upstream's passes may abort the process.
+    """Runs passes, separated by commas, on a valid module, in place; on an invalid one, they may abort the process.
 
     Does not verify the module after each pass, which takes several times as long as the passes.
     """
-    manager = passmanager.PassManager.parse(f"builtin.module({pipeline})", module.context)
+    for name in pipeline.split(","):
+        _manager(name, module.context).run(module.operation)
+
+
+@cached
+def _manager(name: str, context: ir.Context) -> passmanager.PassManager:
+    """The manager of one pass: to collect the patterns of `canonicalize` again takes longer than to apply them."""
+    manager = passmanager.PassManager.parse(f"builtin.module({name})", context)
     manager.enable_verifier(False)
-    manager.run(module.operation)
+    return manager
