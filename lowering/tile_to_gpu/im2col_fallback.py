@@ -11,9 +11,8 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile.expand_tilex import expand, remove_dead_views
 from tilec.lowering.tile_to_gpu.gathered_row_width import narrow_access
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_map_for, im2col_store_map
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, refusal_of_operand
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.operand_source import operand_source
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.tma_store import store_map
 from tilec.remarks import Remark
@@ -74,19 +73,9 @@ def _load_reason(load: ir.OpView, plan: MatrixPlan, target: Target) -> str:
     map = im2col_map_for(load, target, rounds_to_tf32=False)
     if isinstance(map, str):
         return map
-    return _operand_refusal(load, plan) or "only operands of matrix multiplies are loaded by TMA"
+    return refusal_of_operand(load, plan) or "only operands of matrix multiplies are loaded by TMA"
 
 
 def _store_reason(store: ir.OpView, target: Target) -> str:
     map = im2col_store_map(store.view, target)
     return map if isinstance(map, str) else "the tile is too large to stage, or follows stores that do not use TMA"
-
-
-def _operand_refusal(load: ir.OpView, plan: MatrixPlan) -> str | None:
-    """Why the operand of a multiply that a load feeds is not loaded by TMA, or None if it feeds none."""
-    for multiply in plan.multiplies.values():
-        for operand in (multiply.lhs, multiply.rhs):
-            source = operand_source(operand.value)
-            if not isinstance(source, str) and source.load.operation == load.operation:
-                return operand.refusal
-    return None

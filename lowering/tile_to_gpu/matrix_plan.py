@@ -160,6 +160,16 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
     return plan
 
 
+def refusal_of_operand(load: ir.OpView, plan: MatrixPlan) -> str | None:
+    """Why TMA does not load the operand of a multiply that a load feeds; None if it does, or if the load feeds none."""
+    for multiply in plan.multiplies.values():
+        for operand in (multiply.lhs, multiply.rhs):
+            source = operand_source(operand.value)
+            if not isinstance(source, str) and source.load.operation == load.operation:
+                return operand.refusal
+    return None
+
+
 def _add_row_loads(plan: MatrixPlan, maps: dict[ir.Value, TensorMap | str]) -> None:
     for tile, map in maps.items():
         if isinstance(map, str):

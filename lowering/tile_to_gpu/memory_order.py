@@ -74,7 +74,7 @@ class MemoryOrder:
         """Why a load that may not run early may not, and what avoids it."""
         if load.memory_ordering_semantics != "weak":
             return f"the load is {load.memory_ordering_semantics}, and TMA loads are weak"
-        before = sorted(self.before(load), key=_line)
+        before = sorted(self.before(load), key=lambda op: (_line(op), op.name))
         for earlier in before:
             if getattr(earlier.opview, "memory_ordering_semantics", "weak") in ACQUIRING:
                 return f"the load comes after an acquire in line {_line(earlier)}: memory order relaxed orders no loads"

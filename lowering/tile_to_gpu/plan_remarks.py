@@ -11,7 +11,7 @@ from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.conversion import in_loop
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand, refusal_of_operand
 from tilec.lowering.tile_to_gpu.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.operand_source import operand_source
 from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
@@ -73,21 +73,11 @@ def _access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targe
         tile = op.operation.results[0]
         if tile in plan.loads:
             return _gather_reason(op)
-        otherwise = plan.refusals.get(tile) or _operand_reason(op, plan) or _NOT_AN_OPERAND
+        otherwise = plan.refusals.get(tile) or refusal_of_operand(op, plan) or _NOT_AN_OPERAND
         return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
     if name in _STORES:
         reason = _view_reason(op, use_tma, target)
         return None if reason is None else f"{_STORES[name]} does not use TMA: {reason}"
-    return None
-
-
-def _operand_reason(load: ir.OpView, plan: MatrixPlan) -> str | None:
-    """Why the multiply that has a loaded tile as an operand does not read it from a slot of a ring."""
-    for multiply in plan.multiplies.values():
-        for operand in (multiply.lhs, multiply.rhs):
-            source = operand_source(operand.value)
-            if not isinstance(source, str) and source.load.operation == load.operation:
-                return operand.refusal
     return None
 
 

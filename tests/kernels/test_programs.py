@@ -112,29 +112,17 @@ def test_computed_operand(target, switches, random):
         assert_within(c, 2 * a @ b, product_tolerance(2 * a, b, 2 * a @ b, "f2"))
 
 
-def test_accumulator_is_rescaled_in_the_loop(target, switches, random):
+# The sum with the first block along K is halved so many times, and once less for each later block.
+@pytest.mark.parametrize(("kernel", "halvings"), [("rescaled", 3), ("rescaled_in_two_loops", 4)])
+def test_accumulator_is_rescaled_in_loops(kernel, halvings, target, switches, random):
     A, B = matrix(random, (136, 200), "f2"), matrix(random, (200, 136), "f2")
     C = np.zeros((136, 136), np.float16)
     a, b = f64(A, B)
-    weights = 0.5 ** (3 - np.arange(200) // 64)
+    weights = 0.5 ** (halvings - np.arange(200) // 64)
     exact = (a * weights) @ b
     args = (A, B, C, 128, 128, 64)
-    for (c,) in run_everywhere(
-        matrix_kernels.rescaled, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches
-    ):
-        assert_within(c, exact, product_tolerance(a, b, exact, "f2"))
-
-
-def test_accumulator_is_rescaled_from_loop_to_loop(target, switches, random):
-    A, B = matrix(random, (136, 200), "f2"), matrix(random, (200, 136), "f2")
-    C = np.zeros((136, 136), np.float16)
-    a, b = f64(A, B)
-    weights = 0.5 ** (4 - np.arange(200) // 64)
-    exact = (a * weights) @ b
-    args = (A, B, C, 128, 128, 64)
-    for (c,) in run_everywhere(
-        matrix_kernels.rescaled_in_two_loops, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches
-    ):
+    program = getattr(matrix_kernels, kernel)
+    for (c,) in run_everywhere(program, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches):
         assert_within(c, exact, product_tolerance(a, b, exact, "f2"))
 
 

@@ -259,18 +259,18 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
         results.append(StageResult(source.stage, STAGES[first - 1].suffix, 0.0, value, source.text))
     last = STAGE_NAMES.index(stop) + 1
     try:
-        _continue(results, value, STAGES[first:last], job, source, dump)
+        _run_stages(results, value, STAGES[first:last], job, source, dump)
     except TensorMemoryError:
         if not results or results[0].name != STAGE_NAMES[0]:
             raise
         # The later multiplies in outer loops use registers then, and a remark says so.
         del results[1:], job.remarks[:], job.lowered[:]
         separate = replace(job, shares_columns=False)
-        _continue(results, results[0].value, STAGES[1:last], separate, source, dump)
+        _run_stages(results, results[0].value, STAGES[1:last], separate, source, dump)
     return tuple(results)
 
 
-def _continue(
+def _run_stages(
     results: list[StageResult], value: Any, stages: Sequence[Stage], job: Job, source: Source, dump: Dump
 ) -> None:
     """Appends the results of further stages."""
