@@ -58,9 +58,10 @@ def _peaks(kernel: KernelOp) -> Iterator[tuple[str, RegisterPeak, int]]:
 def _tiles_by_line(peak: RegisterPeak) -> list[tuple[SourceLocation | None, list[tuple[ir.Value, int]]]]:
     """The tiles that are live at a peak, by the line that computes them, those with the most registers first."""
     lines: dict[SourceLocation | None, list[tuple[ir.Value, int]]] = {}
-    for value, registers in peak.values:
-        if is_register_tile(value.type) and registers >= _LEAST_REGISTERS:
-            lines.setdefault(_location(value), []).append((value, registers))
+    tiles = [(each, count) for each, count in peak.values if is_register_tile(each.type) and count >= _LEAST_REGISTERS]
+    # The values of a peak are in no order.
+    for value, registers in sorted(tiles, key=lambda tile: (-tile[1], str(_location(tile[0])), _name(tile[0]))):
+        lines.setdefault(_location(value), []).append((value, registers))
     return sorted(lines.items(), key=lambda line: -sum(registers for _, registers in line[1]))
 
 
