@@ -75,6 +75,7 @@ def accumulators(multiplies: Iterable[ir.OpView]) -> dict[ir.Operation, Accumula
     The last multiply comes first: the values that flow into its accumulator include those of multiplies before it.
     """
     found: dict[ir.Operation, Accumulator] = {}
+    placed: set[ir.Value] = set()
     order = BlockOrder()
     for op in reversed(list(multiplies)):
         multiply = op.operation
@@ -82,8 +83,9 @@ def accumulators(multiplies: Iterable[ir.OpView]) -> dict[ir.Operation, Accumula
             continue
         # Products that registers change can stay in the place only if nothing else is in it meanwhile.
         closures = (_Closure(multiply, with_changed_products=each).accumulator for each in (True, False))
-        fitting = (each for each in closures if _is_consistent(each, found) and _place_reads(each, order))
+        fitting = (each for each in closures if _is_consistent(each, placed) and _place_reads(each, order))
         accumulator = next(fitting, None) or single_accumulator(multiply)
+        placed.update(accumulator.values)
         for member in accumulator.multiplies:
             found[member] = accumulator
     return found
@@ -205,13 +207,11 @@ def _is_born_in_memory(value: ir.Value) -> bool:
     return False
 
 
-def _is_consistent(accumulator: Accumulator, found: dict[ir.Operation, Accumulator]) -> bool:
-    """Whether the values have one type and no other place, and no operation carries two of them."""
+def _is_consistent(accumulator: Accumulator, placed: set[ir.Value]) -> bool:
+    """Whether the values have one type, none is `placed` in another accumulator, and no operation carries two."""
     if len({str(value.type) for value in accumulator.values}) != 1:
         return False
-    if any(op in found for op in accumulator.multiplies):
-        return False
-    if any(value in other.values for other in dict.fromkeys(found.values()) for value in accumulator.values):
+    if not placed.isdisjoint(accumulator.values):
         return False
     blocks = [value.owner for value in accumulator.values if isinstance(value.owner, ir.Block)]
     owners = [value.owner.operation for value in accumulator.values if not isinstance(value.owner, ir.Block)]
