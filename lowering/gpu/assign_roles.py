@@ -21,7 +21,7 @@ from tilec.lowering.gpu.correction_role import Correction, assign_correction, co
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.joined_values import Sets, carried_as, carried_groups
 from tilec.lowering.gpu.live_tiles import tile_peak
-from tilec.lowering.gpu.operation_role import has_repeatable_elements
+from tilec.lowering.gpu.operation_role import has_repeatable_elements, role_operations
 from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS
 from tilec.lowering.target import LANES
@@ -53,7 +53,7 @@ def assign_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> None:
     operations = [op.operation for op in operations_below(kernel)]
     if not _may_have_chains(kernel, operations):
         return
-    unknown = unknown_values("", [op.operation for op in kernel.body.blocks[0].operations])
+    unknown = unknown_values("", role_operations(op.operation for op in kernel.body.blocks[0].operations))
     shared = _shared_operations(operations, unknown)
     chains = _Chains(operations, unknown, {op.results[0] for op in shared})
     found = chains.fed_by_multiplies()

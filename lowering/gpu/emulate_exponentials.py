@@ -9,6 +9,7 @@ The share is the least with which the units of the SM, over all roles of the loo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tilec.dialect.mlir import ir
@@ -16,8 +17,8 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS
 from tilec.dialect.walk import operations_below
-from tilec.lowering.gpu.loop_work import LoopWork, busy_cycles, cycles_of, loops_of
-from tilec.lowering.gpu.operation_work import VisitedTiles, thread_elements, work_of
+from tilec.lowering.gpu.loop_work import LoopWork, Run, busy_cycles, cycles_of, loops_of
+from tilec.lowering.gpu.operation_work import VisitedTiles, exponential_work, thread_elements
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import combined_cycles
 from tilec.lowering.model.step import Step
@@ -34,21 +35,17 @@ def emulate_exponentials(kernel: KernelOp, target: Target) -> None:
     """Sets `polynomials` in a tile_gpu.kernel in place; run when roles and their tiles are final."""
     if not any(_is_emulated(op.operation) for op in operations_below(kernel)):
         return
-    device = device_of(target.name)
-    loops, known = _loops(kernel, device), VisitedTiles()
-    shares = [_share(loop, device, known) for loop in loops]
-    if not any(shares):
-        return
-    for loop, share in zip(loops, shares, strict=True):
-        _set_share(loop, share)
-    for loop, share, emulated in zip(loops, shares, _loops(kernel, device), strict=True):
-        if share and cycles_of(emulated, device).cycles > (1 - _SAVED) * cycles_of(loop, device).cycles:
-            _set_share(loop, 0)
+    device, known = device_of(target.name), VisitedTiles()
+    for loop in loops_of(kernel, device):
+        if loop.depth >= 0 and not loop.has_inner_loops:
+            share = _share(loop, device, known)
+            if share and _saves(loop, share, device, known):
+                _set_share(_exponentials(loop.runs), share)
 
 
-def _loops(kernel: KernelOp, device: Device) -> list[LoopWork]:
-    """The innermost loops."""
-    return [loop for loop in loops_of(kernel, device) if loop.depth >= 0 and not loop.has_inner_loops]
+def _exponentials(runs: Iterable[Run]) -> list[ir.Operation]:
+    """The operations of which polynomials can compute elements."""
+    return [op for run in runs for op in run.functions if _is_emulated(op)]
 
 
 def _is_emulated(op: ir.Operation) -> bool:
@@ -62,26 +59,31 @@ def _is_emulated(op: ir.Operation) -> bool:
 
 def _share(loop: LoopWork, device: Device, known: VisitedTiles) -> int:
     """The share of a loop, in parts of POLYNOMIAL_PARTS."""
-    if not any(map(_is_emulated, loop.functions)):
+    exponentials = _exponentials(loop.runs)
+    if not exponentials:
         return 0
-    others = loop.step + _exponentials(loop, 0, device, known).times(-1)
-    steps = (others + _exponentials(loop, share, device, known) for share in range(POLYNOMIAL_PARTS))
+    others = loop.step + _work(exponentials, 0, device, known).times(-1)
+    steps = (others + _work(exponentials, share, device, known) for share in range(POLYNOMIAL_PARTS))
     cycles = [combined_cycles(busy_cycles(replace(loop, step=step), device)) for step in steps]
     return next(share for share, each in enumerate(cycles) if each <= (1 + _SAVED) * min(cycles))
 
 
-def _exponentials(loop: LoopWork, share: int, device: Device, known: VisitedTiles) -> Step:
-    """The work of the exponentials of a loop with this share."""
-    _set_share(loop, share)
-    # It is that of all elements, however many warps compute them.
-    work = sum((work_of(op.opview, 0, device, known) for op in loop.functions if _is_emulated(op)), Step())
-    _set_share(loop, 0)
-    return work
+def _saves(loop: LoopWork, share: int, device: Device, known: VisitedTiles) -> bool:
+    """Whether a share makes a loop faster, with the time for which its roles wait for each other."""
+    step, roles = loop.step, {role: list(actions) for role, actions in loop.roles.items()}
+    for run in loop.runs:
+        if exponentials := _exponentials([run]):
+            change = _work(exponentials, share, device, known) + _work(exponentials, 0, device, known).times(-1)
+            step += change
+            roles[run.role][run.action] = run.busy(device, run.step + change)
+    emulated = replace(loop, step=step, roles=roles)
+    return cycles_of(emulated, device).cycles <= (1 - _SAVED) * cycles_of(loop, device).cycles
 
 
-def _set_share(loop: LoopWork, share: int) -> None:
-    for op in loop.functions:
-        if share and _is_emulated(op):
-            op.attributes[_ATTRIBUTE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), share)
-        elif _ATTRIBUTE in op.attributes:
-            del op.attributes[_ATTRIBUTE]
+def _work(exponentials: list[ir.Operation], share: int, device: Device, known: VisitedTiles) -> Step:
+    return sum((exponential_work(op, share, device, known) for op in exponentials), Step())
+
+
+def _set_share(exponentials: list[ir.Operation], share: int) -> None:
+    for op in exponentials:
+        op.attributes[_ATTRIBUTE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), share)

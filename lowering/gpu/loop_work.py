@@ -46,6 +46,29 @@ class Ring:
     bytes: float
 
 
+@dataclass(eq=False)
+class Run:
+    """Operations on elements that overlap: one action of a role.
+
+    Attributes:
+        role: the role that executes them.
+        warps: its warps.
+        action: the index of the action among those of the role.
+        step: the work of the operations.
+        functions: the operations `tile_gpu.math` among them.
+    """
+
+    role: str
+    warps: int
+    action: int
+    step: Step = Step()
+    functions: list[ir.Operation] = field(default_factory=list)
+
+    def busy(self, device: Device, step: Step | None = None) -> Busy:
+        """The action, with other work than that of the operations if `step` is given."""
+        return Busy(_cycles_alone(self.step if step is None else step, self.warps, device))
+
+
 @dataclass
 class LoopWork:
     """A loop, or the operations of a kernel outside of loops.
@@ -55,12 +78,12 @@ class LoopWork:
         depth: the number of loops around it; -1 outside of loops.
         iterations: iterations if they are known.
         step: the work of an iteration, without that of inner loops.
-        functions: the operations `tile_gpu.math` of an iteration, without those of inner loops.
         multiply_adds: multiply-adds of an iteration by the tensor pipe.
         tma_bytes: bytes that TMA loads in an iteration.
         thread_bytes: bytes that threads load in an iteration.
         rings: the channels that TMA fills, by their name.
         roles: the actions of an iteration by role, without those of inner loops.
+        runs: the actions of operations on elements.
         inner: the inner loops by role, each with the number of actions of the role in front of it.
         stages: slots of every channel that is used.
         filled: slots that are full before the first iteration.
@@ -73,12 +96,12 @@ class LoopWork:
     depth: int
     iterations: int | None = None
     step: Step = field(default_factory=Step)
-    functions: list[ir.Operation] = field(default_factory=list)
     multiply_adds: float = 0
     tma_bytes: float = 0
     thread_bytes: float = 0
     rings: dict[str, Ring] = field(default_factory=dict)
     roles: dict[str, list[Action]] = field(default_factory=dict)
+    runs: list[Run] = field(default_factory=list)
     inner: dict[str, list[tuple[int, LoopWork]]] = field(default_factory=dict)
     stages: dict[str, int] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
@@ -120,6 +143,10 @@ def loops_of(kernel: KernelOp, device: Device) -> list[LoopWork]:
     names: dict[ir.Value, str] = {}
     for role, warps, operations in _roles(kernel):
         _Reader(role, warps, device, found, names).read(operations, ())
+    for loop in found.values():
+        for run in loop.runs:
+            loop.step += run.step
+            loop.roles[run.role][run.action] = run.busy(device)
     multiplies = any(loop.multiply_adds for loop in found.values())
     return [replace(loop, loads_once=not multiplies) for loop in found.values()]
 
@@ -139,16 +166,6 @@ def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
             yield name, warps, list(region.blocks[0].operations)
 
 
-@dataclass
-class _Run:
-    """Operations on elements that overlap: their action, its work, and the results of reductions among them."""
-
-    actions: list[Action]
-    at: int
-    step: Step = Step()
-    reduced: set[ir.Value] = field(default_factory=set)
-
-
 class _Reader:
     """Adds the operations of a role to the loops."""
 
@@ -163,7 +180,9 @@ class _Reader:
         self.role, self.warps, self.device, self.found = role, warps, device, found
         self.elements, self.names = VisitedTiles(), names
         self.puts: dict[str, int] = {}
-        self.run: _Run | None = None
+        # The newest run, and the results of reductions in it.
+        self.run: Run | None = None
+        self.reduced: set[ir.Value] = set()
         self.numbers: Counter[tuple[str, ...]] = Counter()
 
     def read(self, operations: list[ir.OpView], path: tuple[str, ...]) -> None:
@@ -206,9 +225,6 @@ class _Reader:
 
     def _add(self, op: ir.OpView, loop: LoopWork) -> None:
         step = work_of(op, self.warps, self.device, self.elements)
-        loop.step += step
-        if op.operation.name == "tile_gpu.math":
-            loop.functions.append(op.operation)
         multiply = multiply_of(op)
         if multiply is not None:
             loop.multiply_adds += multiply.multiply_adds
@@ -217,35 +233,39 @@ class _Reader:
         actions = loop.roles.setdefault(self.role, [])
         self._count_put(op, loop)
         if op.operation.name.startswith(_OVERLAPPED) or op.operation.name == _STORE and op.pending:
-            self._extend_run(op, step, actions)
+            self._extend_run(op.operation, step, loop, actions)
         else:
+            loop.step += step
             self._rename(op.operation)
             actions += self._actions(op, step, loop)
 
-    def _extend_run(self, op: ir.OpView, step: Step, actions: list[Action]) -> None:
+    def _extend_run(self, op: ir.Operation, step: Step, loop: LoopWork, actions: list[Action]) -> None:
         """Adds an operation to the run at the end of the actions, unless it needs a reduction in there.
 
         ptxas moves arithmetic over waits, whose loops end a block of code, and over signals hardly ever.
         """
-        operands = list(op.operation.operands)
         run = self.run
         if (
             run is None
-            or run.at != len(actions) - 1
-            or run.actions is not actions
-            or not run.reduced.isdisjoint(operands)
+            or run not in loop.runs[-1:]
+            or run.action != len(actions) - 1
+            or not self.reduced.isdisjoint(op.operands)
         ):
-            run = self.run = _Run(actions, len(actions))
+            run = self.run = Run(self.role, self.warps, len(actions))
+            self.reduced.clear()
+            loop.runs.append(run)
+            # Its cycles are known at the end of the run.
             actions.append(Busy(0.0))
         run.step += step
-        actions[run.at] = Busy(_cycles_alone(run.step, self.warps, self.device))
-        if op.operation.name == "tile_gpu.reduce":
-            run.reduced.update(op.operation.results)
+        if op.name == "tile_gpu.math":
+            run.functions.append(op)
+        if op.name == "tile_gpu.reduce":
+            self.reduced.update(op.results)
 
     def _rename(self, op: ir.Operation) -> None:
         """The results of an operation without work need the same reductions as its operands."""
-        if self.run is not None and not self.run.reduced.isdisjoint(op.operands):
-            self.run.reduced.update(op.results)
+        if not self.reduced.isdisjoint(op.operands):
+            self.reduced.update(op.results)
 
     def _channel_name(self, channel: ir.Value) -> str:
         """Its number: for the name in the assembly, MLIR would number all values of the kernel."""

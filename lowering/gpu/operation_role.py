@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, TMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.compute_roles import compute_role
 
 LOAD, MULTIPLY = "load", "mma"
@@ -90,12 +91,62 @@ def role_of(op: ir.Operation) -> str | None:
     return compute_role(op)
 
 
-def roles_inside(op: ir.Operation) -> set[str | None]:
-    """The roles of the operations inside an operation, without terminators."""
-    return {role_of(inner.operation) for inner in operations_below(op.opview) if inner.operation.name != "scf.yield"}
+@dataclass(frozen=True, eq=False)
+class RoleOperation:
+    """An operation and those inside of it, with what roles need to know of each: reading it from MLIR takes long.
+
+    Attributes:
+        op: the operation.
+        name: its name.
+        role: the result of `role_of`.
+        is_repeatable: the result of `is_repeatable`.
+        operands: its operands.
+        results: its results.
+        bodies: the blocks inside of it.
+    """
+
+    op: ir.Operation
+    name: str
+    role: str | None
+    is_repeatable: bool
+    operands: tuple[ir.Value, ...]
+    results: tuple[ir.Value, ...]
+    bodies: tuple[RoleBody, ...]
+
+    @cached_property
+    def roles_inside(self) -> frozenset[str | None]:
+        """The roles of the operations inside, without those at the end of loops and branches."""
+        inside = [op for body in self.bodies for op in (*body.operations, body.end) if op.name != "scf.yield"]
+        return frozenset({op.role for op in inside}.union(*(op.roles_inside for op in inside)))
 
 
-def roles_of(operations: Iterable[ir.Operation]) -> list[str]:
+@dataclass(frozen=True, eq=False)
+class RoleBody:
+    """A block of a loop or of a branch: its arguments, its operations, and the one at its end."""
+
+    arguments: tuple[ir.Value, ...]
+    operations: tuple[RoleOperation, ...]
+    end: RoleOperation
+
+
+def role_operations(operations: Iterable[ir.Operation]) -> tuple[RoleOperation, ...]:
+    """The operations with their roles, and those of all operations inside of them."""
+    return tuple(map(_role_operation, operations))
+
+
+def _role_operation(op: ir.Operation) -> RoleOperation:
+    bodies = [_role_body(block) for region in op.regions for block in region.blocks]
+    return RoleOperation(
+        op, op.name, role_of(op), is_repeatable(op), tuple(op.operands), tuple(op.results), tuple(bodies)
+    )
+
+
+def _role_body(block: ir.Block) -> RoleBody:
+    *operations, end = role_operations(op.operation for op in block.operations)
+    return RoleBody(tuple(block.arguments), tuple(operations), end)
+
+
+def roles_of(operations: Iterable[RoleOperation]) -> list[str]:
     """The roles that a kernel body needs, `compute` first."""
-    found = {role for op in operations for role in (role_of(op), *roles_inside(op))}
+    found = {role for op in operations for role in (op.role, *op.roles_inside)}
     return [name for name in (*COMPUTE_ROLES, LOAD, MULTIPLY) if name == COMPUTE_ROLES[0] or name in found]

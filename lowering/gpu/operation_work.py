@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 
 from tilec.dialect.mlir import ir
@@ -17,7 +18,7 @@ from tilec.element_types import element_type
 from tilec.lowering.exponential_polynomial import ALU_OPERATIONS, FMA_OPERATIONS, polynomial_elements
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.model.constants import Device
-from tilec.lowering.model.step import Step
+from tilec.lowering.model.step import NO_WORK, Step
 from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
 from tilec.lowering.position_masks import LEAST_ELEMENTS as LEAST_BOUNDED_ELEMENTS
 from tilec.lowering.position_masks import is_position, position_comparisons
@@ -110,7 +111,7 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
     """
     name = op.operation.name
     if name in _FREE:
-        return Step()
+        return NO_WORK
     if name in _RULES:
         return _RULES[name](op, device)
     multiply = multiply_of(op)
@@ -119,19 +120,24 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
         return Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
     results = [result for result in op.operation.results if is_register_tile(result.type)]
     if results and name.startswith(_ELEMENTWISE):
-        read = executed_elements(results[0].type) / read_vector(results[0], known)
-        elements = min(distinct_elements(results[0], known), read)
+        if "polynomials" in op.operation.attributes:
+            share = ir.IntegerAttr(op.operation.attributes["polynomials"]).value
+            return exponential_work(op.operation, share, device, known)
+        elements = _computed_elements(results[0], known)
         mask = _position_mask(op, elements, known)
         if mask is not None:
             return mask
         divisors = _shared_divisors(op, known)
         if divisors is not None:
             return _shared_division(elements, divisors, device)
-        if "polynomials" in op.operation.attributes:
-            return _emulated_exponential(elements, polynomial_share(op), device)
         return _elementwise(_function(op), elements, results[0].type.element_type, device)
     # Tiles that are renamed, repeated or numbered cost nothing.
-    return Step() if results else Step(other_instructions=warps)
+    return NO_WORK if results else Step(other_instructions=warps)
+
+
+def _computed_elements(tile: ir.Value, known: VisitedTiles) -> float:
+    """The elements of a result that threads compute and use."""
+    return min(distinct_elements(tile, known), executed_elements(tile.type) / read_vector(tile, known))
 
 
 def distinct_elements(tile: ir.Value, known: VisitedTiles) -> float:
@@ -182,7 +188,12 @@ def executed_elements(tile: ir.RankedTensorType) -> float:
 
 def thread_elements(tile: ir.RankedTensorType) -> int:
     """The different elements of a tile that a thread has."""
-    return len(set(parse_layout(ir.StringAttr(tile.encoding).value).representatives))
+    return _representatives(ir.StringAttr(tile.encoding).value)
+
+
+@lru_cache(maxsize=4096)
+def _representatives(layout: str) -> int:
+    return len(set(parse_layout(layout).representatives))
 
 
 def _function(op: ir.OpView) -> str:
@@ -205,13 +216,19 @@ def polynomial_share(op: ir.OpView) -> float:
     """The part of the elements of each thread that polynomials compute."""
     if "polynomials" not in op.operation.attributes:
         return 0.0
-    registers = thread_elements(op.operation.results[0].type)
-    share = ir.IntegerAttr(op.operation.attributes["polynomials"]).value
+    return _polynomial_part(op.operation.results[0], ir.IntegerAttr(op.operation.attributes["polynomials"]).value)
+
+
+def _polynomial_part(tile: ir.Value, share: int) -> float:
+    registers = thread_elements(tile.type)
     return polynomial_elements(registers, share, POLYNOMIAL_PARTS) / registers
 
 
-def _emulated_exponential(elements: float, share: float, device: Device) -> Step:
-    polynomials = share * elements
+def exponential_work(op: ir.Operation, share: int, device: Device, known: VisitedTiles) -> Step:
+    """The work of an exponential of which polynomials compute `share` of POLYNOMIAL_PARTS."""
+    (result,) = op.results
+    elements = _computed_elements(result, known)
+    polynomials = _polynomial_part(result, share) * elements
     fma = FMA_OPERATIONS * polynomials
     return Step(
         exponentials=elements - polynomials,
@@ -332,7 +349,7 @@ def _exchange(op: ir.OpView, _device: Device) -> Step:
     """A change of layout: through shared memory, if other threads hold the elements."""
     source, result = op.operation.operands[0].type, op.operation.results[0].type
     if not is_register_tile(source) or source == result:
-        return Step()
+        return NO_WORK
     moved = 2 * tile_bytes(source)
     return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
 

@@ -21,11 +21,12 @@ from tilec.lowering.gpu.operation_role import (
     CONTROL_FLOW,
     DECLARATIONS,
     EVERY_ROLE,
+    RoleBody,
+    RoleOperation,
     is_rematerializable,
     is_repeatable,
     is_repeatable_load,
-    role_of,
-    roles_inside,
+    role_operations,
     roles_of,
 )
 from tilec.lowering.gpu.unknown_values import unknown_values
@@ -49,18 +50,19 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
     The reason why a kernel with asynchronous work cannot be split is added to `remarks`.
     """
     operations = [op.operation for op in kernel.body.blocks[0].operations]
-    roles = roles_of(operations)
     if any(op.name == "tile_gpu.roles" for op in operations):
         return False
+    known = role_operations(operations)
+    roles = roles_of(known)
     if len(roles) == 1:
         if remarks is not None:
             remarks += _remarks_of_one_role(kernel)
         return False
-    common = _common(operations)
-    work = [op for op in operations[:-1] if op not in common]
-    terminator = operations[-1]
+    *body, end = known
+    common = _common(body)
+    work = [op for op in body if op not in common]
     repeats_loads = any(is_repeatable_load(op.operation) for op in operations_below(kernel))
-    with kernel.operation.location, ir.InsertionPoint(terminator):
+    with kernel.operation.location, ir.InsertionPoint(end.op):
         made = build(
             "tile_gpu.roles",
             attributes={
@@ -82,8 +84,8 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
                     Remark("roles", f"the kernel is not split into roles: {error}", source_location(error.location))
                 )
             return False
-    for op in reversed(work):
-        op.erase()
+    for each in reversed(work):
+        each.op.erase()
     return True
 
 
@@ -96,13 +98,14 @@ def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:
     return []
 
 
-def _common(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
+def _common(operations: Sequence[RoleOperation]) -> set[RoleOperation]:
     """The operations that stay in front of the roles: declarations, and the scalars that need only each other."""
-    found: list[ir.Operation] = []
+    found: set[RoleOperation] = set()
+    inside = {result for op in operations for result in op.results}
     for op in operations:
-        known = all(isinstance(value.owner, ir.Block) or value.owner.operation in found for value in op.operands)
-        if op.name in DECLARATIONS or is_rematerializable(op) and known:
-            found.append(op)
+        if op.name in DECLARATIONS or is_rematerializable(op.op) and inside.isdisjoint(op.operands):
+            found.add(op)
+            inside.difference_update(op.results)
     return found
 
 
@@ -119,20 +122,20 @@ def _erase_unused_loads(block: ir.Block) -> None:
 class _RoleCopy:
     """Copies the operations of one role; `_copies` maps original values to copies."""
 
-    def __init__(self, role: str, operations: Sequence[ir.Operation]) -> None:
+    def __init__(self, role: str, operations: Sequence[RoleOperation]) -> None:
         self._role = role
         self._unknown = unknown_values(role, operations)
         self._copies: dict[ir.Value, ir.Value] = {}
 
-    def copy_all(self, operations: Sequence[ir.Operation]) -> None:
+    def copy_all(self, operations: Sequence[RoleOperation]) -> None:
         for op in operations:
             if op.name in CONTROL_FLOW:
                 self._copy_control_flow(op)
-            elif is_repeatable(op):
-                if not any(operand in self._unknown for operand in op.operands):
-                    self._copy(op)
-            elif op.name in EVERY_ROLE or role_of(op) == self._role:
-                self._copy(op)
+            elif op.is_repeatable:
+                if self._unknown.isdisjoint(op.operands):
+                    self._copy(op.op)
+            elif op.name in EVERY_ROLE or op.role == self._role:
+                self._copy(op.op)
 
     def _copy_of(self, value: ir.Value) -> ir.Value:
         if value in self._unknown:
@@ -144,81 +147,80 @@ class _RoleCopy:
         copy = op.clone(ip=ir.InsertionPoint.current)
         clear_compute_role(copy)
         # A clone, at every depth of its regions, still uses the originals of values that are defined outside of it.
-        for copied in (copy, *(inner.operation for inner in operations_below(copy.opview))):
+        inside = [inner.operation for inner in operations_below(copy.opview)] if copy.regions else []
+        for copied in (copy, *inside):
             for index, operand in enumerate(copied.operands):
                 copied.operands[index] = self._copy_of(operand)
         self._copies.update(zip(op.results, copy.results, strict=True))
 
-    def _copy_control_flow(self, op: ir.Operation) -> None:
-        inside = roles_inside(op)
-        if self._role in inside or self._known(op.results):
+    def _copy_control_flow(self, op: RoleOperation) -> None:
+        if self._role in op.roles_inside or self._known(op.results):
             made = _COPIES[op.name](self, op)
             self._copies.update(zip(self._known(op.results), made.results, strict=True))
 
     def _known(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         return [value for value in values if value not in self._unknown]
 
-    def copy_while(self, op: ir.Operation) -> ir.Operation:
+    def copy_while(self, op: RoleOperation) -> ir.Operation:
         """A loop that carries only the values that the role knows."""
-        before, after = (region.blocks[0] for region in op.regions)
+        before, after = op.bodies
         initial = [
             self._copy_of(value)
             for value, argument in zip(op.operands, before.arguments, strict=True)
             if argument not in self._unknown
         ]
         types = [result.type for result in self._known(op.results)]
-        made = ir.Operation.create("scf.while", types, initial, regions=2, loc=op.location)
-        for block, region in zip((before, after), made.regions, strict=True):
-            arguments = self._known(block.arguments)
+        made = ir.Operation.create("scf.while", types, initial, regions=2, loc=op.op.location)
+        for body, region in zip((before, after), made.regions, strict=True):
+            arguments = self._known(body.arguments)
             copied = region.blocks.append(
-                *(argument.type for argument in arguments), arg_locs=[op.location] * len(arguments)
+                *(argument.type for argument in arguments), arg_locs=[op.op.location] * len(arguments)
             )
             self._copies.update(zip(arguments, copied.arguments, strict=True))
         # The condition is known to every role; its other operands become the results.
-        condition = before.operations[len(before.operations) - 1].operation.operands[0]
-        self._copy_block(before, made.regions[0].blocks[0], [condition, *op.results], "scf.condition")
-        self._copy_block(after, made.regions[1].blocks[0], before.arguments, "scf.yield")
+        condition = before.end.operands[0]
+        self._copy_body(before, made.regions[0].blocks[0], [condition, *op.results], "scf.condition")
+        self._copy_body(after, made.regions[1].blocks[0], before.arguments, "scf.yield")
         return made
 
-    def copy_for(self, op: ir.Operation) -> ir.Operation:
+    def copy_for(self, op: RoleOperation) -> ir.Operation:
         """A loop that carries only the values that the role knows."""
-        body = op.regions[0].blocks[0]
-        bounds, initial = list(op.operands)[:3], list(op.operands)[3:]
+        (body,) = op.bodies
+        bounds, initial = op.operands[:3], op.operands[3:]
         carried = [start for start, result in zip(initial, op.results, strict=True) if result not in self._unknown]
         operands = [self._copy_of(value) for value in (*bounds, *carried)]
-        attributes = {name: op.attributes[name] for name in op.attributes}
+        attributes = {name: op.op.attributes[name] for name in op.op.attributes}
         types = [value.type for value in carried]
-        made = ir.Operation.create("scf.for", types, operands, attributes, regions=1, loc=op.location)
+        made = ir.Operation.create("scf.for", types, operands, attributes, regions=1, loc=op.op.location)
         arguments = self._known(body.arguments)
         block = made.regions[0].blocks.append(
-            *(argument.type for argument in arguments), arg_locs=[op.location] * len(arguments)
+            *(argument.type for argument in arguments), arg_locs=[op.op.location] * len(arguments)
         )
         self._copies.update(zip(arguments, block.arguments, strict=True))
-        self._copy_block(body, block, op.results)
+        self._copy_body(body, block, op.results)
         return made
 
-    def copy_if(self, op: ir.Operation) -> ir.Operation:
+    def copy_if(self, op: RoleOperation) -> ir.Operation:
         """A branch that yields only the values that the role knows."""
         types = [result.type for result in self._known(op.results)]
-        made = ir.Operation.create("scf.if", types, [self._copy_of(op.operands[0])], regions=2, loc=op.location)
-        for region, copied in zip(op.regions, made.regions, strict=True):
-            if len(region.blocks):
-                self._copy_block(region.blocks[0], copied.blocks.append(), op.results)
+        made = ir.Operation.create("scf.if", types, [self._copy_of(op.operands[0])], regions=2, loc=op.op.location)
+        # Without results, the second region may be empty.
+        for body, copied in zip(op.bodies, made.regions, strict=False):
+            self._copy_body(body, copied.blocks.append(), op.results)
         return made
 
-    def _copy_block(
-        self, block: ir.Block, copied: ir.Block, targets: Sequence[ir.Value], terminator: str = "scf.yield"
+    def _copy_body(
+        self, body: RoleBody, copied: ir.Block, targets: Sequence[ir.Value], terminator: str = "scf.yield"
     ) -> None:
         """Copies a block; its terminator gives the values whose `targets` the role knows."""
-        *operations, end = [op.operation for op in block.operations]
         with ir.InsertionPoint(copied):
-            self.copy_all(operations)
+            self.copy_all(body.operations)
             given = [
                 self._copy_of(value)
-                for value, target in zip(end.operands, targets, strict=True)
+                for value, target in zip(body.end.operands, targets, strict=True)
                 if target == value or target not in self._unknown
             ]
-            ir.Operation.create(terminator, operands=given, loc=end.location)
+            ir.Operation.create(terminator, operands=given, loc=body.end.op.location)
 
 
 _COPIES = {"scf.for": _RoleCopy.copy_for, "scf.if": _RoleCopy.copy_if, "scf.while": _RoleCopy.copy_while}

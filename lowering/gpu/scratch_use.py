@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -68,11 +69,15 @@ def _conversion_bytes(operation: ir.Operation) -> int:
 
 def _reduction_bytes(operation: ir.Operation) -> int:
     """The reserve; 0 if a warp has each row as a whole, whether or not the steps keep the order of elements."""
-    layout, dimension = _layout(operation.operands[0].type), operation.opview.dimension
+    layout = _layout(operation.operands[0].type)
+    return 0 if _stays_in_warps(layout, operation.opview.dimension) else SCRATCH_RESERVE_BYTES
+
+
+@lru_cache(maxsize=4096)
+def _stays_in_warps(layout: LinearLayout, dimension: int) -> bool:
     ordered = in_order(layout, dimension)
     plans = reduction_plan(layout, dimension), ordered_plan(ordered, dimension)
-    stays = not isinstance(conversion(layout, ordered), ThroughShared) and all(plan.warp_parts == 1 for plan in plans)
-    return 0 if stays else SCRATCH_RESERVE_BYTES
+    return not isinstance(conversion(layout, ordered), ThroughShared) and all(plan.warp_parts == 1 for plan in plans)
 
 
 def _whole_tile_bytes(operation: ir.Operation) -> int:
@@ -96,6 +101,7 @@ def _layout(tile: ir.Type) -> LinearLayout:
     return parse_layout(ir.StringAttr(ir.RankedTensorType(tile).encoding).value)
 
 
+@lru_cache(maxsize=4096)
 def _stays_in_threads(name: str, whole: LinearLayout, part: LinearLayout) -> bool:
     if name == "tile_gpu.extract":
         return extracted_registers(whole, part, (0,) * len(whole.shape)) is not None

@@ -60,17 +60,23 @@ class Step:
     other_instructions: float = 0
 
     def __add__(self, other: Step) -> Step:
-        return Step(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(Step)})
+        if other is NO_WORK:
+            return self
+        return Step(**{name: getattr(self, name) + getattr(other, name) for name in _UNITS})
 
     def times(self, factor: float) -> Step:
         """The work of `factor` iterations."""
-        return Step(**{each.name: factor * getattr(self, each.name) for each in fields(Step)})
+        return Step(**{name: factor * getattr(self, name) for name in _UNITS})
 
     @property
     def instructions(self) -> float:
         """Instructions of warps."""
         threads = self.fma + self.alu + self.exponentials + self.shuffles - self.joined
         return threads / _LANES + self.other_instructions
+
+
+NO_WORK = Step()
+_UNITS = tuple(each.name for each in fields(Step))
 
 
 def unit_cycles(step: Step, device: Device) -> dict[str, float]:

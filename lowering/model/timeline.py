@@ -90,21 +90,27 @@ class _Machine:
     def run(self, actions: Sequence[Action]) -> Iterator[float | None]:
         """Executes the iterations of a role; yields its time after each, and None while it waits for another role."""
         now = 0.0
-        taken: dict[Wait, int] = defaultdict(int)
+        # Looked up once: the times of the slots that an action waits for or changes, and its kind of wait.
+        steps = [(each, self._times_of(each), each if isinstance(each, Wait) else None) for each in actions]
+        waits = {wait: number for number, (_, _, wait) in enumerate(steps) if wait is not None}
+        numbered = [(action, times, -1 if wait is None else waits[wait]) for action, times, wait in steps]
+        taken = [0] * len(steps)
         loaded: dict[str, float] = {}
         for _ in range(_ITERATIONS):
-            for action in actions:
-                if isinstance(action, Wait):
-                    key = action.channel, action.side
-                    while len(self.times[key]) <= taken[action]:
-                        yield None
-                    now = max(now, self.times[key][taken[action]])
-                    taken[action] += 1
-                else:
-                    now = self._execute(action, now, loaded)
+            for action, times, wait in numbered:
+                if wait < 0:
+                    now = self._execute(action, now, times, loaded)
+                    continue
+                while len(times) <= taken[wait]:
+                    yield None
+                now = max(now, times[taken[wait]])
+                taken[wait] += 1
             yield now
 
-    def _execute(self, action: Action, now: float, loaded: dict[str, float]) -> float:
+    def _times_of(self, action: Action) -> list[float]:
+        return self.times[action.channel, action.side] if isinstance(action, Wait | Signal) else []
+
+    def _execute(self, action: Action, now: float, times: list[float], loaded: dict[str, float]) -> float:
         if isinstance(action, Busy):
             return now + action.cycles
         if isinstance(action, AwaitMultiplies):
@@ -119,7 +125,7 @@ class _Machine:
         elif isinstance(action, Signal):
             time = max(now, self.multiplied[-1]) if action.after_multiplies else now
             time = max(time, loaded.pop(action.channel, 0.0) if action.side is Side.FULL else 0.0)
-            self.times[action.channel, action.side].append(time + self.barrier_cycles)
+            times.append(time + self.barrier_cycles)
             self.signals += 1
         return now
 
