@@ -91,10 +91,10 @@ class _Walk:
         return live
 
     def _record(self, op: ir.Operation, live: set[ir.Value], beside: Sequence[tuple[ir.Value, int]] = ()) -> None:
-        values = [(value, self._registers[value]) for value in live]
-        values += [(value, registers) for value, registers in beside if value not in live]
-        total = sum(registers for _, registers in values)
+        others = [(value, registers) for value, registers in beside if value not in live]
+        total = sum(map(self._registers.__getitem__, live)) + sum(registers for _, registers in others)
         if total > self.peak.registers:
+            values = [*((value, self._registers[value]) for value in live), *others]
             self.peak = RegisterPeak(total, max(registers for _, registers in values), op, tuple(values))
 
     def _registers_of(self, value: ir.Value) -> int:

@@ -91,17 +91,21 @@ def _group(operations: Sequence[ir.Operation]) -> _Group | None:
 
 def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
     """The multiplies none of whose slots threads, or other multiplies, have filled in this iteration."""
-    found, given = list[ir.Operation](), set[ir.Value]()
-    for op in operations:
-        if op.name in TENSOR_CORE_OPERATIONS and not given & _slots_of(op):
+    found, given = list[ir.Operation](), dict[ir.Value, int]()
+    for number, op in enumerate(operations):
+        if op.name in TENSOR_CORE_OPERATIONS and given.keys().isdisjoint(_slots_of(op)):
             found.append(op)
-        given |= _given_by_threads(op)
+        for slot in _given_by_threads(op):
+            # Where threads give the slot first.
+            given.setdefault(slot, number)
+    inside = [(number, inner) for number, op in enumerate(operations) for inner in _inside(op)]
+    multiplies = [(number, inner) for number, inner in inside if inner.name in TENSOR_CORE_OPERATIONS]
     stepped = {_slot(op) for op in operations if op.name in _STEPS}
     while True:
         # A slot of the loop is that of the group alone, until threads have it.
-        others = [inner for op in operations if op not in found for inner in _inside(op) if _multiplies(inner)]
+        others = [(number, inner) for number, inner in multiplies if operations[number] not in found]
         shared = {
-            slot for op in others for slot in _slots_of(op) & stepped if not _is_given_before(op, slot, operations)
+            slot for number, op in others for slot in _slots_of(op) & stepped if given.get(slot, number) >= number
         }
         kept = [op for op in found if not shared & _slots_of(op)]
         if len(kept) == len(found):
@@ -132,12 +136,6 @@ def _has_room_for_loads(operations: Sequence[ir.Operation], members: Sequence[ir
 
 def _is_load(op: ir.Operation) -> bool:
     return op.name == _GET and _channel(op).producer == TMA
-
-
-def _is_given_before(op: ir.Operation, slot: ir.Value, operations: Sequence[ir.Operation]) -> bool:
-    """Whether threads give a slot in the body before the operation that is, or contains, another one."""
-    before = itertools.takewhile(lambda each: op not in _inside(each), operations)
-    return any(slot in _given_by_threads(each) for each in before)
 
 
 def _is_released_first(slot: ir.Value, rest: Sequence[ir.Operation]) -> bool:
@@ -198,7 +196,7 @@ def _multiplies(op: ir.Operation) -> bool:
 
 def _inside(op: ir.Operation) -> list[ir.Operation]:
     """An operation and those inside of it."""
-    return [op, *(inner.operation for inner in operations_below(op.opview))]
+    return [op, *(inner.operation for inner in operations_below(op.opview))] if op.regions else [op]
 
 
 def _channel(op: ir.Operation) -> MakeChannelOp:

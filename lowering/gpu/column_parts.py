@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.shared_plan import tensor_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.tensor_layout import TensorLayout
 from tilec.lowering.tile_to_gpu import emitter
 
 # Each of four warps accesses lanes of its own, and a thread all columns of its rows.
@@ -38,9 +41,12 @@ def repeats_columns(value: ir.Value) -> bool:
 
 def part_type(buffer: BufferType, tile: ir.RankedTensorType, columns: int) -> ir.RankedTensorType:
     """The type of so many columns of a tile in a buffer of tensor memory."""
-    shape = (tile.shape[0], columns)
-    layout = replace(tensor_layout(buffer), shape=shape).registers(WARPS)
-    return emitter.tile_type(shape, tile.element_type, layout)
+    return emitter.tile_type((tile.shape[0], columns), tile.element_type, _part_layout(tensor_layout(buffer), columns))
+
+
+@lru_cache(maxsize=1024)
+def _part_layout(whole: TensorLayout, columns: int) -> LinearLayout:
+    return replace(whole, shape=(whole.shape[0], columns)).registers(WARPS)
 
 
 def part_of(value: ir.Value, type: ir.RankedTensorType, number: int, role: str) -> ir.Value:

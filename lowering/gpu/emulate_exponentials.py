@@ -9,6 +9,7 @@ The share is the least with which the units of the SM, over all roles of the loo
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.loop_work import LoopWork, Run, busy_cycles, cycles_of, loops_of
-from tilec.lowering.gpu.operation_work import VisitedTiles, exponential_work, thread_elements
+from tilec.lowering.gpu.operation_work import VisitedTiles, exponential_elements, exponential_work, thread_elements
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import combined_cycles
 from tilec.lowering.model.step import Step
@@ -59,11 +60,10 @@ def _is_emulated(op: ir.Operation) -> bool:
 
 def _share(loop: LoopWork, device: Device, known: VisitedTiles) -> int:
     """The share of a loop, in parts of POLYNOMIAL_PARTS."""
-    exponentials = _exponentials(loop.runs)
-    if not exponentials:
+    elements = _elements(loop.runs, known)
+    if not elements:
         return 0
-    others = loop.step + _work(exponentials, 0, device, known).times(-1)
-    steps = (others + _work(exponentials, share, device, known) for share in range(POLYNOMIAL_PARTS))
+    steps = (loop.step + _change(elements, share, device) for share in range(POLYNOMIAL_PARTS))
     cycles = [combined_cycles(busy_cycles(replace(loop, step=step), device)) for step in steps]
     return next(share for share, each in enumerate(cycles) if each <= (1 + _SAVED) * min(cycles))
 
@@ -72,16 +72,27 @@ def _saves(loop: LoopWork, share: int, device: Device, known: VisitedTiles) -> b
     """Whether a share makes a loop faster, with the time for which its roles wait for each other."""
     step, roles = loop.step, {role: list(actions) for role, actions in loop.roles.items()}
     for run in loop.runs:
-        if exponentials := _exponentials([run]):
-            change = _work(exponentials, share, device, known) + _work(exponentials, 0, device, known).times(-1)
+        if elements := _elements([run], known):
+            change = _change(elements, share, device)
             step += change
             roles[run.role][run.action] = run.busy(device, run.step + change)
     emulated = replace(loop, step=step, roles=roles)
     return cycles_of(emulated, device).cycles <= (1 - _SAVED) * cycles_of(loop, device).cycles
 
 
-def _work(exponentials: list[ir.Operation], share: int, device: Device, known: VisitedTiles) -> Step:
-    return sum((exponential_work(op, share, device, known) for op in exponentials), Step())
+def _elements(runs: Iterable[Run], known: VisitedTiles) -> dict[int, float]:
+    """The elements of the exponentials, by the number of those of an operation that a thread has."""
+    elements = defaultdict[int, float](float)
+    for op in _exponentials(runs):
+        per_thread, count = exponential_elements(op, known)
+        elements[per_thread] += count
+    return elements
+
+
+def _change(elements: dict[int, float], share: int, device: Device) -> Step:
+    """What a share adds to the work of exponentials, and what it takes from it."""
+    before = (exponential_work(*each, 0, device).times(-1) for each in elements.items())
+    return sum((exponential_work(*each, share, device) for each in elements.items()), sum(before, Step()))
 
 
 def _set_share(exponentials: list[ir.Operation], share: int) -> None:

@@ -121,8 +121,7 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
     results = [result for result in op.operation.results if is_register_tile(result.type)]
     if results and name.startswith(_ELEMENTWISE):
         if "polynomials" in op.operation.attributes:
-            share = ir.IntegerAttr(op.operation.attributes["polynomials"]).value
-            return exponential_work(op.operation, share, device, known)
+            return exponential_work(*exponential_elements(op.operation, known), _share(op), device)
         elements = _computed_elements(results[0], known)
         mask = _position_mask(op, elements, known)
         if mask is not None:
@@ -216,19 +215,26 @@ def polynomial_share(op: ir.OpView) -> float:
     """The part of the elements of each thread that polynomials compute."""
     if "polynomials" not in op.operation.attributes:
         return 0.0
-    return _polynomial_part(op.operation.results[0], ir.IntegerAttr(op.operation.attributes["polynomials"]).value)
+    return _polynomial_part(thread_elements(op.operation.results[0].type), _share(op))
 
 
-def _polynomial_part(tile: ir.Value, share: int) -> float:
-    registers = thread_elements(tile.type)
-    return polynomial_elements(registers, share, POLYNOMIAL_PARTS) / registers
+def _share(op: ir.OpView) -> int:
+    return ir.IntegerAttr(op.operation.attributes["polynomials"]).value
 
 
-def exponential_work(op: ir.Operation, share: int, device: Device, known: VisitedTiles) -> Step:
-    """The work of an exponential of which polynomials compute `share` of POLYNOMIAL_PARTS."""
+def _polynomial_part(per_thread: int, share: int) -> float:
+    return polynomial_elements(per_thread, share, POLYNOMIAL_PARTS) / per_thread
+
+
+def exponential_elements(op: ir.Operation, known: VisitedTiles) -> tuple[int, float]:
+    """The elements of an exponential that a thread has, and those of all threads."""
     (result,) = op.results
-    elements = _computed_elements(result, known)
-    polynomials = _polynomial_part(result, share) * elements
+    return thread_elements(result.type), _computed_elements(result, known)
+
+
+def exponential_work(per_thread: int, elements: float, share: int, device: Device) -> Step:
+    """The work of an exponential of which polynomials compute `share` of POLYNOMIAL_PARTS."""
+    polynomials = _polynomial_part(per_thread, share) * elements
     fma = FMA_OPERATIONS * polynomials
     return Step(
         exponentials=elements - polynomials,

@@ -51,11 +51,13 @@ def order_steps(kernel: KernelOp) -> None:
 
 def _signal_first(commit: ir.Operation) -> None:
     """Inserts a barrier for the assembler behind a signal in a loop, if threads store what they compute behind it."""
+    if not is_repeated(commit):
+        return
     role = role_of(commit)
-    behind = list(itertools.dropwhile(lambda op: op != commit, _operations(commit.block)))[1:]
-    own = [op for op in behind if role_of(op) in (role, None)]
+    behind = itertools.islice(itertools.dropwhile(lambda op: op != commit, _operations(commit.block)), 1, None)
+    own = (op for op in behind if role_of(op) in (role, None))
     computed = itertools.takewhile(lambda op: op.name == _STORE or _is_pure(op) or op.name == _SLOT, own)
-    if is_repeated(commit) and any(op.name == _STORE for op in computed):
+    if any(op.name == _STORE for op in computed):
         with commit.location, ir.InsertionPoint.after(commit):
             made = emitter.gpu("schedule_barrier", [], [])
         set_compute_role(made.operation, compute_role(commit))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import inner_operations, operations_below, operations_named
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.loaded_operands import are_loaded_where_stored
 from tilec.lowering.gpu.occupancy import blocks_together
@@ -93,15 +93,18 @@ class _Loops:
         self.names = _loop_names(kernel)
         self.outer: set[str] = set()
         self.work: defaultdict[str, Step] = defaultdict(Step)
-        elements = VisitedTiles()
-        for op in operations_below(kernel):
-            name = self._around(op.operation)
-            if name is None:
-                continue
-            if op.operation.name in LOOPS:
-                self.outer.add(name)
-            else:
-                self.work[name] += work_of(op, kernel.warps, device, elements)
+        self._read(kernel, None, kernel.warps, VisitedTiles())
+
+    def _read(self, around: ir.OpView, loop: str | None, warps: int, elements: VisitedTiles) -> None:
+        """Adds the operations inside an operation, which is in a loop or outside of loops."""
+        for op in inner_operations(around):
+            inner = self.names.get(op.operation)
+            if loop is not None and inner is not None:
+                self.outer.add(loop)
+            elif loop is not None:
+                self.work[loop] += work_of(op, warps, self.device, elements)
+            if op.operation.regions:
+                self._read(op, loop if inner is None else inner, warps, elements)
 
     def _around(self, op: ir.Operation) -> str | None:
         """The name of the innermost loop that contains an operation."""

@@ -90,29 +90,32 @@ class _Machine:
     def run(self, actions: Sequence[Action]) -> Iterator[float | None]:
         """Executes the iterations of a role; yields its time after each, and None while it waits for another role."""
         now = 0.0
-        # Looked up once: the times of the slots that an action waits for or changes, and its kind of wait.
-        steps = [(each, self._times_of(each), each if isinstance(each, Wait) else None) for each in actions]
-        waits = {wait: number for number, (_, _, wait) in enumerate(steps) if wait is not None}
-        numbered = [(action, times, -1 if wait is None else waits[wait]) for action, times, wait in steps]
-        taken = [0] * len(steps)
+        numbers: dict[Wait, int] = {}
+        # Looked up once: the times of the slots that an action waits for or changes, and the number of its wait.
+        steps = [
+            (each, self._times_of(each), numbers.setdefault(each, len(numbers)) if isinstance(each, Wait) else -1)
+            for each in actions
+        ]
+        taken = [0] * len(numbers)
         loaded: dict[str, float] = {}
         for _ in range(_ITERATIONS):
-            for action, times, wait in numbered:
-                if wait < 0:
+            for action, times, wait in steps:
+                if isinstance(action, Busy):
+                    now += action.cycles
+                elif isinstance(action, Wait):
+                    while len(times) <= taken[wait]:
+                        yield None
+                    now = max(now, times[taken[wait]])
+                    taken[wait] += 1
+                else:
                     now = self._execute(action, now, times, loaded)
-                    continue
-                while len(times) <= taken[wait]:
-                    yield None
-                now = max(now, times[taken[wait]])
-                taken[wait] += 1
             yield now
 
     def _times_of(self, action: Action) -> list[float]:
         return self.times[action.channel, action.side] if isinstance(action, Wait | Signal) else []
 
     def _execute(self, action: Action, now: float, times: list[float], loaded: dict[str, float]) -> float:
-        if isinstance(action, Busy):
-            return now + action.cycles
+        """The time after an action that is neither work nor a wait."""
         if isinstance(action, AwaitMultiplies):
             return max(now, self.multiplied[max(0, len(self.multiplied) - 1 - action.pending)])
         if isinstance(action, Multiply):
