@@ -40,11 +40,16 @@ def compile_times(kernel_file: Path, tile: tuple[int, int, int], target: str) ->
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "matmul.tileirbc"
         source.write_bytes(bytecode.getvalue())
-        start = time.perf_counter()
-        command = [tileiras(), source, "-o", source.with_suffix(".cubin"), "--gpu-name", target.rstrip("a"), "-O3"]
-        subprocess.run([*map(str, command), "--lineinfo"], check=True)
-        seconds["tileiras"] = time.perf_counter() - start
+        seconds["tileiras"] = assembly_seconds(source, target)
     return seconds
+
+
+def assembly_seconds(source: Path, target: str) -> float:
+    """Seconds of tileiras for a file of bytecode, with line information; the cubin is written beside it."""
+    command = [tileiras(), source, "-o", source.with_suffix(".cubin"), "--gpu-name", target.rstrip("a"), "-O3"]
+    start = time.perf_counter()
+    subprocess.run([*map(str, command), "--lineinfo"], check=True)
+    return time.perf_counter() - start
 
 
 def _load(kernel_file: Path) -> ModuleType:
