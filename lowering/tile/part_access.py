@@ -65,13 +65,18 @@ def has_whole_sectors(view: PartitionViewType, part: Part) -> bool:
 
 def part_indices(op: ir.OpView, part: Part) -> list[ir.Value]:
     """The indices of a part of the tile of an access in the grid of such parts."""
-    indices, counts = list(op.index), part.counts
-    if not all(map(_product_fits, indices, counts)):
+    return [_plus(*each) for each in zip(first_indices(op, part.counts), part.counts, part.position, strict=True)]
+
+
+def first_indices(op: ir.OpView, counts: Sequence[int]) -> list[ir.Value]:
+    """The indices of the first part of the tile of an access, which has so many parts along each dimension."""
+    indices = list(op.index)
+    if not all(map(product_fits, indices, counts)):
         indices = [_widened(index, count) for index, count in zip(indices, counts, strict=True)]
-    return [_part_index(*each) for each in zip(indices, counts, part.position, strict=True)]
+    return [_times(*each) for each in zip(indices, counts, strict=True)]
 
 
-def _product_fits(index: ir.Value, count: int) -> bool:
+def product_fits(index: ir.Value, count: int) -> bool:
     """Whether (index + 1) * count fits the type of an index, which is unsigned."""
     width, known = index.type.element.width, bounds(index)
     greatest = known.high if known.low >= 0 else (1 << width) - 1
@@ -87,9 +92,14 @@ def _widened(index: ir.Value, count: int) -> ir.Value:
     return index if count == 1 else build("mini", [index, limit], [wide], {"signedness": "unsigned"}).result
 
 
-def _part_index(index: ir.Value, count: int, number: int) -> ir.Value:
-    """index * count + number."""
+def _times(index: ir.Value, count: int) -> ir.Value:
     if count == 1:
         return index
-    product = build("muli", [index, integer_splat(index.type, count)], [index.type]).result
-    return build("addi", [product, integer_splat(index.type, number)], [index.type]).result
+    return build("muli", [index, integer_splat(index.type, count)], [index.type]).result
+
+
+def _plus(index: ir.Value, count: int, number: int) -> ir.Value:
+    """The index of a part, from that of the first one of `count` parts."""
+    if count == 1:
+        return index
+    return build("addi", [index, integer_splat(index.type, number)], [index.type]).result

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.annotate_analysis import annotate_analysis
 from tilec.lowering.tile.compare_positions import compare_positions
+from tilec.lowering.tile.divide_depth import divide_depth
 from tilec.lowering.tile.divide_stores import divide_stores
 from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
@@ -73,6 +74,9 @@ PASSES: dict[str, TilePass] = {
     ),
     "split-chains": TilePass("split-rows, if one of these products needs another one in a loop", _plain(split_chains)),
     "divide-stores": TilePass("store large matrix products in slices of columns", _plain(divide_stores)),
+    "divide-depth": TilePass(
+        "divide the depth of multiplies whose operands leave no room for a ring of loads", _plain(divide_depth)
+    ),
     "compare-positions": TilePass(
         "compare numbers of elements with bounds from which the start of the tile is subtracted",
         _plain(compare_positions),
@@ -95,7 +99,7 @@ PASSES: dict[str, TilePass] = {
 DEFAULT = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
     "unbatch-multiplies", "split-tiles", "split-chains", "divide-stores", "compare-positions", "simplify", "cse",
-    "hoist-invariants", "prune-tokens", "remove-dead",
+    "hoist-invariants", "prune-tokens", "remove-dead", "divide-depth",
 )  # fmt: skip
 # The same for an entry whose tiles a cluster divides.
 FOR_CLUSTERS = tuple(name for name in DEFAULT if name != "split-chains")

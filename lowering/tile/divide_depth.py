@@ -1,0 +1,297 @@
+"""Multiplies of deep tiles -> multiplies of parts of their depth, so that a ring of loads has several slots.
+
+    for %k in (0 to %n, step 1) { load %a[%i, %k];  load %b[%k, %j];  mmaf : tile<128x256xf16>, tile<256x128xf16> }
+->  for %p in (0 to 4 * %n, step 1) { load %c[%i, %p];  load %d[%p, %j];  mmaf : tile<128x64xf16>, tile<64x128xf16> }
+
+In a loop with other operations on tiles, and outside of loops, the parts have a loop of their own:
+
+->  for %p in (0 to 4, step 1) { load %c[%i, 4 * %k + %p];  load %d[4 * %k + %p, %j];  mmaf }
+
+Tensor cores add the products of a tile in the order of its depth, so that no sum changes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.cuda_tile.reduction_rules import effect_free
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.walk import operations_named
+from tilec.element_types import element_type
+from tilec.lowering.tile.bounds import bounds
+from tilec.lowering.tile.constants import integer_splat, splat
+from tilec.lowering.tile.elementwise import is_elementwise
+from tilec.lowering.tile.part_access import first_indices, is_divisible_access, product_fits, view_of_parts
+
+# The shared memory of a block on sm_90a and sm_100a, in which the ring of a loop has its slots.
+_SHARED_BYTES = 232448
+# With fewer slots, loads wait for most of a multiply; with so many, a slot is read while the others are loaded.
+_FEWEST_SLOTS, _SLOTS = 3, 4
+# A row of the widest swizzle of shared memory (PTX ISA 5.5.7).
+_ROW_BITS = 1024
+_BITS_PER_BYTE = 8
+# The dimension along the depth of each operand.
+_DEPTH = (1, 0)
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A tile that a multiply reads.
+
+    Attributes:
+        load: the load of its elements.
+        dimension: the dimension of the loaded tile along the depth.
+        behind: the operations on the loaded tile in order, each with the dimension of its result along the depth.
+    """
+
+    load: ir.OpView
+    dimension: int
+    behind: tuple[tuple[ir.OpView, int], ...]
+
+
+@dataclass(frozen=True)
+class _Multiply:
+    """A multiply whose operands are loaded for it alone, in its block."""
+
+    op: ir.OpView
+    operands: tuple[_Operand, _Operand]
+
+    @property
+    def depth(self) -> int:
+        return self.op.lhs.type.shape[1]
+
+    @property
+    def slot_bytes(self) -> int:
+        """The bytes of both operands in memory."""
+        return sum(_bits(each.load.tile.type) for each in self.operands) // _BITS_PER_BYTE
+
+    @property
+    def least_depth(self) -> int:
+        """The elements of a row of the widest swizzle, of the operand with fewer bits."""
+        return _ROW_BITS // min(_element_bits(each.load.tile.type) for each in self.operands)
+
+
+def divide_depth(module: ir.Module) -> None:
+    """Changes a module in place."""
+    blocks = defaultdict[ir.Block, list[_Multiply]](list)
+    for op in operations_named(module, ("cuda_tile.mmaf", "cuda_tile.mmai")):
+        multiply = _multiply(op)
+        if multiply is not None:
+            blocks[op.operation.block].append(multiply)
+    for block, multiplies in blocks.items():
+        parts = _parts(multiplies)
+        if parts > 1 and not _divide_loop(block, multiplies, parts):
+            for multiply in multiplies:
+                _divide(multiply, parts)
+
+
+def _parts(multiplies: Sequence[_Multiply]) -> int:
+    """The parts of the depth of the multiplies of a block, which share its memory; 1 if they stay whole."""
+    slot_bytes = sum(each.slot_bytes for each in multiplies)
+    most = min(each.depth // each.least_depth for each in multiplies)
+    parts = 1
+    if _SHARED_BYTES // slot_bytes < _FEWEST_SLOTS:
+        while 2 * parts <= most and _SHARED_BYTES * parts // slot_bytes < _SLOTS:
+            parts *= 2
+    return parts
+
+
+# ---- what a multiply reads
+
+
+def _multiply(op: ir.OpView) -> _Multiply | None:
+    if op.acc.type.rank != 2:
+        return None
+    lhs, rhs = (_operand(op, value, along) for value, along in zip((op.lhs, op.rhs), _DEPTH, strict=True))
+    return None if lhs is None or rhs is None else _Multiply(op, (lhs, rhs))
+
+
+def _operand(multiply: ir.OpView, value: ir.Value, dimension: int) -> _Operand | None:
+    """An operand with its depth along a dimension; None if it is not loaded for the multiply alone, in its block."""
+    behind: list[tuple[ir.OpView, int]] = []
+    while len(list(value.uses)) == 1 and not isinstance(value.owner, ir.Block):
+        op = value.owner
+        if op.operation.block != multiply.operation.block:
+            break
+        if op.operation.name == "cuda_tile.load_view_tko":
+            # A token orders other operations after the load, which moves to the multiply.
+            divisible = is_divisible_access(op) and not list(op.result_token.uses)
+            return _Operand(op, dimension, tuple(reversed(behind))) if divisible else None
+        source = _source_dimension(op, dimension)
+        if source is None:
+            break
+        behind.append((op, dimension))
+        value, dimension = op.operation.operands[0], source
+    return None
+
+
+def _source_dimension(op: ir.OpView, dimension: int) -> int | None:
+    """The dimension of the only operand along that of the result; None for an operation that mixes elements."""
+    if op.operation.name == "cuda_tile.permute":
+        return int(list(op.permutation)[dimension])
+    if op.operation.name == "cuda_tile.reshape":
+        return _renamed_dimension(list(op.source.type.shape), list(op.result.type.shape), dimension)
+    return dimension if len(op.operation.operands) == 1 and is_elementwise(op) else None
+
+
+def _renamed_dimension(source: Sequence[int], result: Sequence[int], dimension: int) -> int | None:
+    """The dimension of the source that a reshape keeps; None unless it adds or removes only extents of one."""
+    kept, made = ([d for d, extent in enumerate(shape) if extent > 1] for shape in (source, result))
+    if [source[d] for d in kept] != [result[d] for d in made]:
+        return None
+    return kept[made.index(dimension)]
+
+
+def _element_bits(tile: TileType) -> int:
+    return element_type(spell(tile.element)).packed_bits
+
+
+def _bits(tile: TileType) -> int:
+    return math.prod(tile.shape) * _element_bits(tile)
+
+
+# ---- a loop that does nothing else
+
+
+def _divide_loop(block: ir.Block, multiplies: Sequence[_Multiply], parts: int) -> bool:
+    """Gives a loop `parts` times as many iterations, if it only multiplies; returns whether it does."""
+    loop = block.owner.opview
+    if loop.operation.name != "cuda_tile.for" or not _only_multiplies(loop, multiplies):
+        return False
+    bounded = (loop.lowerBound, loop.upperBound)
+    if splat(loop.step) != 1 or bounds(bounded[0]).low < 0 or not all(product_fits(each, parts) for each in bounded):
+        return False
+    counter = loop.induction_variable
+    users = [use.owner.operation for use in counter.uses]
+    with ir.InsertionPoint(loop.operation), loop.location:
+        factor = integer_splat(counter.type, parts)
+        limits = [_product(bound, parts) for bound in bounded]
+    for index, limit in enumerate(limits):
+        loop.operation.operands[index] = limit
+    with ir.InsertionPoint.at_block_begin(block), loop.location:
+        unsigned = {"signedness": "unsigned"}
+        whole = build("divi", [counter, factor], [counter.type], {**unsigned, "rounding": "zero"}).result
+        number = build("remi", [counter, factor], [counter.type], unsigned).result
+    for user in users:
+        for index, operand in enumerate(user.operands):
+            if operand == counter:
+                user.operands[index] = whole
+    for multiply in multiplies:
+        with ir.InsertionPoint(multiply.op.operation), multiply.op.location:
+            made = _part(multiply, multiply.op.acc, parts, number, {whole: counter})
+        multiply.op.operation.results[0].replace_all_uses_with(made)
+        _erase(multiply)
+    for value in (number, whole):
+        if not list(value.uses):
+            value.owner.operation.erase()
+    return True
+
+
+def _product(bound: ir.Value, parts: int) -> ir.Value:
+    known = splat(bound)
+    if known is not None:
+        return integer_splat(bound.type, parts * known)
+    return build("muli", [bound, integer_splat(bound.type, parts)], [bound.type]).result
+
+
+def _only_multiplies(loop: ir.OpView, multiplies: Sequence[_Multiply]) -> bool:
+    """Whether a loop adds products to what it carries, and its other operations compute scalars and views."""
+    *operations, end = loop.body.blocks[0].operations
+    carried = [(each.op.acc, each.op.operation.results[0]) for each in multiplies]
+    covered = {op.operation for each in multiplies for op in _operations(each)}
+    others = [op for op in operations if op.operation not in covered]
+    return (
+        len(carried) == len(loop.carried)
+        and all(pair in carried for pair in zip(loop.carried, end.operation.operands, strict=True))
+        and all(effect_free(op) and not op.operation.regions and not _has_tiles(op) for op in others)
+    )
+
+
+def _has_tiles(op: ir.OpView) -> bool:
+    values = (*op.operation.operands, *op.operation.results)
+    return any(isinstance(value.type, TileType) and value.type.rank > 0 for value in values)
+
+
+def _operations(multiply: _Multiply) -> list[ir.OpView]:
+    """A multiply and the operations behind its operands, each behind those that use it."""
+    behind = ([*(op for op, _ in reversed(each.behind)), each.load] for each in multiply.operands)
+    return [multiply.op, *itertools.chain.from_iterable(behind)]
+
+
+# ---- a loop over the parts
+
+
+def _divide(multiply: _Multiply, parts: int) -> None:
+    op, number_type = multiply.op, TileType.get((), ir.IntegerType.get_signless(32))
+    result = op.operation.results[0]
+    with ir.InsertionPoint(op.operation), op.location:
+        limits = [integer_splat(number_type, number) for number in (0, parts, 1)]
+        loop = build("for", [*limits, [op.acc]], [[result.type]])
+        body = loop.regions[0].blocks.append(number_type, result.type, arg_locs=[op.location] * 2)
+        with ir.InsertionPoint(body):
+            number, acc = body.arguments
+            build("continue", [[_part(multiply, acc, parts, number, {})]])
+    result.replace_all_uses_with(loop.results[0])
+    _erase(multiply)
+
+
+def _erase(multiply: _Multiply) -> None:
+    for op in _operations(multiply):
+        op.operation.erase()
+
+
+# ---- a part
+
+
+def _part(
+    multiply: _Multiply, acc: ir.Value, parts: int, number: ir.Value, counters: Mapping[ir.Value, ir.Value]
+) -> ir.Value:
+    """The multiply of a part, whose number is known at run time, at the insertion point.
+
+    An index of `counters` is a number of whole tiles, and what it leads to is that of the parts.
+    """
+    lhs, rhs = (_part_of_operand(each, parts, number, counters) for each in multiply.operands)
+    op = multiply.op.operation
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    return ir.Operation.create(op.name, [acc.type], [lhs, rhs, acc], attributes).results[0]
+
+
+def _part_of_operand(
+    operand: _Operand, parts: int, number: ir.Value, counters: Mapping[ir.Value, ir.Value]
+) -> ir.Value:
+    load, along = operand.load, operand.dimension
+    whole = load.tile.type
+    shape = [extent // parts if d == along else extent for d, extent in enumerate(whole.shape)]
+    if load.index[along] in counters:
+        indices = [counters[index] if d == along else index for d, index in enumerate(load.index)]
+    else:
+        indices = first_indices(load, [parts if d == along else 1 for d in range(whole.rank)])
+        indices[along] = _sum(indices[along], number)
+    with ir.InsertionPoint.after(load.view.owner.operation):
+        view = view_of_parts(load.view, shape)
+    types = [TileType.get(tuple(shape), whole.element), load.operation.results[1].type]
+    value = build("load_view_tko", [view, indices, load.token], types, attributes_without_segments(load)).results[0]
+    for op, divided in operand.behind:
+        value = _of_part(op.operation, value, divided, parts)
+    return value
+
+
+def _sum(index: ir.Value, number: ir.Value) -> ir.Value:
+    if number.type != index.type:
+        number = build("exti", [number], [index.type], {"signedness": "unsigned"}).result
+    return build("addi", [index, number], [index.type]).result
+
+
+def _of_part(op: ir.Operation, value: ir.Value, along: int, parts: int) -> ir.Value:
+    """The result of an operation on one tile for a part of it, whose result is divided along a dimension."""
+    type = op.results[0].type
+    shape = tuple(extent // parts if d == along else extent for d, extent in enumerate(type.shape))
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    return ir.Operation.create(op.name, [TileType.get(shape, type.element)], [value], attributes).results[0]
