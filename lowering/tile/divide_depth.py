@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from tilec.dialect.build import attributes_without_segments, build
@@ -58,24 +58,21 @@ class _Operand:
 
 @dataclass(frozen=True)
 class _Multiply:
-    """A multiply whose operands are loaded for it alone, in its block."""
+    """A multiply whose operands are loaded in its block."""
 
     op: ir.OpView
     operands: tuple[_Operand, _Operand]
 
     @property
-    def depth(self) -> int:
-        return self.op.lhs.type.shape[1]
-
-    @property
-    def slot_bytes(self) -> int:
-        """The bytes of both operands in memory."""
-        return sum(_bits(each.load.tile.type) for each in self.operands) // _BITS_PER_BYTE
-
-    @property
     def least_depth(self) -> int:
         """The elements of a row of the widest swizzle, of the operand with fewer bits."""
         return _ROW_BITS // min(_element_bits(each.load.tile.type) for each in self.operands)
+
+    @property
+    def operations(self) -> list[ir.Operation]:
+        """The multiply and the operations behind its operands, each behind those that use it."""
+        behind = ([*(op for op, _ in reversed(each.behind)), each.load] for each in self.operands)
+        return [op.operation for op in (self.op, *itertools.chain.from_iterable(behind))]
 
 
 def divide_depth(module: ir.Module) -> None:
@@ -87,17 +84,22 @@ def divide_depth(module: ir.Module) -> None:
             blocks[op.operation.block].append(multiply)
     for block, multiplies in blocks.items():
         parts = _parts(multiplies)
-        if parts > 1 and not _divide_loop(block, multiplies, parts):
-            for multiply in multiplies:
-                _divide(multiply, parts)
+        if parts > 1 and _only_multiplies(block, multiplies, parts):
+            _divide_loop(block.owner.opview, multiplies, parts)
+            continue
+        alone = [each for each in multiplies if _uses_alone(each)]
+        parts = _parts(alone)
+        for multiply in alone if parts > 1 else ():
+            _divide(multiply, parts)
 
 
 def _parts(multiplies: Sequence[_Multiply]) -> int:
     """The parts of the depth of the multiplies of a block, which share its memory; 1 if they stay whole."""
-    slot_bytes = sum(each.slot_bytes for each in multiplies)
-    most = min(each.depth // each.least_depth for each in multiplies)
+    loads = {operand.load.operation: operand.load for each in multiplies for operand in each.operands}
+    slot_bytes = sum(_bits(load.tile.type) for load in loads.values()) // _BITS_PER_BYTE
+    most = min((each.op.lhs.type.shape[1] // each.least_depth for each in multiplies), default=1)
     parts = 1
-    if _SHARED_BYTES // slot_bytes < _FEWEST_SLOTS:
+    if slot_bytes and _SHARED_BYTES // slot_bytes < _FEWEST_SLOTS:
         while 2 * parts <= most and _SHARED_BYTES * parts // slot_bytes < _SLOTS:
             parts *= 2
     return parts
@@ -114,9 +116,9 @@ def _multiply(op: ir.OpView) -> _Multiply | None:
 
 
 def _operand(multiply: ir.OpView, value: ir.Value, dimension: int) -> _Operand | None:
-    """An operand with its depth along a dimension; None if it is not loaded for the multiply alone, in its block."""
+    """An operand with its depth along a dimension; None if it is not loaded in the block of the multiply."""
     behind: list[tuple[ir.OpView, int]] = []
-    while len(list(value.uses)) == 1 and not isinstance(value.owner, ir.Block):
+    while not isinstance(value.owner, ir.Block):
         op = value.owner
         if op.operation.block != multiply.operation.block:
             break
@@ -149,6 +151,15 @@ def _renamed_dimension(source: Sequence[int], result: Sequence[int], dimension: 
     return kept[made.index(dimension)]
 
 
+def _uses_alone(multiply: _Multiply) -> bool:
+    """Whether nothing else uses the operands of a multiply."""
+    return _are_used_by(multiply.operations[1:], {*multiply.operations})
+
+
+def _are_used_by(operations: Sequence[ir.Operation], users: Set[ir.Operation]) -> bool:
+    return all(use.owner.operation in users for op in operations for result in op.results for use in result.uses)
+
+
 def _element_bits(tile: TileType) -> int:
     return element_type(spell(tile.element)).packed_bits
 
@@ -160,21 +171,16 @@ def _bits(tile: TileType) -> int:
 # ---- a loop that does nothing else
 
 
-def _divide_loop(block: ir.Block, multiplies: Sequence[_Multiply], parts: int) -> bool:
-    """Gives a loop `parts` times as many iterations, if it only multiplies; returns whether it does."""
-    loop = block.owner.opview
-    if loop.operation.name != "cuda_tile.for" or not _only_multiplies(loop, multiplies):
-        return False
-    bounded = (loop.lowerBound, loop.upperBound)
-    if splat(loop.step) != 1 or bounds(bounded[0]).low < 0 or not all(product_fits(each, parts) for each in bounded):
-        return False
+def _divide_loop(loop: ir.OpView, multiplies: Sequence[_Multiply], parts: int) -> None:
+    """Gives a loop that only multiplies `parts` times as many iterations."""
     counter = loop.induction_variable
     users = [use.owner.operation for use in counter.uses]
     with ir.InsertionPoint(loop.operation), loop.location:
+        limits = [_product(bound, parts) for bound in (loop.lowerBound, loop.upperBound)]
         factor = integer_splat(counter.type, parts)
-        limits = [_product(bound, parts) for bound in bounded]
     for index, limit in enumerate(limits):
         loop.operation.operands[index] = limit
+    block = loop.body.blocks[0]
     with ir.InsertionPoint.at_block_begin(block), loop.location:
         unsigned = {"signedness": "unsigned"}
         whole = build("divi", [counter, factor], [counter.type], {**unsigned, "rounding": "zero"}).result
@@ -183,15 +189,15 @@ def _divide_loop(block: ir.Block, multiplies: Sequence[_Multiply], parts: int) -
         for index, operand in enumerate(user.operands):
             if operand == counter:
                 user.operands[index] = whole
+    divided = _Parts(parts, number, {whole: counter})
     for multiply in multiplies:
         with ir.InsertionPoint(multiply.op.operation), multiply.op.location:
-            made = _part(multiply, multiply.op.acc, parts, number, {whole: counter})
+            made = divided.multiply(multiply, multiply.op.acc)
         multiply.op.operation.results[0].replace_all_uses_with(made)
-        _erase(multiply)
+    _erase(block, multiplies)
     for value in (number, whole):
         if not list(value.uses):
             value.owner.operation.erase()
-    return True
 
 
 def _product(bound: ir.Value, parts: int) -> ir.Value:
@@ -201,15 +207,23 @@ def _product(bound: ir.Value, parts: int) -> ir.Value:
     return build("muli", [bound, integer_splat(bound.type, parts)], [bound.type]).result
 
 
-def _only_multiplies(loop: ir.OpView, multiplies: Sequence[_Multiply]) -> bool:
-    """Whether a loop adds products to what it carries, and its other operations compute scalars and views."""
-    *operations, end = loop.body.blocks[0].operations
+def _only_multiplies(block: ir.Block, multiplies: Sequence[_Multiply], parts: int) -> bool:
+    """Whether a block is that of a counted loop that adds products to what it carries, and else computes scalars.
+
+    Its numbers of parts fit the type of its counter.
+    """
+    loop = block.owner.opview
+    if loop.operation.name != "cuda_tile.for" or splat(loop.step) != 1 or bounds(loop.lowerBound).low < 0:
+        return False
     carried = [(each.op.acc, each.op.operation.results[0]) for each in multiplies]
-    covered = {op.operation for each in multiplies for op in _operations(each)}
+    covered = {op for each in multiplies for op in each.operations}
+    *operations, end = block.operations
     others = [op for op in operations if op.operation not in covered]
     return (
-        len(carried) == len(loop.carried)
+        all(product_fits(bound, parts) for bound in (loop.lowerBound, loop.upperBound))
+        and len(carried) == len(loop.carried)
         and all(pair in carried for pair in zip(loop.carried, end.operation.operands, strict=True))
+        and _are_used_by([op for each in multiplies for op in each.operations[1:]], covered)
         and all(effect_free(op) and not op.operation.regions and not _has_tiles(op) for op in others)
     )
 
@@ -217,12 +231,6 @@ def _only_multiplies(loop: ir.OpView, multiplies: Sequence[_Multiply]) -> bool:
 def _has_tiles(op: ir.OpView) -> bool:
     values = (*op.operation.operands, *op.operation.results)
     return any(isinstance(value.type, TileType) and value.type.rank > 0 for value in values)
-
-
-def _operations(multiply: _Multiply) -> list[ir.OpView]:
-    """A multiply and the operations behind its operands, each behind those that use it."""
-    behind = ([*(op for op, _ in reversed(each.behind)), each.load] for each in multiply.operands)
-    return [multiply.op, *itertools.chain.from_iterable(behind)]
 
 
 # ---- a loop over the parts
@@ -237,61 +245,74 @@ def _divide(multiply: _Multiply, parts: int) -> None:
         body = loop.regions[0].blocks.append(number_type, result.type, arg_locs=[op.location] * 2)
         with ir.InsertionPoint(body):
             number, acc = body.arguments
-            build("continue", [[_part(multiply, acc, parts, number, {})]])
+            build("continue", [[_Parts(parts, number, {}).multiply(multiply, acc)]])
     result.replace_all_uses_with(loop.results[0])
-    _erase(multiply)
+    _erase(op.operation.block, [multiply])
 
 
-def _erase(multiply: _Multiply) -> None:
-    for op in _operations(multiply):
-        op.operation.erase()
+def _erase(block: ir.Block, multiplies: Sequence[_Multiply]) -> None:
+    erased = {op for each in multiplies for op in each.operations}
+    for op in reversed([op.operation for op in block.operations]):
+        if op in erased:
+            op.erase()
 
 
 # ---- a part
 
 
-def _part(
-    multiply: _Multiply, acc: ir.Value, parts: int, number: ir.Value, counters: Mapping[ir.Value, ir.Value]
-) -> ir.Value:
-    """The multiply of a part, whose number is known at run time, at the insertion point.
+class _Parts:
+    """Creates the parts of multiplies with a number that is known at run time, at the insertion point.
 
-    An index of `counters` is a number of whole tiles, and what it leads to is that of the parts.
+    An index among the keys of `counters` is a number of whole tiles; its value is that of the parts.
     """
-    lhs, rhs = (_part_of_operand(each, parts, number, counters) for each in multiply.operands)
-    op = multiply.op.operation
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    return ir.Operation.create(op.name, [acc.type], [lhs, rhs, acc], attributes).results[0]
 
+    def __init__(self, count: int, number: ir.Value, counters: Mapping[ir.Value, ir.Value]) -> None:
+        self._count, self._number, self._counters = count, number, counters
+        # The parts of operands, which several multiplies may read.
+        self._made: dict[tuple[ir.Value, int], ir.Value] = {}
 
-def _part_of_operand(
-    operand: _Operand, parts: int, number: ir.Value, counters: Mapping[ir.Value, ir.Value]
-) -> ir.Value:
-    load, along = operand.load, operand.dimension
-    whole = load.tile.type
-    shape = [extent // parts if d == along else extent for d, extent in enumerate(whole.shape)]
-    if load.index[along] in counters:
-        indices = [counters[index] if d == along else index for d, index in enumerate(load.index)]
-    else:
-        indices = first_indices(load, [parts if d == along else 1 for d in range(whole.rank)])
-        indices[along] = _sum(indices[along], number)
-    with ir.InsertionPoint.after(load.view.owner.operation):
-        view = view_of_parts(load.view, shape)
-    types = [TileType.get(tuple(shape), whole.element), load.operation.results[1].type]
-    value = build("load_view_tko", [view, indices, load.token], types, attributes_without_segments(load)).results[0]
-    for op, divided in operand.behind:
-        value = _of_part(op.operation, value, divided, parts)
-    return value
+    def multiply(self, multiply: _Multiply, acc: ir.Value) -> ir.Value:
+        """The multiply of a part, which adds to an accumulator."""
+        op = multiply.op.operation
+        values = zip(op.operands[:2], multiply.operands, strict=True)
+        made = [self._operand(value, number, each) for number, (value, each) in enumerate(values)]
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        return ir.Operation.create(op.name, [acc.type], [*made, acc], attributes).results[0]
+
+    def _operand(self, value: ir.Value, number: int, operand: _Operand) -> ir.Value:
+        key = value, number
+        if key not in self._made:
+            part = self._load(operand.load, operand.dimension)
+            for op, divided in operand.behind:
+                part = self._on_part(op.operation, part, divided)
+            self._made[key] = part
+        return self._made[key]
+
+    def _load(self, load: ir.OpView, along: int) -> ir.Value:
+        whole = load.tile.type
+        shape = self._shape(whole, along)
+        if load.index[along] in self._counters:
+            indices = [self._counters[index] if d == along else index for d, index in enumerate(load.index)]
+        else:
+            indices = first_indices(load, [self._count if d == along else 1 for d in range(whole.rank)])
+            indices[along] = _sum(indices[along], self._number)
+        with ir.InsertionPoint.after(load.view.owner.operation):
+            view = view_of_parts(load.view, shape)
+        types = [TileType.get(shape, whole.element), load.operation.results[1].type]
+        return build("load_view_tko", [view, indices, load.token], types, attributes_without_segments(load)).results[0]
+
+    def _on_part(self, op: ir.Operation, part: ir.Value, along: int) -> ir.Value:
+        """The result of an operation on one tile for a part of it, whose result is divided along a dimension."""
+        type = op.results[0].type
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        made = TileType.get(self._shape(type, along), type.element)
+        return ir.Operation.create(op.name, [made], [part], attributes).results[0]
+
+    def _shape(self, whole: TileType, along: int) -> tuple[int, ...]:
+        return tuple(extent // self._count if d == along else extent for d, extent in enumerate(whole.shape))
 
 
 def _sum(index: ir.Value, number: ir.Value) -> ir.Value:
     if number.type != index.type:
         number = build("exti", [number], [index.type], {"signedness": "unsigned"}).result
     return build("addi", [index, number], [index.type]).result
-
-
-def _of_part(op: ir.Operation, value: ir.Value, along: int, parts: int) -> ir.Value:
-    """The result of an operation on one tile for a part of it, whose result is divided along a dimension."""
-    type = op.results[0].type
-    shape = tuple(extent // parts if d == along else extent for d, extent in enumerate(type.shape))
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    return ir.Operation.create(op.name, [TileType.get(shape, type.element)], [value], attributes).results[0]

@@ -99,7 +99,7 @@ PASSES: dict[str, TilePass] = {
 DEFAULT = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
     "unbatch-multiplies", "split-tiles", "split-chains", "divide-stores", "compare-positions", "simplify", "cse",
-    "hoist-invariants", "prune-tokens", "remove-dead", "divide-depth",
+    "hoist-invariants", "prune-tokens", "remove-dead",
 )  # fmt: skip
 # The same for an entry whose tiles a cluster divides.
 FOR_CLUSTERS = tuple(name for name in DEFAULT if name != "split-chains")
@@ -108,6 +108,8 @@ _STORES = FOR_CLUSTERS.index("divide-stores")
 BEFORE_STORES, FROM_STORES = FOR_CLUSTERS[:_STORES], FOR_CLUSTERS[_STORES:]
 # The second part for accumulators whose threads do not have whole rows: columns of them are in some warps only.
 WITH_WHOLE_STORES = FROM_STORES[1:]
+# What follows, unless a hint limits the slots of rings, which are those of whole tiles.
+DEPTH = ("divide-depth",)
 # The passes after block-scaled multiplies are divided or expanded.
 AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
 

@@ -35,15 +35,19 @@ def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> 
     return options.completed({option: int(value) for option, value in hints.items() if value is not None})
 
 
+def asks_for_slots(entry: ir.OpView, target: Target, options: CompileOptions) -> bool:
+    """Whether a hint limits the slots of rings, which are then those of whole tiles."""
+    loads = (op for op in operations_below(entry) if op.operation.name in LOADS)
+    return options.stages is not None or any(tile_hint(op, "latency", target) is not None for op in loads)
+
+
 def ring_stages(plan: MatrixPlan, target: Target) -> int | None:
     """The ring depth that the hint `latency` of the TMA loads asks for: the largest, since they share a ring."""
     latencies = [tile_hint(tile.owner, "latency", target) for tile in plan.loads]
     return max((int(latency) for latency in latencies if latency is not None), default=None)
 
 
-def carried_hints(
-    plan: MatrixPlan, target: Target, options: CompileOptions, refusal: str | None
-) -> dict[str, int]:
+def carried_hints(plan: MatrixPlan, target: Target, options: CompileOptions, refusal: str | None) -> dict[str, int]:
     """The attributes of the tile_gpu.kernel that later stages follow; `refusal` is that of the hint `occupancy`."""
     stages = options.stages or ring_stages(plan, target)
     carried = {} if stages is None else {STAGES: stages}

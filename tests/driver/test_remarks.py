@@ -229,9 +229,12 @@ def product_and_sums(A, B, C, D):
 
 
 def test_occupancy_counts_the_scratch_of_a_block():
-    """Without scratch the block needs 97 KB; 32 KB of scratch, known after slots are assigned, exceed its share."""
+    """Without scratch the block needs 97 KB; 32 KB of scratch, known after slots are assigned, exceed its share.
+
+    The slot holds whole tiles because its number is given.
+    """
     signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], D: f32[?,?]"
-    hints = {"occupancy": 2}
+    hints = {"occupancy": 2, "stages": 1}
     found = ct.compile(product_and_sums, target="sm_90a", signature=signature, hints=hints, stop="ptx")
     half = SHARED_BYTES_OF_AN_SM // 2 - RESERVED_FOR_EACH_BLOCK
     assert [remark.message for remark in found.remarks if remark.topic == "hint"] == [

@@ -67,13 +67,14 @@ def _tile_passes(module: Any, job: Job) -> Any:
         AFTER_EXPANSION,
         BEFORE_STORES,
         DEFAULT,
+        DEPTH,
         FOR_CLUSTERS,
         FROM_STORES,
         WITH_WHOLE_STORES,
         run,
     )
     from tilec.lowering.tile_to_gpu.accumulator_registers import fit_accumulators
-    from tilec.lowering.tile_to_gpu.followed_hints import entry_options
+    from tilec.lowering.tile_to_gpu.followed_hints import asks_for_slots, entry_options
     from tilec.lowering.tile_to_gpu.narrow_pairs import multiplies_in_narrow_pairs
     from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
     from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS
@@ -86,16 +87,17 @@ def _tile_passes(module: Any, job: Job) -> Any:
             entry.attributes[OWN_COLUMNS] = ir.UnitAttr.get()
     target = target_named(job.target)
     ctas = entry_options(entry.opview, target, job.options).num_ctas or 1
+    last = () if asks_for_slots(entry.opview, target, job.options) else DEPTH
     if ctas > 1 and target.tensor_memory_columns:
         run(made, BEFORE_STORES, evaluate=evaluate)
         in_narrow_pairs = multiplies_in_narrow_pairs(entry.opview, ctas, target, job.options)
-        run(made, WITH_WHOLE_STORES if in_narrow_pairs else FROM_STORES, evaluate=evaluate)
+        run(made, (*(WITH_WHOLE_STORES if in_narrow_pairs else FROM_STORES), *last), evaluate=evaluate)
     elif target.tensor_memory_columns or ctas > 1:
-        run(made, DEFAULT if ctas == 1 else FOR_CLUSTERS, evaluate=evaluate)
+        run(made, (*(DEFAULT if ctas == 1 else FOR_CLUSTERS), *last), evaluate=evaluate)
     else:
         run(made, BEFORE_STORES, evaluate=evaluate)
         fit_accumulators(entry.opview, job.remarks)
-        run(made, FROM_STORES, evaluate=evaluate)
+        run(made, (*FROM_STORES, *last), evaluate=evaluate)
     if not fit_scaled_multiplies(made, job.target, job.remarks):
         return made
     return run(made, AFTER_EXPANSION, evaluate=evaluate)
