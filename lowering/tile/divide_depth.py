@@ -7,7 +7,7 @@ In a loop with other operations on tiles, and outside of loops, the parts have a
 
 ->  for %p in (0 to 4, step 1) { load %c[%i, 4 * %k + %p];  load %d[4 * %k + %p, %j];  mmaf }
 
-Tensor cores add the products of a tile in the order of its depth, so that no sum changes.
+Tensor cores add the products of a tile in the order of its depth, so that no sum of f32 or integers changes.
 """
 
 from __future__ import annotations
@@ -87,19 +87,19 @@ def divide_depth(module: ir.Module) -> None:
         if parts > 1 and _only_multiplies(block, multiplies, parts):
             _divide_loop(block.owner.opview, multiplies, parts)
             continue
-        alone = [each for each in multiplies if _uses_alone(each)]
-        parts = _parts(alone)
-        for multiply in alone if parts > 1 else ():
-            _divide(multiply, parts)
+        for multiply in filter(_uses_alone, multiplies):
+            parts = _parts([multiply])
+            if parts > 1:
+                _divide(multiply, parts)
 
 
 def _parts(multiplies: Sequence[_Multiply]) -> int:
-    """The parts of the depth of the multiplies of a block, which share its memory; 1 if they stay whole."""
+    """The parts of the depth of multiplies that share memory; 1 if they stay whole."""
     loads = {operand.load.operation: operand.load for each in multiplies for operand in each.operands}
     slot_bytes = sum(_bits(load.tile.type) for load in loads.values()) // _BITS_PER_BYTE
-    most = min((each.op.lhs.type.shape[1] // each.least_depth for each in multiplies), default=1)
+    most = min(each.op.lhs.type.shape[1] // each.least_depth for each in multiplies)
     parts = 1
-    if slot_bytes and _SHARED_BYTES // slot_bytes < _FEWEST_SLOTS:
+    if _SHARED_BYTES // slot_bytes < _FEWEST_SLOTS:
         while 2 * parts <= most and _SHARED_BYTES * parts // slot_bytes < _SLOTS:
             parts *= 2
     return parts
@@ -109,7 +109,8 @@ def _parts(multiplies: Sequence[_Multiply]) -> int:
 
 
 def _multiply(op: ir.OpView) -> _Multiply | None:
-    if op.acc.type.rank != 2:
+    # Sums of f16 are rounded after each multiply.
+    if op.acc.type.rank != 2 or isinstance(op.acc.type.element, ir.F16Type):
         return None
     lhs, rhs = (_operand(op, value, along) for value, along in zip((op.lhs, op.rhs), _DEPTH, strict=True))
     return None if lhs is None or rhs is None else _Multiply(op, (lhs, rhs))

@@ -43,6 +43,17 @@ def integers(A, B, C, count: int, depth: ct.Constant[int]):
 
 
 @ct.kernel
+def rounded(A, B, C, count: int, depth: ct.Constant[int]):
+    """Sums of f16, which stay whole: each multiply rounds them."""
+    total = ct.zeros((SIZE, SIZE), ct.float16)
+    for k in range(ct.cdiv(A.shape[1], depth)):
+        a = ct.load(A, (0, k), (SIZE, depth), padding_mode=ZERO)
+        b = ct.load(B, (k, 0), (depth, SIZE), padding_mode=ZERO)
+        total = ct.mma(a, b, total)
+    ct.store(C, (0, 0), total.astype(ct.float32))
+
+
+@ct.kernel
 def converted(A, B, C, count: int, depth: ct.Constant[int]):
     total = ct.zeros((SIZE, SIZE), ct.float32)
     for k in range(ct.cdiv(A.shape[1], depth)):
@@ -180,6 +191,7 @@ CASES: dict[str, tuple[Any, Any, int, int, Any]] = {
     "deeper than shared memory": (plain, F16, 2048, 0, product),
     "i8": (integers, np.int8, 1024, 0, product),
     "tf32": (converted, np.float32, 256, 0, product),
+    "f16 sums": (rounded, F16, DEEP, 0, product),
     "transposed": (transposed, F16, DEEP, 0, product),
     "from the second": (from_the_second, F16, DEEP, 0, product),
     "counted": (counted, F16, DEEP, 2, lambda a, b: product(a, b, 2)),
@@ -226,7 +238,7 @@ def arguments(name: str, random: np.random.Generator) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("hints", [{}, {"tma": False}, {"roles": False}], ids=str)
+@pytest.mark.parametrize("hints", [{}, {"tma": False}, {"roles": False}, {"num_ctas": 2}], ids=str)
 @pytest.mark.parametrize("name", CASES)
 def test_sums_are_those_of_the_whole(name: str, hints: dict[str, Any], target: str, random) -> None:
     kernel, dtype, depth, _, expected = CASES[name]
