@@ -72,7 +72,7 @@ class MatrixTypes:
         return f"{self.element}{factors} with an accumulator of {self.accumulator}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MatrixUnit:
     """A unit. `refusal(rows, columns, warps)` is the reason why it cannot make such an accumulator, or None."""
 

@@ -64,10 +64,9 @@ def kernel_around(op: ir.OpView) -> KernelOp:
 
 def _gather_problem(kernel: KernelOp) -> str | None:
     """Exchanges of tiles have a part of each CTA, and all threads of the CTAs take part in their barriers."""
-    names = {op.operation.name for op in operations_below(kernel)}
-    for op in operations_below(kernel):
-        if op.operation.name != "tile_gpu.gather_parts":
-            continue
+    operations = list(operations_below(kernel))
+    names = {op.operation.name for op in operations}
+    for op in (each for each in operations if each.operation.name == "tile_gpu.gather_parts"):
         if op.result.type.shape[0] != kernel.ctas:
             return f"expected parts of {kernel.ctas} CTAs, but got {op.result.type}"
         if "tile_gpu.roles" in names:

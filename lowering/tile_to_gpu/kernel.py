@@ -22,7 +22,7 @@ from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_optio
 from tilec.lowering.tile_to_gpu.global_memory import convert_global
 from tilec.lowering.tile_to_gpu.im2col_fallback import expand_without_tma
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, matrix_plans
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
@@ -169,7 +169,7 @@ def _plan(
             raise refusal
         place_operands(plan, target, given.warps)
         return given.warps, plan
-    plans = {warps: matrix_plan(entry, target, warps, order) for warps in WARP_COUNTS}
+    plans = matrix_plans(entry, target, WARP_COUNTS, order)
     warps = choose_warps(entry, plans, options.warps)
     place_operands(plans[warps], target, warps)
     return warps, plans[warps]

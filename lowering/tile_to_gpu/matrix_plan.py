@@ -141,18 +141,42 @@ class MatrixPlan:
         return None if multiply is None else multiply.unit
 
 
+# The results of `_contiguous_by_tma` by operand, its dimension along K, and unit: no number of warps changes them.
+_Known = dict[tuple[ir.Value, int, MatrixUnit], tuple[int, TensorMap] | str]
+
+
 def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder | None) -> MatrixPlan:
     """Decides for every multiply of an entry, or for the loads of one without, without TMA if `order` is None.
 
     Raises UnsupportedError for the first that no unit can execute.
     """
-    plan = MatrixPlan()
+    return matrix_plans(entry, target, (warps,), order)[warps]
+
+
+def matrix_plans(
+    entry: ir.OpView, target: Target, counts: Sequence[int], order: MemoryOrder | None
+) -> dict[int, MatrixPlan]:
+    """The results of `matrix_plan` for several numbers of warps."""
     multiplies = [op for op in operations_below(entry) if op.operation.name in MULTIPLIES]
+    carried = accumulators([op for op in multiplies if op.acc.type.rank == 2])
+    known: _Known = {}
+    return {warps: _plan(entry, multiplies, carried, target, warps, order, known) for warps in counts}
+
+
+def _plan(
+    entry: ir.OpView,
+    multiplies: list[ir.OpView],
+    carried: dict[ir.Operation, Accumulator],
+    target: Target,
+    warps: int,
+    order: MemoryOrder | None,
+    known: _Known,
+) -> MatrixPlan:
+    plan = MatrixPlan()
     matrices = [op for op in multiplies if op.acc.type.rank == 2]
-    carried = accumulators(matrices)
     free = free_columns(matrices, carried, target, warps, shares=OWN_COLUMNS not in entry.operation.attributes)
     for op in multiplies:
-        _add(plan, _decide(op, target, warps, order, plan, free.get(op.operation)))
+        _add(plan, _decide(op, target, warps, order, plan, free.get(op.operation), known))
     _add_accumulators(plan, carried)
     _fold(plan)
     if not plan.multiplies:
@@ -210,15 +234,21 @@ def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]
 
 
 def _decide(
-    op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None, plan: MatrixPlan, columns: int | None
+    op: ir.OpView,
+    target: Target,
+    warps: int,
+    order: MemoryOrder | None,
+    plan: MatrixPlan,
+    columns: int | None,
+    known: _Known,
 ) -> Multiply:
     types = matrix_types(op)
     unit, refusals = _unit(op, types, target, warps, columns)
     maps = dict(plan.maps)
     lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, warps, plan.unit_of))
     if lhs.register_layout is None:
-        lhs = _operand(op.lhs, 1, unit, target, order, maps)
-    rhs = _operand(op.rhs, 0, unit, target, order, maps)
+        lhs = _operand(op.lhs, 1, unit, target, order, maps, known)
+    rhs = _operand(op.rhs, 0, unit, target, order, maps, known)
     scales = () if types.scale is None else tuple(_scale(op, *side, target, order) for side in scale_operands(op))
     return Multiply(op, types, unit, lhs, rhs, refusals, scales)
 
@@ -245,12 +275,16 @@ def _operand(
     target: Target,
     order: MemoryOrder | None,
     maps: dict[ir.Value, TensorMap],
+    known: _Known,
 ) -> Operand:
     """`depth` is the operand's dimension along K; `maps` gets the map of a tile that TMA loads for the operand."""
     source = operand_source(value)
     refusal = source if isinstance(source, str) else _tma_refusal(source.load, target, order)
     if refusal is None and not isinstance(source, str):
-        found = _contiguous_by_tma(value, source, depth, unit, target)
+        key = value, depth, unit
+        if key not in known:
+            known[key] = _contiguous_by_tma(value, source, depth, unit, target)
+        found = known[key]
         if isinstance(found, str):
             refusal = found
         # A tile lies in shared memory once, in one swizzle; an operand that needs another goes through registers.
