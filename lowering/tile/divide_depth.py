@@ -28,12 +28,14 @@ from tilec.element_types import element_type
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.constants import integer_splat, splat
 from tilec.lowering.tile.elementwise import is_elementwise
-from tilec.lowering.tile.part_access import first_indices, is_divisible_access, product_fits, view_of_parts
+from tilec.lowering.tile.part_access import first_indices, is_divisible_access, view_of_parts
 
 # The shared memory of a block on sm_90a and sm_100a, in which the ring of a loop has its slots.
 _SHARED_BYTES = 232448
 # With fewer slots, loads wait for most of a multiply; with so many, a slot is read while the others are loaded.
 _FEWEST_SLOTS, _SLOTS = 3, 4
+# wgmma has nothing in flight at the end of an inner loop, which costs more than the second of two slots.
+_FEWEST_SLOTS_INSIDE = 2
 # A row of the widest swizzle of shared memory (PTX ISA 5.5.7).
 _ROW_BITS = 1024
 _BITS_PER_BYTE = 8
@@ -83,23 +85,23 @@ def divide_depth(module: ir.Module) -> None:
         if multiply is not None:
             blocks[op.operation.block].append(multiply)
     for block, multiplies in blocks.items():
-        parts = _parts(multiplies)
+        parts = _parts(multiplies, _FEWEST_SLOTS)
         if parts > 1 and _only_multiplies(block, multiplies, parts):
             _divide_loop(block.owner.opview, multiplies, parts)
             continue
         for multiply in filter(_uses_alone, multiplies):
-            parts = _parts([multiply])
+            parts = _parts([multiply], _FEWEST_SLOTS_INSIDE)
             if parts > 1:
                 _divide(multiply, parts)
 
 
-def _parts(multiplies: Sequence[_Multiply]) -> int:
-    """The parts of the depth of multiplies that share memory; 1 if they stay whole."""
+def _parts(multiplies: Sequence[_Multiply], fewest_slots: int) -> int:
+    """The parts of the depth of multiplies that share memory; 1 if a ring of whole tiles has enough slots."""
     loads = {operand.load.operation: operand.load for each in multiplies for operand in each.operands}
     slot_bytes = sum(_bits(load.tile.type) for load in loads.values()) // _BITS_PER_BYTE
     most = min(each.op.lhs.type.shape[1] // each.least_depth for each in multiplies)
     parts = 1
-    if _SHARED_BYTES // slot_bytes < _FEWEST_SLOTS:
+    if _SHARED_BYTES // slot_bytes < fewest_slots:
         while 2 * parts <= most and _SHARED_BYTES * parts // slot_bytes < _SLOTS:
             parts *= 2
     return parts
@@ -221,12 +223,18 @@ def _only_multiplies(block: ir.Block, multiplies: Sequence[_Multiply], parts: in
     *operations, end = block.operations
     others = [op for op in operations if op.operation not in covered]
     return (
-        all(product_fits(bound, parts) for bound in (loop.lowerBound, loop.upperBound))
+        all(_product_fits(bound, parts, bool(loop.unsignedCmp)) for bound in (loop.lowerBound, loop.upperBound))
         and len(carried) == len(loop.carried)
         and all(pair in carried for pair in zip(loop.carried, end.operation.operands, strict=True))
         and _are_used_by([op for each in multiplies for op in each.operations[1:]], covered)
         and all(effect_free(op) and not op.operation.regions and not _has_tiles(op) for op in others)
     )
+
+
+def _product_fits(bound: ir.Value, parts: int, unsigned: bool) -> bool:
+    """Whether the product is a signed number of the type of a bound; an unsigned bound is not negative then."""
+    known, limit = bounds(bound), 1 << bound.type.element.width - 1
+    return known.high * parts < limit and known.low * parts >= (0 if unsigned else -limit)
 
 
 def _has_tiles(op: ir.OpView) -> bool:

@@ -71,12 +71,12 @@ def part_indices(op: ir.OpView, part: Part) -> list[ir.Value]:
 def first_indices(op: ir.OpView, counts: Sequence[int]) -> list[ir.Value]:
     """The indices of the first part of the tile of an access, which has so many parts along each dimension."""
     indices = list(op.index)
-    if not all(map(product_fits, indices, counts)):
+    if not all(map(_product_fits, indices, counts)):
         indices = [_widened(index, count) for index, count in zip(indices, counts, strict=True)]
     return [_times(*each) for each in zip(indices, counts, strict=True)]
 
 
-def product_fits(index: ir.Value, count: int) -> bool:
+def _product_fits(index: ir.Value, count: int) -> bool:
     """Whether (index + 1) * count fits the type of an index, which is unsigned."""
     width, known = index.type.element.width, bounds(index)
     greatest = known.high if known.low >= 0 else (1 << width) - 1

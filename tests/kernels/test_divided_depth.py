@@ -97,6 +97,17 @@ def counted(A, B, C, count: int, depth: ct.Constant[int]):
 
 
 @ct.kernel
+def by_size(A, B, C, count: int, depth: ct.Constant[int]):
+    """The depth is a number, which may be negative; the number of tiles is small enough to be multiplied."""
+    total = ct.zeros((SIZE, SIZE), ct.float32)
+    for k in range(ct.cdiv(count, depth)):
+        a = ct.load(A, (0, k), (SIZE, depth), padding_mode=ZERO)
+        b = ct.load(B, (k, 0), (depth, SIZE), padding_mode=ZERO)
+        total = ct.mma(a, b, total)
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
 def until_the_end(A, B, C, count: int, depth: ct.Constant[int]):
     total, k = ct.zeros((SIZE, SIZE), ct.float32), 0
     while k * depth < A.shape[1]:
@@ -196,6 +207,8 @@ CASES: dict[str, tuple[Any, Any, int, int, Any]] = {
     "from the second": (from_the_second, F16, DEEP, 0, product),
     "counted": (counted, F16, DEEP, 2, lambda a, b: product(a, b, 2)),
     "counted without iterations": (counted, F16, DEEP, -1, lambda a, b: np.zeros((SIZE, SIZE))),
+    "by size": (by_size, F16, DEEP, 513, lambda a, b: product(a, b, 2)),
+    "by negative size": (by_size, F16, DEEP, -1200, lambda a, b: np.zeros((SIZE, SIZE))),
     "until the end": (until_the_end, F16, DEEP, 0, product),
     "negated": (negated, F16, DEEP, 0, alternating),
     "two sums": (two_sums, F16, 256, 0, lambda a, b: 3 * product(a, b) + 1),
@@ -214,6 +227,8 @@ PARTS = {
     "from the second": (128, False),
     "counted": (128, True),
     "counted without iterations": (128, True),
+    "by size": (128, False),
+    "by negative size": (128, False),
     "until the end": (128, True),
     "negated": (128, True),
     "two sums": (64, False),
