@@ -25,13 +25,12 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_named
 from tilec.element_types import element_type
+from tilec.lowering.target import TARGETS
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.constants import integer_splat, splat
 from tilec.lowering.tile.elementwise import is_elementwise
 from tilec.lowering.tile.part_access import first_indices, is_divisible_access, view_of_parts
 
-# The shared memory of a block on sm_90a and sm_100a, in which the ring of a loop has its slots.
-_SHARED_BYTES = 232448
 # With fewer slots, loads wait for most of a multiply; with so many, a slot is read while the others are loaded.
 _FEWEST_SLOTS, _SLOTS = 3, 4
 # wgmma has nothing in flight at the end of an inner loop, which costs more than the second of two slots.
@@ -100,9 +99,9 @@ def _parts(multiplies: Sequence[_Multiply], fewest_slots: int) -> int:
     loads = {operand.load.operation: operand.load for each in multiplies for operand in each.operands}
     slot_bytes = sum(_bits(load.tile.type) for load in loads.values()) // _BITS_PER_BYTE
     most = min(each.op.lhs.type.shape[1] // each.least_depth for each in multiplies)
-    parts = 1
-    if _SHARED_BYTES // slot_bytes < fewest_slots:
-        while 2 * parts <= most and _SHARED_BYTES * parts // slot_bytes < _SLOTS:
+    shared_bytes, parts = min(target.shared_bytes for target in TARGETS.values()), 1
+    if shared_bytes // slot_bytes < fewest_slots:
+        while 2 * parts <= most and shared_bytes * parts // slot_bytes < _SLOTS:
             parts *= 2
     return parts
 

@@ -118,7 +118,7 @@ class _Writer(AttentionWriter):
 
     def multiply_together(self, indent: str, depth: int) -> None:
         """Two or three products over the same tiles of K, which usually have an operand in common."""
-        rows, size = self.random.choice((64, 64, 128)), self.random.choice((32, 32, 64))
+        rows, size = self.random.choice((64, 64, 128)), self.random.choice((32, 32, 64, 64, 256))
         number = self.random.choice((2, 2, 3))
         accs = [self.start(indent, (rows, self.random.choice((32, 64, 64, 128)))) for _ in range(number)]
         counter = self.name()
@@ -182,6 +182,9 @@ class _Writer(AttentionWriter):
                 return text, self.operand(indent, "B", (depth, columns), number), depth * bound * SMALL
             return self.operand(indent, "A", (rows, depth), number), text, depth * bound * SMALL
         depth = self.random.choice((32, 32, 64, 16 if self.kind.exact > 127 else 32))
+        if self.random.random() < 0.15:
+            # The deeper ones are divided if little shared memory is left.
+            depth = self.random.choice((128, 256))
         left = self.operand(indent, "A", (rows, depth), number)
         return left, self.operand(indent, "B", (depth, columns), number), depth * SMALL * SMALL
 
