@@ -19,6 +19,7 @@ from tilec.lowering.gpu.ring_depth import of_ring
 from tilec.lowering.gpu.ring_slots import RingSlots, ring_slots
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan, shared_plan
+from tilec.lowering.gpu.single_slot_remark import single_slot_remark
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
@@ -48,15 +49,17 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     if has_roles:
         stored = [op for op in channels if op.producer == THREADS and op.wanted is not None]
         groups += [[op] for op in stored if not plan.channels[op.operation.results[0]].slot_columns]
-    deep = _deepen_tma(ring_slots(kernel, groups, plan, target, stages))
+    rings = ring_slots(kernel, groups, plan, target, stages)
+    deep = _deepen_tma(rings)
+    remarks += filter(None, map(single_slot_remark, rings))
     accumulators = [op for op in channels if op.producer == MMA]
     single = _deepen_accumulators(kernel, accumulators, target)
     remarks += [epilogue_remark(op, target) for op in single if has_roles and is_of_tiles(op)]
     if not has_roles:
-        rings = {one.operation.results[0] for channel in deep for one in of_ring(channel)}
+        channels_ahead = {one.operation.results[0] for channel in deep for one in of_ring(channel)}
         # The copies are erased when they move, so only loops are kept.
         for loop in [op.operation for op in operations_below(kernel) if op.operation.name == "scf.for"]:
-            _run_ahead(loop, rings, deep)
+            _run_ahead(loop, channels_ahead, deep)
 
 
 def _deepen_tma(groups: Sequence[RingSlots]) -> list[MakeChannelOp]:

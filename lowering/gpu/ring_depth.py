@@ -116,7 +116,7 @@ class _Loops:
 
     def wanted_stages(self, op: MakeChannelOp, plan: SharedPlan, blocks: int) -> int:
         """The slots with which loads are never waited for, if so many blocks share the units of an SM."""
-        loads = [load for channel in of_ring(op) for load in _loads(channel)]
+        loads = [load for channel in of_ring(op) for load in loads_of(channel)]
         loops = {name for name in map(self._around, loads) if name is not None} - self.outer
         if not loops:
             return _OUTER_STAGES
@@ -135,7 +135,8 @@ class _Loops:
         return max(1.0, *(cycles for unit, cycles in units.items() if unit != HBM))
 
 
-def _loads(channel: MakeChannelOp) -> Iterator[ir.Operation]:
+def loads_of(channel: MakeChannelOp) -> Iterator[ir.Operation]:
+    """The loads by TMA that fill the slots of a channel."""
     for use in channel.operation.results[0].uses:
         if use.owner.operation.name in _LOADS:
             yield use.owner.operation

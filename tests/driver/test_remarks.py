@@ -244,6 +244,31 @@ def test_occupancy_counts_the_scratch_of_a_block():
     assert ".minnctapersm 1\n" in found.ptx
 
 
+@ct.kernel
+def product_with_itself(A, C, D):
+    total, sums = ct.zeros((64, 64), ct.float32), ct.zeros((64, 1), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (64, 1024))):
+        a = ct.load(A, (0, k), (64, 1024))
+        total = ct.mma(a, ct.transpose(a), total)
+        sums = sums + ct.sum(a.astype(ct.float32), 1, keepdims=True)
+    ct.store(C, (0, 0), total)
+    ct.store(D, (0, 0), sums)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize("hints", [{}, {"stages": 1}], ids=str)
+def test_loads_that_cannot_run_ahead_are_a_remark_unless_a_hint_asks_for_it(target, hints):
+    """A slot of 128 KB: the tile is read by threads too, so that it stays whole."""
+    signature = "A: f16[?,?], C: f32[?,?], D: f32[?,?]"
+    compiled = ct.compile(product_with_itself, target=target, signature=signature, hints=hints, stop="gpu")
+    found = [remark for remark in compiled.remarks if remark.topic == "pipeline"]
+    assert "stages 1 producer tma" in compiled.gpu
+    assert len(found) == (0 if hints else 1)
+    for remark in found:
+        assert "a = ct.load(A, (0, k), (64, 1024))" in str(remark)
+        assert "room for one slot of 131088 bytes" in remark.message
+
+
 def test_hints_that_cannot_be_followed_are_remarks():
     kernel = ct.kernel(occupancy=4, num_worker_warps=16)(matmul)
     compiled = ct.compile(kernel, target="sm_90a", signature=MATMUL.format(128, 256, 64), stop="cubin")
