@@ -141,9 +141,9 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
             return _emit(op, cls.verifier.problem(op))
 
         @staticmethod
-        def result_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir.Type]]:
-            """The types of results that follow from operands and that the assembly line leaves out, by field."""
-            return {}
+        def result_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir.Type]] | None:
+            """The types of the results by field, if they follow from operands and the assembly line leaves them out."""
+            return None
 
         def has_assembly(self) -> bool:
             """Whether the assembly format can express the operation; otherwise the generic form is printed."""

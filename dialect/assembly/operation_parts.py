@@ -105,7 +105,7 @@ class OperationMaker:
         derived = OPERATIONS[parts.name].result_types(parts.operands)
         for field in plan.results:
             types = parts.types.get(field.name) or (
-                derived.get(field.name, []) if derived else self._inferred(plan, field, parts)
+                self._inferred(plan, field, parts) if derived is None else derived.get(field.name, [])
             )
             results += types
             if plan.result_segments:

@@ -43,7 +43,7 @@ class TypeAliases:
         elif isinstance(type, BufferType):
             extents = "".join(f"{extent}x" for extent in type.shape)
             self._define(type, f"!{type.memory}_{extents}{type.element}", _written_out(type))
-        elif isinstance(type, ChannelType):
+        elif isinstance(type, ChannelType) and type.buffers:
             for buffer in type.buffers:
                 self._add(buffer)
             buffers = [self.spell(buffer) for buffer in type.buffers]

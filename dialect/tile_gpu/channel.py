@@ -6,7 +6,7 @@ from tilec.dialect.attributes import Array, Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Buffer, Channel
+from tilec.dialect.tile_gpu.sets import Buffer, Channel, Integer32
 from tilec.dialect.tile_gpu.types import TENSOR, ChannelType
 
 TMA, THREADS, MMA, WGMMA = "tma", "threads", "mma", "wgmma"
@@ -76,8 +76,8 @@ class MakeChannelOp(Operation, name="make_channel"):
         consumers = [entry.value for entry in self.attributes["consumers"]]
         if not consumers or any(name not in CONSUMERS for name in consumers):
             return f"consumers must be some of: {', '.join(CONSUMERS)}, but got {consumers}"
-        if not 1 <= len(self.results[0].type.buffers) <= MAXIMUM_BUFFERS:
-            return f"a slot has 1 to {MAXIMUM_BUFFERS} buffers, but this one has {len(self.results[0].type.buffers)}"
+        if len(self.results[0].type.buffers) > MAXIMUM_BUFFERS:
+            return f"a slot has at most {MAXIMUM_BUFFERS} buffers, but got {len(self.results[0].type.buffers)}"
         if self.stages < 1:
             return f"stages must be positive, but got {self.stages}"
         if self.wanted is not None and self.wanted < 1:
@@ -148,7 +148,7 @@ def _across_problem(op: MakeChannelOp, consumers: list[str]) -> str | None:
 class PutBeginOp(Operation, name="put_begin"):
     """Waits until the next slot is empty and returns its buffers; in the `first_round` no wait is needed."""
 
-    first: Result[Buffer]
+    first: Result[Buffer] | None
     second: Result[Buffer] | None
     third: Result[Buffer] | None
     fourth: Result[Buffer] | None
@@ -170,7 +170,7 @@ class PutCommitOp(Operation, name="put_commit"):
 class GetOp(Operation, name="get"):
     """Waits until the next slot is full and returns its buffers."""
 
-    first: Result[Buffer]
+    first: Result[Buffer] | None
     second: Result[Buffer] | None
     third: Result[Buffer] | None
     fourth: Result[Buffer] | None
@@ -199,6 +199,16 @@ class ReleaseOp(Operation, name="release"):
     rules = [_known_consumer, _slots_of_late_release]
 
 
+class SkipOp(Operation, name="skip"):
+    """Passes over `count` slots (unsigned), which another role that is the same consumer gets."""
+
+    channel: Operand[Channel]
+    count: Operand[Integer32]
+    consumer: Int32
+    assembly = "$channel consumer $consumer by $count attr-dict : type($channel), type($count)"
+    rules = [_known_consumer]
+
+
 def _has_one_slot(op: ir.OpView) -> str | None:
     stages = op.channel.owner.stages
     return None if stages == 1 else f"expected a channel of one slot, but it has {stages}"
@@ -207,7 +217,7 @@ def _has_one_slot(op: ir.OpView) -> str | None:
 class SlotOp(Operation, name="slot", traits=[ext.Pure]):
     """The buffers of a channel with one slot, for a party that has waited for it."""
 
-    first: Result[Buffer]
+    first: Result[Buffer] | None
     second: Result[Buffer] | None
     third: Result[Buffer] | None
     fourth: Result[Buffer] | None

@@ -38,12 +38,15 @@ def epilogue_overlap(loop: LoopWork, device: Device, blocks_per_processor: int =
     if loop.depth < 0 or not inner:
         return None
     busy = {key: _tile_cycles(each, device, blocks_per_processor) for key, each in inner.items()}
+    own = max(sum(each.cycles for each in role if isinstance(each, Busy)) for role in loop.roles.values())
+    iterations = max(each.iterations or _ITERATIONS for each in inner.values())
+    if loop.alternates:
+        # An epilogue runs beside the inner loop of the other role, and after the epilogue of the tile before.
+        return EpilogueOverlap(own, max(0.0, own - sum(busy.values())), iterations)
     roles = {role: _with_inner_loops(loop, role, busy) for role in loop.roles}
     cycles = timeline_cycles(replace(loop, roles=roles, inner={}), loop.stages, device)
     if cycles is None:
         return None
-    own = max(sum(each.cycles for each in role if isinstance(each, Busy)) for role in loop.roles.values())
-    iterations = max(each.iterations or _ITERATIONS for each in inner.values())
     return EpilogueOverlap(own, max(0.0, cycles - sum(busy.values())), iterations)
 
 

@@ -22,6 +22,7 @@ from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.operation_cost import operation_cost, tile_bytes
 from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.shared_plan import ChannelPlan, SharedPlan, shared_plan, stored_layout
+from tilec.lowering.gpu.unlike_roles import unlike_roles
 from tilec.lowering.schedule.costs import MBARRIER, Cost, moved
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits, Memory, Operation, RegisterValue
 from tilec.lowering.schedule.problem import Problem
@@ -95,8 +96,7 @@ def _role_blocks(kernel: KernelOp) -> Iterator[tuple[str, int, ir.Block]]:
     if roles is None:
         yield COMPUTE, kernel.warps, block
         return
-    for (name, region), warps in zip(roles.bodies.items(), roles.warps, strict=True):
-        yield name, warps, region.blocks[0]
+    yield from unlike_roles(roles)
 
 
 def _is_step(op: ir.Operation) -> bool:

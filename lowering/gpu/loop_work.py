@@ -14,6 +14,7 @@ from tilec.dialect.walk import inner_operations, operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.operation_work import VisitedTiles, l2_bytes_of_load, multiply_of, tile_bytes, work_of
+from tilec.lowering.gpu.unlike_roles import SKIP, unlike_roles
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
 from tilec.lowering.model.step import CHAIN, HBM, RING, Step, unit_cycles
@@ -88,6 +89,7 @@ class LoopWork:
         stages: slots of every channel that is used.
         filled: slots that are full before the first iteration.
         late: channels whose slots are released an iteration later.
+        alternates: whether two roles compute alternate iterations; the work is that of one of them.
         loads_once: whether no other block loads the same data, so that it comes from DRAM: nothing is multiplied.
         is_prologue: whether the loop only fills a ring before another loop.
     """
@@ -107,6 +109,7 @@ class LoopWork:
     filled: dict[str, int] = field(default_factory=dict)
     late: set[str] = field(default_factory=set)
     is_prologue: bool = False
+    alternates: bool = False
     loads_once: bool = False
 
     @property
@@ -162,8 +165,8 @@ def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
             outside.append(op)
     yield COMPUTE, kernel.warps, outside
     if roles is not None:
-        for (name, region), warps in zip(roles.bodies.items(), roles.warps, strict=True):
-            yield name, warps, list(region.blocks[0].operations)
+        for name, warps, block in unlike_roles(roles):
+            yield name, warps, list(block.operations)
 
 
 class _Reader:
@@ -231,6 +234,7 @@ class _Reader:
         if op.operation.name in _THREAD_LOADS:
             loop.thread_bytes += tile_bytes(op.operation.results[0].type)
         actions = loop.roles.setdefault(self.role, [])
+        loop.alternates |= op.operation.name == SKIP
         self._count_put(op, loop)
         if op.operation.name.startswith(_OVERLAPPED) or op.operation.name == _STORE and op.pending:
             self._extend_run(op.operation, step, loop, actions)

@@ -66,7 +66,8 @@ def _signal_first(commit: ir.Operation) -> None:
 def _waits(put: ir.Operation) -> bool:
     """Whether threads wait for a slot of tensor memory."""
     channel = put.opview.channel.owner.opview
-    return channel.producer == THREADS and channel.reuse == "ring" and put.results[0].type.memory == TENSOR
+    in_tensor_memory = any(result.type.memory == TENSOR for result in put.results)
+    return channel.producer == THREADS and channel.reuse == "ring" and in_tensor_memory
 
 
 def _release_late(release: ir.Operation) -> None:

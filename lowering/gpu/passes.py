@@ -10,6 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
+from tilec.lowering.gpu.alternate_tiles import alternate_tiles
 from tilec.lowering.gpu.assign_roles import assign_roles
 from tilec.lowering.gpu.delay_multiplies import delay_multiplies
 from tilec.lowering.gpu.divide_operands import divide_operands
@@ -74,6 +75,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "share-loads": (lambda kernel, target, options, remarks: share_loads(kernel, remarks), "multicast"),
     "reuse-channels": (lambda kernel, target, options, remarks: reuse_channels(kernel, target), None),
     "partition-roles": (_roles, "roles"),
+    "alternate-tiles": (lambda kernel, target, options, remarks: alternate_tiles(kernel, target, remarks), "roles"),
     "read-early": (lambda kernel, target, options, remarks: read_early(kernel, target), "pipeline"),
     "register-budgets": (lambda kernel, target, options, remarks: register_budgets(kernel), "register_budgets"),
     "ring-depth": (lambda kernel, target, options, remarks: ring_depth(kernel, target), "pipeline"),

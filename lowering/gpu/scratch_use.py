@@ -27,7 +27,7 @@ _WITHOUT_SCRATCH = frozenset(
     for name in (
         *("make_tensor_map", "make_channel", "shared", "roles", "program_id", "num_programs"),
         *("cluster_rank", "cluster_size"),
-        *("put_begin", "put_commit", "get", "release", "slot", "view_buffer", "yield", "return"),
+        *("put_begin", "put_commit", "get", "release", "skip", "slot", "view_buffer", "yield", "return"),
         *("tma_load", "tma_store", "store_wait", "fence_async", "barrier", "load_shared", "store_shared"),
         "schedule_barrier",
         *("load_tensor_memory", "store_tensor_memory", "tcgen05_mma", "wgmma", "wgmma_wait"),

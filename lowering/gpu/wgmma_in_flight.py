@@ -7,6 +7,7 @@ Several multiplies are left in flight if each has an accumulator of its own.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -106,7 +107,8 @@ def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:
     users = [use.owner.operation for use in channel.uses]
     if any(user.name == "tile_gpu.make_channel" for user in users):
         return False
-    own = [user for user in users if "consumer" in user.attributes and user.opview.consumer == op.opview.consumer]
+    steps = [user for user in users if user.name in ("tile_gpu.get", "tile_gpu.release")]
+    own = [user for user in steps if user.opview.consumer == op.opview.consumer]
     blocks = {user.block for user in own}
     return all(_has_one_slot(block, own) and blocks.isdisjoint(_around(block)) for block in blocks)
 
@@ -142,7 +144,7 @@ def _leave_in_flight(found: _Multiplies) -> None:
         uses = [list(result.uses) for result in results]
         with ir.InsertionPoint(loop):
             runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
-        with ir.InsertionPoint.after(loop):
+        with ir.InsertionPoint.after(_last_signal(loop)):
             done = [emitter.gpu("wgmma_wait", [result], [result.type], pending=0).result for result in results]
             for release in found.releases:
                 with release.location, emitter.only_if(runs):
@@ -152,6 +154,23 @@ def _leave_in_flight(found: _Multiplies) -> None:
             use.owner.operation.operands[use.operand_number] = value
     for release in found.releases:
         release.erase()
+
+
+def _last_signal(loop: ir.Operation) -> ir.Operation:
+    """The last of the branches that only signal other roles, directly behind a loop; the loop if there are none."""
+    behind = itertools.dropwhile(lambda op: op != loop, (op.operation for op in loop.block.operations))
+    last = loop
+    for op in itertools.islice(behind, 1, None):
+        if op.name == "scf.if" and not list(op.results) and _only_signals(op):
+            last = op
+        elif not op.name.startswith("arith.") or any(operand in list(loop.results) for operand in op.operands):
+            break
+    return last
+
+
+def _only_signals(branch: ir.Operation) -> bool:
+    names = {op.operation.name for op in operations_below(branch.opview)}
+    return names <= {"tile_gpu.put_begin", "tile_gpu.put_commit", "scf.yield"}
 
 
 def _release_late(release: ir.Operation) -> None:

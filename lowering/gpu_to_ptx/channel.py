@@ -10,6 +10,7 @@ from tilec.lowering.gpu_to_ptx.channel_position import (
     barrier_address,
     counts_releases,
     next_released,
+    skip,
     slot_address,
     wait,
 )
@@ -156,6 +157,12 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
             _arrive(lowering, channel, channel.empty, empty)
     if not is_apart:
         advance(lowering, channel, party)
+
+
+@lowers("tile_gpu.skip")
+def _skip(lowering: Lowering, operation: ir.Operation) -> None:
+    channel = lowering.plan.channels[operation.operands[0]]
+    skip(lowering, channel, Party(_consumer(operation)), lowering.get(operation.operands[1])[0])
 
 
 @lowers("tile_gpu.slot")

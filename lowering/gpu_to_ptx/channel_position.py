@@ -13,7 +13,7 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
-_PARTIES = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
+_PARTIES = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release", "tile_gpu.skip")
 
 
 def party_of(operation: ir.Operation) -> Party:
@@ -81,6 +81,29 @@ def advance(lowering: Lowering, channel: ChannelPlan, party: Party, *, first_rou
     lowering.state[f"{key}.phase"] = [
         lowering.b.compute("selp.b32 $0, $1, $2, $3;", lowering.b.i32, flipped, phase, wraps)
     ]
+
+
+def skip(lowering: Lowering, channel: ChannelPlan, party: Party, count: ir.Value) -> None:
+    """Advances a party by a number of slots."""
+    slot, phase = slot_and_phase(lowering, channel, party)
+    key = f"{channel.name}.{party}"
+    rounds = count
+    if slot is not None:
+        lowering.state[f"{key}.slot"], rounds = _after(lowering, channel, slot, count)
+    odd = lowering.b.compute("and.b32 $0, $1, 1;", lowering.b.i32, rounds)
+    lowering.state[f"{key}.phase"] = [lowering.b.compute("xor.b32 $0, $1, $2;", lowering.b.i32, phase, odd)]
+    if counts_releases(lowering, channel, party):
+        (released,) = lowering.state[f"{key}.released"]
+        lowering.state[f"{key}.released"], _ = _after(lowering, channel, released, count)
+
+
+def _after(
+    lowering: Lowering, channel: ChannelPlan, slot: ir.Value, count: ir.Value
+) -> tuple[list[ir.Value], ir.Value]:
+    """The slot that is so many behind another one, and how often a round ends before it."""
+    total = lowering.b.compute("add.s32 $0, $1, $2;", lowering.b.i32, slot, count)
+    rounds = lowering.b.compute(f"div.u32 $0, $1, {channel.stages};", lowering.b.i32, total)
+    return [lowering.b.compute(f"mad.lo.s32 $0, $1, -{channel.stages}, $2;", lowering.b.i32, rounds, total)], rounds
 
 
 def await_commits(lowering: Lowering, operations: Iterable[ir.Operation]) -> None:

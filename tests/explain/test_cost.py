@@ -251,6 +251,12 @@ def test_one_accumulator_in_registers_hides_no_epilogue() -> None:
     assert epilogue_of("sm_90a", 256, 256, num_ctas=1).hidden_share < 0.1
 
 
+def test_two_roles_hide_the_epilogue() -> None:
+    """On sm_90a one role stores while the other one multiplies; there are no registers for two roles of eight warps."""
+    assert epilogue_of("sm_90a", 128, 128).hidden_share == 1
+    assert epilogue_of("sm_90a", 128, 128, warps=8).hidden_share < 0.1
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "hints", "advice"),
     [

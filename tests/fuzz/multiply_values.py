@@ -11,8 +11,9 @@ BLOCKS = 2
 CELL, CELLS = 128, 2
 EXTENT = CELL * CELLS
 MISSING = (1, 8, 40)
-# Every loop runs fewer times than this, and each block computes fewer persistent tiles.
-ITERATIONS = 3
+# Every loop runs fewer times than this, and each block computes fewer persistent tiles; those that are one product and
+# its epilogue are TILES at most in all blocks.
+ITERATIONS, TILES = 3, 5
 SMALL = 2
 # A bound of tiles that a loop changes, and the limit of sums that float32 represents exactly.
 CARRIED, LIMIT = 1 << 20, 1 << 23

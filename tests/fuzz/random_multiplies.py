@@ -2,7 +2,8 @@
 
 Numpy runs the same source, statement by statement. All values are multiples of 1/32 that every type on their path
 represents exactly, so results are compared bit for bit. Loop bounds and conditions are constants, arguments or elements
-of memory. Every store of an iteration has elements of its own, so that an iteration that is wrong is seen at the end.
+of memory. Every store of an iteration has elements of its own, so that an iteration that is wrong is seen at the end;
+some stores of persistent tiles follow those of the tiles before, in the same place.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from multiply_values import BLOCKS, EXTENT, ITERATIONS, LARGEST, LIMIT, SMALL, Kind, Tile
+from multiply_values import BLOCKS, EXTENT, ITERATIONS, LARGEST, LIMIT, SMALL, TILES, Kind, Tile
 from random_attention import AttentionWriter
 
 # Helpers of the kernels; the results are integers of at most SMALL that depend on all low bits of the tile.
@@ -58,17 +59,24 @@ class _Writer(AttentionWriter):
         self.line("", "def kernel(A, B, H, P, D, C, n0: int, n1: int):")
         self.line("    ", "block = ct.bid(0)")
         indent, cells = "    ", BLOCKS
-        kind = self.random.choice(("once",) * 7 + ("strided", "strided", "counted"))
+        kind = self.random.choice(("once",) * 7 + ("strided", "strided", "counted", "tiles", "tiles"))
         if kind == "strided":
             self.line(indent, f"for t in range(block, {self.random.choice(('3', 'n0 + 1'))}, ct.num_blocks(0)):")
+        elif kind == "tiles":
+            most = self.random.choice((str(TILES), "2 * n0 + 1", "n1"))
+            self.line(indent, f"for t in range(block, {most}, ct.num_blocks(0)):")
         elif kind == "counted":
             # The block that is first takes the next tile.
             self.line(indent, "t = ct.atomic_add(D, 0, 1)")
             self.line(indent, f"while t < {self.random.choice(('3', 'n0 + 1'))}:")
         if kind != "once":
-            indent, cells, self.cell, self.can_return = "        ", ITERATIONS, "t", False
+            cells = TILES if kind == "tiles" else ITERATIONS
+            indent, self.cell, self.can_return = "        ", "t", False
             self.numbers.append("t")
-        self.body(indent, self.random.choice((1, 2, 2)), self.random.choice((2, 3, 5)))
+        if kind == "tiles":
+            self.tile_of_product(indent)
+        else:
+            self.body(indent, self.random.choice((1, 2, 2)), self.random.choice((2, 3, 5)))
         if kind == "counted":
             self.line(indent, "t = ct.atomic_add(D, 0, 1)")
         source = HELPERS + "\n".join(self.lines) + "\n"
@@ -115,6 +123,30 @@ class _Writer(AttentionWriter):
         self.keep(result)
         if self.random.random() < 0.5:
             self.epilogue(indent, result)
+
+    def tile_of_product(self, indent: str) -> None:
+        """A product over K and its epilogue: nothing else multiplies, and little is before the loop over K."""
+        rows = self.random.choice((64, 64, 128, 128, 256))
+        acc, counter = self.start(indent, (rows, self.random.choice((32, 64, 128)))), self.name()
+        if self.random.random() < 0.1:
+            self.store(indent, 0)
+        start, end = self.random.choice(("0", "0", "n1")), self.random.choice(("n0", "n1 + 1", str(ITERATIONS - 1)))
+        self.line(indent, f"for {counter} in range({start}, {end}):")
+        self.enter(counter)
+        depth = self.random.choice((32, 64, 64, 128))
+        left, right = self.loaded("A", (rows, depth), counter), self.loaded("B", (depth, acc.shape[1]), counter)
+        element = f".astype(ct.{self.kind.operand})" if self.kind.array != self.kind.operand else ""
+        self.line(indent + "    ", f"{acc.name} = ct.mma({left}{element}, {right}{element}, {acc.name})")
+        self.leave_loop()
+        result = replace(acc, bound=SMALL + ITERATIONS * depth * SMALL * SMALL)
+        self.keep(result)
+        self.epilogue(indent, result)
+        for _ in range(self.random.randrange(3)):
+            self.random.choice((self.change, self.load, self.store))(indent, 0)
+        if self.random.random() < 0.3:
+            # Each tile of a block is stored in one place: the last one stays.
+            self.cell = "block"
+            self.store(indent, 0)
 
     def multiply_together(self, indent: str, depth: int) -> None:
         """Two or three products over the same tiles of K, which usually have an operand in common."""

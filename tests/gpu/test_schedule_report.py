@@ -45,6 +45,15 @@ def attention(q, k, v, o) -> None:
 
 
 @ct.kernel
+def persistent(a, b, c) -> None:
+    for tile in range(ct.bid(0), ct.cdiv(a.shape[0], 128), ct.num_blocks(0)):
+        accumulator = ct.zeros((128, 128), ct.float32)
+        for k in range(ct.cdiv(a.shape[1], 64)):
+            accumulator = ct.mma(ct.load(a, (tile, k), (128, 64)), ct.load(b, (k, 0), (64, 128)), accumulator)
+        ct.store(c, (tile, 0), accumulator.astype(ct.float16))
+
+
+@ct.kernel
 def scale(x, y, count: int) -> None:
     for block in range(count):
         ct.store(y, (block, 0), ct.load(x, (block, 0), (64, 64)) * 2.0)
@@ -128,6 +137,12 @@ def test_roles_of_one_loop_are_one_problem(target: str) -> None:
     assert report.answer.bound.interval <= report.answer.schedule.interval
     # The list schedule, the fallback without OR-Tools, does not overlap iterations as the kernel does.
     assert report.answer.schedule.interval < report.present or find_spec("ortools") is None
+
+
+def test_one_of_two_roles_that_alternate_is_scheduled() -> None:
+    """Two roles compute alternate tiles: an iteration of the inner loop has one multiply."""
+    (report,) = reports(persistent, f"a: {MATRIX}, b: {MATRIX}, c: {MATRIX}", "sm_90a")
+    assert sorted(report.loop.roles) == ["compute", "load", "load"]
 
 
 def test_carried_values_come_from_the_iteration_before() -> None:

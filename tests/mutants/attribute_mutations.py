@@ -18,7 +18,7 @@ from tilec.driver.stage_text import module_text, read_module
 # A description of the change, and the change itself.
 Change = tuple[str, Callable[[], None]]
 CHANNEL, ROLES, _AHEAD = "tile_gpu.make_channel", "tile_gpu.roles", "tile_gpu.iterations_ahead"
-PUTS, GETS = ("tile_gpu.put_begin", "tile_gpu.put_commit"), ("tile_gpu.get", "tile_gpu.release")
+PUTS, GETS = ("tile_gpu.put_begin", "tile_gpu.put_commit"), ("tile_gpu.get", "tile_gpu.release", "tile_gpu.skip")
 # Operations whose order in a role matters: those of channels, and accesses of the memory of slots and buffers.
 ORDERED = (
     *PUTS,

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attribute_kernels import COLUMNS, DEPTH, KERNELS, RING_SLOTS, ROWS, TENSOR_MEMORY_COLUMNS
+from attribute_kernels import COLUMNS, DEPTH, KERNELS, RING_SLOTS, ROWS, TENSOR_MEMORY_COLUMNS, TILES
 from attribute_mutations import Mutation, mutated, mutations
 from pass_mutations import PASS_MUTATIONS, PassMutation, changed_pass
 from plan_mutations import changed_plan
@@ -58,6 +58,7 @@ _LOST = "the two last releases are lost, fewer than the ring has slots: no put w
 _COLUMNS_BACK = "the threads get the columns of the scores back when the multiply that reads the weights is complete"
 _COMPUTES = "a role is who computes: channels are made for any roles, and a kernel that cannot be divided stays whole"
 _REGISTERS = "registers of a role change what ptxas spills, not values"
+_ARRIVES = "the thread that arrives has got all slots of the tile, and has waited for the copies of its stores"
 _WHOLE_POWERS = "the exponents are whole numbers, whose powers of two MUFU and the polynomial give exactly"
 _FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
 # Reasons by patterns of `kernel, target, roles or one role: attribute: change`; the first that matches counts.
@@ -106,6 +107,9 @@ HARMLESS = {
     "*: order: * before release of * once": _ONCE,
     "*: order: put_commit of tma-* before tma_load": _NOTHING,
     "*: order: * before put_commit of tma-*": _NOTHING,
+    "persistent, sm_90a, roles: producer: tma, make_channel of threads-threads once": _ARRIVES,
+    "*: removed: put_begin of * once before *": "a put of such a channel begins without a wait",
+    "*: order: skip of * before store_wait": "a skip changes the position only, which the next get uses",
     "*: order: get of *": _BLOCKING,
     "*: order: put_begin of *": _BLOCKING,
     "*: order: store_wait before *": _BLOCKING,
@@ -174,7 +178,7 @@ def arguments() -> list[Any]:
     random = np.random.default_rng(0)
     A = random.integers(-1, 2, (BLOCKS * ROWS, STEPS * DEPTH)).astype(np.float16)
     B = random.integers(-1, 2, (STEPS * DEPTH, 3 * COLUMNS)).astype(np.float16)
-    return [A, B, np.zeros((8 * ROWS, STEPS * COLUMNS), np.float32), STEPS]
+    return [A, B, np.zeros((TILES * ROWS, STEPS * COLUMNS), np.float32), STEPS]
 
 
 def simulated(compiled: Any, seed: int) -> np.ndarray:

@@ -138,6 +138,7 @@ LINES = {
     "place_scales": "%r = tile_gpu.place_scales %scale#0 : !m -> !n",
     "multiply_scaled": "%r = tile_gpu.multiply_scaled %side#0, %side#1 scaled %scale#1, %scale#2, %d accumulate %yes"
     " : !g, !j, !n, !o -> !d",
+    "skip": "tile_gpu.skip %c consumer 1 by %n : !c, i32",
     "slot": "%r = tile_gpu.slot %e : channel<[!d]>",
     "tma_gather": '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero\n'
     "%r = tile_gpu.shared : buffer<128xi32, shared, contiguous=0 swizzle=none>\n"

@@ -75,6 +75,11 @@ REFUSALS = {
     "tile_gpu.release %c consumer 2 : !c": "the channel has 2 consumers, but this one is number 2",
     "%once = tile_gpu.make_channel stages 1 producer tma consumers [threads] reuse ring : !c\n"
     "tile_gpu.release %once consumer 0 late : !c": "a late release needs at least 2 stages, but the channel has 1",
+    "%r = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[!a, !a, !a, !a, !a]>": (
+        "a slot has at most 4 buffers, but got 5"
+    ),
+    "tile_gpu.skip %c consumer 2 by %n : !c, i32": "the channel has 2 consumers, but this one is number 2",
+    "tile_gpu.skip %c consumer 1 by %p : !c, i64": "operand #1 must be i32, but got 'i64'",
     "%r:2 = tile_gpu.get %c consumer 7 : !c": "the channel has 2 consumers, but this one is number 7",
     "%r = tile_gpu.dot %slot#1, %slot#0, %x : !b, !a -> !t": "expected MxK, KxN and MxN, but got",
     f"{MULTIPLY} from 48 depth 32 into %d accumulate %yes : !a, !b -> !d": (

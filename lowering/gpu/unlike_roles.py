@@ -1,0 +1,24 @@
+"""The roles of a kernel that do different work: of two that compute alternate tiles, the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, RolesOp
+from tilec.dialect.walk import operations_below
+
+SKIP = "tile_gpu.skip"
+
+
+def alternate(roles: RolesOp) -> bool:
+    """Whether two roles compute alternate tiles: each skips the slots of the other one."""
+    return any(op.operation.name == SKIP for op in operations_below(roles))
+
+
+def unlike_roles(roles: RolesOp) -> Iterator[tuple[str, int, ir.Block]]:
+    """The name, the warps and the code of each role that does work of its own."""
+    are_alike = alternate(roles)
+    for (name, region), warps in zip(roles.bodies.items(), roles.warps, strict=True):
+        if not are_alike or name == COMPUTE or name not in COMPUTE_ROLES:
+            yield name, warps, region.blocks[0]
