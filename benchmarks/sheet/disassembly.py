@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from sheet.occupancy import RESERVED_BYTES
+
 # Bytes of an instruction on all architectures since sm_70.
 INSTRUCTION_BYTES = 16
 _TARGET = re.compile(r"(0x[0-9a-f]+)$")
@@ -89,7 +91,12 @@ def disassemble(cubin: Path, entry: str) -> Function:
     assert found is not None, usage
     registers, stack_bytes, shared_bytes = map(int, found.groups())
     threads = _threads(_output(tool("nvdisasm"), cubin), entry)
-    return Function(functions[entry], threads, registers, stack_bytes, shared_bytes)
+    return Function(functions[entry], threads, registers, stack_bytes, declared_bytes(shared_bytes))
+
+
+def declared_bytes(shared_bytes: int) -> int:
+    """The static shared memory of a kernel: SHARED of cuobjdump without what the SM keeps for a block that has any."""
+    return max(0, shared_bytes - RESERVED_BYTES)
 
 
 def parse(text: str) -> dict[str, tuple[Instruction, ...]]:

@@ -6,15 +6,15 @@ from __future__ import annotations
 # cuda_occupancy.h: registers are given to warps in units of 256, shared memory in units of 128 bytes.
 _REGISTERS, _REGISTER_GRANULE = 65536, 256
 _WARPS, _BLOCKS = 64, 32
-_SHARED_BYTES, _RESERVED_BYTES, _SHARED_GRANULE = 228 * 1024, 1024, 128
+_SHARED_BYTES, RESERVED_BYTES, _SHARED_GRANULE = 228 * 1024, 1024, 128
 _LANES = 32
 # Shared memory of one block.
-MOST_SHARED_BYTES = _SHARED_BYTES - _RESERVED_BYTES
+MOST_SHARED_BYTES = _SHARED_BYTES - RESERVED_BYTES
 
 
 def blocks_per_processor(threads: int, registers: int, shared_bytes: int) -> int:
     """Blocks of an SM by warps, registers and shared memory; tensor memory, which is not in the cubin, is left out."""
     warps = -(-threads // _LANES)
     per_warp = -(-registers * _LANES // _REGISTER_GRANULE) * _REGISTER_GRANULE
-    shared = -(-(shared_bytes + _RESERVED_BYTES) // _SHARED_GRANULE) * _SHARED_GRANULE
+    shared = -(-(shared_bytes + RESERVED_BYTES) // _SHARED_GRANULE) * _SHARED_GRANULE
     return min(_BLOCKS, _WARPS // warps, _REGISTERS // (per_warp * warps), _SHARED_BYTES // shared)

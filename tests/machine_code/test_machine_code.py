@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sheet.control_flow import Graph
 from sheet.counts import sheet_of
-from sheet.disassembly import INSTRUCTION_BYTES, Instruction, parse
+from sheet.disassembly import INSTRUCTION_BYTES, Instruction, declared_bytes, parse
 from sheet.occupancy import blocks_per_processor
 from sheet.roles import roles
 from sheet.table import markdown, text
@@ -177,6 +177,13 @@ def test_widths_of_accesses_to_global_memory() -> None:
 )
 def test_occupancy_of_the_programming_guide(threads: int, registers: int, shared_bytes: int, expected: int) -> None:
     assert blocks_per_processor(threads, registers, shared_bytes) == expected
+
+
+@pytest.mark.parametrize(("reported", "declared"), [(0, 0), (1024, 0), (1536, 512)])
+def test_the_kilobyte_of_the_system_is_not_counted_twice(reported: int, declared: int) -> None:
+    """ptxas 13.0, kernels for sm_90a: without shared memory, with dynamic shared memory, and with 512 bytes."""
+    assert declared_bytes(reported) == declared
+    assert blocks_per_processor(384, 168, declared_bytes(1024) + 232448) == 1
 
 
 def test_a_kernel_that_does_not_compile_has_its_reason_in_the_table() -> None:
