@@ -18,5 +18,6 @@ from tilec.dialect.tile_gpu import (  # noqa: F401
     tma,
     types,
     view,
+    vote,
 )
 from tilec.dialect.tile_gpu.namespace import TileGpu  # noqa: F401

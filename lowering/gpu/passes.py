@@ -30,6 +30,7 @@ from tilec.lowering.gpu.repeat_scalars import repeat_scalars
 from tilec.lowering.gpu.reuse_channels import reuse_channels
 from tilec.lowering.gpu.ring_depth import ring_depth
 from tilec.lowering.gpu.share_loads import share_loads
+from tilec.lowering.gpu.skip_updates import skip_updates
 from tilec.lowering.gpu.unroll_loads import unroll_loads
 from tilec.lowering.gpu.wgmma_in_flight import wgmma_in_flight
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
@@ -77,6 +78,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "partition-roles": (_roles, "roles"),
     "alternate-tiles": (lambda kernel, target, options, remarks: alternate_tiles(kernel, target, remarks), "roles"),
     "read-early": (lambda kernel, target, options, remarks: read_early(kernel, target), "pipeline"),
+    "skip-updates": (lambda kernel, target, options, remarks: skip_updates(kernel), None),
     "register-budgets": (lambda kernel, target, options, remarks: register_budgets(kernel), "register_budgets"),
     "ring-depth": (lambda kernel, target, options, remarks: ring_depth(kernel, target), "pipeline"),
     "pipeline": (_rings, "pipeline"),

@@ -31,7 +31,7 @@ _WITHOUT_SCRATCH = frozenset(
         *("tma_load", "tma_store", "store_wait", "fence_async", "barrier", "load_shared", "store_shared"),
         "schedule_barrier",
         *("load_tensor_memory", "store_tensor_memory", "tcgen05_mma", "wgmma", "wgmma_wait"),
-        *("splat", "iota", "broadcast", "reshape", "transpose", "math"),
+        *("splat", "iota", "broadcast", "reshape", "transpose", "math", "differs_from_one"),
     )
 )
 

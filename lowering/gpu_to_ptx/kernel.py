@@ -61,6 +61,7 @@ OP_GROUPS = (
     "tcgen05",
     "tensor_memory",
     "tma",
+    "vote",
     "wgmma",
 )
 for _group in OP_GROUPS:

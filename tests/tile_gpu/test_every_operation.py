@@ -66,6 +66,7 @@ LINES = {
     "convert_layout": '%r = tile_gpu.convert_layout %y : !l -> tensor<128xf32, "register=(1) lane=(2)(4)(8)(16)(32) '
     'warp=(64)(0) shape=128">',
     "dot": "%r = tile_gpu.dot %slot#0, %slot#1, %x : !a, !b -> !t",
+    "differs_from_one": "%r = tile_gpu.differs_from_one %x : !t",
     "extract": "%r = tile_gpu.extract %y[%n] : !l -> f32",
     "fence_alias": "tile_gpu.fence_alias",
     "fence_async": "tile_gpu.fence_async global_memory",

@@ -78,6 +78,15 @@ REFUSALS = {
     "%r = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[!a, !a, !a, !a, !a]>": (
         "a slot has at most 4 buffers, but got 5"
     ),
+    "%h = arith.constant dense<0.0> : !h\n%r = tile_gpu.differs_from_one %h : !h": (
+        "expected a tile of f32, but got elements of f16"
+    ),
+    "%r = tile_gpu.differs_from_one %x : !t\nscf.if %r {\n  tile_gpu.barrier\n}": (
+        "expected only operations of one warp in the branch, but got tile_gpu.barrier"
+    ),
+    "%r = tile_gpu.differs_from_one %x : !t\n%s = arith.xori %r, %yes : i1": (
+        "expected only branches without results as uses, but got arith.xori"
+    ),
     "tile_gpu.skip %c consumer 2 by %n : !c, i32": "the channel has 2 consumers, but this one is number 2",
     "tile_gpu.skip %c consumer 1 by %p : !c, i64": "operand #1 must be i32, but got 'i64'",
     "%r:2 = tile_gpu.get %c consumer 7 : !c": "the channel has 2 consumers, but this one is number 7",
