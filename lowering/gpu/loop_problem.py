@@ -1,6 +1,6 @@
 """The scheduling problem of each innermost loop of a kernel, and the order and the roles that the kernel has now.
 
-A loop that is divided among roles is one problem: its parts are the loops that put and get the same channels.
+A loop that is divided among roles is one problem: its parts are loops at one place that put and get the same channels.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.operation_cost import operation_cost, tile_bytes
 from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.shared_plan import ChannelPlan, SharedPlan, shared_plan, stored_layout
@@ -76,18 +77,21 @@ def loop_problems(kernel: KernelOp, target: Target) -> list[LoopProblem]:
 
 
 def _loops(kernel: KernelOp) -> list[list[_Part]]:
-    """The innermost loops, those of one ring of channels together."""
-    groups: list[tuple[set[ir.Value], list[_Part]]] = []
+    """The innermost loops, those of all roles at one place together if they use the same channels."""
+    groups: list[tuple[str, set[ir.Value], list[_Part]]] = []
+    names = loop_names(kernel)
     for role, warps, block in _role_blocks(kernel):
         for op in (inner for top in block.operations for inner in (top, *operations_below(top))):
             if op.operation.name != "scf.for" or any(i.operation.name in LOOPS for i in operations_below(op)):
                 continue
             channels = {inner.operation.operands[0] for inner in operations_below(op) if _is_step(inner.operation)}
-            together = [entry for entry in groups if entry[0] & channels]
-            groups = [entry for entry in groups if not entry[0] & channels]
-            parts = [part for _, entry in together for part in entry]
-            groups.append((channels.union(*(found for found, _ in together)), [*parts, _Part(role, warps, op)]))
-    return [parts for _, parts in groups]
+            name = names[op.operation]
+            together = [entry for entry in groups if entry[0] == name and entry[1] & channels]
+            groups = [entry for entry in groups if entry not in together]
+            parts = [part for _, _, entry in together for part in entry]
+            of_all = channels.union(*(found for _, found, _ in together))
+            groups.append((name, of_all, [*parts, _Part(role, warps, op)]))
+    return [parts for _, _, parts in groups]
 
 
 def _role_blocks(kernel: KernelOp) -> Iterator[tuple[str, int, ir.Block]]:

@@ -7,15 +7,15 @@ A slot is in use from the issue of its loads until the operations that read it a
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import inner_operations, operations_below, operations_named
-from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.dialect.walk import inner_operations, operations_named
 from tilec.lowering.gpu.loaded_operands import are_loaded_where_stored
+from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.occupancy import blocks_together
 from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
@@ -90,7 +90,7 @@ class _Loops:
 
     def __init__(self, kernel: KernelOp, device: Device) -> None:
         self.device = device
-        self.names = _loop_names(kernel)
+        self.names = loop_names(kernel)
         self.outer: set[str] = set()
         self.work: defaultdict[str, Step] = defaultdict(Step)
         self._read(kernel, None, kernel.warps, VisitedTiles())
@@ -140,22 +140,6 @@ def loads_of(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     for use in channel.operation.results[0].uses:
         if use.owner.operation.name in _LOADS:
             yield use.owner.operation
-
-
-def _loop_names(kernel: KernelOp) -> dict[ir.Operation, str]:
-    """The same name for the loop of all roles: its place in the source, and its number among those of the role."""
-    block = kernel.body.blocks[0]
-    roles = next((op for op in block.operations if op.operation.name == "tile_gpu.roles"), None)
-    blocks = [block] if roles is None else [region.blocks[0] for region in roles.bodies.values()]
-    names = {}
-    for outer in blocks:
-        numbers: Counter[str] = Counter()
-        for op in (inner for top in outer.operations for inner in (top, *operations_below(top))):
-            if op.operation.name in LOOPS:
-                place = str(op.operation.location)
-                names[op.operation] = f"{place} {numbers[place]}"
-                numbers[place] += 1
-    return names
 
 
 def _consumers(op: MakeChannelOp) -> list[str]:

@@ -90,7 +90,7 @@ def test_a_kernel_that_fails_is_reduced_to_what_its_failure_needs(
     The kernel of this seed has such a tile that one statement makes.
     """
     multiplies = importlib.import_module("multiply_fuzz")
-    case = multiplies.random_case(2)
+    case = multiplies.random_case(6)
     simulated = multiplies._simulated
 
     def wrong(case: Any, kernel: Any, settings: Any) -> Any:

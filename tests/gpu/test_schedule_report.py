@@ -54,6 +54,19 @@ def persistent(a, b, c) -> None:
 
 
 @ct.kernel
+def in_a_row(a, b, c, d) -> None:
+    """Two loops, whose loads use one ring."""
+    for i in ct.static_iter(range(2)):
+        accumulator = ct.zeros((128, 128), ct.float32)
+        for k in range(ct.cdiv(a.shape[1], 64)):
+            accumulator = ct.mma(ct.load(a, (i, k), (128, 64)), ct.load(b, (k, i), (64, 128)), accumulator)
+        ct.store(c, (i, 0), accumulator.astype(ct.float16))
+    for j in range(ct.cdiv(d.shape[1], 128)):
+        accumulator = ct.mma(ct.load(d, (j, 0), (128, 64)), ct.load(b, (0, j), (64, 128)), accumulator)
+    ct.store(c, (0, 1), accumulator.astype(ct.float16))
+
+
+@ct.kernel
 def scale(x, y, count: int) -> None:
     for block in range(count):
         ct.store(y, (block, 0), ct.load(x, (block, 0), (64, 64)) * 2.0)
@@ -143,6 +156,22 @@ def test_one_of_two_roles_that_alternate_is_scheduled() -> None:
     """Two roles compute alternate tiles: an iteration of the inner loop has one multiply."""
     (report,) = reports(persistent, f"a: {MATRIX}, b: {MATRIX}, c: {MATRIX}", "sm_90a")
     assert sorted(report.loop.roles) == ["compute", "load", "load"]
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_loops_that_share_a_ring_have_problems_of_their_own(target: str) -> None:
+    """Two loops at one place in the source, and one at another, each with two loads and a multiply."""
+    found = reports(in_a_row, ", ".join(f"{name}: {MATRIX}" for name in "abcd"), target)
+    assert [len(report.loop.problem.operations) for report in found] == [3, 3, 3]
+
+
+def test_kernels_reach_the_intervals_of_schedules() -> None:
+    """The passes do not follow schedules, and have at most 5 % more clocks than the best one that is found."""
+    found = [report for target in ("sm_100a", "sm_90a") for report in reports(multiply, MULTIPLY, target)]
+    found += reports(attention, ATTENTION, "sm_100a")
+    for report in found:
+        assert report.answer is not None and report.present is not None
+        assert report.present <= 1.05 * report.answer.schedule.interval
 
 
 def test_carried_values_come_from_the_iteration_before() -> None:

@@ -1,0 +1,26 @@
+"""Names of loops that are the same in all roles of a kernel."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.enclosing import LOOPS
+
+
+def loop_names(kernel: KernelOp) -> dict[ir.Operation, str]:
+    """The name of each loop: its place in the source, and its number among the loops of its role at that place."""
+    block = kernel.body.blocks[0]
+    roles = next((op for op in block.operations if op.operation.name == "tile_gpu.roles"), None)
+    blocks = [block] if roles is None else [region.blocks[0] for region in roles.bodies.values()]
+    names = {}
+    for outer in blocks:
+        numbers: Counter[str] = Counter()
+        for op in (inner for top in outer.operations for inner in (top, *operations_below(top))):
+            if op.operation.name in LOOPS:
+                place = str(op.operation.location)
+                names[op.operation] = f"{place} {numbers[place]}"
+                numbers[place] += 1
+    return names
