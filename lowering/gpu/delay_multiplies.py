@@ -23,6 +23,7 @@ from tilec.lowering.gpu.iterations_ahead import set_iterations_ahead
 from tilec.lowering.gpu.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.other_iteration import copy_all
+from tilec.lowering.gpu.register_budgets import set_budgets
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -57,18 +58,24 @@ class _Delayed:
         return [*self.start, *self.end]
 
 
-def delay_multiplies(kernel: KernelOp) -> None:
-    """Rewrites the loops of roles in place, where that is possible; run after rings have their slots."""
+def delay_multiplies(kernel: KernelOp, may_set_budgets: bool = True) -> None:
+    """Rewrites the loops of roles in place, where that is possible; run after rings have their slots.
+
+    Roles without register budgets get some if a delayed multiply needs more than an equal share, if `may_set_budgets`.
+    """
     roles = next((op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.roles"), None)
     if roles is None:
         return
     share = registers_per_thread(sum(roles.warps))
     budgets = [share] * len(roles.warps) if roles.registers is None else list(roles.registers)
-    for region, registers in zip(roles.bodies.values(), budgets, strict=True):
+    for number, region in enumerate(roles.bodies.values()):
         inside = [inner.operation for op in region.blocks[0].operations for inner in (op, *operations_below(op))]
         for loop in [op for op in inside if op.name == "scf.for"]:
             found = _delayed(loop.regions[0].blocks[0])
-            if found is not None and _needed_registers(loop, found) <= registers:
+            needed = 0 if found is None else _needed_registers(loop, found)
+            if needed > budgets[number] and may_set_budgets:
+                budgets = set_budgets(kernel, roles, {number: needed}) or budgets
+            if found is not None and needed <= budgets[number]:
                 _rotate(loop, found)
 
 

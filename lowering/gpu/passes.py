@@ -83,7 +83,10 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "ring-depth": (lambda kernel, target, options, remarks: ring_depth(kernel, target), "pipeline"),
     "pipeline": (_rings, "pipeline"),
     "advance-multiplies": (lambda kernel, target, options, remarks: advance_multiplies(kernel), "pipeline"),
-    "delay-multiplies": (lambda kernel, target, options, remarks: delay_multiplies(kernel), "pipeline"),
+    "delay-multiplies": (
+        lambda kernel, target, options, remarks: delay_multiplies(kernel, options.register_budgets),
+        "pipeline",
+    ),
     "unroll-loads": (lambda kernel, target, options, remarks: unroll_loads(kernel), "pipeline"),
     "wgmma-in-flight": (lambda kernel, target, options, remarks: wgmma_in_flight(kernel), "pipeline"),
     "emulate-exponentials": (lambda kernel, target, options, remarks: emulate_exponentials(kernel, target), None),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.walk import operations_below
@@ -16,17 +18,23 @@ _CALLS = ("tile_gpu.assert", "tile_gpu.print", "tile_gpu.allocate")
 def register_budgets(kernel: KernelOp) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if its roles need no budgets or cannot have them."""
     roles = next((op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.roles"), None)
-    if roles is None or roles.registers is not None or _calls_functions(kernel):
-        return False
-    budgets = chosen_budgets(list(roles.warps), _needed(roles), kernel_hint(kernel, OCCUPANCY) or 1)
-    if budgets is None:
-        return False
+    return roles is not None and set_budgets(kernel, roles, {}) is not None
+
+
+def set_budgets(kernel: KernelOp, roles: RolesOp, more: Mapping[int, int]) -> list[int] | None:
+    """Sets the budgets of roles, of which those of the numbers in `more` will need so many registers; returns them.
+
+    None, without a change, if the roles have budgets, need none or cannot have them, or if one in `more` has too few.
+    """
+    if roles.registers is not None or _calls_functions(kernel):
+        return None
+    needed = [tile_peak(region.blocks[0]).needed for region in roles.bodies.values()]
+    needed = [max(registers, more.get(number, 0)) for number, registers in enumerate(needed)]
+    budgets = chosen_budgets(list(roles.warps), needed, kernel_hint(kernel, OCCUPANCY) or 1)
+    if budgets is None or any(budgets[number] < registers for number, registers in more.items()):
+        return None
     roles.operation.attributes["registers"] = ir.DenseI32ArrayAttr.get(budgets, kernel.operation.context)
-    return True
-
-
-def _needed(roles: RolesOp) -> list[int]:
-    return [tile_peak(region.blocks[0]).needed for region in roles.bodies.values()]
+    return budgets
 
 
 def _calls_functions(kernel: KernelOp) -> bool:
