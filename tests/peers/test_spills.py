@@ -85,6 +85,18 @@ def two_products(A, B, D, steps: int, tm: Extent, tn: Extent, tk: Extent):
 
 
 @ct.kernel
+def persistent(A, B, D, tm: Extent, tn: Extent, tk: Extent):
+    """On sm_90a two roles compute alternate tiles."""
+    columns = ct.cdiv(B.shape[1], tn)
+    for tile in range(ct.bid(0), ct.cdiv(A.shape[0], tm) * columns, ct.num_blocks(0)):
+        row, column = tile // columns, tile % columns
+        total = ct.zeros((tm, tn), ct.float32)
+        for k in range(ct.num_tiles(A, 1, (tm, tk))):
+            total = ct.mma(ct.load(A, (row, k), (tm, tk)), ct.load(B, (k, column), (tk, tn)), total)
+        ct.store(D, (row, column), total.astype(D.dtype))
+
+
+@ct.kernel
 def running_sum(X, Y):
     row = ct.load(X, (ct.bid(0), 0), (1, 4096))
     ct.store(Y, (ct.bid(0), 0), ct.cumsum(row, axis=1))
@@ -128,6 +140,9 @@ CASES = [
     (attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=256"),
     (masked_attention, "Q: f16[?,?], K: f16[?,?], V: f16[?,?], O: f16[?,?], tm=128, tn=128, width=256"),
     (loop_without_known_end, "A: f16[?,?], B: f16[?,?], D: f16[?,?], tm=128, tn=128, tk=64"),
+    (persistent, "A: f16[?,?], B: f16[?,?], D: f16[?,?], tm=128, tn=128, tk=64"),
+    (persistent, "A: f16[?,?], B: f16[?,?], D: f32[?,?], tm=128, tn=128, tk=64"),
+    (persistent, "A: f16[?,?], B: f16[?,?], D: f16[?,?], tm=64, tn=256, tk=64"),
     (products_in_a_row, "A: f16[?,?], B: f16[?,?], D: f16[?,?], steps: i32, tm=128, tn=256, tk=64"),
     (products_in_a_chain, "X: f16[?,?], W: f16[?,?], Y: f16[?,?], size=128"),
     (
