@@ -9,9 +9,9 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel, Integer32
 from tilec.dialect.tile_gpu.types import TENSOR, ChannelType
 
-TMA, THREADS, MMA, WGMMA = "tma", "threads", "mma", "wgmma"
+TMA, THREADS, MMA, WGMMA, WARP = "tma", "threads", "mma", "wgmma", "warp"
 PRODUCERS = (TMA, THREADS, MMA)
-CONSUMERS = (THREADS, MMA, WGMMA, TMA)
+CONSUMERS = (THREADS, MMA, WGMMA, TMA, WARP)
 _SLOT = ("first", "second", "third", "fourth")
 # The maximum number of buffers per slot.
 MAXIMUM_BUFFERS = len(_SLOT)
@@ -138,7 +138,7 @@ def _across_problem(op: MakeChannelOp, consumers: list[str]) -> str | None:
             return f"across {op.across} needs a kernel with a cluster"
     if op.across == PAIR and (op.producer, consumers) not in _ACROSS_PAIR:
         return f"across pair joins tma or threads to mma, or mma to threads, but got {op.producer} and {consumers}"
-    if op.across == CLUSTER and (op.producer != TMA or TMA in consumers):
+    if op.across == CLUSTER and (op.producer != TMA or TMA in consumers or WARP in consumers):
         return f"across cluster joins tma to threads, mma and wgmma, but got {op.producer} and {consumers}"
     if any(buffer.layout.startswith("scale_factors") for buffer in op.results[0].type.buffers):
         return f"across {op.across} has no scale factors"

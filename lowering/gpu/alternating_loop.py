@@ -123,6 +123,8 @@ def _form_refusal(tiles: ir.Operation, block: ir.Block) -> str | None:
         return "the loop over tiles is inside of another one, or beside one: merge the loops"
     if list(tiles.results):
         return "a tile uses values of the tile before it"
+    if any(op.name == "tile_gpu.put_begin" for op in _with_inner(tiles)):
+        return "another role needs what threads compute for a tile"
     gets, steps = _gets(tiles), _loops_that_multiply(tiles)
     if len(steps) != 1 or steps[0].name != _FOR or steps[0].block != tiles.regions[0].blocks[0]:
         return "the multiplies of a tile are not those of one 'for' loop"

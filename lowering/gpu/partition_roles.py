@@ -1,14 +1,14 @@
 """Splits a kernel into roles: `load` issues TMA, `mma` issues tcgen05, `compute` and its like run everything else.
 
 Each role has its own copy of the control flow and of the scalars it needs, repeatable loads included; tiles already
-cross through channels.
+cross through channels. Values of one element that only threads can compute get channels (`crossing_values`).
 A role omits loops and branches without operations of its own, so that it needs neither their bounds nor their
 conditions. A kernel stays whole if a role needs a value that only another role can compute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
@@ -16,6 +16,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.compute_roles import clear_compute_role
+from tilec.lowering.gpu.crossing_values import Crossing, has_any, make_crossing, source_of
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.operation_role import (
     CONTROL_FLOW,
@@ -37,11 +38,11 @@ _KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and e
 
 
 class _NotSeparableError(Exception):
-    """A role needs a value that another role computes, at `location`."""
+    """A role needs a value that another role computes."""
 
-    def __init__(self, reason: str, location: ir.Location) -> None:
-        super().__init__(reason)
-        self.location = location
+    def __init__(self, role: str, value: ir.Value) -> None:
+        super().__init__(f"role '{role}' needs a value that another role computes: {_KNOWN_VALUES}")
+        self.role, self.value = role, value
 
 
 def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bool:
@@ -61,32 +62,55 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
     *body, end = known
     common = _common(body)
     work = [op for op in body if op not in common]
-    repeats_loads = any(is_repeatable_load(op.operation) for op in operations_below(kernel))
-    with kernel.operation.location, ir.InsertionPoint(end.op):
-        made = build(
-            "tile_gpu.roles",
-            attributes={
-                "names": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in roles]),
-                "warps": [kernel.warps if name in COMPUTE_ROLES else 1 for name in roles],
-            },
-        )
+    crossing: dict[ir.Operation, dict[str, None]] = {}
+    while True:
         try:
-            for name, region in made.opview.bodies.items():
-                with ir.InsertionPoint(region.blocks.append()):
-                    _RoleCopy(name, work).copy_all(work)
-                    build("tile_gpu.return")
-                if repeats_loads:
-                    _erase_unused_loads(region.blocks[0])
+            _copy_roles(kernel, end.op, roles, work, crossing)
+            break
         except _NotSeparableError as error:
-            made.erase()
-            if remarks is not None:
-                remarks.append(
-                    Remark("roles", f"the kernel is not split into roles: {error}", source_location(error.location))
-                )
-            return False
+            unknown = unknown_values(error.role, work, [op for op, found in crossing.items() if error.role in found])
+            source = None if kernel.ctas > 1 else source_of(error.value, unknown, work)
+            if source is not None:
+                crossing.setdefault(source, {})[error.role] = None
+            else:
+                if remarks is not None:
+                    message = f"the kernel is not split into roles: {error}"
+                    remarks.append(Remark("roles", message, source_location(error.value.location)))
+                return False
     for each in reversed(work):
         each.op.erase()
     return True
+
+
+def _copy_roles(
+    kernel: KernelOp,
+    end: ir.Operation,
+    roles: Sequence[str],
+    work: Sequence[RoleOperation],
+    crossing: Mapping[ir.Operation, Collection[str]],
+) -> None:
+    """Adds the code of all roles in front of the end of a kernel; raises _NotSeparableError without a change."""
+    added = list[ir.Operation]()
+    with kernel.operation.location, ir.InsertionPoint(end):
+        values = {op: make_crossing(op, list(found), kernel.warps) for op, found in crossing.items()}
+        added += [value.channel.owner.operation for value in values.values()]
+        attributes = {
+            "names": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in roles]),
+            "warps": [kernel.warps if name in COMPUTE_ROLES else 1 for name in roles],
+        }
+        made = build("tile_gpu.roles", attributes=attributes)
+        added.append(made.operation)
+        try:
+            for name, region in made.opview.bodies.items():
+                with ir.InsertionPoint(region.blocks.append()):
+                    _RoleCopy(name, work, values).copy_all(work)
+                    build("tile_gpu.return")
+                if any(is_repeatable_load(op.operation) for op in operations_below(kernel)):
+                    _erase_unused_loads(region.blocks[0])
+        except _NotSeparableError:
+            for op in reversed(added):
+                op.erase()
+            raise
 
 
 def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:
@@ -122,9 +146,12 @@ def _erase_unused_loads(block: ir.Block) -> None:
 class _RoleCopy:
     """Copies the operations of one role; `_copies` maps original values to copies."""
 
-    def __init__(self, role: str, operations: Sequence[RoleOperation]) -> None:
-        self._role = role
-        self._unknown = unknown_values(role, operations)
+    def __init__(
+        self, role: str, operations: Sequence[RoleOperation], crossing: Mapping[ir.Operation, Crossing]
+    ) -> None:
+        self._role, self._crossing = role, crossing
+        self._got = {op for op, value in crossing.items() if role in value.roles}
+        self._unknown = unknown_values(role, operations, self._got)
         self._copies: dict[ir.Value, ir.Value] = {}
 
     def copy_all(self, operations: Sequence[RoleOperation]) -> None:
@@ -136,11 +163,14 @@ class _RoleCopy:
                     self._copy(op.op)
             elif op.name in EVERY_ROLE or op.role == self._role:
                 self._copy(op.op)
+                if op.op in self._crossing:
+                    self._crossing[op.op].put(self._copies[op.results[0]])
+            elif op.op in self._got:
+                self._copies[op.results[0]] = self._crossing[op.op].get(self._role)
 
     def _copy_of(self, value: ir.Value) -> ir.Value:
         if value in self._unknown:
-            reason = f"role '{self._role}' needs a value that another role computes: {_KNOWN_VALUES}"
-            raise _NotSeparableError(reason, value.location)
+            raise _NotSeparableError(self._role, value)
         return self._copies.get(value, value)
 
     def _copy(self, op: ir.Operation) -> None:
@@ -154,7 +184,8 @@ class _RoleCopy:
         self._copies.update(zip(op.results, copy.results, strict=True))
 
     def _copy_control_flow(self, op: RoleOperation) -> None:
-        if self._role in op.roles_inside or self._known(op.results):
+        gets = any(has_any(body, self._got) for body in op.bodies)
+        if self._role in op.roles_inside or gets or self._known(op.results):
             made = _COPIES[op.name](self, op)
             self._copies.update(zip(self._known(op.results), made.results, strict=True))
 

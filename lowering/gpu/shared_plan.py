@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import CLUSTER, MMA, PAIR, THREADS, TMA
+from tilec.dialect.tile_gpu.channel import CLUSTER, MMA, PAIR, THREADS, TMA, WARP
 from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.element_types import element_type
@@ -76,10 +76,11 @@ class ChannelPlan:
         return self._thread_arrivals(threads) if self.producer == THREADS else 1
 
     def empty_arrivals(self, threads: int) -> int:
-        singles = sum(consumer in _SINGLE for consumer in self.consumers)
+        singles, warps = sum(consumer in _SINGLE for consumer in self.consumers), self.consumers.count(WARP)
         # A commit of a pair is one arrival in each of its CTAs, while all CTAs of a cluster commit.
         of_singles = singles * (self.ctas if self.across == CLUSTER else 1)
-        return of_singles + (len(self.consumers) - singles) * self._thread_arrivals(threads)
+        of_threads = (len(self.consumers) - singles - warps) * self._thread_arrivals(threads)
+        return of_singles + warps * LANES + of_threads
 
     def _thread_arrivals(self, threads: int) -> int:
         """The arrivals of the threads of a party: one per thread, but one per warp and CTA across CTAs."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
@@ -10,8 +11,22 @@ from tilec.dialect.tile_gpu.sets import is_scalar
 from tilec.lowering.gpu.operation_role import RoleBody, RoleOperation
 
 
-def unknown_values(role: str, operations: Sequence[RoleOperation]) -> set[ir.Value]:
-    """Iterates to a fixed point, as a value yielded at the end of a loop body may be unknown at its start."""
+@dataclass(frozen=True)
+class _Role:
+    """A role, and the operations of others whose results it gets."""
+
+    name: str
+    crossing: Collection[ir.Operation]
+
+
+def unknown_values(
+    name: str, operations: Sequence[RoleOperation], crossing: Collection[ir.Operation] = ()
+) -> set[ir.Value]:
+    """Iterates to a fixed point, as a value yielded at the end of a loop body may be unknown at its start.
+
+    The role gets the results of the operations that are `crossing`.
+    """
+    role = _Role(name, crossing)
     unknown: set[ir.Value] = set()
     size = -1
     while len(unknown) != size:
@@ -21,7 +36,7 @@ def unknown_values(role: str, operations: Sequence[RoleOperation]) -> set[ir.Val
     return unknown
 
 
-def _visit(op: RoleOperation, role: str, unknown: set[ir.Value]) -> None:
+def _visit(op: RoleOperation, role: _Role, unknown: set[ir.Value]) -> None:
     """Adds the results and block arguments that are unknown if the values in `unknown` are."""
     if op.name == "scf.for":
         _visit_for(op, role, unknown)
@@ -32,11 +47,11 @@ def _visit(op: RoleOperation, role: str, unknown: set[ir.Value]) -> None:
     elif op.is_repeatable:
         if not unknown.isdisjoint(op.operands):
             unknown.update(op.results)
-    elif op.role != role:
+    elif op.role != role.name and op.op not in role.crossing:
         unknown.update(op.results)
 
 
-def _visit_for(op: RoleOperation, role: str, unknown: set[ir.Value]) -> None:
+def _visit_for(op: RoleOperation, role: _Role, unknown: set[ir.Value]) -> None:
     (body,) = op.bodies
     bounds, initial = op.operands[:3], op.operands[3:]
     if not unknown.isdisjoint(bounds):
@@ -49,7 +64,7 @@ def _visit_for(op: RoleOperation, role: str, unknown: set[ir.Value]) -> None:
             unknown.update((result, argument))
 
 
-def _visit_while(op: RoleOperation, role: str, unknown: set[ir.Value]) -> None:
+def _visit_while(op: RoleOperation, role: _Role, unknown: set[ir.Value]) -> None:
     before, after = op.bodies
     condition, *passed = _visit_body(before, role, unknown)
     yielded = _visit_body(after, role, unknown)
@@ -61,7 +76,7 @@ def _visit_while(op: RoleOperation, role: str, unknown: set[ir.Value]) -> None:
             unknown.update((result, argument))
 
 
-def _visit_if(op: RoleOperation, role: str, unknown: set[ir.Value]) -> None:
+def _visit_if(op: RoleOperation, role: _Role, unknown: set[ir.Value]) -> None:
     if op.operands[0] in unknown:
         unknown.update(op.results)
     yielded = [_visit_body(body, role, unknown) for body in op.bodies]
@@ -70,12 +85,12 @@ def _visit_if(op: RoleOperation, role: str, unknown: set[ir.Value]) -> None:
             unknown.add(result)
 
 
-def _visit_body(body: RoleBody, role: str, unknown: set[ir.Value]) -> tuple[ir.Value, ...]:
+def _visit_body(body: RoleBody, role: _Role, unknown: set[ir.Value]) -> tuple[ir.Value, ...]:
     """Visits the operations of a block and returns the values that it yields."""
     for op in body.operations:
         _visit(op, role, unknown)
     return body.end.operands
 
 
-def _may_carry(role: str, value: ir.Value) -> bool:
-    return role in COMPUTE_ROLES or is_scalar(value.type)
+def _may_carry(role: _Role, value: ir.Value) -> bool:
+    return role.name in COMPUTE_ROLES or is_scalar(value.type)

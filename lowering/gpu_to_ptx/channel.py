@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, WGMMA
+from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, WARP, WGMMA
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR, PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.channel_position import (
     advance,
@@ -151,7 +151,8 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
         else:
             if channel.moves_tensor_memory(party):
                 lowering.b.execute(BEFORE_SYNC)
-            if channel.has_shared_memory and channel.producer == TMA and channel.consumers[number] == THREADS:
+            is_read_by_threads = channel.consumers[number] in (THREADS, WARP)
+            if channel.has_shared_memory and channel.producer == TMA and is_read_by_threads:
                 # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before the writes of TMA.
                 lowering.b.execute(FENCE_ASYNC)
             _arrive(lowering, channel, channel.empty, empty)

@@ -14,6 +14,11 @@ class NumpyTiles:
 
         ZERO = "zero"
 
+    class MemoryOrder:
+        """The order of atomic updates that the kernels use."""
+
+        RELAXED = "relaxed"
+
     float32, tfloat32, float16, bfloat16 = np.float32, np.float32, np.float16, ml_dtypes.bfloat16
     float8_e4m3fn, float8_e5m2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
     int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
@@ -64,7 +69,7 @@ class NumpyTiles:
         tile[inside, : found.shape[1]] = found[inside]
         return tile
 
-    def atomic_add(self, array: np.ndarray, index: int, update: int) -> int:
+    def atomic_add(self, array: np.ndarray, index: int, update: int, memory_order: str = "") -> int:
         before = int(array[index])
         array[index] += update
         return before
@@ -88,7 +93,7 @@ class NumpyTiles:
     def sum(self, x: np.ndarray, axis: int, *, keepdims: bool) -> np.ndarray:
         return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
-    def max(self, x: np.ndarray, axis: int, *, keepdims: bool) -> np.ndarray:
+    def max(self, x: np.ndarray, axis: int | None = None, *, keepdims: bool = False) -> np.ndarray:
         return np.max(x, axis=axis, keepdims=keepdims)
 
     def broadcast_to(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -58,7 +58,7 @@ class _Writer(AttentionWriter):
     def kernel(self) -> MultiplyKernel:
         self.line("", "def kernel(A, B, H, P, D, C, n0: int, n1: int):")
         self.line("    ", "block = ct.bid(0)")
-        indent, cells = "    ", BLOCKS
+        indent, cells, order = "    ", BLOCKS, ""
         kind = self.random.choice(("once",) * 7 + ("strided", "strided", "counted", "tiles", "tiles"))
         if kind == "strided":
             self.line(indent, f"for t in range(block, {self.random.choice(('3', 'n0 + 1'))}, ct.num_blocks(0)):")
@@ -67,7 +67,8 @@ class _Writer(AttentionWriter):
             self.line(indent, f"for t in range(block, {most}, ct.num_blocks(0)):")
         elif kind == "counted":
             # The block that is first takes the next tile.
-            self.line(indent, "t = ct.atomic_add(D, 0, 1)")
+            order = self.random.choice(("", ", memory_order=ct.MemoryOrder.RELAXED"))
+            self.line(indent, f"t = ct.atomic_add(D, 0, 1{order})")
             self.line(indent, f"while t < {self.random.choice(('3', 'n0 + 1'))}:")
         if kind != "once":
             cells = TILES if kind == "tiles" else ITERATIONS
@@ -78,7 +79,7 @@ class _Writer(AttentionWriter):
         else:
             self.body(indent, self.random.choice((1, 2, 2)), self.random.choice((2, 3, 5)))
         if kind == "counted":
-            self.line(indent, "t = ct.atomic_add(D, 0, 1)")
+            self.line(indent, f"t = ct.atomic_add(D, 0, 1{order})")
         source = HELPERS + "\n".join(self.lines) + "\n"
         return MultiplyKernel(source, self.kind, max(self.slots, 1), cells * self.cell_width, self.missing)
 
@@ -310,8 +311,12 @@ class _Writer(AttentionWriter):
         self.store_tile(indent, self.random.choice(self.tiles[-3:]))
 
     def number(self, indent: str, depth: int) -> None:
+        """A number from memory, or of a tile that threads compute."""
         name = self.name()
-        self.line(indent, f"{name} = ct.load(P, ({self.random.randrange(16)},), ()) % {ITERATIONS}")
+        text = f"ct.load(P, ({self.random.randrange(16)},), ())"
+        if self.tiles and self.random.random() < 0.4:
+            text = f"(ct.max({self.reduced(self.random.choice(self.tiles).name)}).astype(ct.int32) + 1)"
+        self.line(indent, f"{name} = {text} % {ITERATIONS}")
         self.numbers.append(name)
 
     # Control flow.

@@ -42,6 +42,18 @@ def persistent(A, B, C, steps: int):
 
 
 @ct.kernel
+def counter(A, B, C, steps: int):
+    """Tiles that a block takes from a counter, whose value crosses to the other roles."""
+    tile = ct.atomic_add(C, (0, 5 * COLUMNS), 1.0, memory_order=ct.MemoryOrder.RELAXED).astype(ct.int32)
+    while tile < TILES:
+        acc = ct.zeros((ROWS, COLUMNS), ct.float32)
+        for k in range(steps):
+            acc = ct.mma(ct.load(A, (tile % 2, k), (ROWS, DEPTH)), ct.load(B, (k, tile % 3), (DEPTH, COLUMNS)), acc)
+        ct.store(C, (tile, 0), acc)
+        tile = ct.atomic_add(C, (0, 5 * COLUMNS), 1.0, memory_order=ct.MemoryOrder.RELAXED).astype(ct.int32)
+
+
+@ct.kernel
 def attention(A, B, C, steps: int):
     """Two products per iteration, a rescaled accumulator, and an operand from registers."""
     q = ct.load(A, (ct.bid(0), 0), (ROWS, DEPTH))
@@ -87,6 +99,7 @@ KERNELS = {
     "gemm": gemm,
     "gemms in a row": gemms_in_a_row,
     "persistent": persistent,
+    "counter": counter,
     "attention": attention,
     "two chains": two_chains,
     "two chains over scores": two_chains,
@@ -95,4 +108,4 @@ KERNELS = {
 # Kernels for a target with less tensor memory, all of which accumulators need.
 TENSOR_MEMORY_COLUMNS = {"two chains over scores": 128}
 # The slots of rings, fewer than a block has tiles: a release that is missing for each tile then leaves none.
-RING_SLOTS = {"persistent": 2, "two chains over scores": 3}
+RING_SLOTS = {"persistent": 2, "counter": 2, "two chains over scores": 3}

@@ -59,6 +59,9 @@ _COLUMNS_BACK = "the threads get the columns of the scores back when the multipl
 _COMPUTES = "a role is who computes: channels are made for any roles, and a kernel that cannot be divided stays whole"
 _REGISTERS = "registers of a role change what ptxas spills, not values"
 _ARRIVES = "the thread that arrives has got all slots of the tile, and has waited for the copies of its stores"
+_NEXT_VALUE = "the next value follows a tile that the other roles load and multiply because of this one"
+_EVERY_THREAD = "every thread has the value: that which arrives too, and one thread that gets it stands for its warp"
+_COUNTER = "threads store the tiles without copies, to other elements than the counter"
 _WHOLE_POWERS = "the exponents are whole numbers, whose powers of two MUFU and the polynomial give exactly"
 _FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
 # Reasons by patterns of `kernel, target, roles or one role: attribute: change`; the first that matches counts.
@@ -108,6 +111,14 @@ HARMLESS = {
     "*: order: put_commit of tma-* before tma_load": _NOTHING,
     "*: order: * before put_commit of tma-*": _NOTHING,
     "persistent, sm_90a, roles: producer: tma, make_channel of threads-threads once": _ARRIVES,
+    "counter, sm_100a, roles: producer: mma, make_channel of threads-warp*": _EVERY_THREAD,
+    "counter, *, roles: consumers: *, make_channel of threads-warp* ring": _EVERY_THREAD,
+    "counter, *, roles: reuse: once, make_channel of threads-warp* ring": _NEXT_VALUE,
+    "counter, *, roles: order: release of threads-warp* ring before load_shared": _NEXT_VALUE,
+    "counter, *: offset: *": _NEXT_VALUE,
+    "counter, *: removed: store_wait before barrier": _COUNTER,
+    "counter, *: removed: barrier before *": _COUNTER,
+    "counter, *: order: barrier before store_wait": _COUNTER,
     "*: removed: put_begin of * once before *": "a put of such a channel begins without a wait",
     "*: order: skip of * before store_wait": "a skip changes the position only, which the next get uses",
     "*: order: get of *": _BLOCKING,

@@ -83,14 +83,16 @@ def test_kernel_without_asynchronous_operations_is_not_split():
     assert "roles" not in names_in(after(body, "partition-roles"))
 
 
-def test_kernel_with_a_loop_bound_from_a_tile_is_not_split():
-    # The bound of the loop is an element of a tile, which the load role does not compute.
+def test_loop_bound_from_a_tile_crosses():
+    # The bound of the loop is an element of a tile, which the load role does not compute, and gets from the threads.
     loaded = """
   %v = "tile_gpu.load_view"(%p, %zero, %n, %one) {vector = 1 : i32, padding = "zero",
     operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (i64, i32, i32, i32) -> !one
   %count = "tile_gpu.extract"(%v, %zero) {operandSegmentSizes = array<i32: 1, 1, %ZEROS%>} : (!one, i32) -> i32
 """.replace("%ZEROS%", ", ".join(["0"] * 31))
-    assert "roles" not in names_in(after(loaded + MATMUL.replace("to %n step", "to %count step"), "partition-roles"))
+    names = names_in(after(loaded + MATMUL.replace("to %n step", "to %count step"), "partition-roles"))
+    assert names.count("roles") == 1
+    assert names.count("load_shared") == 2
 
 
 def test_rings_have_four_slots_by_default():
