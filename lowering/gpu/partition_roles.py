@@ -34,7 +34,7 @@ from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.remarks import Remark
 
 _MULTIPLIES = ("tile_gpu.wgmma", "tile_gpu.mma_sync", "tile_gpu.dot")
-_KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and elements that nothing changes"
+_KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and numbers of at least 8 bits"
 
 
 class _NotSeparableError(Exception):
