@@ -146,6 +146,7 @@ HARMLESS = {
     "two chains over scores, *: producer: *, make_channel of mma-threads once": _COLUMNS_BACK,
     "two chains, *: producer: *, make_channel of mma-threads once": _ONE_COMMIT,
     "two chains*, roles: consumers: tma, make_channel of tma-mma ring": _PACED,
+    "two chains*, roles: consumers: warp, make_channel of tma-mma ring": _PACED,
     "two chains*, roles: reuse: once, make_channel of tma-*": _PACED,
     "two chains*, sm_90a, roles: order: release of tma-wgmma ring before wgmma_wait": _PACED,
     "two chains over scores, sm_100a, roles: order: release of tma-mma ring before tcgen05_mma": _PACED,
