@@ -30,7 +30,10 @@ from tilec.lowering.gpu.operation_role import (
     role_operations,
     roles_of,
 )
+from tilec.lowering.gpu.scratch_use import scratch_bytes
+from tilec.lowering.gpu.shared_plan import memory_plan
 from tilec.lowering.gpu.unknown_values import unknown_values
+from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
 _MULTIPLIES = ("tile_gpu.wgmma", "tile_gpu.mma_sync", "tile_gpu.dot")
@@ -45,10 +48,11 @@ class _NotSeparableError(Exception):
         self.role, self.value = role, value
 
 
-def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bool:
+def partition_roles(kernel: KernelOp, target: Target, remarks: list[Remark] | None = None) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if it has no asynchronous work or cannot be split.
 
-    The reason why a kernel with asynchronous work cannot be split is added to `remarks`.
+    The reason why a kernel with asynchronous work cannot be split is added to `remarks`. Numbers that cross need shared
+    memory, and a kernel that has none left for them stays whole.
     """
     operations = [op.operation for op in kernel.body.blocks[0].operations]
     if any(op.name == "tile_gpu.roles" for op in operations):
@@ -65,21 +69,38 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
     crossing: dict[ir.Operation, dict[str, None]] = {}
     while True:
         try:
-            _copy_roles(kernel, end.op, roles, work, crossing)
+            added = _copy_roles(kernel, end.op, roles, work, crossing)
             break
         except _NotSeparableError as error:
             unknown = unknown_values(error.role, work, [op for op, found in crossing.items() if error.role in found])
             source = None if kernel.ctas > 1 else source_of(error.value, unknown, work)
-            if source is not None:
-                crossing.setdefault(source, {})[error.role] = None
-            else:
-                if remarks is not None:
-                    message = f"the kernel is not split into roles: {error}"
-                    remarks.append(Remark("roles", message, source_location(error.value.location)))
-                return False
+            if source is None:
+                return _stays_whole(str(error), error.value.location, remarks)
+            crossing.setdefault(source, {})[error.role] = None
+    if crossing and _needed_bytes(kernel) > target.shared_bytes:
+        _erase(added)
+        reason = "shared memory has no room for a number that crosses to another role: use smaller tiles"
+        return _stays_whole(reason, next(iter(crossing)).location, remarks)
     for each in reversed(work):
         each.op.erase()
     return True
+
+
+def _stays_whole(reason: str, location: ir.Location, remarks: list[Remark] | None) -> bool:
+    if remarks is not None:
+        remarks.append(Remark("roles", f"the kernel is not split into roles: {reason}", source_location(location)))
+    return False
+
+
+def _needed_bytes(kernel: KernelOp) -> int:
+    """The shared memory of a kernel whose rings have the slots that they have now."""
+    plan, scratch = memory_plan(kernel), scratch_bytes(kernel)
+    return plan.scratch + scratch if scratch else plan.declared_bytes
+
+
+def _erase(operations: Sequence[ir.Operation]) -> None:
+    for op in reversed(operations):
+        op.erase()
 
 
 def _copy_roles(
@@ -88,8 +109,11 @@ def _copy_roles(
     roles: Sequence[str],
     work: Sequence[RoleOperation],
     crossing: Mapping[ir.Operation, Collection[str]],
-) -> None:
-    """Adds the code of all roles in front of the end of a kernel; raises _NotSeparableError without a change."""
+) -> list[ir.Operation]:
+    """Adds channels for what crosses, and the code of all roles, in front of the end of a kernel; returns both.
+
+    Raises _NotSeparableError without a change.
+    """
     added = list[ir.Operation]()
     with kernel.operation.location, ir.InsertionPoint(end):
         values = {op: make_crossing(op, list(found), kernel.warps) for op, found in crossing.items()}
@@ -108,9 +132,9 @@ def _copy_roles(
                 if any(is_repeatable_load(op.operation) for op in operations_below(kernel)):
                     _erase_unused_loads(region.blocks[0])
         except _NotSeparableError:
-            for op in reversed(added):
-                op.erase()
+            _erase(added)
             raise
+    return added
 
 
 def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:

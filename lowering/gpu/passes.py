@@ -45,12 +45,12 @@ CLEAN_UP = "canonicalize,cse,loop-invariant-code-motion,canonicalize"
 KernelPass = Callable[[KernelOp, Target, CompileOptions, list[Remark]], object]
 
 
-def _roles(kernel: KernelOp, _target: Target, _options: CompileOptions, remarks: list[Remark]) -> object:
+def _roles(kernel: KernelOp, target: Target, _options: CompileOptions, remarks: list[Remark]) -> object:
     """All threads of the CTAs meet where they exchange tiles, so that the roles would wait for each other."""
     operations = [op.operation for op in operations_below(kernel)]
     exchanges = [op for op in operations if op.name == "tile_gpu.gather_parts"]
     if not exchanges:
-        return partition_roles(kernel, remarks)
+        return partition_roles(kernel, target, remarks)
     if any(op.name == "tile_gpu.tma_load" for op in operations):
         message = "the kernel has one role: all warps of a cluster take part in the exchange of a reduction"
         remarks.append(Remark("roles", message, source_location(exchanges[0].location)))

@@ -5,6 +5,7 @@ Operands are small integers, so that every sum is exact.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from compare import run_everywhere
 
 import tilec as ct
+from tilec.lowering.target import TARGETS
 from tilec.signature import Signature
 
 SIZE, DEPTH, TILES = 64, 64, 5
@@ -140,3 +142,16 @@ def test_kernels_have_roles(kernel: Any, target: str, random: np.random.Generato
     assert "consumers [warp" in made.gpu
     assert "load warps 1" in made.gpu
     assert not [remark for remark in made.remarks if "not split into roles" in remark.message]
+
+
+def test_kernel_without_memory_for_the_number_has_one_role(random: np.random.Generator, monkeypatch: Any) -> None:
+    """A target has as much shared memory as one role needs."""
+    given = arguments(random, TILES)
+    signature = Signature.from_arguments(counter, given)
+    needed = ct.compile(counter, target="sm_90a", signature=signature, hints={"roles": False, "stages": 1}).metadata
+    monkeypatch.setitem(TARGETS, "sm_90a", replace(TARGETS["sm_90a"], shared_bytes=needed.shared_bytes))
+    made = ct.compile(counter, target="sm_90a", signature=signature)
+    (remark,) = [remark for remark in made.remarks if remark.topic == "roles"]
+    assert "shared memory has no room for a number that crosses to another role" in remark.message
+    ct.run(made, (1,), given, backend="simulate")
+    np.testing.assert_array_equal(given[3], expected("counter", given[0], given[1], TILES))
