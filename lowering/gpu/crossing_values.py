@@ -4,6 +4,8 @@ The role that computes such a value puts it into a slot, and each role that need
 
 compute:   %t = atomic_global ..;  put_begin;  store_shared %t;  put_commit
 load:      get;  %t = load_shared;  release
+
+The role gets it where it first uses it, and runs ahead until then: all of that precedes the next value in the program.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from tilec.dialect.tile_gpu.channel import THREADS, WARP, slot_results
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
+from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.enclosing import is_repeated
-from tilec.lowering.gpu.operation_role import RoleBody, RoleOperation
+from tilec.lowering.gpu.operation_role import RoleBody, RoleOperation, is_repeatable
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.target import LANES
 from tilec.lowering.tile_to_gpu import emitter
 
+_GET, _RELEASE = "tile_gpu.get", "tile_gpu.release"
 _LAYOUT = "contiguous=0 swizzle=none"
 # Elements of fewer bits have no address of their own.
 _LEAST_BITS = 8
@@ -48,11 +52,11 @@ class Crossing:
         build("tile_gpu.put_commit", [self.channel])
 
     def get(self, role: str) -> ir.Value:
-        """Loads the value in another role, at the insertion point."""
+        """Loads the value in another role, at the insertion point; `get_late` moves that to the first use."""
         consumer = {"consumer": self.roles.index(role)}
-        slot = build("tile_gpu.get", [self.channel], slot_results(self.channel.type.buffers), consumer)
+        slot = build(_GET, [self.channel], slot_results(self.channel.type.buffers), consumer)
         loaded = build("tile_gpu.load_shared", [slot.results[0]], [self.tile]).results[0]
-        build("tile_gpu.release", [self.channel], attributes=consumer)
+        build(_RELEASE, [self.channel], attributes=consumer)
         type = self.operation.results[0].type
         if is_scalar(type):
             loaded = build("tile_gpu.extract", [loaded, [emitter.i32(0)]], [type]).results[0]
@@ -69,6 +73,36 @@ def make_crossing(operation: ir.Operation, roles: Sequence[str], warps: int) -> 
     attributes = {"stages": 1, "producer": THREADS, "consumers": consumers, "reuse": reuse}
     made = build("tile_gpu.make_channel", [None], [ChannelType.get([buffer])], attributes)
     return Crossing(operation, tuple(roles), made.results[0], tile)
+
+
+def get_late(crossing: Crossing) -> None:
+    """Moves the gets of a value, and the arithmetic on it, in front of their first uses in the same block."""
+    for get in [use.owner.operation for use in crossing.channel.uses if use.owner.name == _GET]:
+        load, release, *rest = _behind(get)
+        moved, values = [get, load, release], set(load.results)
+        for op in rest:
+            if values.isdisjoint(_operands(op)):
+                continue
+            if not is_repeatable(op):
+                break
+            moved.append(op)
+            values.update(op.results)
+        # The end of the block, if nothing in it uses the value.
+        first_use = op
+        for each in moved:
+            each.move_before(first_use)
+
+
+def _behind(op: ir.Operation) -> list[ir.Operation]:
+    """The operations of the block behind an operation."""
+    operations = [each.operation for each in op.block.operations]
+    return operations[operations.index(op) + 1 :]
+
+
+def _operands(op: ir.Operation) -> list[ir.Value]:
+    """The operands of an operation and of those inside of it."""
+    inside = [inner.operation for inner in operations_below(op.opview)] if op.regions else []
+    return [value for each in (op, *inside) for value in each.operands]
 
 
 def _tile_of(element: ir.Type, warps: int) -> ir.RankedTensorType:

@@ -16,7 +16,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.compute_roles import clear_compute_role
-from tilec.lowering.gpu.crossing_values import Crossing, has_any, make_crossing, source_of
+from tilec.lowering.gpu.crossing_values import Crossing, get_late, has_any, make_crossing, source_of
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.operation_role import (
     CONTROL_FLOW,
@@ -134,6 +134,8 @@ def _copy_roles(
         except _NotSeparableError:
             _erase(added)
             raise
+    for value in values.values():
+        get_late(value)
     return added
 
 

@@ -1,6 +1,6 @@
 // RUN: tilec opt %s --passes partition-roles --target sm_100a
 // The condition of a branch is a number that only threads have: they put it into a slot, from which the other role gets it.
-// The number of rows is an element of a tile, and crosses too.
+// The number of a row is an element of a tile, and crosses too: the other role gets it where it uses it.
 
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
 !numbers = tensor<4xi32, "register=(1)(2) lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=4">
@@ -41,6 +41,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 {
 // CHECK-NEXT: tile_gpu.load_shared
 // CHECK-NEXT: tile_gpu.release [[FLAG]] consumer 0
 // CHECK: scf.if
+// CHECK: tile_gpu.put_begin
 // CHECK-NEXT: [[GOT:%[a-z_0-9]+]] = tile_gpu.get [[ROW]] consumer 0
 // CHECK-NEXT: [[LOADED:%[0-9]+]] = tile_gpu.load_shared [[GOT]]
 // CHECK-NEXT: tile_gpu.release [[ROW]] consumer 0

@@ -13,6 +13,7 @@ import pytest
 from compare import run_everywhere
 
 import tilec as ct
+from tilec.explain.cost import kernel_costs
 from tilec.lowering.target import TARGETS
 from tilec.signature import Signature
 
@@ -35,6 +36,16 @@ def counter(A, B, N, C, tiles: int):
     while tile < tiles:
         ct.store(C, (tile, 0), product(A, B, tile, ct.cdiv(A.shape[1], DEPTH)))
         tile = ct.atomic_add(N, 0, 1, memory_order=RELAXED)
+
+
+@ct.kernel
+def counter_ahead(A, B, N, C, tiles: int):
+    """The next tile is taken before this one is multiplied, so that other roles do not wait for this one's store."""
+    tile = ct.atomic_add(N, 0, 1, memory_order=RELAXED)
+    while tile < tiles:
+        following = ct.atomic_add(N, 0, 1, memory_order=RELAXED)
+        ct.store(C, (tile, 0), product(A, B, tile, ct.cdiv(A.shape[1], DEPTH)))
+        tile = following
 
 
 @ct.kernel
@@ -77,7 +88,7 @@ def row_of_a_tile(A, B, N, C, tiles: int):
         ct.store(C, (tile, 0), product(A, B, row, ct.cdiv(A.shape[1], DEPTH)))
 
 
-KERNELS = [counter, stored_before, until_large, branches, row_of_a_tile]
+KERNELS = [counter, counter_ahead, stored_before, until_large, branches, row_of_a_tile]
 
 
 def name(kernel: Any) -> str:
@@ -133,6 +144,18 @@ def test_blocks_take_tiles_from_a_counter(blocks: int, target: str, random: np.r
     for found, count in run_everywhere(counter, (blocks,), given, (3, 2), target=target, hints={}, seeds=range(3)):
         np.testing.assert_array_equal(found, wanted)
         assert count[0] == TILES + blocks
+
+
+def test_roles_run_ahead_until_they_use_the_number(random: np.random.Generator) -> None:
+    """On sm_100a the multiplies of the next tile hide the epilogue if the next tile is known before this one."""
+    shares = []
+    for kernel in (counter, counter_ahead):
+        signature = Signature.from_arguments(kernel, arguments(random, 1))
+        made = ct.compile(kernel, target="sm_100a", signature=signature, stop="gpu").stage("gpu")
+        (cost,) = kernel_costs(made.value, "sm_100a")
+        (epilogue,) = (loop.epilogue for loop in cost.loops if loop.epilogue is not None)
+        shares.append(epilogue.hidden_share)
+    assert shares[0] == 0 and shares[1] > 0.9
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=name)
