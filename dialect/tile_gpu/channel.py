@@ -217,7 +217,7 @@ def _has_one_slot(op: ir.OpView) -> str | None:
 class SlotOp(Operation, name="slot", traits=[ext.Pure]):
     """The buffers of a channel with one slot, for a party that has waited for it."""
 
-    first: Result[Buffer] | None
+    first: Result[Buffer]
     second: Result[Buffer] | None
     third: Result[Buffer] | None
     fourth: Result[Buffer] | None

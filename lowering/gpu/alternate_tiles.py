@@ -64,7 +64,7 @@ def alternate_tiles(kernel: KernelOp, target: Target, remarks: list[Remark] | No
     The reason why one role computes all tiles is added to `remarks`. With the hint `occupancy` other blocks multiply
     beside an epilogue, and with accumulators in tensor memory the role `mma` does.
     """
-    roles = next((op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.roles"), None)
+    roles = kernel.roles
     if roles is None or target.tensor_memory_columns or (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
         return False
     if alternate(roles):
@@ -81,7 +81,7 @@ def alternate_tiles(kernel: KernelOp, target: Target, remarks: list[Remark] | No
 def _alternate(kernel: KernelOp, roles: RolesOp, loop: AlternatingLoop) -> None:
     with kernel.operation.location, ir.InsertionPoint(roles.operation):
         tiles = _tiles(loop)
-        # Not so much that the number of a tile wraps.
+        # So that the number behind the last tile does not wrap.
         largest = emitter.unsigned(tiles.step.type, 1 << 31)
         doubled = emitter.binary("arith.minui", emitter.binary("arith.addi", tiles.step, tiles.step), largest)
         order = _Order((_signal(), _signal()), (_signal(), _signal()))
@@ -172,7 +172,7 @@ def _add_order(loop: AlternatingLoop, number: int, order: _Order, tiles: _Tiles)
             _put(order.multiplied[1 - number], follows)
             _get(order.stored[number], waits)
         with ir.InsertionPoint(end):
-            # Each thread tells of its own accesses, and the one that issues copies of theirs.
+            # All threads signal, so that the one that issues copies has waited for them.
             build(_STORE_WAIT)
             _put(order.stored[1 - number], follows)
             if not number:

@@ -12,7 +12,7 @@ TOPICS = {
     "pipeline": "loads wait because shared memory has one slot for them",
     "staging": "a stored tile takes shared memory from the rings of loads",
     "atomic": "an atomic reads memory although nothing uses its result",
-    "roles": "a kernel is not split into roles",
+    "roles": "a kernel is not split into roles, or one role computes what several could",
     "hint": "a hint is not followed",
     "cache": "a compiled kernel is not kept on disk",
     "registers": "registers spill, or ptxas serializes instructions",
