@@ -39,6 +39,12 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
         """The number of CTAs of a cluster, of one tile block or of several; one of several may be smaller at launch."""
         return self.joined_programs or self.ctas
 
+    @property
+    def roles(self) -> "RolesOp | None":
+        """The operation with the roles of the kernel; None without roles."""
+        found = (op for op in self.body.blocks[0].operations if op.operation.name == RolesOp.OPERATION_NAME)
+        return next(found, None)
+
     def check(self) -> str | None:
         if self.warps <= 0 or self.warps % 4:
             return f"warps must be a positive multiple of 4, but got {self.warps}"

@@ -6,10 +6,11 @@ import itertools
 from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
-from tilec.dialect.mlir import ext, ir
+from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import TMA, WGMMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, RolesOp
 from tilec.dialect.walk import inner_operations, is_within, operations_below
+from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.operation_role import EVERY_ROLE, LOAD, has_repeatable_elements
@@ -23,7 +24,6 @@ _STORES = (
     "tile_gpu.atomic_global", "tile_gpu.atomic_view", "tile_gpu.multimem_reduce_view", "tile_gpu.multimem_store_view",
     "tile_gpu.store_global", "tile_gpu.store_view", "tile_gpu.tma_store",
 )  # fmt: skip
-_PURE = ("arith.", "math.", "scf.", "tile_gpu.reduce", "tile_gpu.scan")
 _MULTIPLIES = (_GET, "tile_gpu.release", _WGMMA, "tile_gpu.wgmma_wait")
 # What every role does before its first tile and after its last one.
 _AROUND = (*EVERY_ROLE, "tile_gpu.store_wait", "tile_gpu.barrier", "tile_gpu.return")
@@ -179,7 +179,7 @@ def is_pure(op: ir.Operation) -> bool:
 
 
 def _is_pure_itself(op: ir.Operation) -> bool:
-    return op.name.startswith(_PURE) or has_repeatable_elements(op) or ext.Pure in getattr(op.opview, "_traits", ())
+    return op.name.startswith("scf.") or has_no_effects(op) or has_repeatable_elements(op)
 
 
 def _room_refusal(kernel: KernelOp, roles: RolesOp, target: Target) -> str | None:

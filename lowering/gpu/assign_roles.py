@@ -88,7 +88,7 @@ def _assign_corrections(corrections: Mapping[str, Correction | None], role: str)
 
 
 def _may_have_chains(kernel: KernelOp, operations: Sequence[ir.Operation]) -> bool:
-    if kernel.ctas > 1 or any(op.name == "tile_gpu.roles" for op in operations):
+    if kernel.ctas > 1 or kernel.roles is not None:
         return False
     return any(map(_hands_over, operations))
 

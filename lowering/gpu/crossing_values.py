@@ -22,7 +22,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.enclosing import is_repeated
-from tilec.lowering.gpu.operation_role import RoleBody, RoleOperation, is_repeatable
+from tilec.lowering.gpu.operation_role import CONTROL_FLOW, RoleOperation, is_repeatable
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.target import LANES
 from tilec.lowering.tile_to_gpu import emitter
@@ -31,7 +31,6 @@ _GET, _RELEASE = "tile_gpu.get", "tile_gpu.release"
 _LAYOUT = "contiguous=0 swizzle=none"
 # Elements of fewer bits have no address of their own.
 _LEAST_BITS = 8
-_CONTROL = ("scf.for", "scf.if", "scf.while")
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def source_of(value: ir.Value, unknown: set[ir.Value], operations: Sequence[Role
             continue
         seen.add(value)
         op = known[_owner(value)]
-        if op.name in _CONTROL:
+        if op.name in CONTROL_FLOW:
             waiting += _sources(op, value)
         elif op.is_repeatable:
             waiting += op.operands
@@ -173,8 +172,3 @@ def _may_cross(op: RoleOperation) -> bool:
     if is_register_tile(type) and math.prod(ir.RankedTensorType(type).shape) == 1:
         type = ir.RankedTensorType(type).element_type
     return is_scalar(type) and element_bits(type) >= _LEAST_BITS
-
-
-def has_any(body: RoleBody, operations: set[ir.Operation]) -> bool:
-    """Whether one of the operations is in a block or inside of it."""
-    return any(op.op in operations or any(has_any(inner, operations) for inner in op.bodies) for op in body.operations)

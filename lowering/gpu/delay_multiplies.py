@@ -63,7 +63,7 @@ def delay_multiplies(kernel: KernelOp, may_set_budgets: bool = True) -> None:
 
     Roles without register budgets get some if a delayed multiply needs more than an equal share, if `may_set_budgets`.
     """
-    roles = next((op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.roles"), None)
+    roles = kernel.roles
     if roles is None:
         return
     share = registers_per_thread(sum(roles.warps))

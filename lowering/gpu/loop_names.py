@@ -12,8 +12,7 @@ from tilec.lowering.gpu.enclosing import LOOPS
 
 def loop_names(kernel: KernelOp) -> dict[ir.Operation, str]:
     """The name of each loop: its place in the source, and its number among the loops of its role at that place."""
-    block = kernel.body.blocks[0]
-    roles = next((op for op in block.operations if op.operation.name == "tile_gpu.roles"), None)
+    block, roles = kernel.body.blocks[0], kernel.roles
     blocks = [block] if roles is None else [region.blocks[0] for region in roles.bodies.values()]
     names = {}
     for outer in blocks:

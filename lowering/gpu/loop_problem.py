@@ -95,8 +95,7 @@ def _loops(kernel: KernelOp) -> list[list[_Part]]:
 
 
 def _role_blocks(kernel: KernelOp) -> Iterator[tuple[str, int, ir.Block]]:
-    block = kernel.body.blocks[0]
-    roles = next((op for op in block.operations if op.operation.name == "tile_gpu.roles"), None)
+    block, roles = kernel.body.blocks[0], kernel.roles
     if roles is None:
         yield COMPUTE, kernel.warps, block
         return

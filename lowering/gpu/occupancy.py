@@ -38,7 +38,7 @@ def blocks_together(kernel: KernelOp, target: Target, shared_bytes: int, tensor_
 
 
 def _blocks_in_registers(kernel: KernelOp) -> int:
-    roles = next((op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.roles"), None)
+    roles = kernel.roles
     if roles is None:
         return REGISTER_FILE // (kernel.warps * LANES * tile_peak(kernel.body.blocks[0]).needed)
     if roles.registers is not None:

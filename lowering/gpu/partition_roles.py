@@ -16,8 +16,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.compute_roles import clear_compute_role
-from tilec.lowering.gpu.crossing_values import Crossing, get_late, has_any, make_crossing, source_of
-from tilec.lowering.gpu.enclosing import is_repeated
+from tilec.lowering.gpu.crossing_values import Crossing, get_late, make_crossing, source_of
+from tilec.lowering.gpu.enclosing import is_repeated, path_to
 from tilec.lowering.gpu.operation_role import (
     CONTROL_FLOW,
     DECLARATIONS,
@@ -54,10 +54,9 @@ def partition_roles(kernel: KernelOp, target: Target, remarks: list[Remark] | No
     The reason why a kernel with asynchronous work cannot be split is added to `remarks`. Numbers that cross need shared
     memory, and a kernel that has none left for them stays whole.
     """
-    operations = [op.operation for op in kernel.body.blocks[0].operations]
-    if any(op.name == "tile_gpu.roles" for op in operations):
+    if kernel.roles is not None:
         return False
-    known = role_operations(operations)
+    known = role_operations([op.operation for op in kernel.body.blocks[0].operations])
     roles = roles_of(known)
     if len(roles) == 1:
         if remarks is not None:
@@ -66,6 +65,7 @@ def partition_roles(kernel: KernelOp, target: Target, remarks: list[Remark] | No
     *body, end = known
     common = _common(body)
     work = [op for op in body if op not in common]
+    repeats_loads = any(is_repeatable_load(op.operation) for op in operations_below(kernel))
     crossing: dict[ir.Operation, dict[str, None]] = {}
     while True:
         try:
@@ -81,6 +81,9 @@ def partition_roles(kernel: KernelOp, target: Target, remarks: list[Remark] | No
         _erase(added)
         reason = "shared memory has no room for a number that crosses to another role: use smaller tiles"
         return _stays_whole(reason, next(iter(crossing)).location, remarks)
+    if repeats_loads:
+        for region in added[-1].opview.bodies.values():
+            _erase_unused_loads(region.blocks[0])
     for each in reversed(work):
         each.op.erase()
     return True
@@ -110,7 +113,7 @@ def _copy_roles(
     work: Sequence[RoleOperation],
     crossing: Mapping[ir.Operation, Collection[str]],
 ) -> list[ir.Operation]:
-    """Adds channels for what crosses, and the code of all roles, in front of the end of a kernel; returns both.
+    """Adds channels for what crosses, then the roles with their code, in front of the end of a kernel; returns both.
 
     Raises _NotSeparableError without a change.
     """
@@ -129,8 +132,6 @@ def _copy_roles(
                 with ir.InsertionPoint(region.blocks.append()):
                     _RoleCopy(name, work, values).copy_all(work)
                     build("tile_gpu.return")
-                if any(is_repeatable_load(op.operation) for op in operations_below(kernel)):
-                    _erase_unused_loads(region.blocks[0])
         except _NotSeparableError:
             _erase(added)
             raise
@@ -177,6 +178,7 @@ class _RoleCopy:
     ) -> None:
         self._role, self._crossing = role, crossing
         self._got = {op for op, value in crossing.items() if role in value.roles}
+        self._around = {outer for op in self._got for outer in path_to(op)}
         self._unknown = unknown_values(role, operations, self._got)
         self._copies: dict[ir.Value, ir.Value] = {}
 
@@ -210,8 +212,7 @@ class _RoleCopy:
         self._copies.update(zip(op.results, copy.results, strict=True))
 
     def _copy_control_flow(self, op: RoleOperation) -> None:
-        gets = any(has_any(body, self._got) for body in op.bodies)
-        if self._role in op.roles_inside or gets or self._known(op.results):
+        if self._role in op.roles_inside or op.op in self._around or self._known(op.results):
             made = _COPIES[op.name](self, op)
             self._copies.update(zip(self._known(op.results), made.results, strict=True))
 

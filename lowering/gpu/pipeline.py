@@ -43,7 +43,7 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and _is_ring(op)]
     plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target)
     filled = [op for op in channels if op.producer == TMA]
-    has_roles = any(op.operation.name == "tile_gpu.roles" for op in block.operations)
+    has_roles = kernel.roles is not None
     # Without roles a loop issues the copies of all its rings equally far ahead.
     groups = [[op] for op in filled] if has_roles or not filled else [filled]
     if has_roles:

@@ -17,7 +17,7 @@ _CALLS = ("tile_gpu.assert", "tile_gpu.print", "tile_gpu.allocate")
 
 def register_budgets(kernel: KernelOp) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if its roles need no budgets or cannot have them."""
-    roles = next((op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.roles"), None)
+    roles = kernel.roles
     return roles is not None and set_budgets(kernel, roles, {}) is not None
 
 

@@ -23,10 +23,10 @@ _DIVISIONS = (
 
 def repeat_scalars(kernel: KernelOp) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if its roles have equally many registers."""
-    operations = [op.operation for op in kernel.body.blocks[0].operations]
-    roles = next((op for op in operations if op.name == "tile_gpu.roles"), None)
-    if roles is None or "registers" not in roles.attributes:
+    if kernel.roles is None or kernel.roles.registers is None:
         return False
+    operations = [op.operation for op in kernel.body.blocks[0].operations]
+    roles = kernel.roles.operation
     # A copy uses operands in front of the roles, which are copied after it.
     for op in reversed(_short_scalars(operations[: operations.index(roles)])):
         _copy_to_roles(op, roles)

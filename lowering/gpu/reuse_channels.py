@@ -57,7 +57,7 @@ class _Ring:
 
 def reuse_channels(kernel: KernelOp, target: Target) -> None:
     """Rewrites a tile_gpu.kernel without roles in place."""
-    if any(op.operation.name == "tile_gpu.roles" for op in kernel.body.blocks[0].operations):
+    if kernel.roles is not None:
         return
     plan = memory_plan(kernel)
     short_bytes = plan.declared_bytes + scratch_bytes(kernel) - target.shared_bytes

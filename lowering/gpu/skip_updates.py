@@ -12,15 +12,15 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tilec.dialect.mlir import ext, ir
+from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.column_parts import owner, repeats_columns
+from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.tile_to_gpu import emitter
 
 _LOAD, _STORE, _MULTIPLY = "tile_gpu.load_tensor_memory", "tile_gpu.store_tensor_memory", "arith.mulf"
-_PURE = ("arith.", "math.")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _is_apart(run: Sequence[_Update], block: Sequence[ir.Operation]) -> bool:
     first, last = block.index(run[0].load), block.index(run[-1].store)
     results = {result for op in own for result in op.results}
     between = [op for op in block[first:last] if op not in own]
-    if not all(_is_pure(op) and results.isdisjoint(op.operands) for op in between):
+    if not all(has_no_effects(op) and results.isdisjoint(op.operands) for op in between):
         return False
     before = [op for op in block[:first] if op.name == _STORE]
     return not before or not before[-1].opview.pending
@@ -95,10 +95,6 @@ def _is_apart(run: Sequence[_Update], block: Sequence[ir.Operation]) -> bool:
 
 def _operations(run: Sequence[_Update]) -> list[ir.Operation]:
     return [op for update in run for op in (update.load, update.multiply, update.store)]
-
-
-def _is_pure(op: ir.Operation) -> bool:
-    return op.name.startswith(_PURE) or ext.Pure in getattr(op.opview, "_traits", ())
 
 
 def _skip(run: Sequence[_Update]) -> None:

@@ -42,8 +42,9 @@ def wgmma_in_flight(kernel: KernelOp) -> None:
 
     Without roles the threads that multiply fill the slots too, and would wait for slots that they release later.
     """
-    roles = [op for op in kernel.operation.regions[0].blocks[0].operations if op.operation.name == "tile_gpu.roles"]
-    loops = [op.operation for role in roles for op in operations_below(role) if op.operation.name == "scf.for"]
+    if kernel.roles is None:
+        return
+    loops = [op.operation for op in operations_below(kernel.roles) if op.operation.name == "scf.for"]
     # Several loops use a ring that `reuse-channels` made, and each is looked at before any is changed.
     for found in [found for loop in loops if (found := _multiplies(loop)) is not None]:
         _leave_in_flight(found)

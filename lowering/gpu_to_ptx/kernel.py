@@ -99,7 +99,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     target = target_named(target_name or kernel.target)
     block = kernel.operation.regions[0].blocks[0]
     operations = list(block.operations)
-    roles = next((op for op in operations if op.operation.name == "tile_gpu.roles"), None)
+    roles = kernel.roles
     warps = kernel.warps if roles is None else _block_warps(roles)
     plan = shared_plan(kernel, target)
     maps = [op for op in operations if op.operation.name == "tile_gpu.make_tensor_map"]
