@@ -10,6 +10,7 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.element_types import element_type
+from tilec.lowering.gpu.commutative import is_commutative
 from tilec.lowering.gpu.compute_roles import compute_role
 from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
 from tilec.lowering.layout.chunks import chunks
@@ -44,10 +45,11 @@ def scratch_bytes(kernel: KernelOp) -> int:
     operations = [op.operation for op in operations_below(kernel)]
     roles = {compute_role(op) for op in operations}
     roles |= {name for op in operations if op.name == "tile_gpu.roles" for name in op.opview.bodies}
-    return len(roles.intersection(COMPUTE_ROLES)) * max(map(_scratch_bytes, operations), default=0)
+    return len(roles.intersection(COMPUTE_ROLES)) * max(map(scratch_of_operation, operations), default=0)
 
 
-def _scratch_bytes(operation: ir.Operation) -> int:
+def scratch_of_operation(operation: ir.Operation) -> int:
+    """The bytes of scratch memory that an operation needs at least; 0 if its threads exchange nothing through it."""
     name = operation.name
     if name in _WITHOUT_SCRATCH or not name.startswith(_DIALECT):
         return 0
@@ -68,16 +70,22 @@ def _conversion_bytes(operation: ir.Operation) -> int:
 
 
 def _reduction_bytes(operation: ir.Operation) -> int:
-    """The reserve; 0 if a warp has each row as a whole, whether or not the steps keep the order of elements."""
-    layout = _layout(operation.operands[0].type)
-    return 0 if _stays_in_warps(layout, operation.opview.dimension) else SCRATCH_RESERVE_BYTES
+    """The reserve; 0 if a warp has each row as a whole, in the order of its elements if that counts."""
+    layout, dimension = _layout(operation.operands[0].type), operation.opview.dimension
+    if _rows_stay_in_warps(layout, dimension) and is_commutative(operation):
+        return 0
+    return 0 if _ordered_rows_stay_in_warps(layout, dimension) else SCRATCH_RESERVE_BYTES
+
+
+def _rows_stay_in_warps(layout: LinearLayout, dimension: int) -> bool:
+    return reduction_plan(layout, dimension).warp_parts == 1
 
 
 @lru_cache(maxsize=4096)
-def _stays_in_warps(layout: LinearLayout, dimension: int) -> bool:
+def _ordered_rows_stay_in_warps(layout: LinearLayout, dimension: int) -> bool:
     ordered = in_order(layout, dimension)
-    plans = reduction_plan(layout, dimension), ordered_plan(ordered, dimension)
-    return not isinstance(conversion(layout, ordered), ThroughShared) and all(plan.warp_parts == 1 for plan in plans)
+    is_exchanged = isinstance(conversion(layout, ordered), ThroughShared)
+    return not is_exchanged and ordered_plan(ordered, dimension).warp_parts == 1
 
 
 def _whole_tile_bytes(operation: ir.Operation) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu.commutative import is_commutative
 from tilec.lowering.gpu_to_ptx.arith import choose
-from tilec.lowering.gpu_to_ptx.commutative import is_commutative
 from tilec.lowering.gpu_to_ptx.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write

@@ -1,0 +1,101 @@
+"""What threads exchange: the scratch memory for it, and whether warpgroups wait for each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tilec as ct
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below, operations_named
+from tilec.driver.stages import compile as compile_entry
+from tilec.lowering.gpu.scratch_use import scratch_bytes
+from tilec.lowering.gpu.warpgroups import independent_warpgroups
+
+
+@ct.kernel
+def attention(q, k, v, o, width: ct.Constant[int]) -> None:
+    query = ct.load(q, (ct.bid(0), 0), (128, width))
+    largest = ct.full((128, 1), -1e30, ct.float32)
+    total = ct.zeros((128, 1), ct.float32)
+    result = ct.zeros((128, width), ct.float32)
+    for block in range(ct.cdiv(k.shape[0], 128)):
+        keys = ct.load(k, (block, 0), (128, width))
+        scores = ct.mma(query, ct.transpose(keys), ct.zeros((128, 128), ct.float32))
+        larger = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+        weights = ct.exp2(scores - larger)
+        scale = ct.exp2(largest - larger)
+        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
+        result = ct.mma(weights.astype(ct.float16), ct.load(v, (block, 0), (128, width)), result * scale)
+        largest = larger
+    ct.store(o, (ct.bid(0), 0), (result / total).astype(ct.float16))
+
+
+def last_of(element, accumulator):
+    """The last element that is not zero: the order of elements counts."""
+    return ct.where(element == 0.0, accumulator, element)
+
+
+@ct.kernel
+def multiply_and_reduce(a, b, c, in_order: ct.Constant[bool]) -> None:
+    """Each iteration multiplies a row of tiles, and reduces the rows of the product."""
+    total = ct.zeros((128, 1), ct.float32)
+    for block in range(ct.cdiv(b.shape[1], 128)):
+        left, right = ct.load(a, (ct.bid(0), 0), (128, 64)), ct.load(b, (0, block), (64, 128))
+        product = ct.mma(left, right, ct.zeros((128, 128), ct.float32))
+        if in_order:
+            total = total + ct.reduce(product, 1, last_of, 0.0, keepdims=True)
+        else:
+            total = total + ct.sum(product, axis=1, keepdims=True)
+    ct.store(c, (ct.bid(0), 0), total)
+
+
+MATRIX = "f16[?,?] strides (?,1)"
+ATTENTION = f"q: {MATRIX}, k: {MATRIX}, v: {MATRIX}, o: {MATRIX}, width="
+PRODUCT = f"a: {MATRIX}, b: {MATRIX}, c: f32[?,?], in_order="
+
+
+def module_of(kernel: Any, signature: str, target: str, **options: Any) -> ir.Module:
+    stage = compile_entry(kernel, signature=signature, target=target, stop="gpu", **options).stage("gpu")
+    assert stage is not None
+    return stage.value
+
+
+def kernel_of(module: ir.Module) -> Any:
+    (found,) = operations_named(module, ("tile_gpu.kernel",))
+    return found
+
+
+def loop_of(kernel: Any) -> Any:
+    """The loop that multiplies."""
+    loops = [op for op in operations_below(kernel) if op.operation.name == "scf.for"]
+    return next(loop for loop in loops if any(op.operation.name == "tile_gpu.wgmma" for op in operations_below(loop)))
+
+
+@pytest.mark.parametrize("width", [64, 128])
+def test_rows_of_wgmma_need_no_scratch_memory(width: int) -> None:
+    """A quad of threads has each row of the sums: shuffles reduce it, in any order."""
+    module = module_of(attention, ATTENTION + str(width), "sm_90a")
+    assert scratch_bytes(kernel_of(module)) == 0
+
+
+def test_rows_in_order_need_scratch_memory() -> None:
+    module = module_of(multiply_and_reduce, PRODUCT + "True", "sm_90a")
+    assert scratch_bytes(kernel_of(module)) > 0
+
+
+@pytest.mark.parametrize(("in_order", "groups"), [(False, 2), (True, 1)])
+def test_warpgroups_wait_for_each_other_in_exchanges(in_order: bool, groups: int) -> None:
+    module = module_of(multiply_and_reduce, f"{PRODUCT}{in_order}", "sm_90a", hints={"warps": 8})
+    assert independent_warpgroups(loop_of(kernel_of(module)), 8) == groups
+
+
+def test_warpgroups_of_attention_are_independent() -> None:
+    """No barrier of the block is in the loop, in the code either."""
+    compiled = compile_entry(attention, signature=ATTENTION + "64", target="sm_90a")
+    assert independent_warpgroups(loop_of(kernel_of(compiled.stage("gpu").value)), 8) == 2
+    lines = compiled.ptx.splitlines()
+    exponentials = [number for number, line in enumerate(lines) if "ex2.approx" in line]
+    barriers = [number for number, line in enumerate(lines) if "bar.sync" in line]
+    assert barriers and not [number for number in barriers if exponentials[0] < number < exponentials[-1]]
