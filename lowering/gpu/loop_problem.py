@@ -1,29 +1,39 @@
 """The scheduling problem of each innermost loop of a kernel, and the order and the roles that the kernel has now.
 
 A loop that is divided among roles is one problem: its parts are loops at one place that put and get the same channels.
+Warpgroups of a role that do not wait for each other are roles of their own.
+
+An operation of the problem is one of tile_gpu, or a run of those on elements, whose instructions the assembler mixes.
+A run ends at a wait or a signal, and in front of what needs a reduction in it, as in the timeline (loop_work.py).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
+from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loop_names import loop_names
-from tilec.lowering.gpu.operation_cost import operation_cost, tile_bytes
+from tilec.lowering.gpu.loop_work import OVERLAPPED, is_barrier_step
+from tilec.lowering.gpu.operation_cost import cost_of_work, table_cost, thread_work, tile_bytes
 from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
-from tilec.lowering.gpu.shared_plan import ChannelPlan, SharedPlan, shared_plan, stored_layout
+from tilec.lowering.gpu.operation_work import VisitedTiles
+from tilec.lowering.gpu.shared_plan import ChannelPlan, SharedPlan, shared_plan
 from tilec.lowering.gpu.unlike_roles import unlike_roles
+from tilec.lowering.gpu.warpgroups import independent_warpgroups
+from tilec.lowering.model.constants import Device, device_of
+from tilec.lowering.model.step import NO_WORK, Step, cycles_alone
 from tilec.lowering.schedule.costs import MBARRIER, Cost, moved
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits, Memory, Operation, RegisterValue
 from tilec.lowering.schedule.problem import Problem
@@ -33,6 +43,10 @@ from tilec.lowering.target import Target
 _MOST_MOVED_KB = 1
 # Operations of fewer clocks count as part of the operation before them.
 _LEAST_CLOCKS = 16
+_WARPS_OF_A_GROUP = 4
+_STORE, _TMA_STORE = "tile_gpu.store_tensor_memory", "tile_gpu.tma_store"
+# Waits of threads outside of channels, which end a run.
+_WAITS = ("tile_gpu.wgmma_wait", "tile_gpu.barrier", "tile_gpu.store_wait", "tile_gpu.skip")
 
 
 @dataclass(frozen=True)
@@ -56,11 +70,19 @@ class LoopProblem:
 
 @dataclass(frozen=True)
 class _Part:
-    """The loop of one role."""
+    """The loop of one role, for all of its warps or for one of its warpgroups.
+
+    Attributes:
+        role: the name of the role, with the number of the warpgroup if it has several.
+        warps: the warps of the part.
+        loop: the loop.
+        groups: the warpgroups among which the work of the loop is divided.
+    """
 
     role: str
     warps: int
     loop: ir.OpView
+    groups: int = 1
 
 
 def loop_problems(kernel: KernelOp, target: Target) -> list[LoopProblem]:
@@ -69,9 +91,9 @@ def loop_problems(kernel: KernelOp, target: Target) -> list[LoopProblem]:
     found = []
     for parts in _loops(kernel):
         body = _Body(kernel, target, plan)
-        for part in parts:
+        for part in itertools.chain.from_iterable(map(_warpgroups, parts)):
             body.add(part)
-        if len(body.costs) > 1:
+        if len(body.nodes) > 1:
             found.append(body.result(parts[0].loop))
     return found
 
@@ -102,12 +124,60 @@ def _role_blocks(kernel: KernelOp) -> Iterator[tuple[str, int, ir.Block]]:
     yield from unlike_roles(roles)
 
 
+def _warpgroups(part: _Part) -> list[_Part]:
+    """The warpgroups of a role, if they execute the loop without waiting for each other; else the role."""
+    groups = independent_warpgroups(part.loop, part.warps)
+    if groups == 1:
+        return [part]
+    return [_Part(f"{part.role}[{n}]", _WARPS_OF_A_GROUP, part.loop, groups) for n in range(groups)]
+
+
 def _is_step(op: ir.Operation) -> bool:
     return op.name in ("tile_gpu.put_begin", "tile_gpu.get")
 
 
-# The operations that a value depends on, each with the number of iterations before.
-_Sources = frozenset[tuple[str, int]]
+@dataclass(eq=False)
+class _Node:
+    """An operation of the problem.
+
+    Attributes:
+        part: the loop with it.
+        kind: its class.
+        ahead: the iterations that it is ahead.
+        members: its operations of tile_gpu, with the clocks of each.
+        fixed: its cost; None for a run of operations on elements.
+        work: the work of such a run.
+        reduced: the results of reductions in it, and what depends on them without work.
+    """
+
+    part: _Part
+    kind: Kind
+    ahead: int
+    members: list[tuple[ir.Operation, float]] = field(default_factory=list)
+    fixed: Cost | None = None
+    work: Step = NO_WORK
+    reduced: set[ir.Value] = field(default_factory=set)
+    name: str = ""
+
+    def cost(self, device: Device) -> Cost:
+        return cost_of_work(self.work, self.part.warps, device) if self.fixed is None else self.fixed
+
+
+# What a value depends on: an operation, the iterations before, and the KB of what the operation passes on.
+_Sources = tuple[tuple[_Node, int, int], ...]
+
+
+@dataclass(frozen=True)
+class _Link:
+    """A dependence of two operations; its latency is known when all of them have their final cost."""
+
+    source: _Node
+    target: _Node
+    distance: int = 0
+    cross: int = 0
+    moved_kb: int = 0
+    is_same: bool = False
+    has_latency: bool = True
 
 
 @dataclass
@@ -117,200 +187,119 @@ class _Body:
     kernel: KernelOp
     target: Target
     plan: SharedPlan
-    costs: dict[str, tuple[Kind, Cost, _Part]] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
-    sources: dict[ir.Value, _Sources] = field(default_factory=dict)
+    nodes: list[_Node] = field(default_factory=list)
+    links: dict[_Link, None] = field(default_factory=dict)
     slots: dict[ir.Value, tuple[ir.Value, bool]] = field(default_factory=dict)
-    producers: defaultdict[ir.Value, list[str]] = field(default_factory=lambda: defaultdict(list))
-    consumers: defaultdict[ir.Value, list[str]] = field(default_factory=lambda: defaultdict(list))
+    producers: defaultdict[ir.Value, list[_Node]] = field(default_factory=lambda: defaultdict(list))
+    consumers: defaultdict[ir.Value, list[_Node]] = field(default_factory=lambda: defaultdict(list))
+    # The accesses of each buffer outside of channels in order, and whether they write it.
+    accesses: defaultdict[ir.Value, list[tuple[_Node, bool]]] = field(default_factory=lambda: defaultdict(list))
     # The accesses of each accumulator that threads and multiplies use in turn: of threads, and of multiplies.
-    handed_over: defaultdict[ir.Value, tuple[list[str], list[str]]] = field(
+    handed_over: defaultdict[ir.Value, tuple[list[_Node], list[_Node]]] = field(
         default_factory=lambda: defaultdict(lambda: ([], []))
     )
-    ahead: dict[str, int] = field(default_factory=dict)
-    result_kb: dict[str, int] = field(default_factory=dict)
-    names: Counter[str] = field(default_factory=Counter)
-    last: str | None = None
 
     def add(self, part: _Part) -> None:
-        """Adds the operations of the loop of one role; carried values come from the iteration before."""
-        block = part.loop.operation.regions[0].blocks[0]
-        self.last = None
-        carried = dict(
-            zip(list(block.arguments)[1:], block.operations[len(block.operations) - 1].operands, strict=True)
-        )
-        uses: list[tuple[ir.Value, str, int]] = []
-        self._walk(block, part, carried, uses)
-        for argument, name, kb in uses:
-            for source, distance in sorted(self.sources.get(carried[argument], frozenset())):
-                self._edge(source, name, distance + 1, kb)
+        """Adds the operations of the loop of one role."""
+        _Reader(self, part).read()
 
-    def _walk(
-        self, block: ir.Block, part: _Part, carried: dict[ir.Value, ir.Value], uses: list[tuple[ir.Value, str, int]]
-    ) -> None:
-        """Visits the operations of a block, and those of branches as if they were always taken."""
-        for op in block.operations:
-            if op.operation.name != "scf.if":
-                self._visit(op.operation, part, carried, uses)
-                continue
-            branches = [inner for region in op.operation.regions for inner in region.blocks]
-            for inner in branches:
-                self._walk(inner, part, carried, uses)
-            for position, result in enumerate(op.operation.results):
-                yielded = [inner.operations[len(inner.operations) - 1].operands[position] for inner in branches]
-                self.sources[result] = frozenset().union(*(self.sources.get(value, frozenset()) for value in yielded))
+    @property
+    def device(self) -> Device:
+        return device_of(self.target.name)
 
-    def _visit(
-        self, op: ir.Operation, part: _Part, carried: dict[ir.Value, ir.Value], uses: list[tuple[ir.Value, str, int]]
-    ) -> None:
-        if _is_step(op):
-            for result in op.results:
-                self.slots[result] = op.operands[0], op.name == "tile_gpu.put_begin"
-            return
-        if op.name == "tile_gpu.view_buffer" and op.operands[0] in self.slots:
-            self.slots[op.results[0]] = self.slots[op.operands[0]]
-            return
-        priced = operation_cost(op, self.target.name)
-        if priced is not None and max(priced[1].duration, *(use.busy for use in priced[1].uses)) < _LEAST_CLOCKS:
-            self._lengthen(priced[1])
-            priced = None
-        before: _Sources = frozenset().union(*(self.sources.get(value, frozenset()) for value in op.operands))
-        if priced is None:
-            arguments = [value for value in op.operands if value in carried]
-            for result in op.results:
-                self.sources[result] = before
-                # A value that is computed from a carried one is carried too.
-                if arguments and result not in carried:
-                    carried[result] = carried[arguments[0]]
-            return
-        name = self._name(op)
-        self.costs[name] = *priced, part
-        self.ahead[name] = iterations_ahead(op)
-        for value in op.operands:
-            self._depend(value, name, op)
-            if value in carried and is_register_tile(value.type):
-                uses.append((value, name, _kb(value)))
-        self.result_kb[name] = max((_kb(result) for result in op.results), default=0)
-        for result in op.results:
-            self.sources[result] = frozenset([(name, 0)])
-        self.last = name
-
-    def _name(self, op: ir.Operation) -> str:
-        """The name of an operation, with its line, and a number if it is not the first of its name."""
-        location = source_location(op.location)
-        plain = op.name.rpartition(".")[2] + (f"@{location.line}" if location else "")
-        self.names[plain] += 1
-        return plain if self.names[plain] == 1 else f"{plain}.{self.names[plain]}"
-
-    def _lengthen(self, cost: Cost) -> None:
-        if self.last is not None:
-            kind, before, part = self.costs[self.last]
-            longer = Cost(before.duration + cost.duration, before.uses, before.latency + cost.latency)
-            self.costs[self.last] = kind, longer if kind == Kind.TILE else before, part
-
-    def _depend(self, value: ir.Value, name: str, op: ir.Operation) -> None:
-        if value in self.slots:
-            channel, is_put = self.slots[value]
-            (self.producers if is_put else self.consumers)[channel].append(name)
-            return
-        owner = value.owner
-        if not isinstance(owner, ir.Block) and owner.operation.name == "tile_gpu.slot":
-            self.handed_over[owner.operation.operands[0]][op.name in TENSOR_CORE_OPERATIONS].append(name)
-            return
-        if value in self.plan.buffers:
-            (self.producers if op.name == "tile_gpu.store_shared" else self.consumers)[value].append(name)
-            return
-        kb = _kb(value)
-        for source, distance in sorted(self.sources.get(value, frozenset())):
-            self._edge(source, name, distance, kb)
-
-    def _edge(self, source: str, target: str, distance: int, kb: int) -> None:
-        # A broadcast does not move between roles, but its operand does.
-        kb = min(kb, self.result_kb[source])
-        both_tiles = self.costs[source][0] == self.costs[target][0] == Kind.TILE
-        cross = moved(kb) if both_tiles else MBARRIER
-        # The latency is set when all operations have their final length.
-        edge = Edge(source, target, 0, distance, cross, kb if both_tiles else 0, kb > _MOST_MOVED_KB)
-        if edge not in self.edges:
-            self.edges.append(edge)
+    def link(self, source: _Node, target: _Node, distance: int = 0, cross: int = 0, **more: Any) -> None:
+        if source is not target:
+            self.links[_Link(source, target, distance, cross, **more)] = None
 
     def result(self, loop: ir.OpView) -> LoopProblem:
         """The problem, with the dependences and the buffers of channels."""
-        self._hand_over_edges()
-        rings = {value: self._plan(value) for value in self.producers if self.consumers[value]}
+        self._name_nodes()
+        self._link_accumulators()
+        for accesses in self.accesses.values():
+            self._link_accesses(accesses)
+        rings = {channel: self.plan.channels[channel] for channel in self.producers if self.consumers[channel]}
         for channel in rings:
-            self._channel_edges(channel)
-        edges = tuple(Edge(edge.source, edge.target, self._latency(edge), *_rest(edge)) for edge in self.edges)
-        buffers = [
-            (plan, self._buffer(channel, plan))
-            for channel, plan in rings.items()
-            if channel in self.plan.buffers or not _shares(channel)
-        ]
-        operations = tuple(
-            Operation(
-                name, kind, cost.duration, cost.uses, 1 if kind != Kind.TILE or _is_issued_alone(name) else part.warps
-            )
-            for name, (kind, cost, part) in self.costs.items()
-        )
+            self._link_channel(channel)
+        edges = tuple(map(self._edge, self.links))
+        buffers = [(plan, self._buffer(channel, plan)) for channel, plan in rings.items() if not _shares(channel)]
         name = ir.StringAttr(self.kernel.operation.attributes["sym_name"]).value
         problem = Problem(
             name,
-            operations,
+            tuple(map(self._operation, self.nodes)),
             edges,
             tuple(buffer for _, buffer in buffers),
             self._register_values(edges),
             self._limits([plan for plan, _ in buffers]),
         )
-        roles = tuple(part.role for _, _, part in self.costs.values())
-        location, slots = source_location(loop.operation.location), tuple(p.stages for p, _ in buffers)
-        return LoopProblem(location, problem, roles, slots, tuple(self.ahead.values()))
+        return LoopProblem(
+            source_location(loop.operation.location),
+            problem,
+            tuple(node.part.role for node in self.nodes),
+            tuple(plan.stages for plan, _ in buffers),
+            tuple(node.ahead for node in self.nodes),
+        )
 
-    def _hand_over_edges(self) -> None:
+    def _name_nodes(self) -> None:
+        """Names operations by the member with the most clocks and its line, and a number if it is not the first."""
+        numbers: Counter[str] = Counter()
+        for node in self.nodes:
+            op, _ = max(node.members, key=lambda member: member[1])
+            location = source_location(op.location)
+            plain = op.name.rpartition(".")[2] + (f"@{location.line}" if location else "")
+            numbers[plain] += 1
+            node.name = plain if numbers[plain] == 1 else f"{plain}.{numbers[plain]}"
+
+    def _operation(self, node: _Node) -> Operation:
+        cost = node.cost(self.device)
+        is_issued_alone = node.kind != Kind.TILE or node.members[0][0].name == _TMA_STORE
+        return Operation(node.name, node.kind, cost.duration, cost.uses, 1 if is_issued_alone else node.part.warps)
+
+    def _edge(self, link: _Link) -> Edge:
+        latency = link.source.cost(self.device).latency if link.has_latency else 0
+        names = link.source.name, link.target.name
+        return Edge(*names, latency, link.distance, link.cross, link.moved_kb, link.is_same)
+
+    def _link_accumulators(self) -> None:
         """Threads access a place before the multiplies of an iteration if they write it then, otherwise after them."""
         for threads, multiplies in self.handed_over.values():
-            if not threads or not multiplies:
-                continue
-            before = any(name.startswith("store_tensor_memory") for name in threads)
-            self.edges.append(Edge(threads[-1], multiplies[0], 0, int(not before), MBARRIER))
-            self.edges.append(Edge(multiplies[-1], threads[0], 0, int(before), MBARRIER))
+            if threads and multiplies:
+                before = any(op.name == _STORE for node in threads for op, _ in node.members)
+                self.link(threads[-1], multiplies[0], int(not before), MBARRIER)
+                self.link(multiplies[-1], threads[0], int(before), MBARRIER)
 
-    def _plan(self, value: ir.Value) -> ChannelPlan:
-        """The plan of a channel; a buffer outside of channels is one slot."""
-        if value in self.plan.channels:
-            return self.plan.channels[value]
-        name = f"buffer{list(self.plan.buffers).index(value)}"
-        size = stored_layout(BufferType(value.type)).size_bytes
-        return ChannelPlan(name, 1, THREADS, [THREADS], True, [value.type], slot_bytes=size)
+    def _link_accesses(self, accesses: Sequence[tuple[_Node, bool]]) -> None:
+        """Accesses of a buffer outside of channels take turns: those that write it, and those that read it."""
+        turns = [(writes, list(group)) for writes, group in itertools.groupby(accesses, key=lambda access: access[1])]
+        for number, (_, group) in enumerate(turns):
+            # Writes of the next iteration wait for the last reads.
+            following, distance = (turns[number + 1], 0) if number + 1 < len(turns) else (turns[0], 1)
+            if following[1] is not group:
+                for (first, _), (second, _) in itertools.product(group, following[1]):
+                    self.link(first, second, distance, MBARRIER)
 
-    def _channel_edges(self, channel: ir.Value) -> None:
-        producers = self.producers[channel]
+    def _link_channel(self, channel: ir.Value) -> None:
+        producers = dict.fromkeys(self.producers[channel])
         # The source of the ring is its first producer.
-        for producer in dict.fromkeys(producers[1:]):
-            if producer != producers[0]:
-                self.edges.append(Edge(producers[0], producer, 0))
-        for producer in dict.fromkeys(producers):
-            for consumer in dict.fromkeys(self.consumers[channel]):
-                self.edges.append(Edge(producer, consumer, 0, cross=MBARRIER))
-
-    def _latency(self, edge: Edge) -> int:
-        # An edge between producers of one slot is an order without latency.
-        together = any(edge.source in names and edge.target in names for names in self.producers.values())
-        return 0 if together and not edge.cross else self.costs[edge.source][1].latency
+        for producer in producers:
+            self.link(self.producers[channel][0], producer, has_latency=False)
+        for producer, consumer in itertools.product(producers, dict.fromkeys(self.consumers[channel])):
+            self.link(producer, consumer, cross=MBARRIER)
 
     def _buffer(self, channel: ir.Value, plan: ChannelPlan) -> Buffer:
         consumers = dict.fromkeys(self.consumers[channel])
-        uses = tuple(BufferUse(name, self.costs[name][1].latency) for name in consumers)
+        uses = tuple(BufferUse(node.name, node.cost(self.device).latency) for node in consumers)
         memory, size = (TENSOR, plan.slot_columns) if plan.slot_columns else (SHARED, plan.slot_bytes)
-        return Buffer(plan.name, self.producers[channel][0], uses, memory, size)
+        return Buffer(plan.name, self.producers[channel][0].name, uses, memory, size)
 
     def _register_values(self, edges: tuple[Edge, ...]) -> tuple[RegisterValue, ...]:
         """The large values in registers, for their lives; their number is not, as operations work in place."""
-        order = {name: number for number, name in enumerate(self.costs)}
+        order = {node.name: number for number, node in enumerate(self.nodes)}
         uses: defaultdict[str, list[BufferUse]] = defaultdict(list)
         for edge in edges:
             # A carried value that is used by its successor or after it is updated in place, or copied.
             if edge.is_same and (not edge.distance or order[edge.target] < order[edge.source]):
-                uses[edge.source].append(BufferUse(edge.target, self.costs[edge.target][1].duration, edge.distance))
+                duration = self.nodes[order[edge.target]].cost(self.device).duration
+                uses[edge.source].append(BufferUse(edge.target, duration, edge.distance))
         return tuple(RegisterValue(f"result_{name}", name, tuple(found), 0) for name, found in uses.items())
 
     def _limits(self, rings: list[ChannelPlan]) -> Limits:
@@ -335,13 +324,150 @@ def _kb(value: ir.Value) -> int:
     return -(-tile_bytes(value.type) // 1024) if is_register_tile(value.type) else 0
 
 
-def _is_issued_alone(name: str) -> bool:
-    """Whether one thread issues the operation, so that a role of one warp suffices."""
-    return name.startswith("tma_store")
+class _Reader:
+    """Reads the loop of one role in program order."""
+
+    def __init__(self, body: _Body, part: _Part) -> None:
+        self.body, self.part = body, part
+        self.sources: dict[ir.Value, _Sources] = {}
+        block = part.loop.operation.regions[0].blocks[0]
+        *_, end = block.operations
+        # What the next iteration gets for a carried value, and for what is computed from one.
+        self.carried = dict(zip(list(block.arguments)[1:], end.operation.operands, strict=True))
+        self.uses: list[tuple[ir.Value, _Node]] = []
+        self.last: _Node | None = None
+        self.run: _Node | None = None
+        self.known = VisitedTiles()
+
+    def read(self) -> None:
+        """Adds the operations; carried values come from the iteration before."""
+        self._read_block(self.part.loop.operation.regions[0].blocks[0])
+        for argument, node in self.uses:
+            for source, distance, kb in self.sources.get(self.carried[argument], ()):
+                self._link(source, node, distance + 1, min(kb, self._kb(argument)))
+
+    def _read_block(self, block: ir.Block) -> None:
+        """Visits the operations of a block, and those of branches as if they were always taken."""
+        for op in block.operations:
+            if op.operation.name != "scf.if":
+                self._visit(op.operation)
+                continue
+            branches = [inner for region in op.operation.regions for inner in region.blocks]
+            for inner in branches:
+                self._read_block(inner)
+            for position, result in enumerate(op.operation.results):
+                yielded = [inner.operations[len(inner.operations) - 1].operands[position] for inner in branches]
+                self.sources[result] = self._sources_of(yielded)
+
+    def _visit(self, op: ir.Operation) -> None:
+        if op.name in _WAITS or is_barrier_step(op):
+            self.run = None
+        if _is_step(op):
+            for result in op.results:
+                self.body.slots[result] = op.operands[0], op.name == "tile_gpu.put_begin"
+        elif op.name == "tile_gpu.view_buffer" and op.operands[0] in self.body.slots:
+            self.body.slots[op.results[0]] = self.body.slots[op.operands[0]]
+        elif (node := self._node(op)) is None:
+            self._pass_on(op)
+        else:
+            self._depend(op, node)
+
+    def _node(self, op: ir.Operation) -> _Node | None:
+        """The operation of the problem that an operation of tile_gpu is, or is part of; None if it counts as none."""
+        target = self.body.target.name
+        priced = table_cost(op, target, self.part.groups)
+        if priced is not None:
+            kind, cost = priced
+            self.run = None
+            longest = max(cost.duration, *(use.busy for use in cost.uses))
+            return None if longest < _LEAST_CLOCKS else self._new_node(op, kind, longest, cost)
+        work = thread_work(op.opview, self.part.warps * self.part.groups, target, self.known)
+        if work is NO_WORK:
+            return None
+        work = work.times(1 / self.part.groups) if self.part.groups > 1 else work
+        clocks = cycles_alone(work, self.part.warps, self.body.device)
+        if self.run is not None and self._extends(self.run, op):
+            self._extend(self.run, op, work, clocks)
+            return self.run
+        if clocks < _LEAST_CLOCKS:
+            if self.last is not None and self.last.fixed is None:
+                self.last.work += work
+            return None
+        made = self._new_node(op, Kind.TILE, clocks, None)
+        self._extend(made, op, work, clocks)
+        self.run = made if _is_overlapped(op) else None
+        return made
+
+    def _new_node(self, op: ir.Operation, kind: Kind, clocks: float, cost: Cost | None) -> _Node:
+        made = _Node(self.part, kind, iterations_ahead(op), fixed=cost)
+        if cost is not None:
+            made.members.append((op, clocks))
+        self.body.nodes.append(made)
+        self.last = made
+        return made
+
+    def _extends(self, run: _Node, op: ir.Operation) -> bool:
+        return run is self.last and _is_overlapped(op) and run.reduced.isdisjoint(op.operands)
+
+    @staticmethod
+    def _extend(run: _Node, op: ir.Operation, work: Step, clocks: float) -> None:
+        run.work += work
+        run.members.append((op, clocks))
+        if op.name == "tile_gpu.reduce":
+            run.reduced.update(op.results)
+
+    def _pass_on(self, op: ir.Operation) -> None:
+        """The results of an operation that counts as none depend on all that its operands depend on."""
+        arguments = [value for value in op.operands if value in self.carried]
+        before = self._sources_of(op.operands)
+        for result in op.results:
+            self.sources[result] = before
+            # A value that is computed from a carried one is carried too.
+            if arguments and result not in self.carried:
+                self.carried[result] = self.carried[arguments[0]]
+        if self.run is not None and not self.run.reduced.isdisjoint(op.operands):
+            self.run.reduced.update(op.results)
+
+    def _sources_of(self, values: Iterable[ir.Value]) -> _Sources:
+        return tuple(dict.fromkeys(source for value in values for source in self.sources.get(value, ())))
+
+    def _depend(self, op: ir.Operation, node: _Node) -> None:
+        for value in op.operands:
+            self._depend_on(value, node, op)
+            if value in self.carried and is_register_tile(value.type):
+                self.uses.append((value, node))
+        for result in op.results:
+            self.sources[result] = ((node, 0, self._kb(result)),)
+
+    def _depend_on(self, value: ir.Value, node: _Node, op: ir.Operation) -> None:
+        body = self.body
+        owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if value in body.slots:
+            channel, is_put = body.slots[value]
+            (body.producers if is_put else body.consumers)[channel].append(node)
+        elif owner is not None and owner.name == "tile_gpu.slot":
+            body.handed_over[owner.operands[0]][op.name in TENSOR_CORE_OPERATIONS].append(node)
+        elif value in body.plan.buffers:
+            body.accesses[value].append((node, op.name == "tile_gpu.store_shared"))
+        else:
+            kb = self._kb(value)
+            for source, distance, passed in self.sources.get(value, ()):
+                self._link(source, node, distance, min(kb, passed))
+
+    def _link(self, source: _Node, target: _Node, distance: int, kb: int) -> None:
+        both_tiles = source.kind == target.kind == Kind.TILE
+        cross = moved(kb) if both_tiles else MBARRIER
+        self.body.link(source, target, distance, cross, moved_kb=kb if both_tiles else 0, is_same=kb > _MOST_MOVED_KB)
+
+    def _kb(self, value: ir.Value) -> int:
+        """The KB of the part of a register tile; 0 for other values."""
+        if not is_register_tile(value.type):
+            return 0
+        return -(-tile_bytes(value.type) // (1024 * self.part.groups))
 
 
-def _rest(edge: Edge) -> tuple[int, int, int, bool]:
-    return edge.distance, edge.cross, edge.moved_kb, edge.is_same
+def _is_overlapped(op: ir.Operation) -> bool:
+    return op.name.startswith(OVERLAPPED) or op.name == _STORE and op.opview.pending
 
 
 def _shares(channel: ir.Value) -> bool:

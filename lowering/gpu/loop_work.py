@@ -17,7 +17,7 @@ from tilec.lowering.gpu.operation_work import VisitedTiles, l2_bytes_of_load, mu
 from tilec.lowering.gpu.unlike_roles import SKIP, unlike_roles
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
-from tilec.lowering.model.step import CHAIN, HBM, RING, Step, unit_cycles
+from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, unit_cycles
 from tilec.lowering.model.tensor_pipe import latency_cycles, pipe_use
 from tilec.lowering.model.timeline import (
     Action,
@@ -67,7 +67,7 @@ class Run:
 
     def busy(self, device: Device, step: Step | None = None) -> Busy:
         """The action, with other work than that of the operations if `step` is given."""
-        return Busy(_cycles_alone(self.step if step is None else step, self.warps, device))
+        return Busy(cycles_alone(self.step if step is None else step, self.warps, device))
 
 
 @dataclass
@@ -236,7 +236,7 @@ class _Reader:
         actions = loop.roles.setdefault(self.role, [])
         loop.alternates |= op.operation.name == SKIP
         self._count_put(op, loop)
-        if op.operation.name.startswith(_OVERLAPPED) or op.operation.name == _STORE and op.pending:
+        if op.operation.name.startswith(OVERLAPPED) or op.operation.name == _STORE and op.pending:
             self._extend_run(op.operation, step, loop, actions)
         else:
             loop.step += step
@@ -304,7 +304,7 @@ class _Reader:
             return self._channel_actions(op, loop)
         if name == "tile_gpu.barrier":
             return [Busy(device.block_barrier_cycles + device.block_barrier_cycles_per_warp * self.warps)]
-        cycles = _cycles_alone(step, self.warps, device)
+        cycles = cycles_alone(step, self.warps, device)
         return [Busy(cycles)] if cycles else []
 
     def _load(self, op: ir.OpView, loop: LoopWork) -> Action:
@@ -320,10 +320,8 @@ class _Reader:
 
     def _channel_actions(self, op: ir.OpView, loop: LoopWork) -> list[Action]:
         made = op.channel.owner
-        if made.reuse == "once" or (made.shares is not None):
-            # Slots that are filled once have no empty barrier; their order follows from other channels.
-            if op.operation.name in ("tile_gpu.put_begin", "tile_gpu.release"):
-                return []
+        if not is_barrier_step(op.operation):
+            return []
         if op.operation.name == "tile_gpu.release" and op.consumer:
             # The first consumer stands for all.
             return []
@@ -339,7 +337,7 @@ class _Reader:
 
 
 # Operations on elements: their instructions alternate with those of others before and after them.
-_OVERLAPPED = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reduce", "tile_gpu.load_tensor_memory")
+OVERLAPPED = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reduce", "tile_gpu.load_tensor_memory")
 # Operations of channels: whether they wait, for or by which side, and whether the producer executes them.
 _CHANNEL_SIDES = {
     "tile_gpu.put_begin": (True, Side.EMPTY, True),
@@ -347,6 +345,16 @@ _CHANNEL_SIDES = {
     "tile_gpu.get": (True, Side.FULL, False),
     "tile_gpu.release": (False, Side.EMPTY, False),
 }
+
+
+def is_barrier_step(op: ir.Operation) -> bool:
+    """Whether an operation waits for a slot of a channel, or signals one."""
+    if op.name not in _CHANNEL_SIDES:
+        return False
+    made = op.opview.channel.owner
+    # Slots that are filled once have no empty barrier; their order follows from other channels.
+    is_used_once = made.reuse == "once" or made.shares is not None
+    return not is_used_once or op.name not in ("tile_gpu.put_begin", "tile_gpu.release")
 
 
 def _known_iterations(op: ir.OpView) -> int | None:
@@ -372,14 +380,6 @@ def _port_or_pipe_cycles(op: ir.OpView, device: Device) -> float:
     assert multiply is not None
     use = pipe_use(multiply, device)
     return max(use.cycles, use.shared_bytes / device.shared_bytes_per_cycle)
-
-
-def _cycles_alone(step: Step, warps: int, device: Device) -> float:
-    """The cycles of an operation whose role has the SM to itself."""
-    instructions = step.instructions / warps
-    independent = max(device.independent_instructions, min(instructions, device.dependent_issue_cycles))
-    issue = instructions * device.dependent_issue_cycles / independent
-    return max(issue, *unit_cycles(replace(step, tensor_cycles=0.0, dram_bytes=0.0), device).values())
 
 
 def busy_cycles(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> dict[str, float]:

@@ -1,4 +1,8 @@
-"""The class and the clocks of each operation of tile_gpu, for the schedule of loops."""
+"""The class and the clocks of each operation of tile_gpu, for the schedule of loops.
+
+Multiplies, copies and accesses of global memory have the costs of `lowering/schedule/costs.py`, other operations of
+threads their work in the cost model.
+"""
 
 from __future__ import annotations
 
@@ -10,43 +14,69 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
-from tilec.lowering.gpu.operation_work import polynomial_share
+from tilec.lowering.gpu.operation_work import VisitedTiles, multiply_of, work_of
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR
+from tilec.lowering.model.constants import Device, device_of
+from tilec.lowering.model.step import (
+    ALU,
+    FMA,
+    ISSUE,
+    L2,
+    MUFU,
+    NO_WORK,
+    SHARED_PORT,
+    SHUFFLE,
+    TENSOR_MEMORY,
+    Step,
+    cycles_alone,
+    unit_cycles,
+)
 from tilec.lowering.schedule import costs
 from tilec.lowering.schedule.costs import Cost
-from tilec.lowering.schedule.parts import Kind
+from tilec.lowering.schedule.parts import Kind, Use
 
-# Operations that execute no instructions, or whose instructions are part of another operation.
-_WITHOUT_COST = (
-    *("tile_gpu.reshape", "tile_gpu.broadcast", "tile_gpu.transpose", "tile_gpu.splat", "tile_gpu.iota"),
-    *("tile_gpu.extract", "tile_gpu.insert", "tile_gpu.cat", "tile_gpu.wgmma_wait", "arith.constant"),
-)
+# The names of the units that threads use, in schedules.
+_UNITS = {
+    SHARED_PORT: "smem", L2: "l2", TENSOR_MEMORY: "tmem",
+    FMA: "fma", ALU: "alu", MUFU: "mufu", SHUFFLE: "shuffle", ISSUE: "issue",
+}  # fmt: skip
+# Units that a role uses for less time than this are not listed.
+_LEAST_CLOCKS = 16
 # The tensor cores multiply elements of this size at the rates of the table.
 _TABLE_BITS = 16
 
 
-def operation_cost(op: ir.Operation, target: str) -> tuple[Kind, Cost] | None:
-    """The class and the cost of an operation; None if it has none, as scalars, barriers and steps on channels."""
-    if op.name in _TABLE:
-        kind, cost = _TABLE[op.name]
-        return kind, cost(op, target)
-    if op.name in _WITHOUT_COST or not any(is_register_tile(result.type) for result in op.results):
+def table_cost(op: ir.Operation, target: str, groups: int = 1) -> tuple[Kind, Cost] | None:
+    """The class and the cost of an operation that is priced alone; None for others.
+
+    Of an operation of several warpgroups, whose rows are divided among `groups`, the part of one.
+    """
+    if op.name not in _TABLE:
         return None
-    if op.name.startswith(("math.", "tile_gpu.math")):
-        return Kind.TILE, costs.exponential(_elements(op), polynomial_share(op.opview), extra=0)
-    return Kind.TILE, costs.elementwise(_elements(op))
+    kind, cost = _TABLE[op.name]
+    return kind, cost(op, target, groups)
+
+
+def thread_work(op: ir.OpView, warps: int, target: str, known: VisitedTiles) -> Step:
+    """The work of an operation of threads; none for scalars, barriers, and steps on channels."""
+    name, values = op.operation.name, (*op.operation.operands, *op.operation.results)
+    if name in _WITHOUT_COST or not any(is_register_tile(value.type) for value in values):
+        return NO_WORK
+    return work_of(op, warps, device_of(target), known)
+
+
+def cost_of_work(work: Step, warps: int, device: Device) -> Cost:
+    """The cost of the work of threads: the clocks of the slowest unit, or of the instructions of a warp."""
+    duration = costs.clocks(cycles_alone(work, warps, device))
+    busy = {unit: costs.clocks(cycles) for unit, cycles in unit_cycles(work, device).items() if unit in _UNITS}
+    uses = tuple(Use(_UNITS[unit], clocks) for unit, clocks in busy.items() if clocks >= _LEAST_CLOCKS)
+    return Cost(duration, uses, duration)
 
 
 def tile_bytes(type: ir.Type) -> int:
     """The bytes of a register tile or of a buffer."""
     element = type.element if isinstance(type, BufferType) else type.element_type
     return math.ceil(math.prod(type.shape) * element_type(spell(element)).storage_bits / 8)
-
-
-def _elements(op: ir.Operation) -> int:
-    """The elements of the largest tile that an operation reads or writes."""
-    types = (*(value.type for value in op.operands), *(result.type for result in op.results))
-    return max(math.prod(type.shape) for type in types if is_register_tile(type))
 
 
 def _buffer_bytes(op: ir.Operation) -> int:
@@ -58,7 +88,7 @@ def _tile_bytes(op: ir.Operation) -> int:
     return max((tile_bytes(value.type) for value in values if is_register_tile(value.type)), default=0)
 
 
-def _multiply(op: ir.Operation, target: str) -> Cost:
+def _multiply(op: ir.Operation, target: str, groups: int) -> Cost:
     """A multiply by tensor cores, whose rate doubles with half the bits; of a pair the part of one CTA.
 
     Each CTA of a pair has its rows of lhs and of the accumulator, with all columns, of which it has half of rhs.
@@ -66,47 +96,44 @@ def _multiply(op: ir.Operation, target: str) -> Cost:
     lhs, rhs = op.opview.lhs.type, op.opview.rhs.type
     bits = element_type(spell(lhs.element if isinstance(lhs, BufferType) else lhs.element_type)).storage_bits
     in_place = not isinstance(lhs, BufferType) or lhs.memory == TENSOR
-    depth = max(1, lhs.shape[1] * bits // _TABLE_BITS)
+    multiply = multiply_of(op.opview)
+    elements = lhs.shape[1] if multiply is None else multiply.depth
+    depth = max(1, elements * bits // _TABLE_BITS)
     pair = "pair" in op.attributes
     columns = rhs.shape[1] * (CTAS_OF_A_PAIR if pair else 1)
-    return costs.multiply(target, lhs.shape[0], columns, depth, first_in_place=in_place, pair=pair)
+    return costs.multiply(target, lhs.shape[0] // groups, columns, depth, first_in_place=in_place, pair=pair)
 
 
-def _warp_multiply(op: ir.Operation, target: str) -> Cost:
+def _warp_multiply(op: ir.Operation, target: str, groups: int) -> Cost:
     lhs, rhs = op.opview.lhs.type, op.opview.rhs.type
-    return costs.warp_multiply(target, lhs.shape[0], rhs.shape[1], lhs.shape[1])
+    return costs.warp_multiply(target, lhs.shape[0] // groups, rhs.shape[1], lhs.shape[1])
 
 
-def _dot(op: ir.Operation, target: str) -> Cost:
-    lhs, rhs = op.opview.lhs.type, op.opview.rhs.type
-    return costs.elementwise(lhs.shape[0] * lhs.shape[1] * rhs.shape[1])
+def _global_access(op: ir.Operation, target: str, groups: int) -> Cost:
+    return costs.global_access(target, _tile_bytes(op) // groups)
 
 
-def _global_access(op: ir.Operation, target: str) -> Cost:
-    return costs.global_access(target, _tile_bytes(op))
+def _tma_load(op: ir.Operation, target: str, _groups: int) -> Cost:
+    return costs.tma_load(target, _buffer_bytes(op), "l2")
 
 
-_Rule = tuple[Kind, Callable[[ir.Operation, str], Cost]]
-_TABLE: dict[str, _Rule] = {
-    "tile_gpu.tma_load": (Kind.STREAM, lambda op, target: costs.tma_load(target, _buffer_bytes(op), "l2")),
-    "tile_gpu.tma_gather": (Kind.STREAM, lambda op, target: costs.tma_load(target, _buffer_bytes(op), "l2")),
-    "tile_gpu.tma_store": (Kind.TILE, lambda op, target: costs.tma_store(target, _buffer_bytes(op), "l2")),
+def _tma_store(op: ir.Operation, target: str, _groups: int) -> Cost:
+    return costs.tma_store(target, _buffer_bytes(op), "l2")
+
+
+# Operations that are priced alone.
+_TABLE: dict[str, tuple[Kind, Callable[[ir.Operation, str, int], Cost]]] = {
+    "tile_gpu.tma_load": (Kind.STREAM, _tma_load),
+    "tile_gpu.tma_gather": (Kind.STREAM, _tma_load),
+    "tile_gpu.tma_store": (Kind.TILE, _tma_store),
     "tile_gpu.tcgen05_mma": (Kind.ISSUE, _multiply),
     "tile_gpu.tcgen05_mma_scaled": (Kind.ISSUE, _multiply),
     "tile_gpu.wgmma": (Kind.TILE, _multiply),
     "tile_gpu.mma_sync": (Kind.TILE, _warp_multiply),
-    "tile_gpu.dot": (Kind.TILE, _dot),
-    "tile_gpu.load_tensor_memory": (Kind.TILE, lambda op, _: costs.tensor_load(_tile_bytes(op))),
-    "tile_gpu.store_tensor_memory": (Kind.TILE, lambda op, _: costs.tensor_load(_tile_bytes(op))),
-    "tile_gpu.load_shared": (Kind.TILE, lambda op, _: costs.shared_access(_tile_bytes(op))),
-    "tile_gpu.store_shared": (Kind.TILE, lambda op, _: costs.shared_access(_tile_bytes(op))),
-    # Through scratch memory: written and read.
-    "tile_gpu.convert_layout": (Kind.TILE, lambda op, _: costs.shared_access(2 * _tile_bytes(op))),
-    "tile_gpu.gather_parts": (Kind.TILE, lambda op, _: costs.shared_access(2 * _tile_bytes(op))),
-    "tile_gpu.reduce": (Kind.TILE, lambda op, _: costs.reduction(_elements(op))),
-    "tile_gpu.scan": (Kind.TILE, lambda op, _: costs.reduction(_elements(op))),
     "tile_gpu.load_view": (Kind.TILE, _global_access),
     "tile_gpu.store_view": (Kind.TILE, _global_access),
     "tile_gpu.load_global": (Kind.TILE, _global_access),
     "tile_gpu.store_global": (Kind.TILE, _global_access),
 }
+# Waits execute no instructions of their own.
+_WITHOUT_COST = ("tile_gpu.wgmma_wait", "arith.constant")

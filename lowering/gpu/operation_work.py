@@ -16,6 +16,8 @@ from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.lowering.exponential_polynomial import ALU_OPERATIONS, FMA_OPERATIONS, polynomial_elements
+from tilec.lowering.gpu.scratch_use import scratch_of_operation
+from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import NO_WORK, Step
@@ -352,11 +354,23 @@ def _tensor_memory_store(op: ir.OpView, _device: Device) -> Step:
 
 
 def _exchange(op: ir.OpView, _device: Device) -> Step:
-    """A change of layout: through shared memory, if other threads hold the elements."""
+    """A change of layout: elements stay in their threads, are shuffled in their warps, or go through shared memory."""
     source, result = op.operation.operands[0].type, op.operation.results[0].type
-    if not is_register_tile(source) or source == result:
+    layouts = [parse_layout(ir.StringAttr(type.encoding).value) for type in (source, result)]
+    strategy = conversion(*layouts)
+    if isinstance(strategy, RegisterMove):
         return NO_WORK
+    if isinstance(strategy, Shuffle):
+        return Step(shuffles=executed_elements(result))
     moved = 2 * tile_bytes(source)
+    return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
+
+
+def _parts_of_tile(op: ir.OpView, _device: Device) -> Step:
+    """A part of a tile, or a tile of parts: through shared memory, if elements move between threads."""
+    if not scratch_of_operation(op.operation):
+        return NO_WORK
+    moved = 2 * max(tile_bytes(value.type) for value in (*op.operation.operands, *op.operation.results))
     return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
 
 
@@ -409,8 +423,10 @@ _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     "tile_gpu.load_tensor_memory": _tensor_memory_load,
     "tile_gpu.store_tensor_memory": _tensor_memory_store,
     "tile_gpu.convert_layout": _exchange,
+    **dict.fromkeys(("tile_gpu.cat", "tile_gpu.extract", "tile_gpu.insert"), _parts_of_tile),
     "tile_gpu.gather_parts": _gather_parts,
     "tile_gpu.reduce": _reduction,
+    "tile_gpu.scan": _reduction,
     "tile_gpu.mma_sync": _matrix_by_warps,
     "tile_gpu.dot": _dot,
 }

@@ -1,4 +1,4 @@
-"""A lower bound of the interval of a loop as it is: each role in program order, with the present rings."""
+"""The interval of a loop as it is, each role in program order, with the present rings: a bound, and a schedule."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections import defaultdict
 from tilec.lowering.gpu.loop_problem import LoopProblem
 from tilec.lowering.schedule.arcs import edge_arcs, ring_arcs
 from tilec.lowering.schedule.bound import Bound, unit_bound
+from tilec.lowering.schedule.play import play
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.quantum import QUANTUM
 from tilec.lowering.schedule.recurrence import Arc, least_interval
+from tilec.lowering.schedule.schedule import Schedule
 
 
 def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
@@ -18,14 +20,26 @@ def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
     It is the greatest of the busiest unit and the longest recurrence, among them the order of each role. Waits for
     units that are busy are not counted.
     """
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(loop.roles))}
-    roles = tuple(numbers[name] for name in loop.roles)
+    roles = _roles(loop)
     slots = {buffer.name: count for buffer, count in zip(rounded.buffers, loop.slots, strict=True)}
     arcs = edge_arcs(rounded, roles) + ring_arcs(rounded, slots, frozenset()) + _order(rounded, roles, loop.ahead)
     units: Bound = unit_bound(rounded)
     most = units.interval + sum(arc.latency for arc in arcs)
     interval = least_interval(len(rounded.operations), arcs, QUANTUM, most)
     return None if interval is None else max(interval, units.interval)
+
+
+def present_schedule(loop: LoopProblem, rounded: Problem) -> Schedule | None:
+    """The steady state of a loop as it is, where units serve operations as they arrive; None if it has none.
+
+    It is a legal schedule if all iterations are alike, and no operations share a unit.
+    """
+    return play(rounded, _roles(loop), loop.ahead, loop.slots)
+
+
+def _roles(loop: LoopProblem) -> tuple[int, ...]:
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(loop.roles))}
+    return tuple(numbers[name] for name in loop.roles)
 
 
 def _order(problem: Problem, roles: tuple[int, ...], ahead: tuple[int, ...]) -> list[Arc]:

@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problems
-from tilec.lowering.gpu.present_interval import present_interval
+from tilec.lowering.gpu.present_interval import present_interval, present_schedule
 from tilec.lowering.schedule.answer import Answer
 from tilec.lowering.schedule.chart import summary, text_chart
 from tilec.lowering.schedule.exact import Budget
@@ -26,10 +26,19 @@ _BUDGET = Budget(probe=1.0, search=3.0, improve=0.2)
 
 @dataclass(frozen=True)
 class LoopReport:
-    """One loop: the least present interval in clocks, and the schedule that was found, or why none was."""
+    """One loop as it is, and its best schedule.
+
+    Attributes:
+        loop: the loop.
+        present: a lower bound of its interval as it is, in clocks; None if it has none.
+        attained: the mean of its intervals when it is played; None if its roles wait for each other for ever.
+        answer: the best schedule that was found.
+        failure: why none was found.
+    """
 
     loop: LoopProblem
     present: int | None
+    attained: int | None
     answer: Answer | None
     failure: str = ""
 
@@ -39,8 +48,9 @@ class LoopReport:
         at = f" at {self.loop.location}" if self.loop.location else ""
         roles = ", ".join(dict.fromkeys(self.loop.roles))
         lines = [f"loop{at} of {problem.name}: {len(problem.operations)} operations"]
-        if self.present is not None:
-            lines.append(f"now: interval of at least {self.present} clocks (roles {roles}, each in program order)")
+        now = f"at least {self.present}" if self.attained is None else str(self.attained)
+        if self.present is not None or self.attained is not None:
+            lines.append(f"now: interval of {now} clocks (roles {roles}, each in program order)")
         if self.answer is None:
             return "\n".join([*lines, f"no schedule: {self.failure}"]) + "\n"
         lines.append(f"reachable: {summary(self.answer)}")
@@ -53,6 +63,7 @@ class LoopReport:
             "location": str(self.loop.location) if self.loop.location else None,
             "problem": write_problem(self.loop.problem),
             "present_interval": self.present,
+            "attained_interval": self.attained,
         }
         if self.answer is None:
             return {**fields, "failure": self.failure}
@@ -87,8 +98,10 @@ def schedule_reports(module: ir.Module, target: str) -> list[LoopReport]:
 
 def _report(loop: LoopProblem) -> LoopReport:
     rounded = quantized(loop.problem)
-    present = present_interval(loop, rounded)
+    least = present_interval(loop, rounded)
+    present = present_schedule(loop, rounded)
+    attained = None if present is None else present.interval
     try:
-        return LoopReport(loop, present, solve(loop.problem, Store(), _BUDGET))
+        return LoopReport(loop, least, attained, solve(loop.problem, Store(), _BUDGET, present=present))
     except ProblemError as problem:
-        return LoopReport(loop, present, None, str(problem))
+        return LoopReport(loop, least, attained, None, str(problem))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from tilec.lowering.model.constants import Device
 
@@ -99,3 +99,11 @@ def unit_cycles(step: Step, device: Device) -> dict[str, float]:
             step.tensor_memory_written_bytes / device.tensor_memory_write_bytes_per_cycle,
         )
     return cycles
+
+
+def cycles_alone(step: Step, warps: int, device: Device) -> float:
+    """The cycles in which so many warps execute the work, if they have the SM to themselves; without tensor pipe."""
+    instructions = step.instructions / warps
+    independent = max(device.independent_instructions, min(instructions, device.dependent_issue_cycles))
+    issue = instructions * device.dependent_issue_cycles / independent
+    return max(issue, *unit_cycles(replace(step, tensor_cycles=0.0, dram_bytes=0.0), device).values())

@@ -12,6 +12,8 @@ from tilec.lowering.schedule.schedule import Schedule
 class How(StrEnum):
     """What found a schedule."""
 
+    # The code as it is: each role in program order, with the present rings.
+    PRESENT = "present"
     LIST = "list"
     # The solver, with roles by rule.
     EXACT = "exact"

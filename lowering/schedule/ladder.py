@@ -1,8 +1,9 @@
-"""The schedule of a problem by the cheapest means that suffice: bound, stored answers, list, exact, joint.
+"""The schedule of a problem by the cheapest means that suffice: bound, present, stored answers, list, exact, joint.
 
-A list schedule at the bound ends the search, and the solver is never imported. Then come the exact schedule with roles
-by rule, and the exact schedule with roles of its own choice, which is taken if it is more than 1 % faster. Every answer
-is verified. If the solver is missing, fails, or gives an illegal schedule, the list schedule is the whole answer.
+A schedule of the code as it is, or a list schedule, at the bound ends the search, and the solver is never imported.
+Then come the exact schedule with roles by rule, and the exact schedule with roles of its own choice, which is taken if
+it is more than 1 % faster. Every answer is verified. If the solver is missing, fails, or gives an illegal schedule, the
+list schedule is the whole answer.
 """
 
 from __future__ import annotations
@@ -31,8 +32,14 @@ BUDGET = Budget()
 Search = Callable[[Problem, tuple[int, ...] | None, int | None, Budget], Found | None]
 
 
-def solve(problem: Problem, store: Store | None = None, budget: Budget = BUDGET, searched: Search = search) -> Answer:
-    """The schedule of a problem; `searched` is the exact scheduler.
+def solve(
+    problem: Problem,
+    store: Store | None = None,
+    budget: Budget = BUDGET,
+    searched: Search = search,
+    present: Schedule | None = None,
+) -> Answer:
+    """The schedule of a problem; `searched` is the exact scheduler, `present` the schedule of the code as it is.
 
     Raises:
         ProblemError: no schedule exists, or none was found.
@@ -44,7 +51,7 @@ def solve(problem: Problem, store: Store | None = None, budget: Budget = BUDGET,
         >>> answer.schedule.interval, answer.bound.reason, answer.how.value
         (512, 'unit tc', 'list')
     """
-    climb = _Climb(problem, quantized(problem), store, budget, searched)
+    climb = _Climb(problem, quantized(problem), store, budget, searched, present)
     return climb.answer()
 
 
@@ -57,17 +64,25 @@ class _Climb:
     store: Store | None
     budget: Budget
     searched: Search
+    present: Schedule | None
     remarks: list[str] = field(default_factory=list)
 
     def answer(self) -> Answer:
         least = bound(self.rounded)
+        # Iterations of the code as it is may differ, which no schedule describes.
+        present = None if self.present is None or verify(self.problem, self.present) else self.present
+        if present and present.interval <= (1 + _TOLERANCE) * least.interval:
+            return Answer(present, least, How.PRESENT, is_proven=present.interval == least.interval)
         if self.store and (stored := self.store.find(self.problem)):
             return replace(stored, bound=least)
         roles = rule_roles(self.rounded)
         listed = self._legal("list", list_schedule(self.rounded, roles))
         if listed and listed.interval == least.interval:
             return self._finished(listed, least, How.LIST, is_proven=True)
-        found, how = self._exact(roles, least, listed)
+        fast = min(filter(None, (present, listed)), key=lambda schedule: schedule.interval, default=None)
+        found, how = self._exact(roles, least, fast)
+        if found is None and fast is not None and fast is present:
+            return Answer(present, least, How.PRESENT, is_proven=False, remarks=tuple(self.remarks))
         if found is None:
             return self._fallback(listed, least)
         answer = self._finished(found.schedule, least, how, found.is_proven)

@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 from simulated import elementwise, ptx_of, run, tile
 
+from tilec.dialect.mlir import context, ir
+from tilec.dialect.walk import operations_named
+from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, ThroughShared, conversion
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout, unflatten
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b
+from tilec.lowering.model.constants import device_of
+from tilec.lowering.model.step import NO_WORK
 
 LAYOUTS = {
     "rows": blocked((64, 32), 4, 1, 4),
@@ -130,3 +135,17 @@ def test_stores_and_loads_of_16_bytes_if_registers_are_contiguous_on_both_sides(
     )
     text = ptx_of(convert("f16", source, target))
     assert text.count("st.shared.v4.b32") == 4 and text.count("ld.shared.v4.b32") == 4
+
+
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(LAYOUTS, LAYOUTS)))
+def test_modelled_work_is_that_of_the_code(source: str, target: str) -> None:
+    """Shuffles, stores and loads of shared memory, or nothing where threads rename their registers."""
+    text = convert("f32", LAYOUTS[source], LAYOUTS[target])
+    with context():
+        module = ir.Module.parse(text)
+        (op,) = operations_named(module, ("tile_gpu.convert_layout",))
+        work = work_of(op, 4, device_of("sm_100a"), VisitedTiles())
+    ptx = ptx_of(text)
+    assert (work.shuffles > 0) == ("shfl.sync" in ptx)
+    assert (work.shared_bytes > 0) == ("st.shared" in ptx)
+    assert (work is NO_WORK) == ("shfl.sync" not in ptx and "st.shared" not in ptx)

@@ -17,6 +17,7 @@ from tilec.lowering.schedule.parts import Kind, Limits, Memory, Operation, Probl
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.quantum import quantized
 from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.schedule.store import Store
 from tilec.lowering.schedule.verify import verify
 
 
@@ -33,6 +34,29 @@ def test_list_schedule_at_the_bound_needs_no_solver() -> None:
     answer = solve(load_and_multiply(), searched=never)
     assert (answer.how, answer.is_proven, answer.remarks) == (How.LIST, True, ())
     assert answer.schedule.interval == answer.bound.interval == 40
+
+
+def test_code_at_the_bound_needs_no_other_schedule() -> None:
+    found = solve(load_and_multiply()).schedule
+    answer = solve(load_and_multiply(), searched=never, present=found)
+    assert (answer.how, answer.is_proven, answer.schedule) == (How.PRESENT, True, found)
+
+
+def test_code_that_is_faster_than_the_list_schedule_is_the_answer_without_a_solver() -> None:
+    """Two warpgroups with the documented order of their multiplies: 2176 clocks, above the bound of 2048."""
+    problem = BODIES["attention-hopper-2x64-serial"][0]()
+    shipped = Store().find(problem)
+    assert shipped is not None and shipped.schedule.interval == 2176
+    answer = solve(problem, searched=unavailable, present=shipped.schedule)
+    assert (answer.how, answer.is_proven, answer.schedule) == (How.PRESENT, False, shipped.schedule)
+    assert solve(problem, searched=unavailable).schedule.interval > 2176
+
+
+def test_code_whose_iterations_differ_is_no_schedule() -> None:
+    problem = load_and_multiply()
+    wrong = Schedule(8, (0,) * len(problem.operations), (0, 1), (1,) * len(problem.buffers))
+    answer = solve(problem, searched=never, present=wrong)
+    assert (answer.how, answer.remarks) == (How.LIST, ())
 
 
 def test_solver_is_not_imported_if_the_list_schedule_is_at_the_bound() -> None:
