@@ -6,7 +6,7 @@ Where accumulators leave no columns, such an operand may have those of the sums 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.tensor_layout import TensorLayout
@@ -15,7 +15,7 @@ from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand
 from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
-from tilec.lowering.tile_to_gpu.unit_choice import accumulator_columns, factor_columns
+from tilec.lowering.tile_to_gpu.unit_choice import accumulator_columns, factor_columns, loops_around
 
 # Each of four warps accesses lanes of its own.
 _WARPS_OF_LANES = 4
@@ -23,18 +23,26 @@ _WARPS_OF_LANES = 4
 _CELL_BYTES = 4
 
 
-def place_operands(plan: MatrixPlan, target: Target, warps: int) -> None:
-    """Places such operands of a plan in the columns that accumulators leave, in program order."""
-    places = dict.fromkeys(plan.accumulators.values())
-    used = sum(accumulator_columns(next(iter(place.multiplies)).opview) for place in places)
-    used += sum(factor_columns(multiply.op) for multiply in plan.multiplies.values())
+def place_operands(plan: MatrixPlan, target: Target, warps: int, *, shares: bool = True) -> None:
+    """Places such operands of a plan in the columns that accumulators leave, in program order.
+
+    If `shares`, accumulators and operands of loops that follow each other may have the same columns.
+    """
+    used = sum(factor_columns(multiply.op) for multiply in plan.multiplies.values())
+    of_loops = _ColumnsOfLoops(shares)
+    for place in dict.fromkeys(plan.accumulators.values()):
+        first = next(iter(place.multiplies)).opview
+        if _is_of_one_multiply(place):
+            of_loops.add(first, accumulator_columns(first))
+        else:
+            used += accumulator_columns(first)
     for result, multiply in list(plan.multiplies.items()):
         layout = _layout(multiply, warps)
         if layout is None:
             continue
         over = None
-        if used + layout.columns <= target.tensor_memory_columns:
-            used += layout.columns
+        if used + of_loops.with_another(multiply.op, layout.columns) <= target.tensor_memory_columns:
+            of_loops.add(multiply.op, layout.columns)
         else:
             over = next(_replaced_sums(multiply, plan, warps), None)
             if over is None:
@@ -42,6 +50,26 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int) -> None:
         registers = layout.registers(warps)
         operand = Operand(multiply.lhs.value, 1, tensor_layout=layout, register_layout=registers, over=over)
         plan.multiplies[result] = replace(multiply, lhs=operand)
+
+
+@dataclass
+class _ColumnsOfLoops:
+    """The columns that one iteration needs, of sums and of operands, by the loops around it, from the inside out."""
+
+    shares: bool
+    columns: dict[tuple[ir.Operation, ...], int] = field(default_factory=dict)
+
+    def add(self, op: ir.OpView, columns: int) -> None:
+        loops = tuple(loops_around(op))
+        self.columns[loops] = self.columns.get(loops, 0) + columns
+
+    def with_another(self, op: ir.OpView, columns: int) -> int:
+        """All columns that are needed with those of another operand: loops apart from each other have the same."""
+        loops = tuple(loops_around(op))
+        found = {**self.columns, loops: self.columns.get(loops, 0) + columns}
+        innermost = [each[0] for each in found if each]
+        are_apart = len(innermost) == len(found) and not any(each[0] in other[1:] for each in found for other in found)
+        return max(found.values()) if self.shares and are_apart else sum(found.values())
 
 
 def _replaced_sums(multiply: Multiply, plan: MatrixPlan, warps: int) -> Iterator[ir.Value]:

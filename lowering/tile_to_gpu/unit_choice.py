@@ -145,13 +145,18 @@ def least_scaled_columns(op: ir.OpView, target: Target) -> int | None:
     return TCGEN05_LEAST_COLUMNS + least_factor_columns(op)
 
 
-def _depth(op: ir.OpView) -> int:
-    """The number of loops around an operation."""
-    depth, parent = 0, op.operation.parent
+def loops_around(op: ir.OpView) -> list[ir.Operation]:
+    """The loops around an operation, from the inside out."""
+    found, parent = list[ir.Operation](), op.operation.parent
     while parent is not None:
-        depth += parent.operation.name in _LOOPS
+        if parent.operation.name in _LOOPS:
+            found.append(parent.operation)
         parent = parent.operation.parent
-    return depth
+    return found
+
+
+def _depth(op: ir.OpView) -> int:
+    return len(loops_around(op))
 
 
 def unit_reasons(refusals: Sequence[str], target: Target) -> str:
