@@ -7,22 +7,25 @@ If the operand p is in the columns of the sums s, s(i + 1) follows the multiply 
 meanwhile for the other chain of tiles (assign_roles.py): p0 @ v, q0 @ k', p1 @ v, q1 @ k'.
 
 Otherwise the threads release s(i) before they put p(i), so that s(i + 1) may wait for its slot in front of p(i) @ v(i).
+
+With one slot for v, the role `load` then loads in the order in which `mma` multiplies, k(i + 1) in front of v(i). In
+program order k(i + 1) would wait until the slot of v(i) is free, at the end of p(i - 1) @ v(i - 1).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.iterations_ahead import set_iterations_ahead
-from tilec.lowering.gpu.operation_role import MULTIPLY, TENSOR_CORE_OPERATIONS
+from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -32,24 +35,47 @@ _VIEW, _SLOT = "tile_gpu.view_buffer", "tile_gpu.slot"
 
 
 def advance_multiplies(kernel: KernelOp) -> None:
-    """Rewrites the loops of the role `mma` in place, where that is possible."""
-    for op in kernel.body.blocks[0].operations:
-        if op.operation.name == "tile_gpu.roles" and MULTIPLY in op.bodies:
-            block = op.bodies[MULTIPLY].blocks[0]
-            found = [inner.operation for each in block.operations for inner in (each, *operations_below(each))]
-            for loop in [inner for inner in found if inner.name == "scf.for"]:
-                _advance(loop)
+    """Rewrites the loops of the roles `mma` and `load` in place, where that is possible."""
+    roles = kernel.roles
+    if roles is None or MULTIPLY not in roles.bodies:
+        return
+    loops = {name: _loops(region.blocks[0]) for name, region in roles.bodies.items()}
+    loads = {loop: _loop_of_loads(loop, loops) for loop in loops[MULTIPLY]}
+    for loop in loops[MULTIPLY]:
+        _advance(loop, loads[loop])
 
 
-def _advance(loop: ir.Operation) -> None:
-    body = loop.regions[0].blocks[0]
-    operations = [op.operation for op in body.operations][:-1]
+def _loops(block: ir.Block) -> list[ir.Operation]:
+    found = [inner.operation for each in block.operations for inner in (each, *operations_below(each))]
+    return [op for op in found if op.name == "scf.for"]
+
+
+def _advance(loop: ir.Operation, loads: ir.Operation | None) -> None:
+    operations = _body(loop)
     group = _group(operations)
     if group is None:
         return
-    scalars = scalars_behind(group.members, body)
-    if scalars is not None:
-        _rotate(loop, group, [op for op in operations if op in scalars])
+    scalars = _scalars(loop, group)
+    if scalars is None:
+        return
+    early = None if loads is None else _group_of_loads(_body(loads), group)
+    scalars_of_loads = None if early is None or loads is None else _scalars(loads, early)
+    if loads is not None and early is not None and scalars_of_loads is not None:
+        _rotate(loads, early, scalars_of_loads)
+    elif not _has_room_for_loads(operations, group.members):
+        return
+    _rotate(loop, group, scalars)
+
+
+def _body(loop: ir.Operation) -> list[ir.Operation]:
+    """The operations of a body, without the terminator."""
+    return [op.operation for op in loop.regions[0].blocks[0].operations][:-1]
+
+
+def _scalars(loop: ir.Operation, group: _Group) -> list[ir.Operation] | None:
+    """The scalar operations that a group needs, in order; None if it needs more than the counter."""
+    found = scalars_behind(group.members, loop.regions[0].blocks[0])
+    return None if found is None else [op for op in _body(loop) if op in found]
 
 
 # ---- which multiplies run ahead
@@ -82,8 +108,6 @@ def _group(operations: Sequence[ir.Operation]) -> _Group | None:
     if not multiplies or not any(map(_multiplies, rest)):
         return None
     if not all(_slot_of(op.operands[0]) in filled for op in multiplies):
-        return None
-    if not _has_room_for_loads(operations, members):
         return None
     is_released = all(_is_released_first(slot, rest) for slot in filled)
     return _Group(members, rest, _places(members, rest)) if is_released else None
@@ -227,6 +251,51 @@ def _slot_of(value: ir.Value) -> ir.Value | None:
     if op is not None and op.name == _VIEW:
         return _slot_of(op.operands[0])
     return _owner(op.operands[0]) if op is not None and op.name in (_PUT, _GET, _SLOT) else None
+
+
+# ---- the loads of the multiplies that run ahead
+
+
+def _loop_of_loads(loop: ir.Operation, loops: Mapping[str, Sequence[ir.Operation]]) -> ir.Operation | None:
+    """The loop of the role `load` that loads what a loop of the role `mma` uses; None if it is not known."""
+    channels = {op.operands[0] for op in _body(loop) if _is_load(op)}
+    alike = [other for other in loops[MULTIPLY] if _uses(other, channels)]
+    loads = [other for other in loops.get(LOAD, ()) if _uses(other, channels)]
+    places = [[str(other.location) for other in found] for found in (alike, loads)]
+    return loads[alike.index(loop)] if places[0] == places[1] and loop in alike else None
+
+
+def _uses(loop: ir.Operation, channels: Collection[ir.Value]) -> bool:
+    """Whether an operation of the body has one of these channels."""
+    return any(operand in channels for op in _body(loop) for operand in op.operands)
+
+
+def _group_of_loads(operations: Sequence[ir.Operation], group: _Group) -> _Group | None:
+    """The loads for a group of multiplies, in the order in which the role `mma` uses them; None if they stay."""
+    channels = {op.operands[0] for op in group.members if _is_load(op)}
+    inside = [inner for op in operations for inner in _inside(op) if inner is not op]
+    if any(operand in channels for op in inside for operand in op.operands) or not all(map(_is_own_ring, channels)):
+        return None
+    members, made = [], set[ir.Value]()
+    for op in operations:
+        if any(operand in channels or operand in made for operand in op.operands):
+            members.append(op)
+            made.update(op.results)
+    rest = [op for op in operations if op not in members]
+    number = min(number for number, found in group.following.items() if any(map(_is_load, found)))
+    before = {op.operands[0] for op in group.rest[: number + 1] if _is_load(op)}
+    at = max((place for place, op in enumerate(rest) if before.intersection(op.operands)), default=-1)
+    # Behind more slots loads run ahead in program order too.
+    waits = any(op.name == _PUT and _channel(op).stages == 1 for op in rest[at + 1 :])
+    return _Group(members, rest, {at: members}) if members and waits else None
+
+
+def _is_own_ring(channel: ir.Value) -> bool:
+    """Whether the role `mma` alone uses the slots of a channel, and no other channel has them."""
+    made = channel.owner.opview
+    is_shared = any(use.owner.operation.name == "tile_gpu.make_channel" for use in channel.uses)
+    consumers = [ir.StringAttr(each).value for each in made.operation.attributes["consumers"]]
+    return consumers == [MMA] and made.shares is None and not is_shared
 
 
 # ---- the loop with one iteration less, between the first of the group and the last of the rest

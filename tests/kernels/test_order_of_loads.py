@@ -1,0 +1,141 @@
+"""Loads in the order of the multiplies: keys of the next block in front of the values of this one."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import tilec as ct
+
+ROWS = 128
+
+
+@ct.kernel
+def attention(Q, K, V, R, keys: ct.Constant[int], width: ct.Constant[int]):
+    """The tiles of the block, one after the other, each with all blocks of keys."""
+    for tile in range(ct.bid(0), ct.cdiv(Q.shape[0], ROWS), ct.num_blocks(0)):
+        q = ct.load(Q, (tile, 0), (ROWS, width))
+        largest = ct.full((ROWS, 1), -math.inf, ct.float32)
+        total = ct.zeros((ROWS, 1), ct.float32)
+        result = ct.zeros((ROWS, width), ct.float32)
+        for step in range(ct.cdiv(K.shape[0], keys)):
+            k = ct.load(K, (step, 0), (keys, width))
+            scores = ct.mma(q, k.transpose(), ct.zeros((ROWS, keys), ct.float32)) * 0.125
+            new = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+            weights = ct.exp2(scores - new, flush_to_zero=True)
+            change = ct.exp2(largest - new, flush_to_zero=True)
+            total = total * change + ct.sum(weights, axis=1, keepdims=True)
+            result = ct.mma(weights.astype(Q.dtype), ct.load(V, (step, 0), (keys, width)), result * change)
+            largest = new
+        ct.store(R, (tile, 0), (result / total).astype(R.dtype))
+
+
+@ct.kernel
+def causal(Q, K, V, R, keys: ct.Constant[int], width: ct.Constant[int]):
+    """Blocks of keys in front of the diagonal, then those with a mask: two loops with the same rings."""
+    tile = ct.bid(0)
+    q = ct.load(Q, (tile, 0), (ROWS, width))
+    largest = ct.full((ROWS, 1), -1e30, ct.float32)
+    total = ct.zeros((ROWS, 1), ct.float32)
+    result = ct.zeros((ROWS, width), ct.float32)
+    rows = tile * ROWS + ct.arange(ROWS, dtype=ct.int32)[:, None]
+    for part in ct.static_iter(range(2)):
+        first = 0 if part == 0 else tile * ROWS // keys
+        last = tile * ROWS // keys if part == 0 else ct.cdiv((tile + 1) * ROWS, keys)
+        for step in range(first, last):
+            k = ct.load(K, (step, 0), (keys, width))
+            scores = ct.mma(q, k.transpose(), ct.zeros((ROWS, keys), ct.float32)) * 0.125
+            if part == 1:
+                columns = step * keys + ct.arange(keys, dtype=ct.int32)[None, :]
+                scores = ct.where(columns <= rows, scores, -1e30)
+            new = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+            weights = ct.exp2(scores - new, flush_to_zero=True)
+            change = ct.exp2(largest - new, flush_to_zero=True)
+            total = total * change + ct.sum(weights, axis=1, keepdims=True)
+            result = ct.mma(weights.astype(Q.dtype), ct.load(V, (step, 0), (keys, width)), result * change)
+            largest = new
+    ct.store(R, (tile, 0), (result / total).astype(R.dtype))
+
+
+def arguments(rows: int, count: int, keys: int, width: int) -> tuple[object, ...]:
+    random = np.random.default_rng(rows + count + width)
+    q, k, v = (random.standard_normal((size, width), np.float32).astype(np.float16) for size in (rows, count, count))
+    return q, k, v, np.zeros((rows, width), np.float16), keys, width
+
+
+def expected(args: tuple[object, ...], is_causal: bool) -> np.ndarray:
+    q, k, v = (np.asarray(each, np.float64) for each in args[:3])
+    scores = q @ k.T * 0.125
+    if is_causal:
+        scores = np.where(np.arange(len(k)) <= np.arange(len(q))[:, None], scores, -np.inf)
+    weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
+    return weights @ v / weights.sum(axis=1, keepdims=True)
+
+
+def compiled(kernel: object, args: tuple[object, ...], target: str, **hints: object) -> ct.Compiled:
+    return ct.compile(kernel, target=target, signature=ct.Signature.from_arguments(kernel, args), hints=hints)
+
+
+def run(made: ct.Compiled, args: tuple[object, ...], grid: int, backend: str, seed: int) -> np.ndarray:
+    out = np.zeros_like(args[3])
+    settings = {"seed": seed} if backend == "simulate" else {}
+    ct.run(made, (grid,), (*args[:3], out, *args[4:]), backend=backend, **settings)
+    return out
+
+
+def role_of_loads(made: ct.Compiled) -> str:
+    return made.stage("gpu").text.partition("} load warps")[2].partition("} mma warps")[0]
+
+
+def order_of_loads(made: ct.Compiled) -> list[str]:
+    """The maps of the loads in the innermost loops of the role `load`, in program order."""
+    load = role_of_loads(made)
+    loops = re.findall(r"scf\.for[^{]*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\n\s+\}", load)
+    return [map for loop in loops if "scf.for" not in loop for map in re.findall(r"tma_load (%\w+)", loop)]
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("blocks", [1, 2, 3, 5])
+def test_any_number_of_blocks_in_rings_of_any_depth(blocks: int, stages: int, target: str) -> None:
+    args = arguments(256, 64 * blocks, 64, 64)
+    made = compiled(attention, args, target, stages=stages)
+    for backend, seed in (("interpret", 0), ("simulate", 0), ("simulate", 1)):
+        # One block computes both tiles.
+        np.testing.assert_allclose(run(made, args, 1, backend, seed), expected(args, False), rtol=0.01, atol=0.005)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize(("keys", "width", "stages"), [(64, 64, 1), (64, 64, 2), (128, 128, None), (128, 256, None)])
+def test_two_loops_with_the_same_rings(keys: int, width: int, stages: int | None, target: str) -> None:
+    args = arguments(384, 384, keys, width)
+    made = compiled(causal, args, target, **({} if stages is None else {"stages": stages}))
+    for backend, seed in (("interpret", 0), ("simulate", 0), ("simulate", 1)):
+        np.testing.assert_allclose(run(made, args, 3, backend, seed), expected(args, True), rtol=0.01, atol=0.005)
+
+
+def test_no_block_of_keys_stores_what_the_accumulator_has() -> None:
+    """0 / 0: the loops in front of the last loads and behind the first ones are left out too."""
+    args = arguments(128, 0, 64, 64)
+    made = compiled(attention, (*args[:1], *(np.zeros((64, 64), np.float16),) * 2, *args[3:]), "sm_100a")
+    out = run(made, (*args[:1], *(np.zeros((0, 64), np.float16),) * 2, *args[3:]), 1, "simulate", 0)
+    assert np.isnan(out).all()
+
+
+@pytest.mark.parametrize(("kernel", "loops"), [(attention, 1), (causal, 2)])
+def test_keys_of_the_next_block_are_loaded_before_the_values(kernel: object, loops: int) -> None:
+    """In a ring of one slot, values wait for the multiply of the block before; keys behind them would wait too."""
+    made = compiled(kernel, arguments(256, 256, 128, 256), "sm_100a")
+    assert order_of_loads(made) == ["%map_1", "%map_2"] * loops
+    # A load with the steps around it, and the loop.
+    assert role_of_loads(made).count("iterations_ahead = 1") == 4 * loops
+
+
+def test_loops_have_the_same_columns_of_tensor_memory() -> None:
+    """The loops have 128 columns of scores and 64 of weights each, beside 256 of results: 448 of 512, and 640 apart."""
+    text = compiled(causal, arguments(256, 256, 128, 256), "sm_100a").stage("gpu").text
+    weights = re.findall(r"tile_gpu\.tcgen05_mma .* accumulate %true : (\w*!\w+),", text)
+    assert len(weights) >= 2 and set(weights) == {"!tensor_128x128xf16"}
