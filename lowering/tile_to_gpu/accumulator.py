@@ -41,6 +41,11 @@ class Accumulator:
         return next(iter(self.multiplies)).results[0].type
 
     @property
+    def is_of_one_multiply(self) -> bool:
+        """Whether the place has nothing but the result of one multiply, which no loop or branch carries."""
+        return len(self.values) == 1 and not self.carriers
+
+    @property
     def is_read_once(self) -> bool:
         """Whether multiplies alone fill the place, and registers read only their last result."""
         if any(not is_zero(value) for value, _ in self.entering) or len(self.reads) > 1:

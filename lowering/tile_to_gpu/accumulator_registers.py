@@ -16,6 +16,7 @@ from tilec.lowering.tile.parts_in_turn import compute_in_turn
 from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES, Accumulator, accumulators
 from tilec.lowering.tile_to_gpu.alignment import element_bits
 from tilec.lowering.tile_to_gpu.cluster_division import check_order
+from tilec.lowering.tile_to_gpu.needs_of_loops import NeedsOfLoops
 from tilec.remarks import Remark
 
 # The rest is for addresses, for what is computed from the accumulators, and for the threads that load.
@@ -62,5 +63,11 @@ def _fit(entry: ir.OpView, remarks: list[Remark]) -> None:
 
 def _registers(places: list[Accumulator]) -> int:
     """The registers of accumulators in all threads."""
-    bits = sum(math.prod(place.type.shape) * element_bits(place.type.element) for place in places)
-    return bits // _REGISTER_BITS
+    needs = NeedsOfLoops()
+    needs.add_accumulators(places, _registers_of)
+    return needs.total()
+
+
+def _registers_of(multiply: ir.OpView) -> int:
+    sums = multiply.acc.type
+    return math.prod(sums.shape) * element_bits(sums.element) // _REGISTER_BITS

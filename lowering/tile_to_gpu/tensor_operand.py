@@ -6,7 +6,7 @@ Where accumulators leave no columns, such an operand may have those of the sums 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.tensor_layout import TensorLayout
@@ -14,8 +14,9 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand
+from tilec.lowering.tile_to_gpu.needs_of_loops import NeedsOfLoops
 from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
-from tilec.lowering.tile_to_gpu.unit_choice import accumulator_columns, factor_columns, loops_around
+from tilec.lowering.tile_to_gpu.unit_choice import accumulator_columns, factor_columns
 
 # Each of four warps accesses lanes of its own.
 _WARPS_OF_LANES = 4
@@ -28,21 +29,15 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int, *, shares: bool
 
     If `shares`, accumulators and operands of loops that follow each other may have the same columns.
     """
-    used = sum(factor_columns(multiply.op) for multiply in plan.multiplies.values())
-    of_loops = _ColumnsOfLoops(shares)
-    for place in dict.fromkeys(plan.accumulators.values()):
-        first = next(iter(place.multiplies)).opview
-        if _is_of_one_multiply(place):
-            of_loops.add(first, accumulator_columns(first))
-        else:
-            used += accumulator_columns(first)
+    used = NeedsOfLoops(shares, sum(factor_columns(multiply.op) for multiply in plan.multiplies.values()))
+    used.add_accumulators(dict.fromkeys(plan.accumulators.values()), accumulator_columns)
     for result, multiply in list(plan.multiplies.items()):
         layout = _layout(multiply, warps)
         if layout is None:
             continue
         over = None
-        if used + of_loops.with_another(multiply.op, layout.columns) <= target.tensor_memory_columns:
-            of_loops.add(multiply.op, layout.columns)
+        if used.total_with(multiply.op, layout.columns) <= target.tensor_memory_columns:
+            used.add(multiply.op, layout.columns)
         else:
             over = next(_replaced_sums(multiply, plan, warps), None)
             if over is None:
@@ -50,26 +45,6 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int, *, shares: bool
         registers = layout.registers(warps)
         operand = Operand(multiply.lhs.value, 1, tensor_layout=layout, register_layout=registers, over=over)
         plan.multiplies[result] = replace(multiply, lhs=operand)
-
-
-@dataclass
-class _ColumnsOfLoops:
-    """The columns that one iteration needs, of sums and of operands, by the loops around it, from the inside out."""
-
-    shares: bool
-    columns: dict[tuple[ir.Operation, ...], int] = field(default_factory=dict)
-
-    def add(self, op: ir.OpView, columns: int) -> None:
-        loops = tuple(loops_around(op))
-        self.columns[loops] = self.columns.get(loops, 0) + columns
-
-    def with_another(self, op: ir.OpView, columns: int) -> int:
-        """All columns that are needed with those of another operand: loops apart from each other have the same."""
-        loops = tuple(loops_around(op))
-        found = {**self.columns, loops: self.columns.get(loops, 0) + columns}
-        innermost = [each[0] for each in found if each]
-        are_apart = len(innermost) == len(found) and not any(each[0] in other[1:] for each in found for other in found)
-        return max(found.values()) if self.shares and are_apart else sum(found.values())
 
 
 def _replaced_sums(multiply: Multiply, plan: MatrixPlan, warps: int) -> Iterator[ir.Value]:
@@ -92,7 +67,7 @@ def _replaced_sums(multiply: Multiply, plan: MatrixPlan, warps: int) -> Iterator
 
 
 def _is_of_one_multiply(accumulator: Accumulator) -> bool:
-    return len(accumulator.values) == 1 and not accumulator.carriers and accumulator.is_read_once
+    return accumulator.is_of_one_multiply and accumulator.is_read_once
 
 
 def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:

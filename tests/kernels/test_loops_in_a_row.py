@@ -1,4 +1,4 @@
-"""Loads in the order of the multiplies: keys of the next block in front of the values of this one."""
+"""Attention with one loop over keys or two: the order of loads, and columns and registers that both loops have."""
 
 from __future__ import annotations
 
@@ -139,3 +139,9 @@ def test_loops_have_the_same_columns_of_tensor_memory() -> None:
     text = compiled(causal, arguments(256, 256, 128, 256), "sm_100a").stage("gpu").text
     weights = re.findall(r"tile_gpu\.tcgen05_mma .* accumulate %true : (\w*!\w+),", text)
     assert len(weights) >= 2 and set(weights) == {"!tensor_128x128xf16"}
+
+
+def test_loops_have_the_same_registers() -> None:
+    """64 registers of a thread have the scores of either loop, 128 the results: the block needs no parts of rows."""
+    made = compiled(causal, arguments(256, 256, 128, 256), "sm_90a")
+    assert not [remark for remark in made.remarks if "parts" in remark.message]
