@@ -319,11 +319,6 @@ class _Body:
         )
 
 
-def _kb(value: ir.Value) -> int:
-    """The KB of a register tile; 0 for other values."""
-    return -(-tile_bytes(value.type) // 1024) if is_register_tile(value.type) else 0
-
-
 class _Reader:
     """Reads the loop of one role in program order."""
 
