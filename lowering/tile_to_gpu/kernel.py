@@ -30,7 +30,7 @@ from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
 from tilec.lowering.tile_to_gpu.pointers import pointers_to
 from tilec.lowering.tile_to_gpu.staging_remarks import staging_remarks
 from tilec.lowering.tile_to_gpu.tensor_operand import place_operands
-from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS
+from tilec.lowering.tile_to_gpu.unit_choice import OWN_OPERAND_COLUMNS
 from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.remarks import Remark
 
@@ -161,7 +161,7 @@ def _plan(
 
     The option `warps` that is `given` must be followed; the hint of the entry is ignored if it cannot be.
     """
-    shares = OWN_COLUMNS not in entry.operation.attributes
+    shares = OWN_OPERAND_COLUMNS not in entry.operation.attributes
     if given.warps is not None:
         if given.warps not in WARP_COUNTS:
             raise UsageError(f"hint warps: expected one of {', '.join(map(str, WARP_COUNTS))}, got {given.warps}")

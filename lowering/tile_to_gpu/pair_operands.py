@@ -10,7 +10,6 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import accumulators
 from tilec.lowering.tile_to_gpu.alignment import element_bits
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.needs_of_loops import NeedsOfLoops
 from tilec.lowering.tile_to_gpu.operand_source import OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.row_loads import has_known_control, has_known_position
 from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
@@ -35,9 +34,8 @@ def has_columns_of_pair(op: ir.OpView) -> bool:
 
 def fit_tensor_memory(multiplies: Sequence[ir.OpView], target: Target) -> bool:
     """Whether the tensor memory of a CTA holds its rows, at most 128, of all accumulators."""
-    needs = NeedsOfLoops()
-    needs.add_accumulators(dict.fromkeys(accumulators(multiplies).values()), lambda op: int(op.acc.type.shape[1]))
-    return needs.total() <= target.tensor_memory_columns
+    places = dict.fromkeys(accumulators(multiplies).values())
+    return sum(place.type.shape[1] for place in places) <= target.tensor_memory_columns
 
 
 def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder) -> bool:

@@ -62,8 +62,9 @@ def _refusal(
     return refusal
 
 
-# An entry with this attribute was compiled with accumulators in shared columns, and they did not fit.
-OWN_COLUMNS = "tilec.own_columns"
+# An entry with one of these attributes was compiled with operands, or with accumulators, in shared columns, and did not
+# fit.
+OWN_OPERAND_COLUMNS, OWN_COLUMNS = "tilec.own_operand_columns", "tilec.own_columns"
 
 
 @dataclass(eq=False)

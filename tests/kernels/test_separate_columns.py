@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 import tilec as ct
+from tilec.errors import TensorMemoryError
+from tilec.lowering.tile_to_gpu import kernel as kernel_module
+from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS
 
 
 @ct.kernel
@@ -84,3 +87,28 @@ def test_products_without_columns_of_their_own_use_registers(size: int, target, 
         assert np.all(abs(results[0] - output) <= errors)
         for result, product in zip(results[1:], products, strict=True):
             np.testing.assert_array_equal(result, product)
+
+
+def test_operands_have_columns_of_their_own_before_accumulators_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time that columns do not suffice, less is in columns that others have had before."""
+    attempts, place = [], kernel_module.place_operands
+
+    def without_room(plan, target, warps, *, shares):
+        is_last = OWN_COLUMNS in owner(plan).attributes
+        attempts.append((shares, is_last))
+        if not is_last:
+            raise TensorMemoryError("no room")
+        return place(plan, target, warps, shares=shares)
+
+    def owner(plan):
+        op = next(iter(plan.multiplies.values())).op.operation
+        while op.name != "cuda_tile.entry":
+            op = op.parent
+        return op
+
+    monkeypatch.setattr(kernel_module, "place_operands", without_room)
+    A, B = (np.zeros((256, 256), np.float16) for _ in range(2))
+    results = [np.zeros(shape, np.float32) for shape in ((64, 32), (64, 256), (256, 128))]
+    signature = ct.Signature.from_arguments(attention_then_products, (A, B, 1, 1, *results, 64))
+    ct.compile(attention_then_products, target="sm_100a", signature=signature, stop="ptx")
+    assert attempts == [(True, False), (False, False), (False, True)]

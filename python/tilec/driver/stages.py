@@ -36,8 +36,8 @@ class Job:
     remarks: list[Remark]
     # The module from which PTX was made in this compile; remarks on spills name its values.
     lowered: list[Any] = field(default_factory=list)
-    # Whether accumulators that follow each other are expected to share columns of tensor memory.
-    shares_columns: bool = True
+    # What has columns of tensor memory of its own: attributes of the entry (lowering/tile_to_gpu/unit_choice.py).
+    own_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,13 @@ def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.lowering.tile_to_gpu.followed_hints import asks_for_slots, entry_options
     from tilec.lowering.tile_to_gpu.narrow_pairs import multiplies_in_narrow_pairs
     from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
-    from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS
     from tilec.runtime.interpret.evaluate import evaluate
 
     made = with_one_entry(module, job.entry)
     (entry,) = entries(made).values()
-    if not job.shares_columns:
-        with made.context:
-            entry.attributes[OWN_COLUMNS] = ir.UnitAttr.get()
+    with made.context:
+        for name in job.own_columns:
+            entry.attributes[name] = ir.UnitAttr.get()
     target = target_named(job.target)
     ctas = entry_options(entry.opview, target, job.options).num_ctas or 1
     last = () if asks_for_slots(entry.opview, target, job.options) else DEPTH
@@ -260,16 +259,29 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
         first = STAGE_NAMES.index(source.stage) + 1
         results.append(StageResult(source.stage, STAGES[first - 1].suffix, 0.0, value, source.text))
     last = STAGE_NAMES.index(stop) + 1
-    try:
-        _run_stages(results, value, STAGES[first:last], job, source, dump)
-    except TensorMemoryError:
-        if not results or results[0].name != STAGE_NAMES[0]:
-            raise
-        # The later multiplies in outer loops use registers then, and a remark says so.
-        del results[1:], job.remarks[:], job.lowered[:]
-        separate = replace(job, shares_columns=False)
-        _run_stages(results, results[0].value, STAGES[1:last], separate, source, dump)
-    return tuple(results)
+    attempts, attempt = _attempts(job), job
+    while True:
+        try:
+            _run_stages(results, value, STAGES[first:last], attempt, source, dump)
+        except TensorMemoryError:
+            following = next(attempts, None)
+            if following is None or not results or results[0].name != STAGE_NAMES[0]:
+                raise
+            del results[1:], job.remarks[:], job.lowered[:]
+            first, value, attempt = 1, results[0].value, following
+        else:
+            return tuple(results)
+
+
+def _attempts(job: Job) -> Iterator[Job]:
+    """The job with less in columns of tensor memory that others have had before.
+
+    At last the later multiplies in outer loops use registers, and a remark says so.
+    """
+    from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS, OWN_OPERAND_COLUMNS
+
+    yield replace(job, own_columns=(OWN_OPERAND_COLUMNS,))
+    yield replace(job, own_columns=(OWN_OPERAND_COLUMNS, OWN_COLUMNS))
 
 
 def _run_stages(
