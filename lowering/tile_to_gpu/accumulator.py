@@ -42,7 +42,7 @@ class Accumulator:
 
     @property
     def is_of_one_multiply(self) -> bool:
-        """Whether the place has nothing but the result of one multiply, which no loop or branch carries."""
+        """Whether the only value is the result of one multiply, which no loop or branch carries."""
         return len(self.values) == 1 and not self.carriers
 
     @property

@@ -16,7 +16,7 @@ from tilec.lowering.tile.parts_in_turn import compute_in_turn
 from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES, Accumulator, accumulators
 from tilec.lowering.tile_to_gpu.alignment import element_bits
 from tilec.lowering.tile_to_gpu.cluster_division import check_order
-from tilec.lowering.tile_to_gpu.needs_of_loops import NeedsOfLoops
+from tilec.lowering.tile_to_gpu.loop_resources import LoopResources
 from tilec.remarks import Remark
 
 # The rest is for addresses, for what is computed from the accumulators, and for the threads that load.
@@ -63,9 +63,9 @@ def _fit(entry: ir.OpView, remarks: list[Remark]) -> None:
 
 def _registers(places: list[Accumulator]) -> int:
     """The registers of accumulators in all threads."""
-    needs = NeedsOfLoops()
-    needs.add_accumulators(places, _registers_of)
-    return needs.total()
+    resources = LoopResources()
+    resources.add_accumulators(places, _registers_of)
+    return resources.total()
 
 
 def _registers_of(multiply: ir.OpView) -> int:

@@ -13,8 +13,8 @@ from tilec.lowering.layout.tensor_layout import TensorLayout
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
+from tilec.lowering.tile_to_gpu.loop_resources import LoopResources
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand
-from tilec.lowering.tile_to_gpu.needs_of_loops import NeedsOfLoops
 from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
 from tilec.lowering.tile_to_gpu.unit_choice import accumulator_columns, factor_columns
 
@@ -29,7 +29,7 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int, *, shares: bool
 
     If `shares`, accumulators and operands of loops that follow each other may have the same columns.
     """
-    used = NeedsOfLoops(shares, sum(factor_columns(multiply.op) for multiply in plan.multiplies.values()))
+    used = LoopResources(shares, sum(factor_columns(multiply.op) for multiply in plan.multiplies.values()))
     used.add_accumulators(dict.fromkeys(plan.accumulators.values()), accumulator_columns)
     for result, multiply in list(plan.multiplies.items()):
         layout = _layout(multiply, warps)

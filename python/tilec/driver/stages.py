@@ -36,7 +36,7 @@ class Job:
     remarks: list[Remark]
     # The module from which PTX was made in this compile; remarks on spills name its values.
     lowered: list[Any] = field(default_factory=list)
-    # What has columns of tensor memory of its own: attributes of the entry (lowering/tile_to_gpu/unit_choice.py).
+    # Attributes of the entry: whether operands or accumulators have columns of their own (tile_to_gpu/unit_choice.py).
     own_columns: tuple[str, ...] = ()
 
 
@@ -274,9 +274,9 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
 
 
 def _attempts(job: Job) -> Iterator[Job]:
-    """The job with less in columns of tensor memory that others have had before.
+    """The jobs after one that exceeds tensor memory: operands have columns of their own, then accumulators too.
 
-    At last the later multiplies in outer loops use registers, and a remark says so.
+    In the last one the later multiplies in outer loops use registers, and a remark says so.
     """
     from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS, OWN_OPERAND_COLUMNS
 

@@ -1,6 +1,6 @@
-"""What accumulators and operands need of tensor memory or of registers, where loops follow each other.
+"""The columns of tensor memory, or the registers, that accumulators and operands of a kernel need at once.
 
-What an iteration multiplies and reads is not in use in another loop, unless one of them is inside the other.
+The sums and operands of an iteration are not in use in another loop, unless one of the loops is inside the other one.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from tilec.lowering.tile_to_gpu.unit_choice import loops_around
 
 
 @dataclass
-class NeedsOfLoops:
-    """Columns, or registers, by the loops around what needs them, from the inside out.
+class LoopResources:
+    """Columns or registers of one kernel.
 
     Attributes:
-        shares: whether loops that follow each other have the same ones.
-        always: those that several loops need.
+        shares: whether loops that follow each other use the same columns or registers.
+        always: the number in use in all loops.
+        by_loops: the number in use in an iteration, by the loops around the multiply, from the inside out.
     """
 
     shares: bool = True
@@ -27,7 +28,7 @@ class NeedsOfLoops:
     by_loops: dict[tuple[ir.Operation, ...], int] = field(default_factory=dict)
 
     def add_accumulators(self, accumulators: Iterable[Accumulator], needed: Callable[[ir.OpView], int]) -> None:
-        """Adds accumulators, whose first multiplies tell what is `needed`."""
+        """Adds accumulators; `needed` is a function of a multiply of each."""
         for accumulator in accumulators:
             first = next(iter(accumulator.multiplies)).opview
             if accumulator.is_of_one_multiply:
@@ -36,12 +37,12 @@ class NeedsOfLoops:
                 self.always += needed(first)
 
     def add(self, op: ir.OpView, needed: int) -> None:
-        """Adds what an operation needs in an iteration."""
+        """Adds the columns or registers that an operation needs in an iteration."""
         loops = tuple(loops_around(op))
         self.by_loops[loops] = self.by_loops.get(loops, 0) + needed
 
     def total(self) -> int:
-        """All that is needed at once."""
+        """The number in use at once, at most."""
         innermost = [loops[0] for loops in self.by_loops if loops]
         are_apart = len(innermost) == len(self.by_loops) and not any(
             loop in loops[1:] for loop in innermost for loops in self.by_loops
@@ -50,7 +51,7 @@ class NeedsOfLoops:
         return self.always + join(self.by_loops.values())
 
     def total_with(self, op: ir.OpView, needed: int) -> int:
-        """All that is needed with what one more operation needs."""
-        more = NeedsOfLoops(self.shares, self.always, dict(self.by_loops))
+        """The total with the columns or registers of another operation."""
+        more = LoopResources(self.shares, self.always, dict(self.by_loops))
         more.add(op, needed)
         return more.total()
