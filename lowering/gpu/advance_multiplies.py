@@ -58,13 +58,19 @@ def _advance(loop: ir.Operation, loads: ir.Operation | None) -> None:
     scalars = _scalars(loop, group)
     if scalars is None:
         return
-    early = None if loads is None else _group_of_loads(_body(loads), group)
-    scalars_of_loads = None if early is None or loads is None else _scalars(loads, early)
-    if loads is not None and early is not None and scalars_of_loads is not None:
-        _rotate(loads, early, scalars_of_loads)
-    elif not _has_room_for_loads(operations, group.members):
-        return
+    is_ordered = loads is not None and _advance_loads(loads, group)
+    if is_ordered or _has_room_for_loads(operations, group.members):
+        _rotate(loop, group, scalars)
+
+
+def _advance_loads(loop: ir.Operation, multiplies: _Group) -> bool:
+    """Rewrites the loop of the loads for a group of multiplies; returns False if its order stays."""
+    group = _group_of_loads(_body(loop), multiplies)
+    scalars = None if group is None else _scalars(loop, group)
+    if group is None or scalars is None:
+        return False
     _rotate(loop, group, scalars)
+    return True
 
 
 def _body(loop: ir.Operation) -> list[ir.Operation]:

@@ -13,7 +13,6 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
@@ -194,7 +193,7 @@ class _Body:
     consumers: defaultdict[ir.Value, list[_Node]] = field(default_factory=lambda: defaultdict(list))
     # The accesses of each buffer outside of channels in order, and whether they write it.
     accesses: defaultdict[ir.Value, list[tuple[_Node, bool]]] = field(default_factory=lambda: defaultdict(list))
-    # The accesses of each accumulator that threads and multiplies use in turn: of threads, and of multiplies.
+    # The accesses of each accumulator that threads and multiplies alternately use: of threads, and of multiplies.
     handed_over: defaultdict[ir.Value, tuple[list[_Node], list[_Node]]] = field(
         default_factory=lambda: defaultdict(lambda: ([], []))
     )
@@ -207,9 +206,9 @@ class _Body:
     def device(self) -> Device:
         return device_of(self.target.name)
 
-    def link(self, source: _Node, target: _Node, distance: int = 0, cross: int = 0, **more: Any) -> None:
-        if source is not target:
-            self.links[_Link(source, target, distance, cross, **more)] = None
+    def add_link(self, link: _Link) -> None:
+        if link.source is not link.target:
+            self.links[link] = None
 
     def result(self, loop: ir.OpView) -> LoopProblem:
         """The problem, with the dependences and the buffers of channels."""
@@ -264,26 +263,26 @@ class _Body:
         for threads, multiplies in self.handed_over.values():
             if threads and multiplies:
                 before = any(op.name == _STORE for node in threads for op, _ in node.members)
-                self.link(threads[-1], multiplies[0], int(not before), MBARRIER)
-                self.link(multiplies[-1], threads[0], int(before), MBARRIER)
+                self.add_link(_Link(threads[-1], multiplies[0], int(not before), MBARRIER))
+                self.add_link(_Link(multiplies[-1], threads[0], int(before), MBARRIER))
 
     def _link_accesses(self, accesses: Sequence[tuple[_Node, bool]]) -> None:
-        """Accesses of a buffer outside of channels take turns: those that write it, and those that read it."""
-        turns = [(writes, list(group)) for writes, group in itertools.groupby(accesses, key=lambda access: access[1])]
-        for number, (_, group) in enumerate(turns):
-            # Writes of the next iteration wait for the last reads.
-            following, distance = (turns[number + 1], 0) if number + 1 < len(turns) else (turns[0], 1)
-            if following[1] is not group:
-                for (first, _), (second, _) in itertools.product(group, following[1]):
-                    self.link(first, second, distance, MBARRIER)
+        """Reads of a buffer outside of channels wait for the writes before them, and writes for the reads."""
+        phases = [list(group) for _, group in itertools.groupby(accesses, key=lambda access: access[1])]
+        for number, phase in enumerate(phases):
+            # The first phase of the next iteration follows the last one.
+            following, distance = (phases[number + 1], 0) if number + 1 < len(phases) else (phases[0], 1)
+            if following is not phase:
+                for (first, _), (second, _) in itertools.product(phase, following):
+                    self.add_link(_Link(first, second, distance, MBARRIER))
 
     def _link_channel(self, channel: ir.Value) -> None:
         producers = dict.fromkeys(self.producers[channel])
         # The source of the ring is its first producer.
         for producer in producers:
-            self.link(self.producers[channel][0], producer, has_latency=False)
+            self.add_link(_Link(self.producers[channel][0], producer, has_latency=False))
         for producer, consumer in itertools.product(producers, dict.fromkeys(self.consumers[channel])):
-            self.link(producer, consumer, cross=MBARRIER)
+            self.add_link(_Link(producer, consumer, cross=MBARRIER))
 
     def _buffer(self, channel: ir.Value, plan: ChannelPlan) -> Buffer:
         consumers = dict.fromkeys(self.consumers[channel])
@@ -452,7 +451,9 @@ class _Reader:
     def _link(self, source: _Node, target: _Node, distance: int, kb: int) -> None:
         both_tiles = source.kind == target.kind == Kind.TILE
         cross = moved(kb) if both_tiles else MBARRIER
-        self.body.link(source, target, distance, cross, moved_kb=kb if both_tiles else 0, is_same=kb > _MOST_MOVED_KB)
+        self.body.add_link(
+            _Link(source, target, distance, cross, kb if both_tiles else 0, is_same=kb > _MOST_MOVED_KB)
+        )
 
     def _kb(self, value: ir.Value) -> int:
         """The KB of the part of a register tile; 0 for other values."""

@@ -7,11 +7,11 @@ from collections import defaultdict
 from tilec.lowering.gpu.loop_problem import LoopProblem
 from tilec.lowering.schedule.arcs import edge_arcs, ring_arcs
 from tilec.lowering.schedule.bound import Bound, unit_bound
-from tilec.lowering.schedule.play import play
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.quantum import QUANTUM
 from tilec.lowering.schedule.recurrence import Arc, least_interval
 from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.schedule.steady_state import steady_state
 
 
 def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
@@ -34,7 +34,7 @@ def present_schedule(loop: LoopProblem, rounded: Problem) -> Schedule | None:
 
     It is a legal schedule if all iterations are alike, and no operations share a unit.
     """
-    return play(rounded, _roles(loop), loop.ahead, loop.slots)
+    return steady_state(rounded, _roles(loop), loop.ahead, loop.slots)
 
 
 def _roles(loop: LoopProblem) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """The verifier of schedules: every rule of the problem checked on the clocks of iterations, without the solvers' code.
 
-It plays a number of iterations of the steady state, and collects what each unit, role, slot and memory holds.
+It unrolls a number of iterations of the steady state, and collects what each unit, role, slot and memory holds.
 """
 
 from __future__ import annotations

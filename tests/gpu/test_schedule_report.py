@@ -175,7 +175,7 @@ def test_kernels_reach_the_intervals_of_schedules() -> None:
             assert report.attained <= 1.05 * report.answer.schedule.interval
 
 
-def test_warpgroups_of_attention_multiply_in_turn() -> None:
+def test_warpgroups_of_attention_alternate_on_the_tensor_core() -> None:
     """On sm_90a one warpgroup computes exponentials while the other one multiplies, without a barrier between them."""
     (report,) = reports(attention, ATTENTION, "sm_90a")
     assert report.answer is not None and report.answer.how.value == "present"

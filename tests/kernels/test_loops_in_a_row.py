@@ -13,6 +13,15 @@ import tilec as ct
 ROWS = 128
 
 
+def updated(scores, values, largest, total, result):
+    """The largest score, the sum of weights and the weighted values of each row, with one more block of keys."""
+    new = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+    weights = ct.exp2(scores - new, flush_to_zero=True)
+    change = ct.exp2(largest - new, flush_to_zero=True)
+    total = total * change + ct.sum(weights, axis=1, keepdims=True)
+    return new, total, ct.mma(weights.astype(values.dtype), values, result * change)
+
+
 @ct.kernel
 def attention(Q, K, V, R, keys: ct.Constant[int], width: ct.Constant[int]):
     """The tiles of the block, one after the other, each with all blocks of keys."""
@@ -24,12 +33,8 @@ def attention(Q, K, V, R, keys: ct.Constant[int], width: ct.Constant[int]):
         for step in range(ct.cdiv(K.shape[0], keys)):
             k = ct.load(K, (step, 0), (keys, width))
             scores = ct.mma(q, k.transpose(), ct.zeros((ROWS, keys), ct.float32)) * 0.125
-            new = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
-            weights = ct.exp2(scores - new, flush_to_zero=True)
-            change = ct.exp2(largest - new, flush_to_zero=True)
-            total = total * change + ct.sum(weights, axis=1, keepdims=True)
-            result = ct.mma(weights.astype(Q.dtype), ct.load(V, (step, 0), (keys, width)), result * change)
-            largest = new
+            values = ct.load(V, (step, 0), (keys, width))
+            largest, total, result = updated(scores, values, largest, total, result)
         ct.store(R, (tile, 0), (result / total).astype(R.dtype))
 
 
@@ -51,12 +56,8 @@ def causal(Q, K, V, R, keys: ct.Constant[int], width: ct.Constant[int]):
             if part == 1:
                 columns = step * keys + ct.arange(keys, dtype=ct.int32)[None, :]
                 scores = ct.where(columns <= rows, scores, -1e30)
-            new = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
-            weights = ct.exp2(scores - new, flush_to_zero=True)
-            change = ct.exp2(largest - new, flush_to_zero=True)
-            total = total * change + ct.sum(weights, axis=1, keepdims=True)
-            result = ct.mma(weights.astype(Q.dtype), ct.load(V, (step, 0), (keys, width)), result * change)
-            largest = new
+            values = ct.load(V, (step, 0), (keys, width))
+            largest, total, result = updated(scores, values, largest, total, result)
     ct.store(R, (tile, 0), (result / total).astype(R.dtype))
 
 

@@ -1,4 +1,4 @@
-"""A loop played iteration by iteration: the interval of roles in program order, beside intervals counted by hand."""
+"""The steady state of loops: intervals of roles in program order, beside intervals counted by hand."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from expert_bodies import BODIES
 
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits, Memory, Operation, Use
-from tilec.lowering.schedule.play import play
 from tilec.lowering.schedule.problem import Problem
+from tilec.lowering.schedule.steady_state import steady_state
 from tilec.lowering.schedule.verify import verify
 
 LOAD = Operation("load", Kind.STREAM, 30, (Use("tma", 200),))
@@ -33,7 +33,7 @@ def gemm() -> Problem:
     ],
 )
 def test_slots_hide_the_latency_of_loads(slots: int, interval: int) -> None:
-    schedule = play(gemm(), (0, 1), (0, 0), (slots,))
+    schedule = steady_state(gemm(), (0, 1), (0, 0), (slots,))
     assert schedule is not None
     assert schedule.interval == interval
     assert schedule.depth == (slots,)
@@ -41,7 +41,7 @@ def test_slots_hide_the_latency_of_loads(slots: int, interval: int) -> None:
 
 def test_steady_state_is_a_legal_schedule() -> None:
     problem = gemm()
-    schedule = play(problem, (0, 1), (0, 0), (3,))
+    schedule = steady_state(problem, (0, 1), (0, 0), (3,))
     assert schedule is not None
     assert verify(problem, schedule) == []
 
@@ -49,7 +49,7 @@ def test_steady_state_is_a_legal_schedule() -> None:
 def test_one_role_waits_for_each_result() -> None:
     """Each iteration waits for its load; the unit of the load does not hold up the role."""
     problem = Problem("copy", (LOAD, Operation("store", Kind.TILE, 40)), (Edge("load", "store", LATENCY),))
-    schedule = play(problem, (0, 0), (0, 0), ())
+    schedule = steady_state(problem, (0, 0), (0, 0), ())
     assert schedule is not None
     assert schedule.interval == LATENCY + 40
 
@@ -59,7 +59,7 @@ def test_operations_ahead_hide_latencies() -> None:
     s, o = (Operation(name, Kind.ISSUE, 10, (Use("tc", 200),)) for name in "so")
     p = Operation("p", Kind.TILE, 300)
     problem = Problem("chain", (s, p, o), (Edge("s", "p", 200), Edge("p", "o", 300)))
-    alone, ahead = (play(problem, (0, 1, 0), (count, 0, 0), ()) for count in (0, 1))
+    alone, ahead = (steady_state(problem, (0, 1, 0), (count, 0, 0), ()) for count in (0, 1))
     assert alone is not None and ahead is not None
     # In program order the next s follows o, and o follows p: 200 + 300 + 200 clocks.
     assert (alone.interval, ahead.interval) == (700, 400)
@@ -70,14 +70,14 @@ def test_units_serve_the_operation_that_arrives_first() -> None:
     own = [Operation(f"own{n}", Kind.TILE, 100) for n in range(2)]
     shared = [Operation(f"shared{n}", Kind.TILE, 200, (Use("mufu", 200),)) for n in range(2)]
     problem = Problem("two", (own[0], shared[0], own[1], shared[1]))
-    schedule = play(problem, (0, 0, 1, 1), (0, 0, 0, 0), ())
+    schedule = steady_state(problem, (0, 0, 1, 1), (0, 0, 0, 0), ())
     assert schedule is not None
     assert schedule.interval == 400
 
 
 def test_roles_that_wait_for_each_other_have_no_interval() -> None:
     problem = Problem("knot", (LOAD, MMA), (Edge("load", "mma", 1), Edge("mma", "load", 1)))
-    assert play(problem, (0, 1), (0, 0), ()) is None
+    assert steady_state(problem, (0, 1), (0, 0), ()) is None
 
 
 @pytest.mark.parametrize("name", ["gemm-pair", "gemm-128x256"])
@@ -85,6 +85,6 @@ def test_documented_multiplies_reach_their_interval_in_program_order(name: str) 
     body, interval = BODIES[name]
     problem = body()
     roles = tuple(0 if operation.kind == Kind.STREAM else 1 for operation in problem.operations)
-    schedule = play(problem, roles, [0] * len(roles), [4] * len(problem.buffers))
+    schedule = steady_state(problem, roles, [0] * len(roles), [4] * len(problem.buffers))
     assert schedule is not None
     assert schedule.interval <= interval
