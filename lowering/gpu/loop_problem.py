@@ -9,6 +9,7 @@ A run ends at a wait or a signal, and in front of what needs a reduction in it, 
 
 from __future__ import annotations
 
+import enum
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.lowering.gpu.handed_place import handed_place
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.loop_work import OVERLAPPED, is_barrier_step
@@ -43,6 +45,7 @@ _MOST_MOVED_KB = 1
 # Operations of fewer clocks count as part of the operation before them.
 _LEAST_CLOCKS = 16
 _WARPS_OF_A_GROUP = 4
+_GET, _COMMIT = "tile_gpu.get", "tile_gpu.put_commit"
 _STORE, _TMA_STORE = "tile_gpu.store_tensor_memory", "tile_gpu.tma_store"
 # Waits of threads outside of channels, which end a run.
 _WAITS = ("tile_gpu.wgmma_wait", "tile_gpu.barrier", "tile_gpu.store_wait", "tile_gpu.skip")
@@ -132,7 +135,7 @@ def _warpgroups(part: _Part) -> list[_Part]:
 
 
 def _is_step(op: ir.Operation) -> bool:
-    return op.name in ("tile_gpu.put_begin", "tile_gpu.get")
+    return op.name in ("tile_gpu.put_begin", _GET)
 
 
 @dataclass(eq=False)
@@ -166,6 +169,19 @@ class _Node:
 _Sources = tuple[tuple[_Node, int, int], ...]
 
 
+class _Wait(enum.Enum):
+    """What of the source of a dependence its target waits for: its start, its units, or its result."""
+
+    START = enum.auto()
+    UNITS = enum.auto()
+    RESULT = enum.auto()
+
+    def clocks(self, cost: Cost) -> int:
+        if self == _Wait.RESULT:
+            return cost.latency
+        return max((use.busy for use in cost.uses), default=0) if self == _Wait.UNITS else 0
+
+
 @dataclass(frozen=True)
 class _Link:
     """A dependence of two operations; its latency is known when all of them have their final cost."""
@@ -176,7 +192,24 @@ class _Link:
     cross: int = 0
     moved_kb: int = 0
     is_same: bool = False
-    has_latency: bool = True
+    wait: _Wait = _Wait.RESULT
+
+
+@dataclass
+class _Access:
+    """An access of a place in tensor memory that threads and multiplies hand over to each other.
+
+    Attributes:
+        node: the operation.
+        is_multiply: whether it is a multiply, or a copy that is ordered with them.
+        taken: the channel that last handed the place over to its role.
+        given: the channel that hands the place over after it.
+    """
+
+    node: _Node
+    is_multiply: bool
+    taken: ir.Value | None
+    given: ir.Value | None = None
 
 
 @dataclass
@@ -193,10 +226,8 @@ class _Body:
     consumers: defaultdict[ir.Value, list[_Node]] = field(default_factory=lambda: defaultdict(list))
     # The accesses of each buffer outside of channels in order, and whether they write it.
     accesses: defaultdict[ir.Value, list[tuple[_Node, bool]]] = field(default_factory=lambda: defaultdict(list))
-    # The accesses of each accumulator that threads and multiplies alternately use: of threads, and of multiplies.
-    handed_over: defaultdict[ir.Value, tuple[list[_Node], list[_Node]]] = field(
-        default_factory=lambda: defaultdict(lambda: ([], []))
-    )
+    # The accesses of each buffer in a place that threads and multiplies alternately use.
+    handed_over: defaultdict[ir.Value, list[_Access]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, part: _Part) -> None:
         """Adds the operations of the loop of one role."""
@@ -213,7 +244,7 @@ class _Body:
     def result(self, loop: ir.OpView) -> LoopProblem:
         """The problem, with the dependences and the buffers of channels."""
         self._name_nodes()
-        self._link_accumulators()
+        self._link_places()
         for accesses in self.accesses.values():
             self._link_accesses(accesses)
         rings = {channel: self.plan.channels[channel] for channel in self.producers if self.consumers[channel]}
@@ -254,17 +285,33 @@ class _Body:
         return Operation(node.name, node.kind, cost.duration, cost.uses, 1 if is_issued_alone else node.part.warps)
 
     def _edge(self, link: _Link) -> Edge:
-        latency = link.source.cost(self.device).latency if link.has_latency else 0
+        latency = link.wait.clocks(link.source.cost(self.device))
         names = link.source.name, link.target.name
         return Edge(*names, latency, link.distance, link.cross, link.moved_kb, link.is_same)
 
-    def _link_accumulators(self) -> None:
-        """Threads access a place before the multiplies of an iteration if they write it then, otherwise after them."""
-        for threads, multiplies in self.handed_over.values():
-            if threads and multiplies:
-                before = any(op.name == _STORE for node in threads for op, _ in node.members)
-                self.add_link(_Link(threads[-1], multiplies[0], int(not before), MBARRIER))
-                self.add_link(_Link(multiplies[-1], threads[0], int(before), MBARRIER))
+    def _link_places(self) -> None:
+        """Threads access a buffer before the multiplies of an iteration if they write it then, else after them.
+
+        A buffer in the place of another one is written in the next iteration when multiplies have read the other.
+        """
+        writers: list[tuple[ir.Value | None, _Node]] = []
+        readers: list[tuple[ir.Value | None, _Node]] = []
+        for channel, accesses in self.handed_over.items():
+            threads = [access for access in accesses if not access.is_multiply]
+            multiplies = [access for access in accesses if access.is_multiply]
+            before = any(op.name == _STORE for access in threads for op, _ in access.node.members)
+            for first, second in _hand_overs(threads, multiplies):
+                self.add_link(_Link(first, second, int(not before), MBARRIER))
+            for first, second in _hand_overs(multiplies, threads):
+                self.add_link(_Link(first, second, int(before), MBARRIER))
+            if before:
+                readers += [(handed_place(channel), access.node) for access in multiplies[-1:]]
+            else:
+                writers += [(handed_place(channel), access.node) for access in multiplies[:1]]
+        for (place, reader), (other_place, writer) in itertools.product(readers, writers):
+            if place == other_place:
+                # Multiplies are executed in the order in which they are issued.
+                self.add_link(_Link(reader, writer, 1, MBARRIER, wait=_Wait.UNITS))
 
     def _link_accesses(self, accesses: Sequence[tuple[_Node, bool]]) -> None:
         """Reads of a buffer outside of channels wait for the writes before them, and writes for the reads."""
@@ -280,7 +327,7 @@ class _Body:
         producers = dict.fromkeys(self.producers[channel])
         # The source of the ring is its first producer.
         for producer in producers:
-            self.add_link(_Link(self.producers[channel][0], producer, has_latency=False))
+            self.add_link(_Link(self.producers[channel][0], producer, wait=_Wait.START))
         for producer, consumer in itertools.product(producers, dict.fromkeys(self.consumers[channel])):
             self.add_link(_Link(producer, consumer, cross=MBARRIER))
 
@@ -332,6 +379,9 @@ class _Reader:
         self.last: _Node | None = None
         self.run: _Node | None = None
         self.known = VisitedTiles()
+        # For each place its newest hand-over to this role, and the accesses since the newest one by this role.
+        self.taken: dict[ir.Value, ir.Value] = {}
+        self.kept: defaultdict[ir.Value, list[_Access]] = defaultdict(list)
 
     def read(self) -> None:
         """Adds the operations; carried values come from the iteration before."""
@@ -356,6 +406,7 @@ class _Reader:
     def _visit(self, op: ir.Operation) -> None:
         if op.name in _WAITS or is_barrier_step(op):
             self.run = None
+        self._hand_over(op)
         if _is_step(op):
             for result in op.results:
                 self.body.slots[result] = op.operands[0], op.name == "tile_gpu.put_begin"
@@ -440,13 +491,30 @@ class _Reader:
             channel, is_put = body.slots[value]
             (body.producers if is_put else body.consumers)[channel].append(node)
         elif owner is not None and owner.name == "tile_gpu.slot":
-            body.handed_over[owner.operands[0]][op.name in TENSOR_CORE_OPERATIONS].append(node)
+            self._access_place(owner.operands[0], node, op)
         elif value in body.plan.buffers:
             body.accesses[value].append((node, op.name == "tile_gpu.store_shared"))
         else:
             kb = self._kb(value)
             for source, distance, passed in self.sources.get(value, ()):
                 self._link(source, node, distance, min(kb, passed))
+
+    def _hand_over(self, op: ir.Operation) -> None:
+        """Notes that a step hands its place over, to this role or by it."""
+        if op.name not in (_GET, _COMMIT) or (place := handed_place(op.operands[0])) is None:
+            return
+        if op.name == _GET:
+            self.taken[place] = op.operands[0]
+            return
+        for access in self.kept.pop(place, []):
+            access.given = op.operands[0]
+
+    def _access_place(self, channel: ir.Value, node: _Node, op: ir.Operation) -> None:
+        place = handed_place(channel)
+        assert place is not None, "a slot has the place of its channel"
+        access = _Access(node, op.name in TENSOR_CORE_OPERATIONS, self.taken.get(place))
+        self.kept[place].append(access)
+        self.body.handed_over[channel].append(access)
 
     def _link(self, source: _Node, target: _Node, distance: int, kb: int) -> None:
         both_tiles = source.kind == target.kind == Kind.TILE
@@ -460,6 +528,16 @@ class _Reader:
         if not is_register_tile(value.type):
             return 0
         return -(-tile_bytes(value.type) // (1024 * self.part.groups))
+
+
+def _hand_overs(givers: list[_Access], takers: list[_Access]) -> list[tuple[_Node, _Node]]:
+    """The accesses that a channel orders, one of each part of a divided buffer; else the last and the first one."""
+    found = [
+        (giver.node, taker.node)
+        for giver, taker in itertools.product(givers, takers)
+        if giver.given is not None and giver.given == taker.taken
+    ]
+    return found or [(giver.node, taker.node) for giver, taker in zip(givers[-1:], takers[:1], strict=False)]
 
 
 def _is_overlapped(op: ir.Operation) -> bool:

@@ -44,6 +44,24 @@ def attention(q, k, v, o) -> None:
 
 
 @ct.kernel
+def attention_of_two_tiles(q, k, v, o) -> None:
+    """Two chains of 128 rows; the weights of each are stored, and multiplied, in two parts."""
+    query = ct.load(q, (ct.bid(0), 0), (256, 128))
+    largest = ct.full((256, 1), -1e30, ct.float32)
+    total = ct.zeros((256, 1), ct.float32)
+    result = ct.zeros((256, 128), ct.float32)
+    for block in range(ct.cdiv(k.shape[0], 128)):
+        scores = ct.mma(query, ct.transpose(ct.load(k, (block, 0), (128, 128))), ct.zeros((256, 128), ct.float32))
+        larger = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+        weights = ct.exp2(scores - larger, flush_to_zero=True)
+        scale = ct.exp2(largest - larger, flush_to_zero=True)
+        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
+        result = ct.mma(weights.astype(ct.float16), ct.load(v, (block, 0), (128, 128)), result * scale)
+        largest = larger
+    ct.store(o, (ct.bid(0), 0), (result / total).astype(ct.float16))
+
+
+@ct.kernel
 def persistent(a, b, c) -> None:
     for tile in range(ct.bid(0), ct.cdiv(a.shape[0], 128), ct.num_blocks(0)):
         accumulator = ct.zeros((128, 128), ct.float32)
@@ -184,6 +202,36 @@ def test_warpgroups_of_attention_alternate_on_the_tensor_core() -> None:
     starts = zip(report.loop.problem.index, report.answer.schedule.start, strict=True)
     first, second = (start for name, start in starts if name.startswith("exp2"))
     assert 512 <= (first - second) % 2048 <= 2048 - 512
+
+
+def test_parts_of_weights_are_multiplied_when_they_are_stored() -> None:
+    """The first multiply of a tile waits for the first part of the exponentials, not for the second one."""
+    (report,) = reports(attention_of_two_tiles, ATTENTION, "sm_100a")
+    problem = report.loop.problem
+    roles = dict(zip(problem.index, report.loop.roles, strict=True))
+    multiplies = [each.name for each in problem.operations if each.name.startswith("tcgen05_mma")]
+    # In the order of the role `mma`: two parts of the weights of a tile, then its next scores.
+    assert len(multiplies) == 6
+    for role, first, second in (("compute", *multiplies[0:2]), ("compute1", *multiplies[3:5])):
+        of_role = [each for each in problem.operations if roles[each.name] == role]
+        exponentials = [each.name for each in of_role if any(use.unit == "mufu" for use in each.uses)]
+        waits = [
+            (edge.source, edge.target)
+            for edge in problem.edges
+            if edge.source in exponentials and edge.target in (first, second) and not edge.distance
+        ]
+        assert sorted(waits) == sorted(zip(exponentials, (first, second), strict=True))
+
+
+def test_scores_wait_for_the_weights_in_their_place() -> None:
+    """Weights lie over the scores of their tile: the next scores follow the multiplies that read them."""
+    (report,) = reports(attention_of_two_tiles, ATTENTION, "sm_100a")
+    problem = report.loop.problem
+    multiplies = [each for each in problem.operations if each.name.startswith("tcgen05_mma")]
+    for part, scores in (multiplies[1:3], multiplies[4:6]):
+        (edge,) = (edge for edge in problem.edges if (edge.source, edge.target) == (part.name, scores.name))
+        # 48 of the 128 weights of a row, and 4 clocks for each of them with 128 columns: SEMI and QRC, as above.
+        assert (edge.distance, edge.latency) == (1, 192)
 
 
 def test_carried_values_come_from_the_iteration_before() -> None:
