@@ -30,9 +30,9 @@ def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
 
 
 def present_schedule(loop: LoopProblem, rounded: Problem) -> Schedule | None:
-    """The steady state of a loop as it is, where units serve operations as they arrive; None if it has none.
+    """The steady state of a loop as it is, where roles share units; None if it has none.
 
-    It is a legal schedule if all iterations are alike, and no operations share a unit.
+    It is a legal schedule if all iterations are alike, and no operations use a unit at the same time.
     """
     return steady_state(rounded, _roles(loop), loop.ahead, loop.slots)
 

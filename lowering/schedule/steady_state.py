@@ -1,23 +1,37 @@
-"""The steady state of a loop: roles issue operations in program order, and units serve those that arrive first.
+"""The steady state of a loop: roles issue operations in program order, and share units.
 
-A role does not wait for the units of an asynchronous operation, which starts when they are free.
+Asynchronous operations are executed in the order of arrival; a role does not wait for their units. Units execute the
+instructions of threads of all roles alternately: while those of several roles need more than all clocks of a unit, each
+of them takes longer in the same ratio.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilec.lowering.schedule.arcs import edge_arcs, ring_arcs
-from tilec.lowering.schedule.parts import Operation
+from tilec.lowering.schedule.parts import WHOLE, Operation
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.recurrence import Arc
 from tilec.lowering.schedule.schedule import Schedule
 
 # Iterations that are executed, and those at the end of which the interval is the mean: rings are full by then.
-_ITERATIONS = 48
-_MEASURED = 16
+_ITERATIONS = 96
+_MEASURED = 32
+# Clocks are sums of quotients.
+_ERROR = 1e-6
+
+
+@dataclass
+class _Running:
+    """What threads of a role execute: an operation, its iteration, and the clocks that are left if no role shares."""
+
+    number: int
+    iteration: int
+    left: float
 
 
 @dataclass
@@ -29,42 +43,53 @@ class _Execution:
         members: the operations of each role, in program order.
         ahead: the iterations that each operation is ahead.
         arcs: what each operation waits for.
-        start: the starts of each operation, by iteration.
-        free: when the role, or the unit, of a name is free.
+        start: the starts of each operation, by iteration; those of operations that others slowed down are delayed.
+        free: when each role is free.
+        unit_free: when each unit has executed all asynchronous operations.
         issued: the number of operations that each role has issued.
+        running: what the threads of roles execute.
+        clock: now.
     """
 
     problem: Problem
     members: list[list[int]]
     ahead: Sequence[int]
     arcs: dict[int, list[Arc]]
-    start: list[dict[int, int]]
-    free: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    start: list[dict[int, float]]
+    free: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
+    unit_free: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     issued: list[int] = field(default_factory=list)
+    running: dict[int, _Running] = field(default_factory=dict)
+    clock: float = 0.0
 
     def run(self) -> None:
         """Executes all iterations, or until all roles wait."""
         self.issued = [0] * len(self.members)
-        while True:
-            waiting = [role for role in range(len(self.members)) if self._iteration(role) < _ITERATIONS]
-            ready = [(clock, role) for role in waiting if (clock := self._ready(role)) is not None]
-            if not ready:
-                return
-            clock, role = min(ready)
-            self._issue(role, clock)
+        while (later := self._issue_all()) or self.running:
+            self._advance(later)
 
-    def _iteration(self, role: int) -> int:
-        return self.issued[role] // len(self.members[role])
+    def _issue_all(self) -> list[float]:
+        """Issues what can start now; when other operations can start whose sources have started."""
+        while True:
+            ready = [(clock, role) for role in range(len(self.members)) if (clock := self._ready(role)) is not None]
+            now = [role for clock, role in ready if clock <= self.clock + _ERROR]
+            if not now:
+                return [clock for clock, _ in ready]
+            for role in now:
+                self._issue(role)
 
     def _next(self, role: int) -> tuple[int, int]:
         """The next operation of a role, and its iteration."""
-        number = self.members[role][self.issued[role] % len(self.members[role])]
-        return number, self._iteration(role) + self.ahead[number]
+        iteration, position = divmod(self.issued[role], len(self.members[role]))
+        number = self.members[role][position]
+        return number, iteration + self.ahead[number]
 
-    def _ready(self, role: int) -> int | None:
-        """When the next operation of a role can start; None if it waits for one that has not started."""
+    def _ready(self, role: int) -> float | None:
+        """When the next operation of a role can start; None if it waits for one that has not, or if none is left."""
+        if role in self.running or self.issued[role] == _ITERATIONS * len(self.members[role]):
+            return None
         number, iteration = self._next(role)
-        clock = self.free[f"role {role}"]
+        clock = self.free[role]
         for arc in self.arcs[number]:
             source = iteration - arc.distance
             # Operations that are ahead execute their first iterations in front of the loop.
@@ -73,21 +98,43 @@ class _Execution:
             if source not in self.start[arc.source]:
                 return None
             clock = max(clock, self.start[arc.source][source] + arc.latency)
-        operation = self.problem.operations[number]
-        return clock if _is_asynchronous(operation) else self._served(operation, clock)
+        return clock
 
-    def _served(self, operation: Operation, clock: int) -> int:
-        """When the units of an operation are free."""
-        return max([clock, *(self.free[use.unit] for use in operation.uses)])
-
-    def _issue(self, role: int, clock: int) -> None:
+    def _issue(self, role: int) -> None:
         number, iteration = self._next(role)
         operation = self.problem.operations[number]
-        self.free[f"role {role}"] = clock + operation.duration
-        self.start[number][iteration] = start = self._served(operation, clock)
-        for use in operation.uses:
-            self.free[use.unit] = start + use.busy
         self.issued[role] += 1
+        if not _is_asynchronous(operation):
+            self.running[role] = _Running(number, iteration, operation.duration)
+            return
+        start = max([self.clock, *(self.unit_free[use.unit] for use in operation.uses)])
+        self.start[number][iteration] = start
+        for use in operation.uses:
+            self.unit_free[use.unit] = start + use.busy
+        self.free[role] = self.clock + operation.duration
+
+    def _advance(self, later: list[float]) -> None:
+        """Executes until an operation ends, or one can start at one of the clocks."""
+        slowed = self._slowed()
+        ends = [self.clock + running.left * slowed[role] for role, running in self.running.items()]
+        following = min([*later, *ends])
+        for role, running in list(self.running.items()):
+            running.left -= (following - self.clock) / slowed[role]
+            if running.left <= _ERROR:
+                duration = self.problem.operations[running.number].duration
+                self.start[running.number][running.iteration] = following - duration
+                self.free[role] = following
+                del self.running[role]
+        self.clock = following
+
+    def _slowed(self) -> dict[int, float]:
+        """The ratio by which what each role executes takes longer."""
+        operations = {role: self.problem.operations[running.number] for role, running in self.running.items()}
+        load = defaultdict[str, float](float)
+        for operation in operations.values():
+            for use in operation.uses:
+                load[use.unit] += use.busy * use.share / (WHOLE * max(1, operation.duration))
+        return {role: max([1.0, *(load[use.unit] for use in each.uses)]) for role, each in operations.items()}
 
 
 def _is_asynchronous(operation: Operation) -> bool:
@@ -103,7 +150,7 @@ def steady_state(
     The interval is the mean of some iterations, rounded up; the starts are those of one of them.
 
     Args:
-        problem: the loop; its units are used by one operation at a time.
+        problem: the loop.
         roles: the number of the role of each operation.
         ahead: the iterations that each operation is ahead of the others in its role.
         slots: the slots of each buffer.
@@ -123,5 +170,6 @@ def steady_state(
         return None
     clocks = max(starts[last] - starts[last - _MEASURED] for starts in execution.start)
     base = min(starts[last] for starts in execution.start)
-    start = tuple(starts[last] - base for starts in execution.start)
-    return Schedule(max(1, -(-clocks // _MEASURED)), start, roles, tuple(slots))
+    start = tuple(round(starts[last] - base) for starts in execution.start)
+    interval = math.ceil(clocks / _MEASURED - _ERROR)
+    return Schedule(max(1, interval), start, roles, tuple(slots))

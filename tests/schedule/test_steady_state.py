@@ -65,14 +65,45 @@ def test_operations_ahead_hide_latencies() -> None:
     assert (alone.interval, ahead.interval) == (700, 400)
 
 
-def test_units_serve_the_operation_that_arrives_first() -> None:
-    """Two roles with 300 clocks of their own share a unit of 200: its clocks bound them."""
-    own = [Operation(f"own{n}", Kind.TILE, 100) for n in range(2)]
-    shared = [Operation(f"shared{n}", Kind.TILE, 200, (Use("mufu", 200),)) for n in range(2)]
-    problem = Problem("two", (own[0], shared[0], own[1], shared[1]))
+def two_roles_with_exponentials(uses: tuple[Use, ...]) -> Problem:
+    """In each of two roles 100 clocks of its own, then 200 clocks of some unit."""
+    operations = (
+        (Operation(f"own{n}", Kind.TILE, 100), Operation(f"exponential{n}", Kind.TILE, 200, uses)) for n in range(2)
+    )
+    return Problem("two", tuple(operation for of_role in operations for operation in of_role))
+
+
+@pytest.mark.parametrize(
+    ("use", "interval"),
+    [
+        # The instructions of both roles alternate, so that each has half of the clocks: 100 + 2 * 200.
+        (Use("mufu", 200), 500),
+        # Three quarters of the clocks each: 100 + 200 * 2 * 3 / 4.
+        (Use("mufu", 150), 400),
+        # Half of them each, or of the unit: nobody waits.
+        (Use("mufu", 100), 300),
+        (Use("mufu", 200, share=50), 300),
+    ],
+)
+def test_roles_that_start_together_slow_each_other_down(use: Use, interval: int) -> None:
+    schedule = steady_state(two_roles_with_exponentials((use,)), (0, 0, 1, 1), (0, 0, 0, 0), ())
+    assert schedule is not None
+    assert schedule.interval == interval
+
+
+def test_multiplies_are_served_in_the_order_of_arrival() -> None:
+    """Two roles with 300 clocks of their own for each multiply of 200: the tensor core separates them, and is hidden.
+
+    The second role gets the result of its first multiply 200 clocks later than the first role, and stays behind it.
+    """
+    multiplies = [Operation(f"multiply{n}", Kind.ISSUE, 10, (Use("tc", 200),)) for n in range(2)]
+    own = [Operation(f"own{n}", Kind.TILE, 300, (Use("mufu", 200),)) for n in range(2)]
+    edges = (Edge("multiply0", "own0", 200), Edge("multiply1", "own1", 200))
+    problem = Problem("two", (multiplies[0], own[0], multiplies[1], own[1]), edges)
     schedule = steady_state(problem, (0, 0, 1, 1), (0, 0, 0, 0), ())
     assert schedule is not None
-    assert schedule.interval == 400
+    # Only 100 clocks of the exponentials overlap, in which both need two thirds of the unit: 4 / 3 of the clocks.
+    assert 500 <= schedule.interval <= 500 + 2 * 100 // 3 + 1
 
 
 def test_roles_that_wait_for_each_other_have_no_interval() -> None:
