@@ -6,7 +6,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.scratch_use import scratch_of_operation
 
-_WARPS = 4
+WARPS_OF_A_GROUP = 4
 _WGMMA = "tile_gpu.wgmma"
 # Operations by which warps may exchange elements in scratch memory, with barriers.
 _EXCHANGES = ("tile_gpu.cat", "tile_gpu.convert_layout", "tile_gpu.extract", "tile_gpu.insert", "tile_gpu.reduce")
@@ -22,7 +22,7 @@ def independent_warpgroups(loop: ir.OpView, warps: int) -> int:
     """The number of warpgroups that multiply their own rows in a loop, with no barrier between them; else 1."""
     operations = [op.operation for op in operations_below(loop)]
     is_multiplied = any(op.name == _WGMMA for op in operations)
-    return warps // _WARPS if is_multiplied and all(map(_is_alone, operations)) else 1
+    return warps // WARPS_OF_A_GROUP if is_multiplied and all(map(_is_alone, operations)) else 1
 
 
 def _is_alone(op: ir.Operation) -> bool:

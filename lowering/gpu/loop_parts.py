@@ -1,0 +1,81 @@
+"""The innermost loops of a kernel, each with its parts: the loops of all roles that execute it together.
+
+A loop that is divided among roles has parts at one place that put and get the same channels. Warpgroups of a role that
+do not wait for each other are parts of their own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.lowering.gpu.loop_names import loop_names
+from tilec.lowering.gpu.unlike_roles import unlike_roles
+from tilec.lowering.gpu.warpgroups import WARPS_OF_A_GROUP, independent_warpgroups
+
+
+@dataclass(frozen=True)
+class LoopPart:
+    """The loop of one role, for all of its warps or for one of its warpgroups.
+
+    Attributes:
+        role: the name of the role, with the number of the warpgroup if it has several.
+        warps: the warps of the part.
+        loop: the loop.
+        groups: the warpgroups among which the work of the loop is divided.
+    """
+
+    role: str
+    warps: int
+    loop: ir.OpView
+    groups: int = 1
+
+
+def divided_loops(kernel: KernelOp) -> list[list[LoopPart]]:
+    """The parts of each innermost loop, in program order."""
+    return [list(itertools.chain.from_iterable(map(_warpgroups, parts))) for parts in _loops(kernel)]
+
+
+def _loops(kernel: KernelOp) -> list[list[LoopPart]]:
+    """The innermost loops, those of all roles at one place together if they use the same channels."""
+    groups: list[tuple[str, set[ir.Value], list[LoopPart]]] = []
+    names = loop_names(kernel)
+    for role, warps, block in role_blocks(kernel):
+        for op in (inner for top in block.operations for inner in (top, *operations_below(top))):
+            if op.operation.name != "scf.for" or any(i.operation.name in LOOPS for i in operations_below(op)):
+                continue
+            channels = {inner.operation.operands[0] for inner in operations_below(op) if is_step(inner.operation)}
+            name = names[op.operation]
+            together = [entry for entry in groups if entry[0] == name and entry[1] & channels]
+            groups = [entry for entry in groups if entry not in together]
+            parts = [part for _, _, entry in together for part in entry]
+            of_all = channels.union(*(found for _, found, _ in together))
+            groups.append((name, of_all, [*parts, LoopPart(role, warps, op)]))
+    return [parts for _, _, parts in groups]
+
+
+def role_blocks(kernel: KernelOp) -> Iterator[tuple[str, int, ir.Block]]:
+    """The name, the warps and the operations of each role; a kernel without roles is one of them."""
+    block, roles = kernel.body.blocks[0], kernel.roles
+    if roles is None:
+        yield COMPUTE, kernel.warps, block
+        return
+    yield from unlike_roles(roles)
+
+
+def _warpgroups(part: LoopPart) -> list[LoopPart]:
+    """The warpgroups of a role, if they execute the loop without waiting for each other; else the role."""
+    groups = independent_warpgroups(part.loop, part.warps)
+    if groups == 1:
+        return [part]
+    return [LoopPart(f"{part.role}[{n}]", WARPS_OF_A_GROUP, part.loop, groups) for n in range(groups)]
+
+
+def is_step(op: ir.Operation) -> bool:
+    """Whether an operation waits for a slot of a channel, which it then accesses."""
+    return op.name in ("tile_gpu.put_begin", "tile_gpu.get")

@@ -1,0 +1,207 @@
+"""Reads the operations of a loop, and what each of them waits for.
+
+A run of operations on elements ends at a wait or a signal, and in front of what needs a reduction in it, as in the
+timeline (loop_work.py).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.lowering.gpu.handed_place import handed_place
+from tilec.lowering.gpu.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.loop_graph import Access, Link, LoopGraph, Node
+from tilec.lowering.gpu.loop_parts import LoopPart, is_step
+from tilec.lowering.gpu.loop_work import OVERLAPPED, is_barrier_step
+from tilec.lowering.gpu.operation_cost import table_cost, thread_work, tile_bytes
+from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
+from tilec.lowering.gpu.operation_work import VisitedTiles
+from tilec.lowering.gpu.shared_plan import SharedPlan
+from tilec.lowering.model.constants import device_of
+from tilec.lowering.model.step import NO_WORK, Step, cycles_alone
+from tilec.lowering.schedule.costs import MBARRIER, Cost, moved
+from tilec.lowering.schedule.parts import Kind
+from tilec.lowering.target import Target
+
+# Larger values in registers stay in their role: a move would keep both roles busy, which the problem does not count.
+_MOST_MOVED_KB = 1
+# Operations of fewer clocks count as part of the operation before them.
+_LEAST_CLOCKS = 16
+_GET, _COMMIT = "tile_gpu.get", "tile_gpu.put_commit"
+_STORE = "tile_gpu.store_tensor_memory"
+# Waits of threads outside of channels, which end a run.
+_WAITS = ("tile_gpu.wgmma_wait", "tile_gpu.barrier", "tile_gpu.store_wait", "tile_gpu.skip")
+
+# What a value depends on: an operation, the iterations before, and the KB of what the operation passes on.
+_Sources = tuple[tuple[Node, int, int], ...]
+
+
+class LoopReader:
+    """Reads a part of a loop in program order."""
+
+    def __init__(self, graph: LoopGraph, part: LoopPart, plan: SharedPlan, target: Target) -> None:
+        self.graph, self.part, self.plan = graph, part, plan
+        self.target, self.device = target.name, device_of(target.name)
+        self.sources: dict[ir.Value, _Sources] = {}
+        block = part.loop.operation.regions[0].blocks[0]
+        *_, end = block.operations
+        # What the next iteration gets for a carried value, and for what is computed from one.
+        self.carried = dict(zip(list(block.arguments)[1:], end.operation.operands, strict=True))
+        self.uses: list[tuple[ir.Value, Node]] = []
+        self.last: Node | None = None
+        self.run: Node | None = None
+        self.known = VisitedTiles()
+        # For each place its newest hand-over to this role, and the accesses since the newest one by this role.
+        self.taken: dict[ir.Value, ir.Value] = {}
+        self.kept: defaultdict[ir.Value, list[Access]] = defaultdict(list)
+
+    def read(self) -> None:
+        """Adds the operations; carried values come from the iteration before."""
+        self._read_block(self.part.loop.operation.regions[0].blocks[0])
+        for argument, node in self.uses:
+            for source, distance, kb in self.sources.get(self.carried[argument], ()):
+                self._link(source, node, distance + 1, min(kb, self._kb(argument)))
+
+    def _read_block(self, block: ir.Block) -> None:
+        """Visits the operations of a block, and those of branches as if they were always taken."""
+        for op in block.operations:
+            if op.operation.name != "scf.if":
+                self._visit(op.operation)
+                continue
+            branches = [inner for region in op.operation.regions for inner in region.blocks]
+            for inner in branches:
+                self._read_block(inner)
+            for position, result in enumerate(op.operation.results):
+                yielded = [inner.operations[len(inner.operations) - 1].operands[position] for inner in branches]
+                self.sources[result] = self._sources_of(yielded)
+
+    def _visit(self, op: ir.Operation) -> None:
+        if op.name in _WAITS or is_barrier_step(op):
+            self.run = None
+        self._hand_over(op)
+        if is_step(op):
+            for result in op.results:
+                self.graph.slots[result] = op.operands[0], op.name == "tile_gpu.put_begin"
+        elif op.name == "tile_gpu.view_buffer" and op.operands[0] in self.graph.slots:
+            self.graph.slots[op.results[0]] = self.graph.slots[op.operands[0]]
+        elif (node := self._node(op)) is None:
+            self._pass_on(op)
+        else:
+            self._depend(op, node)
+
+    def _node(self, op: ir.Operation) -> Node | None:
+        """The operation of the problem that an operation of tile_gpu is, or is part of; None if it counts as none."""
+        priced = table_cost(op, self.target, self.part.groups)
+        if priced is not None:
+            kind, cost = priced
+            self.run = None
+            longest = max(cost.duration, *(use.busy for use in cost.uses))
+            return None if longest < _LEAST_CLOCKS else self._new_node(op, kind, longest, cost)
+        work = thread_work(op.opview, self.part.warps * self.part.groups, self.target, self.known)
+        if work is NO_WORK:
+            return None
+        work = work.times(1 / self.part.groups) if self.part.groups > 1 else work
+        clocks = cycles_alone(work, self.part.warps, self.device)
+        if self.run is not None and self._extends(self.run, op):
+            self._extend(self.run, op, work, clocks)
+            return self.run
+        if clocks < _LEAST_CLOCKS:
+            if self.last is not None and self.last.fixed is None:
+                self.last.work += work
+            return None
+        made = self._new_node(op, Kind.TILE, clocks, None)
+        self._extend(made, op, work, clocks)
+        self.run = made if _is_overlapped(op) else None
+        return made
+
+    def _new_node(self, op: ir.Operation, kind: Kind, clocks: float, cost: Cost | None) -> Node:
+        made = Node(self.part, kind, iterations_ahead(op), fixed=cost)
+        if cost is not None:
+            made.members.append((op, clocks))
+        self.graph.nodes.append(made)
+        self.last = made
+        return made
+
+    def _extends(self, run: Node, op: ir.Operation) -> bool:
+        return run is self.last and _is_overlapped(op) and run.reduced.isdisjoint(op.operands)
+
+    @staticmethod
+    def _extend(run: Node, op: ir.Operation, work: Step, clocks: float) -> None:
+        run.work += work
+        run.members.append((op, clocks))
+        if op.name == "tile_gpu.reduce":
+            run.reduced.update(op.results)
+
+    def _pass_on(self, op: ir.Operation) -> None:
+        """The results of an operation that counts as none depend on all that its operands depend on."""
+        arguments = [value for value in op.operands if value in self.carried]
+        before = self._sources_of(op.operands)
+        for result in op.results:
+            self.sources[result] = before
+            # A value that is computed from a carried one is carried too.
+            if arguments and result not in self.carried:
+                self.carried[result] = self.carried[arguments[0]]
+        if self.run is not None and not self.run.reduced.isdisjoint(op.operands):
+            self.run.reduced.update(op.results)
+
+    def _sources_of(self, values: Iterable[ir.Value]) -> _Sources:
+        return tuple(dict.fromkeys(source for value in values for source in self.sources.get(value, ())))
+
+    def _depend(self, op: ir.Operation, node: Node) -> None:
+        for value in op.operands:
+            self._depend_on(value, node, op)
+            if value in self.carried and is_register_tile(value.type):
+                self.uses.append((value, node))
+        for result in op.results:
+            self.sources[result] = ((node, 0, self._kb(result)),)
+
+    def _depend_on(self, value: ir.Value, node: Node, op: ir.Operation) -> None:
+        owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if value in self.graph.slots:
+            channel, is_put = self.graph.slots[value]
+            (self.graph.producers if is_put else self.graph.consumers)[channel].append(node)
+        elif owner is not None and owner.name == "tile_gpu.slot":
+            self._access_place(owner.operands[0], node, op)
+        elif value in self.plan.buffers:
+            self.graph.accesses[value].append((node, op.name == "tile_gpu.store_shared"))
+        else:
+            kb = self._kb(value)
+            for source, distance, passed in self.sources.get(value, ()):
+                self._link(source, node, distance, min(kb, passed))
+
+    def _hand_over(self, op: ir.Operation) -> None:
+        """Notes that a step hands its place over, to this role or by it."""
+        if op.name not in (_GET, _COMMIT) or (place := handed_place(op.operands[0])) is None:
+            return
+        if op.name == _GET:
+            self.taken[place] = op.operands[0]
+            return
+        for access in self.kept.pop(place, []):
+            access.given = op.operands[0]
+
+    def _access_place(self, channel: ir.Value, node: Node, op: ir.Operation) -> None:
+        place = handed_place(channel)
+        assert place is not None, "a slot has the place of its channel"
+        access = Access(node, op.name in TENSOR_CORE_OPERATIONS, self.taken.get(place))
+        self.kept[place].append(access)
+        self.graph.handed_over[channel].append(access)
+
+    def _link(self, source: Node, target: Node, distance: int, kb: int) -> None:
+        both_tiles = source.kind == target.kind == Kind.TILE
+        cross = moved(kb) if both_tiles else MBARRIER
+        self.graph.add_link(
+            Link(source, target, distance, cross, kb if both_tiles else 0, is_same=kb > _MOST_MOVED_KB)
+        )
+
+    def _kb(self, value: ir.Value) -> int:
+        """The KB of the part of a register tile; 0 for other values."""
+        if not is_register_tile(value.type):
+            return 0
+        return -(-tile_bytes(value.type) // (1024 * self.part.groups))
+
+
+def _is_overlapped(op: ir.Operation) -> bool:
+    return op.name.startswith(OVERLAPPED) or op.name == _STORE and op.opview.pending
