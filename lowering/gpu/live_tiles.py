@@ -20,7 +20,13 @@ _NUMBERING = ("arith.addi", "tile_gpu.broadcast", "tile_gpu.reshape")
 _RENAMED = ("tile_gpu.broadcast", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.transpose", "tile_gpu.wgmma_wait")
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
 # Operations that use one element of a tile after the other, besides those that are elementwise.
-_READS_ELEMENTS = ("tile_gpu.store_view", "tile_gpu.store_shared", "tile_gpu.store_global", "tile_gpu.pack")
+_READS_ELEMENTS = (
+    "tile_gpu.load_global",
+    "tile_gpu.store_view",
+    "tile_gpu.store_shared",
+    "tile_gpu.store_global",
+    "tile_gpu.pack",
+)
 _REDUCE = "tile_gpu.reduce"
 
 
@@ -41,6 +47,13 @@ def _registers_of(value: ir.Value) -> int:
             return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
         return elements * _registers(type.element_type)
     return _registers(type) if is_scalar(type) else 0
+
+
+def packed_registers(type: ir.Type) -> int:
+    """The registers of a thread that hold a tile whose elements share registers, as loops carry them."""
+    layout = parse_layout(ir.StringAttr(type.encoding).value)
+    elements = layout.register_count >> layout.free_register_mask.bit_count()
+    return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
 
 
 def _packed_lhs(op: ir.Operation) -> list[tuple[ir.Value, int]]:

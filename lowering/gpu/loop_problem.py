@@ -128,7 +128,8 @@ class _Builder:
             # A carried value that is used by its successor or after it is updated in place, or copied.
             if edge.is_same and (not edge.distance or order[edge.target] < order[edge.source]):
                 duration = self.graph.nodes[order[edge.target]].cost(self.device).duration
-                uses[edge.source].append(BufferUse(edge.target, duration, edge.distance))
+                # A value that crosses several iterations has registers for each of them.
+                uses[edge.source].append(BufferUse(edge.target, duration, min(edge.distance, 1)))
         return tuple(RegisterValue(f"result_{name}", name, tuple(found), 0) for name, found in uses.items())
 
     def _limits(self, rings: list[ChannelPlan]) -> Limits:

@@ -62,8 +62,17 @@ class LoopReader:
         """Adds the operations; carried values come from the iteration before."""
         self._read_block(self.part.loop.operation.regions[0].blocks[0])
         for argument, node in self.uses:
-            for source, distance, kb in self.sources.get(self.carried[argument], ()):
-                self._link(source, node, distance + 1, min(kb, self._kb(argument)))
+            value, iterations = self._origin(argument)
+            for source, distance, kb in self.sources.get(value, ()):
+                self._link(source, node, distance + iterations, min(kb, self._kb(argument)))
+
+    def _origin(self, argument: ir.Value) -> tuple[ir.Value, int]:
+        """What is computed for a carried value, and how many iterations before, if others carry it on."""
+        value, iterations, seen = self.carried[argument], 1, {argument}
+        while value in self.carried and value not in self.sources and value not in seen:
+            seen.add(value)
+            value, iterations = self.carried[value], iterations + 1
+        return value, iterations
 
     def _read_block(self, block: ir.Block) -> None:
         """Visits the operations of a block, and those of branches as if they were always taken."""
@@ -192,9 +201,7 @@ class LoopReader:
     def _link(self, source: Node, target: Node, distance: int, kb: int) -> None:
         both_tiles = source.kind == target.kind == Kind.TILE
         cross = moved(kb) if both_tiles else MBARRIER
-        self.graph.add_link(
-            Link(source, target, distance, cross, kb if both_tiles else 0, is_same=kb > _MOST_MOVED_KB)
-        )
+        self.graph.add_link(Link(source, target, distance, cross, kb if both_tiles else 0, is_same=kb > _MOST_MOVED_KB))
 
     def _kb(self, value: ir.Value) -> int:
         """The KB of the part of a register tile; 0 for other values."""

@@ -83,9 +83,9 @@ def _buffer_bytes(op: ir.Operation) -> int:
     return max((tile_bytes(value.type) for value in op.operands if isinstance(value.type, BufferType)), default=0)
 
 
-def _tile_bytes(op: ir.Operation) -> int:
-    values = (*op.operands, *op.results)
-    return max((tile_bytes(value.type) for value in values if is_register_tile(value.type)), default=0)
+def _accessed_bytes(op: ir.Operation) -> int:
+    """The bytes that threads load or store, without those of addresses and masks."""
+    return tile_bytes(op.results[0].type if op.results else op.opview.value.type)
 
 
 def _multiply(op: ir.Operation, target: str, groups: int) -> Cost:
@@ -110,7 +110,7 @@ def _warp_multiply(op: ir.Operation, target: str, groups: int) -> Cost:
 
 
 def _global_access(op: ir.Operation, target: str, groups: int) -> Cost:
-    return costs.global_access(target, _tile_bytes(op) // groups)
+    return costs.global_access(target, _accessed_bytes(op) // groups)
 
 
 def _tma_load(op: ir.Operation, target: str, _groups: int) -> Cost:

@@ -9,6 +9,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.advance_loads import advance_loads
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.alternate_tiles import alternate_tiles
 from tilec.lowering.gpu.assign_roles import assign_roles
@@ -89,6 +90,10 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     ),
     "unroll-loads": (lambda kernel, target, options, remarks: unroll_loads(kernel), "pipeline"),
     "wgmma-in-flight": (lambda kernel, target, options, remarks: wgmma_in_flight(kernel), "pipeline"),
+    "advance-loads": (
+        lambda kernel, target, options, remarks: advance_loads(kernel, target, remarks, options.register_budgets),
+        "pipeline",
+    ),
     "emulate-exponentials": (lambda kernel, target, options, remarks: emulate_exponentials(kernel, target), None),
     "repeat-scalars": (lambda kernel, target, options, remarks: repeat_scalars(kernel), "register_budgets"),
 }

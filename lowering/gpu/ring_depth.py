@@ -48,7 +48,7 @@ def ring_depth(kernel: KernelOp, target: Target) -> None:
     rings = tma_rings(kernel)
     if not rings:
         return
-    plan, loops = memory_plan(kernel), _Loops(kernel, device_of(target.name))
+    plan, loops = memory_plan(kernel), LoopCycles(kernel, device_of(target.name))
     slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in rings)
     default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
     blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
@@ -85,7 +85,7 @@ def _streamed_stages(kernel: KernelOp, slot_bytes: int) -> int:
     return max(DEFAULT_STAGES, -(-BYTES_IN_FLIGHT // slot_bytes))
 
 
-class _Loops:
+class LoopCycles:
     """The work of an iteration of each loop of a kernel, over all roles, without that of loops inside."""
 
     def __init__(self, kernel: KernelOp, device: Device) -> None:
@@ -120,7 +120,7 @@ class _Loops:
         loops = {name for name in map(self._around, loads) if name is not None} - self.outer
         if not loops:
             return _OUTER_STAGES
-        period = min(map(self._cycles, loops)) * blocks
+        period = min(map(self.of, loops)) * blocks
         channel = plan.channels[op.operation.results[0]]
         ring = Ring(bytes=channel.slot_bytes, copies=len(channel.buffers))
         latency = ring.load_cycles(self.device) + 2 * self.device.barrier_latency_cycles
@@ -129,7 +129,7 @@ class _Loops:
         # `wgmma-in-flight` releases a slot an iteration later.
         return 1 + math.ceil(latency / period) + (WGMMA in _consumers(op))
 
-    def _cycles(self, loop: str) -> float:
+    def of(self, loop: str) -> float:
         """The cycles of the busiest unit; L2 has the operands of multiplies."""
         units = unit_cycles(self.work[loop], self.device)
         return max(1.0, *(cycles for unit, cycles in units.items() if unit != HBM))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
-from tilec.lowering.gpu.operation_role import is_rematerializable
+from tilec.lowering.gpu.early_loads import addresses_of, early_loads
 from tilec.lowering.gpu.operation_work import tile_bytes
 from tilec.lowering.target import LANES
 from tilec.lowering.tile_to_gpu import emitter
@@ -22,8 +22,6 @@ BYTES_PER_THREAD = 64
 MAXIMUM_FACTOR = 4
 # Longer bodies have other work to do while a load is in flight.
 MAXIMUM_OPERATIONS = 64
-_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
-_ADDRESSES = ("tile_gpu.splat", "tile_gpu.iota", "tile_gpu.broadcast", "tile_gpu.reshape")
 _CHANNELS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
 
 
@@ -40,7 +38,7 @@ def _factor(loop: ir.Operation, warps: int) -> int:
     body = loop.regions[0].blocks[0]
     operations = [op.operation for op in body.operations]
     is_simple = all(not len(op.regions) and op.name not in _CHANNELS for op in operations)
-    early = _early_loads(operations, body) if is_simple and len(operations) <= MAXIMUM_OPERATIONS else []
+    early = early_loads(operations, body) if is_simple and len(operations) <= MAXIMUM_OPERATIONS else []
     if not early:
         return 1
     bytes_per_thread = sum(tile_bytes(op.results[0].type) for op in early) / (warps * LANES)
@@ -48,33 +46,6 @@ def _factor(loop: ir.Operation, warps: int) -> int:
     while factor > 1 and factor * bytes_per_thread > BYTES_PER_THREAD:
         factor //= 2
     return factor
-
-
-def _early_loads(operations: Sequence[ir.Operation], body: ir.Block) -> list[ir.Operation]:
-    """The loads that may run early and whose operands depend on the counter alone."""
-    return [op for op in operations if op.name in _LOADS and "early" in op.attributes and _needed(op, body) is not None]
-
-
-def _needed(load: ir.Operation, body: ir.Block) -> list[ir.Operation] | None:
-    """The operations of the body that a load depends on; None if it needs more than the counter and arithmetic."""
-    needed: list[ir.Operation] = []
-    work = list(load.operands)
-    while work:
-        value = work.pop()
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            if owner == body and value != body.arguments[0]:
-                return None
-        elif owner.operation.block == body and owner.operation not in needed:
-            if not _is_address_arithmetic(owner.operation):
-                return None
-            needed.append(owner.operation)
-            work += list(owner.operation.operands)
-    return needed
-
-
-def _is_address_arithmetic(op: ir.Operation) -> bool:
-    return is_rematerializable(op) or op.name.startswith("arith.") or op.name in _ADDRESSES
 
 
 def _unroll(loop: ir.Operation, factor: int) -> None:
@@ -116,8 +87,8 @@ def _loop(loop: ir.Operation, bounds: Sequence[ir.Value], initial: list[ir.Value
 def _iterations(body: ir.Block, counters: Sequence[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
     """Copies the body for each counter, all early loads first; returns the values that the last copy carries on."""
     *operations, end = [op.operation for op in body.operations]
-    early = _early_loads(operations, body)
-    first = {op for load in early for op in (load, *(_needed(load, body) or []))}
+    early = early_loads(operations, body)
+    first = {op for load in early for op in (load, *(addresses_of(load, body) or []))}
     maps = [{body.arguments[0]: counter} for counter in counters]
     for values in maps:
         _copy([op for op in operations if op in first], values)

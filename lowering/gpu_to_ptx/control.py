@@ -9,11 +9,15 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.errors import InternalError
+from tilec.lowering.gpu.repeats import repeats
 from tilec.lowering.gpu_to_ptx.elements import PtxElement, element_named
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.packed_registers import pack, packed_type, unpack
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
+
+_CARRIED_BITS = 32
 
 
 @lowers("scf.for")
@@ -36,13 +40,18 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
         lowering.b.cond_branch(again, head, [lower, *starts], done, starts, uniform=True)
     lowering.at(head)
     counter, *registers = head.arguments
-    lowering.set(body.arguments[0], [lowest_bit(lowering, counted, counter) if kind.is_predicate else counter])
-    carried.arrive(list(body.arguments)[1:], registers)
-    ends = lowering.lower_block(body)
-    lowering.b.location = location
-    ends = carried.registers(ends)
-    following, again = _advance(lowering, counted, suffix, counter, upper, step)
-    lowering.b.cond_branch(again, head, [following, *ends], done, ends, uniform=True)
+    for left in reversed(range(repeats(operation))):
+        lowering.set(body.arguments[0], [lowest_bit(lowering, counted, counter) if kind.is_predicate else counter])
+        carried.arrive(list(body.arguments)[1:], registers)
+        ends = lowering.lower_block(body)
+        lowering.b.location = location
+        registers = carried.registers(ends)
+        counter, again = _advance(lowering, counted, suffix, counter, upper, step)
+        if left:
+            following = lowering.b.block(label="loop_next")
+            lowering.b.cond_branch(again, following, [], done, registers, uniform=True)
+            lowering.at(following)
+    lowering.b.cond_branch(again, head, [counter, *registers], done, registers, uniform=True)
     lowering.at(done)
     carried.arrive(operation.results, done.arguments)
 
@@ -114,15 +123,23 @@ def scf_while(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 class Carried:
-    """Values of given types, then the state, as one list of distinct registers."""
+    """Values of given types, then the state, as one list of distinct registers.
+
+    Elements of 16 and 8 bits are carried in registers of 32 bits, as accesses of memory have them: no instruction
+    then has to wait for a load that another iteration uses.
+    """
 
     def __init__(self, lowering: Lowering, values: Sequence[ir.Value]) -> None:
         self._lowering = lowering
-        self._values = [(element(value), _distinct(value)) for value in values]
+        self._values = [(kind := element(value), _groups(kind, _distinct(value))) for value in values]
         self._state = {key: len(registers) for key, registers in lowering.state.items()}
 
     def types(self) -> list[ir.Type]:
-        of_values = [self._lowering.type(kind.register) for kind, distinct in self._values for _ in distinct]
+        of_values = [
+            self._lowering.type(packed_type(kind, len(group))[0] if len(group) > 1 else kind.register)
+            for kind, groups in self._values
+            for group in groups
+        ]
         return of_values + [register.type for key in self._state for register in self._lowering.state[key]]
 
     def registers(self, values: Sequence[ir.Value]) -> list[ir.Value]:
@@ -133,20 +150,37 @@ class Carried:
                 f"a loop or branch changes the names of the carried state: {sorted(state.keys() ^ self._state.keys())}"
             )
         of_values = [
-            self._lowering.get(value)[register]
-            for value, (_, distinct) in zip(values, self._values, strict=True)
-            for register in distinct
+            self._carried(kind, [self._lowering.get(value)[register] for register in group])
+            for value, (kind, groups) in zip(values, self._values, strict=True)
+            for group in groups
         ]
         return of_values + [register for key in self._state for register in state[key]]
 
     def arrive(self, values: Sequence[ir.Value], registers: Sequence[ir.Value]) -> None:
         """Records that values and state are in these registers."""
         rest = list(registers)
-        for value, (_, distinct) in zip(values, self._values, strict=True):
-            taken, rest = dict(zip(distinct, rest, strict=False)), rest[len(distinct) :]
+        for value, (kind, groups) in zip(values, self._values, strict=True):
+            taken = dict[int, ir.Value]()
+            for group, register in zip(groups, rest, strict=False):
+                taken.update(zip(group, self._elements(kind, register, len(group)), strict=True))
+            rest = rest[len(groups) :]
             self._lowering.set(value, _repeated(value, taken))
         for key, count in self._state.items():
             self._lowering.state[key], rest = rest[:count], rest[count:]
+
+    def _carried(self, kind: PtxElement, elements: list[ir.Value]) -> ir.Value:
+        return pack(self._lowering, kind, elements)[0] if len(elements) > 1 else elements[0]
+
+    def _elements(self, kind: PtxElement, register: ir.Value, count: int) -> list[ir.Value]:
+        return unpack(self._lowering, kind, [register], count) if count > 1 else [register]
+
+
+def _groups(kind: PtxElement, registers: list[int]) -> list[tuple[int, ...]]:
+    """The elements that are carried in one register."""
+    count = _CARRIED_BITS // kind.bits if kind.bits in (8, 16) else 1
+    whole = len(registers) // count * count
+    groups = [tuple(registers[first : first + count]) for first in range(0, whole, count)]
+    return groups + [(register,) for register in registers[whole:]]
 
 
 def _distinct(value: ir.Value) -> list[int]:

@@ -37,6 +37,8 @@ def unpack(lowering: Lowering, element: PtxElement, packed: list[ir.Value], coun
 def _packed(lowering: Lowering, element: PtxElement, group: list[ir.Value]) -> ir.Value:
     if len(group) == 1:
         return group[0]
+    if element.bytes == 1 and (known := lowering.packed_words.get(tuple(group))) is not None:
+        return known
     if element.bytes == 1:
         group = [_two_bytes(lowering, *pair) for pair in zip(group[0::2], group[1::2], strict=True)]
         if len(group) == 1:
@@ -60,4 +62,7 @@ def _elements(lowering: Lowering, element: PtxElement, packed: ir.Value, per_reg
         halves = list(pair)
     if element.bytes == 2:
         return halves
-    return [byte for half in halves for byte in (half, lowering.compute("shr.u16 $0, $1, 8;", "i16", half))]
+    bytes_ = [byte for half in halves for byte in (half, lowering.compute("shr.u16 $0, $1, 8;", "i16", half))]
+    if not element.is_predicate and per_register == 4:
+        lowering.packed_words[tuple(bytes_)] = packed
+    return bytes_

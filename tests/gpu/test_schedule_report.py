@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilec as ct
@@ -12,6 +13,7 @@ from tilec.driver.stages import compile as compile_entry
 from tilec.lowering.gpu.schedule_report import LoopReport, schedule_reports
 from tilec.lowering.schedule.problem_text import write_problem
 from tilec.lowering.schedule.verify import verify
+from tilec.signature import Signature
 
 
 @ct.kernel
@@ -62,6 +64,17 @@ def attention_of_two_tiles(q, k, v, o) -> None:
 
 
 @ct.kernel
+def gathered(a, b, c) -> None:
+    """A product whose left operand threads load, some iterations ahead."""
+    rows, columns = ct.arange(128, dtype=ct.int32)[:, None], ct.arange(64, dtype=ct.int32)[None, :]
+    accumulator = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.cdiv(b.shape[0], 64)):
+        left = ct.gather(a, (rows, columns + 64 * k))
+        accumulator = ct.mma(left, ct.load(b, (k, 0), (64, 128)), accumulator)
+    ct.store(c, (0, 0), accumulator)
+
+
+@ct.kernel
 def persistent(a, b, c) -> None:
     for tile in range(ct.bid(0), ct.cdiv(a.shape[0], 128), ct.num_blocks(0)):
         accumulator = ct.zeros((128, 128), ct.float32)
@@ -99,7 +112,7 @@ MULTIPLY = f"a: {MATRIX}, b: {MATRIX}, c: {MATRIX}, tm=128, tn=256, tk=64"
 ATTENTION = f"q: {MATRIX}, k: {MATRIX}, v: {MATRIX}, o: {MATRIX}"
 
 
-def reports(kernel: Any, signature: str, target: str) -> list[LoopReport]:
+def reports(kernel: Any, signature: str | Signature, target: str) -> list[LoopReport]:
     stage = compile_entry(kernel, signature=signature, target=target, stop="gpu").stage("gpu")
     assert stage is not None
     return schedule_reports(stage.value, target)
@@ -232,6 +245,21 @@ def test_scores_wait_for_the_weights_in_their_place() -> None:
         (edge,) = (edge for edge in problem.edges if (edge.source, edge.target) == (part.name, scores.name))
         # 48 of the 128 weights of a row, and 4 clocks for each of them with 128 columns: SEMI and QRC, as above.
         assert (edge.distance, edge.latency) == (1, 192)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_tiles_that_are_loaded_ahead_come_from_several_iterations_before(target: str) -> None:
+    """A load counts 128 rows of 64 elements of two bytes, without the addresses, and is hidden by two iterations."""
+    matrix = np.zeros((128, 128), np.float16)
+    signature = Signature.from_arguments(gathered, (matrix, matrix, matrix.astype(np.float32)))
+    (report,) = reports(gathered, signature, target)
+    problem = report.loop.problem
+    (load,) = (operation for operation in problem.operations if operation.name.startswith("load_global"))
+    (stored,) = (edge for edge in problem.edges if edge.source == load.name)
+    assert stored.target.startswith("store_shared") and stored.distance == 2
+    assert load.duration == 128 * 64 * 2 / 128
+    assert report.answer is not None
+    assert report.attained == report.answer.bound.interval
 
 
 def test_carried_values_come_from_the_iteration_before() -> None:

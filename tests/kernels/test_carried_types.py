@@ -28,7 +28,8 @@ BITS = {
     "ptr<f32>": ("i64", "int_to_ptr", "ptr_to_int {}"),
     "ptr<i8>": ("i64", "int_to_ptr", "ptr_to_int {}"),
 }
-SHAPES = ("", "4x", "8x16x")
+# One element, several threads for each, one per thread, and several in a register of 32 bits.
+SHAPES = ("", "4x", "8x16x", "16x64x")
 # A program that computes %r from %x and %y of type T, the number %n of 5 and the conditions %no and %yes; "x" or "y".
 STRUCTURES = {
     "for": (

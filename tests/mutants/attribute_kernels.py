@@ -95,6 +95,17 @@ def rows(A, B, C, steps: int):
         ct.store(C, (ct.bid(0), k), total)
 
 
+@ct.kernel
+def gathered(A, B, C, steps: int):
+    """One product, whose left operand threads load some iterations ahead."""
+    rows, columns = ct.arange(ROWS, dtype=ct.int32)[:, None], ct.arange(DEPTH, dtype=ct.int32)[None, :]
+    acc = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(steps):
+        a = ct.gather(A, (rows + ROWS * ct.bid(0), columns + DEPTH * k), check_bounds=False)
+        acc = ct.mma(a, ct.load(B, (k, 0), (DEPTH, COLUMNS)), acc)
+    ct.store(C, (ct.bid(0), 0), acc)
+
+
 KERNELS = {
     "gemm": gemm,
     "gemms in a row": gemms_in_a_row,
@@ -104,6 +115,7 @@ KERNELS = {
     "two chains": two_chains,
     "two chains over scores": two_chains,
     "rows": rows,
+    "gathered": gathered,
 }
 # Kernels for a target with less tensor memory, all of which accumulators need.
 TENSOR_MEMORY_COLUMNS = {"two chains over scores": 128}

@@ -18,6 +18,7 @@ from tilec.driver.stage_text import module_text, read_module
 # A description of the change, and the change itself.
 Change = tuple[str, Callable[[], None]]
 CHANNEL, ROLES, _AHEAD = "tile_gpu.make_channel", "tile_gpu.roles", "tile_gpu.iterations_ahead"
+_REPEATS = "tile_gpu.repeats"
 PUTS, GETS = ("tile_gpu.put_begin", "tile_gpu.put_commit"), ("tile_gpu.get", "tile_gpu.release", "tile_gpu.skip")
 # Operations whose order in a role matters: those of channels, and accesses of the memory of slots and buffers.
 ORDERED = (
@@ -204,6 +205,13 @@ def _ahead(op: ir.Operation) -> Iterator[Change]:
         yield f"one more, {_spelled(op)}", partial(_set, op, _AHEAD, _integer(_number(op, _AHEAD) + 1))
 
 
+def _repeats(op: ir.Operation) -> Iterator[Change]:
+    """A loop has one copy of its body, or one more."""
+    if _REPEATS in op.attributes:
+        yield f"removed, {_spelled(op)}", partial(op.attributes.__delitem__, _REPEATS)
+        yield f"one more, {_spelled(op)}", partial(_set, op, _REPEATS, _integer(_number(op, _REPEATS) + 1))
+
+
 def _warps(op: ir.Operation) -> Iterator[Change]:
     """A role other than `compute` has another warp."""
     if op.name == ROLES:
@@ -252,4 +260,5 @@ ATTRIBUTES: dict[str, Callable[[ir.Operation], Iterator[Change]]] = {
     "joined_programs": _removed_attribute("joined_programs", ("tile_gpu.kernel",)),
     "order": _order,
     "removed": _removed,
+    "repeats": _repeats,
 }

@@ -64,6 +64,7 @@ _EVERY_THREAD = "every thread has the value: that which arrives too, and one thr
 _COUNTER = "threads store the tiles without copies, to other elements than the counter"
 _WHOLE_POWERS = "the exponents are whole numbers, whose powers of two MUFU and the polynomial give exactly"
 _FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
+_COPIES = "each copy of a body executes one iteration, and tests whether there is another"
 # Reasons by patterns of `kernel, target, roles or one role: attribute: change`; the first that matches counts.
 HARMLESS = {
     "*: stages: one more, * once of 1": _ONCE,
@@ -141,6 +142,15 @@ HARMLESS = {
     "attention, *: offset: a staging buffer *": _EPILOGUE,
     "*: role: *": _COMPUTES,
     "*: wanted: *": _DEPTH,
+    "*: repeats: *": _COPIES,
+    "gathered, *: offset: a staging buffer *": _EPILOGUE,
+    "gathered, sm_100a, one role: consumers: *, make_channel of tma-mma ring": _PACED,
+    "gathered, sm_100a, one role: reuse: once, make_channel of tma-mma ring": _PACED,
+    "gathered, sm_100a, one role: order: release of tma-mma ring before tcgen05_mma": _PACED,
+    "gathered, sm_90a, *: reuse: once, make_channel of threads-wgmma ring": _WARPGROUP,
+    "gathered, sm_90a, roles: read_before_next: set": _WARPGROUP,
+    "gathered, sm_90a, roles: removed: release of tma-wgmma ring before release of threads-wgmma ring": _LAST,
+    "gathered, sm_90a, roles: removed: release of threads-wgmma ring before scf.yield": _LAST,
     "*: registers: *": _REGISTERS,
     "attention, *: polynomials: *": _WHOLE_POWERS,
     "two chains over scores, *: producer: *, make_channel of mma-threads once": _COLUMNS_BACK,

@@ -1,0 +1,99 @@
+"""Operands that threads load some iterations ahead, in loops of every number of iterations."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from compare import run_everywhere
+
+import tilec as ct
+from tilec.signature import Signature
+
+TARGETS = ("sm_100a", "sm_90a")
+ROWS, COLUMNS, DEPTH = 128, 64, 64
+
+
+@ct.kernel
+def gathered(A, B, R):
+    """R = A @ B, with the rows of A gathered."""
+    rows = ct.arange(ROWS, dtype=ct.int32)[:, None]
+    columns = ct.arange(DEPTH, dtype=ct.int32)[None, :]
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(ct.num_tiles(B, 0, (DEPTH, COLUMNS))):
+        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def every_third(A, B, R, first: int, end: int):
+    """R = the sum of the products of blocks first, first + 3, .. below end, in a loop with a step."""
+    rows = ct.arange(ROWS, dtype=ct.int32)[:, None]
+    columns = ct.arange(DEPTH, dtype=ct.int32)[None, :]
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(first, end, 3):
+        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def unaligned(A, B, R):
+    """R = A @ B, with rows of A that TMA cannot load."""
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (ROWS, DEPTH))):
+        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
+    ct.store(R, (0, 0), total)
+
+
+def matrices(depth: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    random = np.random.default_rng(depth)
+    A, B = random.integers(-3, 4, (ROWS, depth)), random.integers(-3, 4, (depth, COLUMNS))
+    return A.astype(dtype), B.astype(dtype), np.zeros((ROWS, COLUMNS), np.float32)
+
+
+def assert_product(made: list, A: np.ndarray, B: np.ndarray) -> None:
+    for (found,) in made:
+        np.testing.assert_array_equal(found, A.astype(np.float64) @ B.astype(np.float64))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("depth", [8, 64, 72, 128, 192, 256, 328])
+def test_gathered_rows_are_those_of_each_iteration(depth: int, target: str) -> None:
+    A, B, R = matrices(depth, np.float16)
+    assert_product(run_everywhere(gathered, (1,), (A, B, R), (2,), target=target, hints={}), A, B)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("first", "end"), [(0, 0), (3, 2), (0, 1), (0, 4), (1, 8), (2, 9), (0, 9)])
+def test_a_loop_with_a_step(first: int, end: int, target: str) -> None:
+    A, B, R = matrices(9 * DEPTH, np.float16)
+    used = [k * DEPTH + j for k in range(first, end, 3) for j in range(DEPTH)]
+    made = run_everywhere(every_third, (1,), (A, B, R, first, end), (2,), target=target, hints={})
+    assert_product(made, A[:, used], B[used])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("depth", [65, 129, 197])
+def test_rows_that_are_not_aligned(depth: int, target: str) -> None:
+    A, B, R = matrices(depth, np.float16)
+    assert_product(run_everywhere(unaligned, (1,), (A, B, R), (2,), target=target, hints={}), A, B)
+
+
+@pytest.mark.parametrize(("target", "tiles"), [("sm_100a", 3), ("sm_90a", 2)])
+def test_loads_of_several_iterations_are_on_their_way(target: str, tiles: int) -> None:
+    """The body is repeated for each of the tiles, with a load behind the signal that its tile is stored."""
+    signature = Signature.from_arguments(gathered, matrices(4 * DEPTH, np.float16))
+    text = ct.compile(gathered, target=target, signature=signature, stop="gpu").gpu
+    assert f"tile_gpu.repeats = {tiles}" in text
+    loop = re.search(r"scf\.for(?:(?!scf\.for).)*?tile_gpu\.repeats", text, re.DOTALL)
+    assert loop is not None
+    assert loop[0].index("put_commit") < loop[0].index("load_global")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_instruction_moves_a_tile_on_its_way(target: str) -> None:
+    """A loop carries words of memory: a thread that took elements out of them would wait for their load."""
+    signature = Signature.from_arguments(gathered, matrices(4 * DEPTH, np.float16))
+    ptx = ct.compile(gathered, target=target, signature=signature, stop="ptx").ptx
+    assert "%h" not in "".join(re.findall(r"bra[^\n]*\n((?:\s+mov[^\n]*\n)+)\$loop:", ptx))
