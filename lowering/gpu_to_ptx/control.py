@@ -18,6 +18,7 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
 _CARRIED_BITS = 32
+_LOADS = ("tile_gpu.load_global", "tile_gpu.load_view")
 
 
 @lowers("scf.for")
@@ -125,13 +126,13 @@ def scf_while(lowering: Lowering, operation: ir.Operation) -> None:
 class Carried:
     """Values of given types, then the state, as one list of distinct registers.
 
-    Elements of 16 and 8 bits are carried in registers of 32 bits, as accesses of memory have them: no instruction
-    then has to wait for a load that another iteration uses.
+    Elements of 16 bits are carried in registers of 32 bits, as accesses of memory have them: no instruction then has to
+    wait for a load that another iteration uses. So are those of 8 bits that are loaded; to pack others takes longer.
     """
 
     def __init__(self, lowering: Lowering, values: Sequence[ir.Value]) -> None:
         self._lowering = lowering
-        self._values = [(kind := element(value), _groups(kind, _distinct(value))) for value in values]
+        self._values = [(element(value), _groups(value)) for value in values]
         self._state = {key: len(registers) for key, registers in lowering.state.items()}
 
     def types(self) -> list[ir.Type]:
@@ -175,12 +176,26 @@ class Carried:
         return unpack(self._lowering, kind, [register], count) if count > 1 else [register]
 
 
-def _groups(kind: PtxElement, registers: list[int]) -> list[tuple[int, ...]]:
-    """The elements that are carried in one register."""
-    count = _CARRIED_BITS // kind.bits if kind.bits in (8, 16) else 1
+def _groups(value: ir.Value) -> list[tuple[int, ...]]:
+    """The elements of a value that are carried in one register."""
+    bits, registers = element(value).bits, _distinct(value)
+    is_packed = bits == 16 or bits == 8 and _is_loaded(value)
+    count = _CARRIED_BITS // bits if is_packed else 1
     whole = len(registers) // count * count
     groups = [tuple(registers[first : first + count]) for first in range(0, whole, count)]
     return groups + [(register,) for register in registers[whole:]]
+
+
+def _is_loaded(value: ir.Value) -> bool:
+    """Whether a value is loaded, or is the result of a branch that loads it."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    op = value.owner.operation
+    if op.name != "scf.if":
+        return op.name in _LOADS
+    number = list(op.results).index(value)
+    ends = [block.operations[len(block.operations) - 1].operation for region in op.regions for block in region.blocks]
+    return any(_is_loaded(end.operands[number]) for end in ends)
 
 
 def _distinct(value: ir.Value) -> list[int]:

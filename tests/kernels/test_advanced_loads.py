@@ -97,3 +97,22 @@ def test_no_instruction_moves_a_tile_on_its_way(target: str) -> None:
     signature = Signature.from_arguments(gathered, matrices(4 * DEPTH, np.float16))
     ptx = ct.compile(gathered, target=target, signature=signature, stop="ptx").ptx
     assert "%h" not in "".join(re.findall(r"bra[^\n]*\n((?:\s+mov[^\n]*\n)+)\$loop:", ptx))
+
+
+@ct.kernel
+def gathered_bytes(A, B, R):
+    """R = A @ B of bytes, with the rows of A gathered."""
+    rows = ct.arange(ROWS, dtype=ct.int32)[:, None]
+    columns = ct.arange(DEPTH, dtype=ct.int32)[None, :]
+    total = ct.zeros((ROWS, COLUMNS), ct.int32)
+    for k in range(ct.num_tiles(B, 0, (DEPTH, COLUMNS))):
+        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
+    ct.store(R, (0, 0), total)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("depth", [64, 128, 272, 320])
+def test_gathered_bytes(depth: int, target: str) -> None:
+    A, B, R = matrices(depth, np.int8)
+    made = run_everywhere(gathered_bytes, (1,), (A, B, R.astype(np.int32)), (2,), target=target, hints={})
+    assert_product(made, A, B)
