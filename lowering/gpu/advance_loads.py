@@ -263,7 +263,7 @@ def _with_carried(loop: ir.Operation, values: Sequence[ir.Value]) -> ir.Operatio
     initial = [*list(loop.operands)[3:], *values]
     types = [value.type for value in initial]
     body = loop.regions[0].blocks[0]
-    attributes = {named.name: named.attr for named in loop.attributes}
+    attributes = {name: loop.attributes[name] for name in loop.attributes}
     with loop.location, ir.InsertionPoint(loop):
         made = ir.Operation.create("scf.for", types, [*list(loop.operands)[:3], *initial], attributes, regions=1)
     body.append_to(made.regions[0])

@@ -52,7 +52,7 @@ class Lowering:
         values: The registers of each tile_gpu value, in the order of its layout.
         literals: The text of the constant that a register holds.
         packed: The register of 32 or 64 bits from which the halves (low, high) were extracted.
-        packed_words: The register of 32 bits from which four elements of a byte were extracted.
+        bytes_of_words: The register of 32 bits from which an element was extracted, and the number of its byte.
         sums: The halves of results of pairs of f32 other than products.
         packed_bytes: The register of the byte from which elements of less than a byte were extracted.
         state: Registers that operations update, by name; loops and branches carry them.
@@ -102,7 +102,7 @@ class Lowering:
         self.values: dict[ir.Value, list[ir.Value]] = {}
         self.literals: dict[ir.Value, str] = {}
         self.packed: dict[tuple[ir.Value, ...], ir.Value] = {}
-        self.packed_words: dict[tuple[ir.Value, ...], ir.Value] = {}
+        self.bytes_of_words: dict[ir.Value, tuple[ir.Value, int]] = {}
         self.sums: set[ir.Value] = set()
         self.positions: dict[ir.Value, Position] = {}
         self.mask_bits: dict[ir.Value, MaskBit] = {}

@@ -6,6 +6,8 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
+_BYTES_OF_A_WORD = 4
+
 
 def packed_type(element: PtxElement, count: int) -> tuple[str, int]:
     """The register type for accesses of `count` successive elements, and the number of elements per register."""
@@ -37,13 +39,29 @@ def unpack(lowering: Lowering, element: PtxElement, packed: list[ir.Value], coun
 def _packed(lowering: Lowering, element: PtxElement, group: list[ir.Value]) -> ir.Value:
     if len(group) == 1:
         return group[0]
-    if element.bytes == 1 and (known := lowering.packed_words.get(tuple(group))) is not None:
+    if (known := _gathered(lowering, group)) is not None:
         return known
     if element.bytes == 1:
         group = [_two_bytes(lowering, *pair) for pair in zip(group[0::2], group[1::2], strict=True)]
         if len(group) == 1:
             return group[0]
     return lowering.packed.get(tuple(group)) or lowering.b.compute("mov.b32 $0, {$1, $2};", lowering.b.i32, *group)
+
+
+def _gathered(lowering: Lowering, group: list[ir.Value]) -> ir.Value | None:
+    """The word of four bytes of known words: one of those, or by three permutations; None for other elements."""
+    found = [lowering.bytes_of_words[register] for register in group if register in lowering.bytes_of_words]
+    if len(group) != _BYTES_OF_A_WORD or len(found) != len(group):
+        return None
+    words, indices = [word for word, _ in found], [index for _, index in found]
+    if indices == list(range(_BYTES_OF_A_WORD)) and all(word == words[0] for word in words):
+        return words[0]
+    halves = []
+    for at in (0, 2):
+        # PTX ISA, prmt: each digit of the selector is the number of a byte, of which the second word has 4 to 7.
+        selector = indices[at] + 16 * (4 + indices[at + 1])
+        halves.append(lowering.compute(f"prmt.b32 $0, $1, $2, {selector};", "i32", *words[at : at + 2]))
+    return lowering.compute("prmt.b32 $0, $1, $2, 0x5410;", "i32", *halves)
 
 
 def _two_bytes(lowering: Lowering, low: ir.Value, high: ir.Value) -> ir.Value:
@@ -63,6 +81,6 @@ def _elements(lowering: Lowering, element: PtxElement, packed: ir.Value, per_reg
     if element.bytes == 2:
         return halves
     bytes_ = [byte for half in halves for byte in (half, lowering.compute("shr.u16 $0, $1, 8;", "i16", half))]
-    if not element.is_predicate and per_register == 4:
-        lowering.packed_words[tuple(bytes_)] = packed
+    if not element.is_predicate and per_register == _BYTES_OF_A_WORD:
+        lowering.bytes_of_words.update((byte, (packed, index)) for index, byte in enumerate(bytes_))
     return bytes_

@@ -28,6 +28,40 @@ def blocked(shape: Sequence[int], warps: int, contiguous: int | None = None, vec
     )
 
 
+def transposing(
+    shape: Sequence[int], warps: int, contiguous: int, stored: int, vector: int, word: int, sector: int
+) -> LinearLayout:
+    """The layout of a tile that is loaded along dimension `contiguous` and stored along `stored`.
+
+    A thread loads vectors of `vector` elements, of as many rows as a word of shared memory has elements (`word`). The
+    lanes have the rest of a sector of global memory (`sector` elements), then neighbouring words, which are in
+    different banks.
+    """
+    shape, rank = tuple(shape), len(shape)
+    loaded = [unit(contiguous, 1 << bit, rank) for bit in range(shape[contiguous].bit_length() - 1)]
+    words = [unit(stored, 1 << bit, rank) for bit in range(shape[stored].bit_length() - 1)]
+    others = [basis for basis in _bits_fastest_first(shape, contiguous) if not basis[contiguous] and not basis[stored]]
+    vectors, loaded = _split(loaded, vector)
+    rows, words = _split(words, word)
+    sectors, loaded = _split(loaded, sector // vector)
+    lanes = [*sectors, *words, *loaded, *others]
+    lanes, rest = lanes[:LANE_BITS], lanes[LANE_BITS:]
+    warp_bits = min(warps.bit_length() - 1, len(rest))
+    registers, warp = rest[: len(rest) - warp_bits], rest[len(rest) - warp_bits :]
+    return LinearLayout(
+        tuple(vectors + rows + registers),
+        _fill(lanes, LANE_BITS, rank),
+        _fill(warp, warps.bit_length() - 1, rank),
+        shape,
+    )
+
+
+def _split(bases: list[Basis], elements: int) -> tuple[list[Basis], list[Basis]]:
+    """The first bases, which number so many elements, and the others."""
+    count = max(0, elements.bit_length() - 1)
+    return bases[:count], bases[count:]
+
+
 def within_warp(shape: Sequence[int], warps: int, dimension: int) -> LinearLayout:
     """A layout without warp bits along `dimension`: its upper bits select lanes, its lower bits registers."""
     shape, rank = tuple(shape), len(shape)

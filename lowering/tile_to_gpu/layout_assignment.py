@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below, reached
-from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.blocked import blocked, transposing
 from tilec.lowering.layout.blocks import block_of
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -21,6 +21,8 @@ from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.packing import repacked, whole_bytes
 
 _CARRYING = ("cuda_tile.for", "cuda_tile.loop", IF)
+# The unit of accesses of L2, and the width of a bank of shared memory.
+_SECTOR_BYTES, _WORD_BYTES = 32, 4
 # Elements of a tile of repeated elements that one thread may load; an exchange of more costs fewer registers.
 REPEATED_ELEMENTS = 32
 
@@ -113,7 +115,29 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
         if tile in plan.loads and not plan.multiplies:
             # TMA checks the extents, so that threads read whole vectors from shared memory.
             contiguous, vector = plan.maps[tile].contiguous, _widest_vector(tile)
-        layouts.propose(tile, whole_bytes(tile.type, warps, contiguous, vector))
+        stored = _stored_dimension(tile, plan)
+        if stored is None or stored == contiguous:
+            layouts.propose(tile, whole_bytes(tile.type, warps, contiguous, vector))
+        else:
+            layouts.propose(tile, _transposing(tile.type, warps, contiguous, stored, vector))
+
+
+def _stored_dimension(tile: ir.Value, plan: MatrixPlan) -> int | None:
+    """The dimension along which threads store a loaded operand of a multiply in shared memory; None if none do."""
+    for multiply in plan.multiplies.values():
+        for operand in (multiply.lhs, multiply.rhs):
+            in_place = operand.register_layout is not None or operand.tensor_layout is not None
+            if operand.value == tile and operand.map is None and not in_place:
+                return operand.contiguous
+    return None
+
+
+def _transposing(type: ir.Type, warps: int, contiguous: int, stored: int, vector: int) -> LinearLayout:
+    bits = element_bits(type.element)
+    if bits < 8:
+        return whole_bytes(type, warps, contiguous, vector)
+    sector, word = 8 * _SECTOR_BYTES // bits, max(1, 8 * _WORD_BYTES // bits)
+    return transposing(type.shape, warps, contiguous, stored, vector, word, sector)
 
 
 def _anchor_columns(plan: MatrixPlan, warps: int, layouts: Layouts) -> None:

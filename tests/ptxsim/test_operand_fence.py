@@ -19,6 +19,7 @@ import matrix_kernels
 
 SEEDS = range(20)
 TILE = 64
+DEPTH = 4 * TILE
 _FENCE = re.compile(r"\s*fence\.proxy\.async\S*;")
 _ARRIVE = re.compile(r".*mbarrier\.arrive\.(?!expect_tx).*;")
 
@@ -26,7 +27,9 @@ _ARRIVE = re.compile(r".*mbarrier\.arrive\.(?!expect_tx).*;")
 @pytest.fixture(scope="module")
 def product():
     random = np.random.default_rng(0)
-    arrays = [random.standard_normal((2 * TILE, TILE)).astype(np.float16) for _ in range(3)]
+    # Each copy of the loop's body has a fence, and runs.
+    shapes = ((2 * TILE, DEPTH), (DEPTH, TILE), (2 * TILE, TILE))
+    arrays = [random.standard_normal(shape).astype(np.float16) for shape in shapes]
     args = (*arrays, TILE, TILE, TILE)
     kernel = matrix_kernels.scaled_operand
     compiled = tilec.compile(kernel, target="sm_90a", signature=Signature.from_arguments(kernel, args), hints={})
