@@ -119,6 +119,26 @@ class BarrierOp(Operation, name="barrier"):
     """A barrier of all threads of the role."""
 
 
+class OrderWaitOp(Operation, name="order_wait"):
+    """A warpgroup waits for the `order_signal` of the one before it in the role; the first waits for the last one.
+
+    With `last`, behind all loops of the role, the first warpgroup alone waits, for the signal that is left.
+    """
+
+    last: Flag
+    assembly = "{$last }attr-dict"
+
+
+class OrderSignalOp(Operation, name="order_signal"):
+    """A warpgroup signals to the one behind it in the role, for its next `order_wait`; the last signals to the first.
+
+    With `first`, in front of all loops of the role, the last warpgroup alone signals, so that the first one starts.
+    """
+
+    first: Flag
+    assembly = "{$first }attr-dict"
+
+
 class ViewBufferOp(Operation, name="view_buffer", traits=[ext.Pure]):
     """The same bytes as a buffer of permuted dimensions, with dimensions of one element added or removed.
 

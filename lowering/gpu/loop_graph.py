@@ -17,7 +17,7 @@ from tilec.lowering.gpu.loop_parts import LoopPart
 from tilec.lowering.gpu.operation_cost import cost_of_work
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import NO_WORK, Step
-from tilec.lowering.schedule.costs import MBARRIER, Cost
+from tilec.lowering.schedule.costs import MBARRIER, NAMED_BARRIER, Cost
 from tilec.lowering.schedule.parts import Kind
 
 _STORE = "tile_gpu.store_tensor_memory"
@@ -51,15 +51,18 @@ class Node:
 
 
 class Wait(enum.Enum):
-    """What of the source of a dependence its target waits for: its start, its units, or its result."""
+    """What of the source of a dependence its target waits for: its start, its issue, its units, or its result."""
 
     START = enum.auto()
+    ISSUE = enum.auto()
     UNITS = enum.auto()
     RESULT = enum.auto()
 
     def clocks(self, cost: Cost) -> int:
         if self == Wait.RESULT:
             return cost.latency
+        if self == Wait.ISSUE:
+            return cost.duration
         return max((use.busy for use in cost.uses), default=0) if self == Wait.UNITS else 0
 
 
@@ -105,6 +108,7 @@ class LoopGraph:
         consumers: those that use a slot.
         accesses: the accesses of each buffer outside of channels in order, and whether they write it.
         handed_over: those of each buffer in a place that threads and multiplies alternately use.
+        ordered: the first and the last of the operations that warpgroups execute one after the other, by warpgroup.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -114,10 +118,17 @@ class LoopGraph:
     consumers: defaultdict[ir.Value, list[Node]] = field(default_factory=lambda: defaultdict(list))
     accesses: defaultdict[ir.Value, list[tuple[Node, bool]]] = field(default_factory=lambda: defaultdict(list))
     handed_over: defaultdict[ir.Value, list[Access]] = field(default_factory=lambda: defaultdict(list))
+    ordered: list[tuple[Node, Node]] = field(default_factory=list)
 
     def add_link(self, link: Link) -> None:
         if link.source is not link.target:
             self.links[link] = None
+
+    def link_order(self) -> None:
+        """A warpgroup starts what is ordered when the one before it has issued it; the first one an iteration later."""
+        for number, (first, _) in enumerate(self.ordered):
+            _, before = self.ordered[number - 1]
+            self.add_link(Link(before, first, int(number == 0), NAMED_BARRIER, wait=Wait.ISSUE))
 
     def link_memory(self) -> None:
         """Adds the dependences through tensor memory and buffers outside of channels, when all parts are read."""

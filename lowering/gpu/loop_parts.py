@@ -16,7 +16,8 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.unlike_roles import unlike_roles
-from tilec.lowering.gpu.warpgroups import WARPS_OF_A_GROUP, independent_warpgroups
+from tilec.lowering.gpu.warpgroups import independent_warpgroups
+from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ class _Builder:
         """The problem, with the dependences and the buffers of channels."""
         self._name_nodes()
         self.graph.link_memory()
+        self.graph.link_order()
         graph = self.graph
         rings = {channel: self.plan.channels[channel] for channel in graph.producers if graph.consumers[channel]}
         for channel in rings:

@@ -33,7 +33,7 @@ _LEAST_CLOCKS = 16
 _GET, _COMMIT = "tile_gpu.get", "tile_gpu.put_commit"
 _STORE = "tile_gpu.store_tensor_memory"
 # Waits of threads outside of channels, which end a run.
-_WAITS = ("tile_gpu.wgmma_wait", "tile_gpu.barrier", "tile_gpu.store_wait", "tile_gpu.skip")
+_WAITS = ("tile_gpu.wgmma_wait", "tile_gpu.barrier", "tile_gpu.store_wait", "tile_gpu.skip", "tile_gpu.order_wait")
 
 # What a value depends on: an operation, the iterations before, and the KB of what the operation passes on.
 _Sources = tuple[tuple[Node, int, int], ...]
@@ -56,6 +56,8 @@ class LoopReader:
         self.known = VisitedTiles()
         # For each place its newest hand-over to this role, and the accesses since the newest one by this role.
         self.taken: dict[ir.Value, ir.Value] = {}
+        # The number of the operations in front of the order_wait of a warpgroup.
+        self.ordered_from = 0
         self.kept: defaultdict[ir.Value, list[Access]] = defaultdict(list)
 
     def read(self) -> None:
@@ -91,6 +93,10 @@ class LoopReader:
         if op.name in _WAITS or is_barrier_step(op):
             self.run = None
         self._hand_over(op)
+        if op.name == "tile_gpu.order_wait":
+            self.ordered_from = len(self.graph.nodes)
+        elif op.name == "tile_gpu.order_signal" and self.last is not None:
+            self.graph.ordered.append((self.graph.nodes[self.ordered_from], self.last))
         if is_step(op):
             for result in op.results:
                 self.graph.slots[result] = op.operands[0], op.name == "tile_gpu.put_begin"

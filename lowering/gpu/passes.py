@@ -22,6 +22,7 @@ from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.join_programs import join_programs
 from tilec.lowering.gpu.make_channels import make_channels
 from tilec.lowering.gpu.order_steps import order_steps
+from tilec.lowering.gpu.order_warpgroups import order_warpgroups
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
 from tilec.lowering.gpu.place_early import place_early
@@ -95,6 +96,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
         "pipeline",
     ),
     "emulate-exponentials": (lambda kernel, target, options, remarks: emulate_exponentials(kernel, target), None),
+    "order-warpgroups": (lambda kernel, target, options, remarks: order_warpgroups(kernel, target), "pipeline"),
     "repeat-scalars": (lambda kernel, target, options, remarks: repeat_scalars(kernel), "register_budgets"),
 }
 

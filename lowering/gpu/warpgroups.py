@@ -5,8 +5,8 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.scratch_use import scratch_of_operation
+from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
-WARPS_OF_A_GROUP = 4
 _WGMMA = "tile_gpu.wgmma"
 # Operations by which warps may exchange elements in scratch memory, with barriers.
 _EXCHANGES = ("tile_gpu.cat", "tile_gpu.convert_layout", "tile_gpu.extract", "tile_gpu.insert", "tile_gpu.reduce")
@@ -14,6 +14,8 @@ _EXCHANGES = ("tile_gpu.cat", "tile_gpu.convert_layout", "tile_gpu.extract", "ti
 _ALONE = (
     *("arith.", "math.", "scf.if", "scf.yield", "tile_gpu.math"),
     *("tile_gpu.broadcast", "tile_gpu.get", "tile_gpu.iota", "tile_gpu.release"),
+    # Of the warpgroups that these order, each goes on while the others compute.
+    *("tile_gpu.order_signal", "tile_gpu.order_wait"),
     *("tile_gpu.reshape", "tile_gpu.skip", "tile_gpu.splat", "tile_gpu.view_buffer", "tile_gpu.yield", _WGMMA),
 )
 

@@ -62,6 +62,7 @@ OP_GROUPS = (
     "tensor_memory",
     "tma",
     "vote",
+    "warpgroup_order",
     "wgmma",
 )
 for _group in OP_GROUPS:

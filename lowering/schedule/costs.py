@@ -13,6 +13,8 @@ from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.schedule.parts import Use
 
 _B200 = device_of("sm_100a")
+# The unit that multiplies, in schedules.
+TENSOR_CORE = "tc"
 # One way through an mbarrier in shared memory, from arrival to the end of the wait, on every device.
 MBARRIER = int(_B200.barrier_latency_cycles)
 # One way through a named barrier.
@@ -88,13 +90,13 @@ def multiply(target: str, m: int, n: int, k: int, *, first_in_place: bool = Fals
     in_place = device.tensor_memory_multiply_latency_cycles if first_in_place else device.multiply_latency_cycles
     latency = device.pair_multiply_latency_cycles if pair else in_place
     duration = _WGMMA_ISSUE if target == "sm_90a" else _MMA_ISSUE * -(-k // 16)
-    return Cost(duration, (Use("tc", busy),), busy + int(latency))
+    return Cost(duration, (Use(TENSOR_CORE, busy),), busy + int(latency))
 
 
 def warp_multiply(target: str, m: int, n: int, k: int) -> Cost:
     """A multiply of 16-bit operands by mma.sync, whose instructions the warps execute until it has ended."""
     busy = clocks(m * n * k / device_of(target).mma_sync_multiply_adds_per_cycle)
-    return Cost(busy, (Use("tc", busy),), busy)
+    return Cost(busy, (Use(TENSOR_CORE, busy),), busy)
 
 
 def tensor_load(size_bytes: int) -> Cost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -92,10 +93,10 @@ def test_warpgroups_wait_for_each_other_in_exchanges(in_order: bool, groups: int
 
 
 def test_warpgroups_of_attention_are_independent() -> None:
-    """No barrier of the block is in the loop, in the code either."""
+    """No barrier of the block or of a role is in the loop, in the code either; those of single warpgroups may be."""
     compiled = compile_entry(attention, signature=ATTENTION + "64", target="sm_90a")
     assert independent_warpgroups(loop_of(kernel_of(compiled.stage("gpu").value)), 8) == 2
     lines = compiled.ptx.splitlines()
     exponentials = [number for number, line in enumerate(lines) if "ex2.approx" in line]
-    barriers = [number for number, line in enumerate(lines) if "bar.sync" in line]
+    barriers = [number for number, line in enumerate(lines) if re.search(r"bar\.sync [01]\b", line)]
     assert barriers and not [number for number in barriers if exponentials[0] < number < exponentials[-1]]

@@ -207,7 +207,7 @@ def test_kernels_reach_the_intervals_of_schedules() -> None:
 
 
 def test_warpgroups_of_attention_alternate_on_the_tensor_core() -> None:
-    """On sm_90a one warpgroup computes exponentials while the other one multiplies, without a barrier between them."""
+    """On sm_90a one warpgroup computes exponentials while the other one multiplies."""
     (report,) = reports(attention, ATTENTION, "sm_90a")
     assert report.answer is not None and report.answer.how.value == "present"
     # 2 * 128 * 128 * 128 multiply-adds, 2048 each clock.
@@ -215,6 +215,17 @@ def test_warpgroups_of_attention_alternate_on_the_tensor_core() -> None:
     starts = zip(report.loop.problem.index, report.answer.schedule.start, strict=True)
     first, second = (start for name, start in starts if name.startswith("exp2"))
     assert 512 <= (first - second) % 2048 <= 2048 - 512
+
+
+def test_warpgroups_of_attention_have_an_order() -> None:
+    """Each issues both multiplies when the one before has issued its own, 40 clocks, and a named barrier later, 30."""
+    (report,) = reports(attention, ATTENTION, "sm_90a")
+    multiplies = [each.name for each in report.loop.problem.operations if each.name.startswith("wgmma")]
+    scores, products, other_scores, other_products = multiplies
+    found = {(edge.source, edge.target): edge for edge in report.loop.problem.edges}
+    for source, target, distance in ((products, other_scores, 0), (other_products, scores, 1)):
+        edge = found[source, target]
+        assert (edge.latency, edge.cross, edge.distance) == (40, 30, distance)
 
 
 def test_parts_of_weights_are_multiplied_when_they_are_stored() -> None:

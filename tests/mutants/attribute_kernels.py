@@ -72,6 +72,18 @@ def attention(A, B, C, steps: int):
 
 
 @ct.kernel
+def warpgroups(A, B, C, steps: int):
+    """Two products per iteration by two warpgroups, which on sm_90a multiply one after the other."""
+    q = ct.load(A, (0, 0), (2 * ROWS, DEPTH))
+    acc = ct.zeros((2 * ROWS, COLUMNS), ct.float32)
+    for k in range(steps):
+        scores = ct.mma(q, ct.load(B, (k, 0), (DEPTH, COLUMNS)), ct.zeros((2 * ROWS, COLUMNS), ct.float32))
+        p = ct.minimum(ct.maximum(scores, -2), 2).astype(A.dtype)
+        acc = ct.mma(p, ct.load(B, (k, 1), (DEPTH, COLUMNS)), acc + 1)
+    ct.store(C, (ct.bid(0), 0), acc)
+
+
+@ct.kernel
 def two_chains(A, B, C, steps: int):
     """Two attentions without softmax, which roles of their own compute, and which share the tiles of B."""
     first, second = ct.zeros((ROWS, COLUMNS), ct.float32), ct.zeros((ROWS, COLUMNS), ct.float32)
@@ -112,12 +124,18 @@ KERNELS = {
     "persistent": persistent,
     "counter": counter,
     "attention": attention,
+    "warpgroups": warpgroups,
     "two chains": two_chains,
     "two chains over scores": two_chains,
     "rows": rows,
     "gathered": gathered,
 }
+# Kernels whose mutants differ from those of others on some targets alone.
+TARGETS_OF = {"warpgroups": ("sm_90a",)}
 # Kernels for a target with less tensor memory, all of which accumulators need.
 TENSOR_MEMORY_COLUMNS = {"two chains over scores": 128}
-# The slots of rings, fewer than a block has tiles: a release that is missing for each tile then leaves none.
-RING_SLOTS = {"persistent": 2, "counter": 2, "two chains over scores": 3}
+# Hints by kernel. Rings have fewer slots than a block has tiles: a release that is missing for each tile leaves none.
+HINTS = {
+    "stages": {"persistent": 2, "counter": 2, "two chains over scores": 3, "warpgroups": 3},
+    "warps": {"warpgroups": 8},
+}

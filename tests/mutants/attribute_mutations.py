@@ -36,6 +36,8 @@ ORDERED = (
     "tile_gpu.tcgen05_mma",
     "tile_gpu.wgmma",
     "tile_gpu.wgmma_wait",
+    "tile_gpu.order_wait",
+    "tile_gpu.order_signal",
 )
 
 
@@ -248,6 +250,8 @@ ATTRIBUTES: dict[str, Callable[[ir.Operation], Iterator[Change]]] = {
     "reuse": _reuse,
     "continues": _flag("continues", (CHANNEL,)),
     "first_round": _flag("first_round", PUTS),
+    "first": _flag("first", ("tile_gpu.order_signal",)),
+    "last": _flag("last", ("tile_gpu.order_wait",)),
     "late": _flag("late", ("tile_gpu.release",)),
     "consumer": _more("consumer", GETS),
     "pending": _more("pending", ("tile_gpu.wgmma_wait",)),

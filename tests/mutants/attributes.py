@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attribute_kernels import COLUMNS, DEPTH, KERNELS, RING_SLOTS, ROWS, TENSOR_MEMORY_COLUMNS, TILES
+from attribute_kernels import COLUMNS, DEPTH, HINTS, KERNELS, ROWS, TARGETS_OF, TENSOR_MEMORY_COLUMNS, TILES
 from attribute_mutations import Mutation, mutated, mutations
 from pass_mutations import PASS_MUTATIONS, PassMutation, changed_pass
 from plan_mutations import changed_plan
@@ -65,6 +65,7 @@ _COUNTER = "threads store the tiles without copies, to other elements than the c
 _WHOLE_POWERS = "the exponents are whole numbers, whose powers of two MUFU and the polynomial give exactly"
 _FENCES = "the simulator orders tensor memory without tcgen05.fence, as hardware does; golden PTX has the fences"
 _COPIES = "each copy of a body executes one iteration, and tests whether there is another"
+_ORDER = "warpgroups wait for each other so that they multiply at different times: no value depends on it"
 # Reasons by patterns of `kernel, target, roles or one role: attribute: change`; the first that matches counts.
 HARMLESS = {
     "*: stages: one more, * once of 1": _ONCE,
@@ -151,6 +152,12 @@ HARMLESS = {
     "gathered, sm_90a, roles: read_before_next: set": _WARPGROUP,
     "gathered, sm_90a, roles: removed: release of tma-wgmma ring before release of threads-wgmma ring": _LAST,
     "gathered, sm_90a, roles: removed: release of threads-wgmma ring before scf.yield": _LAST,
+    "warpgroups, *: order: order_* before *": _ORDER,
+    "warpgroups, *: order: * before order_*": _ORDER,
+    "warpgroups, *: removed: order_wait before *": _ORDER,
+    "warpgroups, *: removed: release of tma-wgmma ring before scf.yield": _LAST,
+    "warpgroups, *: order: release of tma-wgmma ring before wgmma_wait": _PACED,
+    "warpgroups, *: order: wgmma_wait before release of tma-wgmma ring": _BLOCKING,
     "*: registers: *": _REGISTERS,
     "attention, *: polynomials: *": _WHOLE_POWERS,
     "two chains over scores, *: producer: *, make_channel of mma-threads once": _COLUMNS_BACK,
@@ -192,7 +199,12 @@ class Case:
         return f"{self.kernel}, {self.target}, {'roles' if self.roles else 'one role'}"
 
 
-CASES = [Case(name, target, roles) for name in KERNELS for target in ("sm_100a", "sm_90a") for roles in (True, False)]
+CASES = [
+    Case(name, target, roles)
+    for name in KERNELS
+    for target in TARGETS_OF.get(name, ("sm_100a", "sm_90a"))
+    for roles in (True, False)
+]
 
 
 def arguments() -> list[Any]:
@@ -219,7 +231,8 @@ def compiled(case: Case, text: str | None = None, stop: str = "ptx") -> Any:
             return tilec.compile(text, target=case.target, stop=stop)
         kernel = KERNELS[case.kernel]
         signature = Signature.from_arguments(kernel, arguments())
-        hints = {"roles": case.roles} | ({"stages": RING_SLOTS[case.kernel]} if case.kernel in RING_SLOTS else {})
+        hints = {"roles": case.roles}
+        hints |= {name: given[case.kernel] for name, given in HINTS.items() if case.kernel in given}
         return tilec.compile(kernel, target=case.target, signature=signature, hints=hints, stop=stop)
 
 

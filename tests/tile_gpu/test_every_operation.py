@@ -95,6 +95,8 @@ LINES = {
     " inbounds [true] order relaxed scope sys : !l",
     "multimem_store_view": "tile_gpu.multimem_store_view %y -> %p[%n] extents [%n] strides [%n] vector 1 : !l",
     "num_programs": "%r = tile_gpu.num_programs 2",
+    "order_signal": "tile_gpu.order_signal first",
+    "order_wait": "tile_gpu.order_wait last",
     "pack": '%r = tile_gpu.pack %y dimension 0 : !l -> tensor<512xi8, "register=(1)(2) lane=(4)(8)(16)(32)(64) '
     'warp=(128)(256) shape=512">',
     "print": 'tile_gpu.print "%d of %f\\0A", %n, %y : i32, !l',
