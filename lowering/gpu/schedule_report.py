@@ -53,7 +53,9 @@ class LoopReport:
             lines.append(f"now: interval of {now} clocks (roles {roles}, each in program order)")
         if self.answer is None:
             return "\n".join([*lines, f"no schedule: {self.failure}"]) + "\n"
-        lines.append(f"reachable: {summary(self.answer)}")
+        # The steady state of the code may be no schedule, as its iterations may differ.
+        is_slower = self.attained is not None and self.attained < self.answer.schedule.interval
+        lines.append(f"{'found, but slower than now' if is_slower else 'reachable'}: {summary(self.answer)}")
         lines += [f"remark: {remark}" for remark in self.answer.remarks]
         return "\n".join(lines) + "\n" + text_chart(problem, self.answer.schedule)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -308,6 +309,8 @@ def test_text_and_fields() -> None:
     assert "now: interval of 696 clocks (roles load, mma, each in program order)\n" in text
     assert "reachable: interval 696 clocks (present); bound 696: unit l2\n" in text
     assert "\nl2 100 %     |" in text
+    slower = replace(report, attained=690).text()
+    assert "now: interval of 690 clocks" in slower and "found, but slower than now: interval 696 clocks" in slower
     fields = json.loads(json.dumps(report.fields()))
     assert [fields[name] for name in ("present_interval", "attained_interval", "interval", "bound")] == [696] * 4
     assert fields["how"] == "present"
