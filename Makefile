@@ -6,6 +6,9 @@ JOBS ?= 2
 SOURCES := $(shell find python dialect lowering runtime CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -path '*/__pycache__/*')
 WHEEL := build/wheel/.built
 CHECK := build/check
+# One pip installs into all environments: copies of pip, and modules that are compiled before they are used, take longer.
+VENV = $(PYTHON) -m venv --clear --without-pip
+INSTALL = build/venv-build/bin/pip --quiet --python $(@D)/bin/python install --no-compile
 extras_test := [test]
 extras_peers := [test,peers]
 extras_schedule := [test,schedule]
@@ -61,8 +64,8 @@ mutants: build/venv-test/.installed $(CHECK)/.copied
 
 # The wheel for other machines, in build/dist: the manylinux tag that its symbols allow, and the stable ABI from 3.12 on.
 wheel: $(WHEEL)
-	$(PYTHON) -m venv --clear build/venv-audit
-	build/venv-audit/bin/pip --quiet install --requirement .ci/wheel-requirements.txt
+	$(VENV) build/venv-audit
+	build/venv-build/bin/pip --quiet --python build/venv-audit/bin/python install --requirement .ci/wheel-requirements.txt
 	rm -rf build/dist
 	PATH="$(CURDIR)/build/venv-audit/bin:$$PATH" auditwheel repair --wheel-dir build/dist build/wheel/*.whl
 	find build/dist -name '*-abi3-*.whl' -exec build/venv-audit/bin/abi3audit --strict --summary {} +
@@ -93,17 +96,17 @@ $(WHEEL): $(SOURCES)
 
 build/venv-%/.installed: $(WHEEL)
 	@echo "installing tilec and its dependencies into build/venv-$*"
-	$(PYTHON) -m venv --clear build/venv-$*
-	build/venv-$*/bin/pip --quiet install "$$(echo build/wheel/*.whl)$(extras_$*)"
+	$(VENV) $(@D)
+	$(INSTALL) "$$(echo build/wheel/*.whl)$(extras_$*)"
 	touch $@
 
 build/venv-peers/.torch: build/venv-peers/.installed
-	build/venv-peers/bin/pip --quiet install "$$(echo build/wheel/*.whl)[torch]"
+	$(INSTALL) "$$(echo build/wheel/*.whl)[torch]"
 	touch $@
 
 build/venv-lint/.installed: .ci/lint-requirements.txt $(WHEEL)
-	$(PYTHON) -m venv --clear build/venv-lint
-	build/venv-lint/bin/pip --quiet install build/wheel/*.whl --requirement .ci/lint-requirements.txt
+	$(VENV) $(@D)
+	$(INSTALL) build/wheel/*.whl --requirement .ci/lint-requirements.txt
 	touch $@
 
 # Tests, examples and benchmarks are copied to a folder without the sources, where only the installed package can be imported.

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
@@ -24,7 +24,7 @@ from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
-from tilec.lowering.gpu.iterations_ahead import set_iterations_ahead
+from tilec.lowering.gpu.iterations_ahead import iterations_ahead, set_iterations_ahead
 from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
 from tilec.lowering.tile_to_gpu import emitter
@@ -36,13 +36,39 @@ _VIEW, _SLOT = "tile_gpu.view_buffer", "tile_gpu.slot"
 
 def advance_multiplies(kernel: KernelOp) -> None:
     """Rewrites the loops of the roles `mma` and `load` in place, where that is possible."""
+    for loop, loads in _loops_of_multiplies(kernel):
+        _advance(loop, loads)
+
+
+def advance_again(kernel: KernelOp, is_worth: Callable[[ir.Operation, Sequence[MakeChannelOp]], bool]) -> None:
+    """Advances multiplies that are one iteration ahead by another one, and their loads by two.
+
+    `is_worth` gets a loop of the role `mma`, and the rings of the sums that are ahead in it.
+    """
+    for loop, loads in _loops_of_multiplies(kernel):
+        if iterations_ahead(loop) != 1 or loads is None or iterations_ahead(loads):
+            continue
+        group = _group(_body(loop))
+        scalars = None if group is None else _scalars(loop, group)
+        if group is None or scalars is None or not is_worth(loop, _rings_of_sums(group)):
+            continue
+        if _advance_loads(loads, group, lambda _: True):
+            is_advanced = _advance_loads(loads, group, lambda _: True)
+            assert is_advanced, "the loads that are ahead of others can be ahead by one more iteration"
+            _rotate(loop, group, scalars)
+
+
+def _loops_of_multiplies(kernel: KernelOp) -> list[tuple[ir.Operation, ir.Operation | None]]:
+    """The loops of the role `mma`, each with the loop of the role `load` that loads for it, if that is known."""
     roles = kernel.roles
     if roles is None or MULTIPLY not in roles.bodies:
-        return
+        return []
     loops = {name: _loops(region.blocks[0]) for name, region in roles.bodies.items()}
-    loads = {loop: _loop_of_loads(loop, loops) for loop in loops[MULTIPLY]}
-    for loop in loops[MULTIPLY]:
-        _advance(loop, loads[loop])
+    return [(loop, _loop_of_loads(loop, loops)) for loop in loops[MULTIPLY]]
+
+
+def _rings_of_sums(group: _Group) -> list[MakeChannelOp]:
+    return [_channel(op) for op in group.members if op.name == _COMMIT]
 
 
 def _loops(block: ir.Block) -> list[ir.Operation]:
@@ -58,14 +84,19 @@ def _advance(loop: ir.Operation, loads: ir.Operation | None) -> None:
     scalars = _scalars(loop, group)
     if scalars is None:
         return
-    is_ordered = loads is not None and _advance_loads(loads, group)
+    is_ordered = loads is not None and _advance_loads(loads, group, _waits_for_one_slot)
     if is_ordered or _has_room_for_loads(operations, group.members):
         _rotate(loop, group, scalars)
 
 
-def _advance_loads(loop: ir.Operation, multiplies: _Group) -> bool:
-    """Rewrites the loop of the loads for a group of multiplies; returns False if its order stays."""
-    group = _group_of_loads(_body(loop), multiplies)
+def _advance_loads(
+    loop: ir.Operation, multiplies: _Group, is_worth: Callable[[Sequence[ir.Operation]], bool]
+) -> bool:
+    """Rewrites the loop of the loads for a group of multiplies; returns False if its order stays.
+
+    `is_worth` gets the loads behind those of the group.
+    """
+    group = _group_of_loads(_body(loop), multiplies, is_worth)
     scalars = None if group is None else _scalars(loop, group)
     if group is None or scalars is None:
         return False
@@ -276,7 +307,9 @@ def _uses(loop: ir.Operation, channels: Collection[ir.Value]) -> bool:
     return any(operand in channels for op in _body(loop) for operand in op.operands)
 
 
-def _group_of_loads(operations: Sequence[ir.Operation], group: _Group) -> _Group | None:
+def _group_of_loads(
+    operations: Sequence[ir.Operation], group: _Group, is_worth: Callable[[Sequence[ir.Operation]], bool]
+) -> _Group | None:
     """The loads for a group of multiplies, in the order in which the role `mma` uses them; None if they stay."""
     channels = {op.operands[0] for op in group.members if _is_load(op)}
     inside = [inner for op in operations for inner in _inside(op) if inner is not op]
@@ -291,9 +324,12 @@ def _group_of_loads(operations: Sequence[ir.Operation], group: _Group) -> _Group
     number = min(number for number, found in group.following.items() if any(map(_is_load, found)))
     before = {op.operands[0] for op in group.rest[: number + 1] if _is_load(op)}
     at = max((place for place, op in enumerate(rest) if before.intersection(op.operands)), default=-1)
-    # Behind more slots loads run ahead in program order too.
-    waits = any(op.name == _PUT and _channel(op).stages == 1 for op in rest[at + 1 :])
-    return _Group(members, rest, {at: members}) if members and waits else None
+    return _Group(members, rest, {at: members}) if members and is_worth(rest[at + 1 :]) else None
+
+
+def _waits_for_one_slot(operations: Sequence[ir.Operation]) -> bool:
+    """Whether the role waits for the end of the last multiply; with more slots loads run ahead in program order too."""
+    return any(op.name == _PUT and _channel(op).stages == 1 for op in operations)
 
 
 def _is_own_ring(channel: ir.Value) -> bool:
@@ -332,7 +368,7 @@ def _rotate(loop: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]) 
                 ir.Operation.create("scf.yield", operands=initial)
         loop.move_before(last)
         loop.operands[1] = bound
-        set_iterations_ahead(loop, 1)
+        set_iterations_ahead(loop, iterations_ahead(loop) + 1)
         with ir.InsertionPoint(last):
             values = dict(zip(list(body.arguments)[1:], loop.results, strict=True))
             values[counter] = _last_counter(lower, distance, step)
@@ -361,4 +397,4 @@ def _insert_following(group: _Group, scalars: Sequence[ir.Operation], body: ir.B
         point = ir.InsertionPoint(start) if number < 0 else ir.InsertionPoint.after(group.rest[number])
         with point:
             for copy in copy_all(operations, values):
-                set_iterations_ahead(copy, 1)
+                set_iterations_ahead(copy, iterations_ahead(copy) + 1)

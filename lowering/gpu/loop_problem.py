@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
@@ -11,7 +12,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.loop_graph import Link, LoopGraph, Node
-from tilec.lowering.gpu.loop_parts import divided_loops, role_blocks
+from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops, role_blocks
 from tilec.lowering.gpu.loop_reader import LoopReader
 from tilec.lowering.gpu.shared_plan import ChannelPlan, SharedPlan, shared_plan
 from tilec.lowering.model.constants import Device, device_of
@@ -44,14 +45,18 @@ class LoopProblem:
 def loop_problems(kernel: KernelOp, target: Target) -> list[LoopProblem]:
     """The problems of the innermost loops of a kernel after the passes of tile_gpu, in program order."""
     plan = shared_plan(kernel, target)
-    found = []
-    for parts in divided_loops(kernel):
-        graph = LoopGraph()
-        for part in parts:
-            LoopReader(graph, part, plan, target).read()
-        if len(graph.nodes) > 1:
-            found.append(_Builder(kernel, target, plan, graph).problem(parts[0].loop))
-    return found
+    found = (loop_problem(kernel, parts, plan, target) for parts in divided_loops(kernel))
+    return [problem for problem in found if problem is not None]
+
+
+def loop_problem(
+    kernel: KernelOp, parts: Sequence[LoopPart], plan: SharedPlan, target: Target
+) -> LoopProblem | None:
+    """The problem of a loop with its parts; None if it has one operation, or none."""
+    graph = LoopGraph()
+    for part in parts:
+        LoopReader(graph, part, plan, target).read()
+    return _Builder(kernel, target, plan, graph).problem(parts[0].loop) if len(graph.nodes) > 1 else None
 
 
 @dataclass

@@ -202,10 +202,11 @@ class _Reader:
                         self.read(list(block.operations), path)
 
     def _uncount(self, op: ir.OpView, outer: LoopWork) -> None:
-        """The operations of one iteration are in front of the loop and behind it, and count as those of the loop."""
+        """The operations of some iterations are in front of the loop and behind it, and count as those of the loop."""
         for inner in operations_below(op):
             multiply = multiply_of(inner)
-            outer.multiply_adds -= 0 if multiply is None else multiply.multiply_adds
+            outside = 0 if multiply is None else iterations_ahead(op.operation) * multiply.multiply_adds
+            outer.multiply_adds -= outside
 
     def _read_loop(self, op: ir.OpView, path: tuple[str, ...]) -> None:
         location = source_location(op.operation.location)

@@ -24,15 +24,11 @@ from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.enclosing import LOOPS
-from tilec.lowering.gpu.loop_graph import LoopGraph
+from tilec.lowering.gpu.loop_clocks import loop_clocks
 from tilec.lowering.gpu.loop_parts import LoopPart
-from tilec.lowering.gpu.loop_reader import LoopReader
-from tilec.lowering.gpu.shared_plan import shared_plan
 from tilec.lowering.gpu.unlike_roles import unlike_roles
 from tilec.lowering.gpu.warpgroups import independent_warpgroups
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
-from tilec.lowering.model.constants import device_of
-from tilec.lowering.schedule.costs import TENSOR_CORE
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -92,13 +88,8 @@ def _is_issue(op: ir.Operation) -> bool:
 
 def _ratio(kernel: KernelOp, loop: ir.OpView, groups: int, target: Target) -> float:
     """The clocks of the threads of a warpgroup for each clock of its multiplies."""
-    graph = LoopGraph()
-    part = LoopPart("", WARPS_OF_A_GROUP, loop, groups)
-    LoopReader(graph, part, shared_plan(kernel, target), target).read()
-    costs = [node.cost(device_of(target.name)) for node in graph.nodes]
-    multiplies = [sum(use.busy for use in cost.uses if use.unit == TENSOR_CORE) for cost in costs]
-    threads = sum(cost.duration for cost, busy in zip(costs, multiplies, strict=True) if not busy)
-    return threads / max(1, sum(multiplies))
+    clocks = loop_clocks(kernel, LoopPart("", WARPS_OF_A_GROUP, loop, groups), target)
+    return clocks.threads / max(1, clocks.multiplies)
 
 
 def _order(block: ir.Block, sections: Sequence[_Section]) -> None:

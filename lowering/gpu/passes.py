@@ -9,6 +9,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.advance_late_sums import advance_late_sums
 from tilec.lowering.gpu.advance_loads import advance_loads
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.alternate_tiles import alternate_tiles
@@ -96,6 +97,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
         "pipeline",
     ),
     "emulate-exponentials": (lambda kernel, target, options, remarks: emulate_exponentials(kernel, target), None),
+    "advance-late-sums": (lambda kernel, target, options, remarks: advance_late_sums(kernel, target), "pipeline"),
     "order-warpgroups": (lambda kernel, target, options, remarks: order_warpgroups(kernel, target), "pipeline"),
     "repeat-scalars": (lambda kernel, target, options, remarks: repeat_scalars(kernel), "register_budgets"),
 }

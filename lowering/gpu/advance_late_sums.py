@@ -1,0 +1,86 @@
+"""In the role `mma`, sums for which threads wait run two iterations ahead instead of one.
+
+before:   s(0);  for i < n - 1 { s(i + 1);  p(i) @ v(i) }  p(n - 1) @ v(n - 1)
+after:    s(0);  s(1);  for i < n - 2 { s(i + 2);  p(i) @ v(i) }  p(n - 2) @ v(n - 2);  p(n - 1) @ v(n - 1)
+
+Before, s(i + 1) is multiplied behind p(i - 1) @ v(i - 1). From p(i - 1) to p(i + 1), two iterations, the time is that
+of all multiplies of an iteration, of the threads, of two barriers, and of a result of the tensor core. Where
+multiplies and threads take similar times, half of it is more than either. After, s(i + 2) is multiplied while threads
+compute p(i), unless p(i) @ v(i) would then wait for the tensor core: the steady state of the loop decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.advance_multiplies import advance_again
+from tilec.lowering.gpu.loop_clocks import loop_clocks
+from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops
+from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problem
+from tilec.lowering.gpu.operation_role import MULTIPLY
+from tilec.lowering.gpu.present_interval import present_schedule
+from tilec.lowering.gpu.shared_plan import shared_plan
+from tilec.lowering.model.constants import device_of
+from tilec.lowering.schedule.costs import MBARRIER
+from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.target import Target
+
+_GET = "tile_gpu.get"
+# The part of an iteration that is worth the copies.
+_GAIN = 0.01
+# The sums of the present iteration, and those that are ahead while they are read.
+_SLOTS = 2
+
+
+def advance_late_sums(kernel: KernelOp, target: Target) -> None:
+    """Rewrites the loops of the roles `mma` and `load` in place; run when the work of threads is final."""
+    advance_again(kernel, lambda loop, sums: _are_late(kernel, loop, sums, target))
+
+
+def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp], target: Target) -> bool:
+    """Whether iterations are shorter if the sums are two iterations ahead, and they have slots of their own for it."""
+    parts = next((found for found in divided_loops(kernel) if any(part.loop.operation == loop for part in found)), ())
+    if not parts or not all(map(_has_slots, sums)) or not _may_be_late(kernel, parts, sums, target):
+        return False
+    found = loop_problem(kernel, parts, shared_plan(kernel, target), target)
+    if found is None:
+        return False
+    rounded = quantized(found.problem)
+    now = present_schedule(found, rounded)
+    further = present_schedule(replace(found, ahead=_further_ahead(found)), rounded)
+    return now is not None and further is not None and further.interval < (1 - _GAIN) * now.interval
+
+
+def _may_be_late(
+    kernel: KernelOp, parts: Sequence[LoopPart], sums: Sequence[MakeChannelOp], target: Target
+) -> bool:
+    """Whether half of two iterations with all of their latencies is more than the multiplies, and than the threads."""
+    channels = {ring.operation.results[0] for ring in sums}
+    clocks = {part: loop_clocks(kernel, part, target) for part in parts}
+    multiplies = sum(each.multiplies for each in clocks.values())
+    threads = [each.threads for part, each in clocks.items() if _gets(part.loop, channels)]
+    latencies = 2 * MBARRIER + device_of(target.name).multiply_latency_cycles
+    return any(multiplies + clocks + latencies > 2 * max(multiplies, clocks) for clocks in threads)
+
+
+def _gets(loop: ir.OpView, channels: Collection[ir.Value]) -> bool:
+    inside = (inner.operation for inner in operations_below(loop))
+    return any(op.name == _GET and op.operands[0] in channels for op in inside)
+
+
+def _further_ahead(found: LoopProblem) -> tuple[int, ...]:
+    """The iterations that operations are ahead when the sums, and what is loaded for them alone, are two."""
+    operations = list(zip(found.problem.index, found.roles, found.ahead, strict=True))
+    sums = {name for name, role, count in operations if role == MULTIPLY and count}
+    loads = {each.source for each in found.problem.buffers if {use.operation for use in each.uses} <= sums}
+    return tuple(2 if name in sums | loads else count for name, _, count in operations)
+
+
+def _has_slots(ring: MakeChannelOp) -> bool:
+    users = [use.owner.operation.name for use in ring.operation.results[0].uses]
+    return ring.reuse == "ring" and ring.stages >= _SLOTS and "tile_gpu.make_channel" not in users
