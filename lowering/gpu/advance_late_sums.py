@@ -11,28 +11,28 @@ compute p(i), unless p(i) @ v(i) would then wait for the tensor core: the steady
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.advance_multiplies import advance_again
-from tilec.lowering.gpu.loop_clocks import loop_clocks
-from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops
+from tilec.lowering.gpu.loop_parts import divided_loops
 from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.operation_role import MULTIPLY
 from tilec.lowering.gpu.present_interval import present_schedule
 from tilec.lowering.gpu.shared_plan import shared_plan
 from tilec.lowering.model.constants import device_of
-from tilec.lowering.schedule.costs import MBARRIER
+from tilec.lowering.schedule.costs import MBARRIER, TENSOR_CORE
 from tilec.lowering.schedule.quantum import quantized
 from tilec.lowering.target import Target
 
-_GET = "tile_gpu.get"
 # The part of an iteration that is worth the copies.
 _GAIN = 0.01
+# Two steady states are compared: rings have less slots than a third of these iterations.
+_ITERATIONS = 24
 # The sums of the present iteration, and those that are ahead while they are read.
 _SLOTS = 2
 
@@ -44,33 +44,27 @@ def advance_late_sums(kernel: KernelOp, target: Target) -> None:
 
 def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp], target: Target) -> bool:
     """Whether iterations are shorter if the sums are two iterations ahead, and they have slots of their own for it."""
-    parts = next((found for found in divided_loops(kernel) if any(part.loop.operation == loop for part in found)), ())
-    if not parts or not all(map(_has_slots, sums)) or not _may_be_late(kernel, parts, sums, target):
+    if not all(map(_has_slots, sums)):
         return False
-    found = loop_problem(kernel, parts, shared_plan(kernel, target), target)
-    if found is None:
+    parts = next((found for found in divided_loops(kernel) if any(part.loop.operation == loop for part in found)), None)
+    found = None if parts is None else loop_problem(kernel, parts, shared_plan(kernel, target), target)
+    if found is None or not _may_be_late(found, target):
         return False
     rounded = quantized(found.problem)
-    now = present_schedule(found, rounded)
-    further = present_schedule(replace(found, ahead=_further_ahead(found)), rounded)
+    now = present_schedule(found, rounded, _ITERATIONS)
+    further = present_schedule(replace(found, ahead=_further_ahead(found)), rounded, _ITERATIONS)
     return now is not None and further is not None and further.interval < (1 - _GAIN) * now.interval
 
 
-def _may_be_late(
-    kernel: KernelOp, parts: Sequence[LoopPart], sums: Sequence[MakeChannelOp], target: Target
-) -> bool:
+def _may_be_late(found: LoopProblem, target: Target) -> bool:
     """Whether half of two iterations with all of their latencies is more than the multiplies, and than the threads."""
-    channels = {ring.operation.results[0] for ring in sums}
-    clocks = {part: loop_clocks(kernel, part, target) for part in parts}
-    multiplies = sum(each.multiplies for each in clocks.values())
-    threads = [each.threads for part, each in clocks.items() if _gets(part.loop, channels)]
+    clocks = defaultdict[str, int](int)
+    for operation, role in zip(found.problem.operations, found.roles, strict=True):
+        multiplies = sum(use.busy for use in operation.uses if use.unit == TENSOR_CORE)
+        clocks[role] += multiplies or operation.duration
+    multiplies = clocks.pop(MULTIPLY)
     latencies = 2 * MBARRIER + device_of(target.name).multiply_latency_cycles
-    return any(multiplies + clocks + latencies > 2 * max(multiplies, clocks) for clocks in threads)
-
-
-def _gets(loop: ir.OpView, channels: Collection[ir.Value]) -> bool:
-    inside = (inner.operation for inner in operations_below(loop))
-    return any(op.name == _GET and op.operands[0] in channels for op in inside)
+    return any(multiplies + threads + latencies > 2 * max(multiplies, threads) for threads in clocks.values())
 
 
 def _further_ahead(found: LoopProblem) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.quantum import QUANTUM
 from tilec.lowering.schedule.recurrence import Arc, least_interval
 from tilec.lowering.schedule.schedule import Schedule
-from tilec.lowering.schedule.steady_state import steady_state
+from tilec.lowering.schedule.steady_state import ITERATIONS, steady_state
 
 
 def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
@@ -29,12 +29,12 @@ def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
     return None if interval is None else max(interval, units.interval)
 
 
-def present_schedule(loop: LoopProblem, rounded: Problem) -> Schedule | None:
+def present_schedule(loop: LoopProblem, rounded: Problem, iterations: int = ITERATIONS) -> Schedule | None:
     """The steady state of a loop as it is, where roles share units; None if it has none.
 
     It is a legal schedule if all iterations are alike, and no operations use a unit at the same time.
     """
-    return steady_state(rounded, _roles(loop), loop.ahead, loop.slots)
+    return steady_state(rounded, _roles(loop), loop.ahead, loop.slots, iterations)
 
 
 def _roles(loop: LoopProblem) -> tuple[int, ...]:

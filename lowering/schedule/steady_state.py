@@ -18,9 +18,9 @@ from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.recurrence import Arc
 from tilec.lowering.schedule.schedule import Schedule
 
-# Iterations that are executed, and those at the end of which the interval is the mean: rings are full by then.
-_ITERATIONS = 96
-_MEASURED = 32
+# Iterations that are executed; the interval is the mean of the last third of them: rings are full by then.
+ITERATIONS = 96
+_MEASURED = 1 / 3
 # Clocks are sums of quotients.
 _ERROR = 1e-6
 
@@ -43,6 +43,7 @@ class _Execution:
         members: the operations of each role, in program order.
         ahead: the iterations that each operation is ahead.
         arcs: what each operation waits for.
+        iterations: the iterations to execute.
         start: the starts of each operation, by iteration; those of operations that others slowed down are delayed.
         free: when each role is free.
         unit_free: when each unit has executed all asynchronous operations.
@@ -55,6 +56,7 @@ class _Execution:
     members: list[list[int]]
     ahead: Sequence[int]
     arcs: dict[int, list[Arc]]
+    iterations: int
     start: list[dict[int, float]]
     free: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
     unit_free: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -86,7 +88,7 @@ class _Execution:
 
     def _ready(self, role: int) -> float | None:
         """When the next operation of a role can start; None if it waits for one that has not, or if none is left."""
-        if role in self.running or self.issued[role] == _ITERATIONS * len(self.members[role]):
+        if role in self.running or self.issued[role] == self.iterations * len(self.members[role]):
             return None
         number, iteration = self._next(role)
         clock = self.free[role]
@@ -143,7 +145,11 @@ def _is_asynchronous(operation: Operation) -> bool:
 
 
 def steady_state(
-    problem: Problem, roles: tuple[int, ...], ahead: Sequence[int], slots: Sequence[int]
+    problem: Problem,
+    roles: tuple[int, ...],
+    ahead: Sequence[int],
+    slots: Sequence[int],
+    iterations: int = ITERATIONS,
 ) -> Schedule | None:
     """The steady state of a loop whose roles have program order, with rings of so many slots; None if it has none.
 
@@ -154,6 +160,7 @@ def steady_state(
         roles: the number of the role of each operation.
         ahead: the iterations that each operation is ahead of the others in its role.
         slots: the slots of each buffer.
+        iterations: the iterations that are executed; with less, iterations at the start may count.
     """
     members: list[list[int]] = [[] for _ in range(max(roles) + 1)]
     for number, role in enumerate(roles):
@@ -162,14 +169,14 @@ def steady_state(
     arcs = defaultdict[int, list[Arc]](list)
     for arc in edge_arcs(problem, roles) + ring_arcs(problem, depth, frozenset()):
         arcs[arc.target].append(arc)
-    execution = _Execution(problem, members, ahead, arcs, [{} for _ in problem.operations])
+    execution = _Execution(problem, members, ahead, arcs, iterations, [{} for _ in problem.operations])
     execution.run()
     # Operations that are ahead wait for iterations behind the last one.
-    last = _ITERATIONS - 1 - max(ahead)
+    last, measured = iterations - 1 - max(ahead), int(iterations * _MEASURED)
     if any(last not in starts for starts in execution.start):
         return None
-    clocks = max(starts[last] - starts[last - _MEASURED] for starts in execution.start)
+    clocks = max(starts[last] - starts[last - measured] for starts in execution.start)
     base = min(starts[last] for starts in execution.start)
     start = tuple(round(starts[last] - base) for starts in execution.start)
-    interval = math.ceil(clocks / _MEASURED - _ERROR)
+    interval = math.ceil(clocks / measured - _ERROR)
     return Schedule(max(1, interval), start, roles, tuple(slots))
