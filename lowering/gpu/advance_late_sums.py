@@ -31,7 +31,7 @@ from tilec.lowering.target import Target
 
 # The part of an iteration that is worth the copies.
 _GAIN = 0.01
-# Two steady states are compared: rings have less slots than a third of these iterations.
+# Rings are full behind the first third of these iterations, for they seldom have more than eight slots.
 _ITERATIONS = 24
 # The sums of the present iteration, and those that are ahead while they are read.
 _SLOTS = 2
@@ -62,7 +62,7 @@ def _may_be_late(found: LoopProblem, target: Target) -> bool:
     for operation, role in zip(found.problem.operations, found.roles, strict=True):
         multiplies = sum(use.busy for use in operation.uses if use.unit == TENSOR_CORE)
         clocks[role] += multiplies or operation.duration
-    multiplies = clocks.pop(MULTIPLY)
+    multiplies = clocks.pop(MULTIPLY, 0)
     latencies = 2 * MBARRIER + device_of(target.name).multiply_latency_cycles
     return any(multiplies + threads + latencies > 2 * max(multiplies, threads) for threads in clocks.values())
 

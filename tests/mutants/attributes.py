@@ -178,7 +178,6 @@ HARMLESS = {
     "two chains, sm_100a, one role: order: release of threads-mma ring before tcgen05_mma": _IN_ONE_ROLE,
     "two chains, sm_100a, roles: removed: release of threads-mma ring before *": _LAST,
     "two chains*, sm_100a, roles: removed: release of tma-mma ring before scf.yield": _LAST,
-    "two chains*, sm_100a, roles: removed: put_commit of tma-mma ring before scf.yield": _NOTHING,
     "two chains*: order: load_tensor_memory before load_tensor_memory": "two reads of different places",
     "two chains*: order: put_commit of * before put_commit of *": _ARRIVALS,
     "two chains*: offset: a staging buffer *": _EPILOGUE,
