@@ -42,6 +42,8 @@ _BLOCKING = "a wait that moves up, or an arrival that moves down, only adds orde
 _ARRIVALS = "two arrivals in a row: no access is between them"
 _NOTHING = "TMA itself completes the slot: the operation emits nothing but the position, which is not used again"
 _FIRST = "the first puts of a ring find its slots empty with or without a wait, and end no round"
+_NO_ROUND = "attention: puts in front of the loop find empty slots, and the last but one of nine ends no round"
+_BEHIND = "attention: the operand before these sums is put when a multiply behind them is complete, in order"
 _WARPGROUP = "a multiply belongs to the warpgroup: threads that fill the slot again have waited for all of its reads"
 _SCORES = "attention: the next multiply of the slot follows, in order, one whose operand is computed from this result"
 _HANDED_OVER = "attention: the accumulator, which the threads hand over after they have stored the operand, orders both"
@@ -89,6 +91,9 @@ HARMLESS = {
     "gemms in a row, *, one role: first_round: set, put_* of tma-*": _FIRST,
     "attention, *: first_round: set, put_commit of threads-*": _SCORES,
     "attention, sm_100a, *: first_round: set, put_* of mma-threads ring": _FIRST,
+    "attention, sm_100a, roles: first_round: set, put_* of tma-mma ring": _NO_ROUND,
+    "attention, sm_100a, roles: removed: put_commit of tma-mma ring before scf.yield": _NOTHING,
+    "attention, sm_100a, roles: order: put_commit of mma-threads ring before tcgen05_mma": _BEHIND,
     "attention, sm_100a, *: producer: *, * of threads-mma ring": _HANDED_OVER,
     "attention, sm_100a, *: order: put_commit of threads-mma ring before store_tensor_memory": _HANDED_OVER,
     "*: names: *": "no rule of the lowering depends on the names of roles other than compute",
