@@ -95,7 +95,7 @@ class LoopReader:
         self._hand_over(op)
         if op.name == "tile_gpu.order_wait":
             self.ordered_from = len(self.graph.nodes)
-        elif op.name == "tile_gpu.order_signal" and self.last is not None:
+        elif op.name == "tile_gpu.order_signal" and self.last in self.graph.nodes[self.ordered_from :]:
             self.graph.ordered.append((self.graph.nodes[self.ordered_from], self.last))
         if is_step(op):
             for result in op.results:

@@ -229,6 +229,37 @@ def test_warpgroups_of_attention_have_an_order() -> None:
         assert (edge.latency, edge.cross, edge.distance) == (40, 30, distance)
 
 
+ORDER_OF_NOTHING = """
+#d = "register=(0,1)(8,0) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0)(64,0) shape=128x8"
+!d = tensor<128x8xf32, #d>
+!a = buffer<128x16xf16, shared, contiguous=1 swizzle=32B>
+!b = buffer<16x8xf16, shared, contiguous=0 swizzle=none>
+tile_gpu.kernel @k(%n: i32, %m: i32) target "sm_90a" warps 8 {
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : !d
+  %q = tile_gpu.make_channel stages 1 producer tma consumers [wgmma] reuse once : channel<[!a]>
+  %k = tile_gpu.make_channel stages 1 producer tma consumers [wgmma] reuse once : channel<[!b]>
+  tile_gpu.roles compute warps 8 {
+    %left = tile_gpu.get %q consumer 0 : channel<[!a]>
+    %right = tile_gpu.get %k consumer 0 : channel<[!b]>
+    scf.for %i = %m to %n step %one : i32 {
+      %t = tile_gpu.wgmma f16 %left, %right, %none : !a, !b -> !d
+      tile_gpu.order_wait
+      tile_gpu.order_signal
+      %u = tile_gpu.wgmma_wait %t pending 0 : !d
+    }
+  } load warps 1 {
+  }
+}
+"""
+
+
+def test_nothing_between_a_wait_and_a_signal_has_no_order() -> None:
+    compiled = compile_entry(ORDER_OF_NOTHING, target="sm_90a", stop="gpu")
+    (report,) = schedule_reports(compiled.stage("gpu").value, "sm_90a")
+    assert len(report.loop.problem.operations) == 2 and not report.loop.problem.edges
+
+
 def test_parts_of_weights_are_multiplied_when_they_are_stored() -> None:
     """The first multiply of a tile waits for the first part of the exponentials, not for the second one."""
     (report,) = reports(attention_of_two_tiles, ATTENTION, "sm_100a")
