@@ -7,6 +7,8 @@ Before, s(i + 1) is multiplied behind p(i - 1) @ v(i - 1). From p(i - 1) to p(i 
 of all multiplies of an iteration, of the threads, of two barriers, and of a result of the tensor core. Where
 multiplies and threads take similar times, half of it is more than either. After, s(i + 2) is multiplied while threads
 compute p(i), unless p(i) @ v(i) would then wait for the tensor core: the steady state of the loop decides.
+
+Threads that compute p(i + 1) while others correct the sum for p(i) need two slots for the factors between them.
 """
 
 from __future__ import annotations
@@ -16,17 +18,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.channel import THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.advance_multiplies import advance_again
 from tilec.lowering.gpu.loop_parts import divided_loops
 from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.operation_role import MULTIPLY
+from tilec.lowering.gpu.pipeline import set_stages
 from tilec.lowering.gpu.present_interval import present_schedule
-from tilec.lowering.gpu.shared_plan import shared_plan
+from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan
+from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.schedule.costs import MBARRIER, TENSOR_CORE
 from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.target import Target
 
 # The part of an iteration that is worth the copies.
@@ -47,13 +52,49 @@ def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp
     if not all(map(_has_slots, sums)):
         return False
     parts = next((found for found in divided_loops(kernel) if any(part.loop.operation == loop for part in found)), None)
-    found = None if parts is None else loop_problem(kernel, parts, shared_plan(kernel, target), target)
+    plan = shared_plan(kernel, target)
+    found = None if parts is None else loop_problem(kernel, parts, plan, target)
     if found is None or not _may_be_late(found, target):
         return False
     rounded = quantized(found.problem)
     now = present_schedule(found, rounded, _ITERATIONS)
-    further = present_schedule(replace(found, ahead=_further_ahead(found)), rounded, _ITERATIONS)
-    return now is not None and further is not None and further.interval < (1 - _GAIN) * now.interval
+    if now is None:
+        return False
+    further = replace(found, ahead=_further_ahead(found))
+    if _is_shorter(present_schedule(further, rounded, _ITERATIONS), now):
+        return True
+    slots = _slots_with_factors(found, plan, kernel, target)
+    counts = tuple(slots.get(buffer.name, count) for buffer, count in zip(rounded.buffers, found.slots, strict=True))
+    if not slots or not _is_shorter(present_schedule(replace(further, slots=counts), rounded, _ITERATIONS), now):
+        return False
+    for channel, each in plan.channels.items():
+        if each.name in slots and each.ring is None:
+            set_stages(channel.owner, slots[each.name])
+    return True
+
+
+def _is_shorter(schedule: Schedule | None, now: Schedule) -> bool:
+    return schedule is not None and schedule.interval < (1 - _GAIN) * now.interval
+
+
+def _slots_with_factors(found: LoopProblem, plan: SharedPlan, kernel: KernelOp, target: Target) -> dict[str, int]:
+    """The new slots of rings, by name: two for values that cross from threads to threads; none if they do not fit.
+
+    If memory is missing, the longest ring of loads has one slot less.
+    """
+    used = {buffer.name for buffer in found.problem.buffers}
+    rings = [each for each in plan.channels.values() if each.name in used and each.is_ring and each.slot_bytes]
+    single = [each for each in rings if each.stages == 1 and [each.producer, *each.consumers] == [THREADS] * 2]
+    if not single or OCCUPANCY in kernel.operation.attributes:
+        return {}
+    slots = {each.name: _SLOTS for each in single}
+    missing = sum(each.slot_bytes for each in single) - (target.shared_bytes - plan.declared_bytes)
+    if missing <= 0:
+        return slots
+    longest = max((each for each in rings if each.producer == TMA), key=lambda each: each.stages, default=None)
+    if longest is None or longest.stages <= _SLOTS or longest.slot_bytes < missing:
+        return {}
+    return slots | {longest.name: longest.stages - 1}
 
 
 def _may_be_late(found: LoopProblem, target: Target) -> bool:

@@ -34,7 +34,10 @@ _COMPUTED = (
 )  # fmt: skip
 _FACTOR_BITS = 32
 # Operations without effects, whose operands are in registers.
-_PURE = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reshape", "tile_gpu.broadcast", "tile_gpu.splat")
+_PURE = (
+    "arith.", "math.", "tile_gpu.broadcast", "tile_gpu.convert_layout", "tile_gpu.math", "tile_gpu.reshape",
+    "tile_gpu.splat",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu.handed_place import handed_place
 from tilec.lowering.gpu.loop_parts import LoopPart
 from tilec.lowering.gpu.operation_cost import cost_of_work
 from tilec.lowering.model.constants import Device
@@ -86,14 +85,40 @@ class Access:
     Attributes:
         node: the operation.
         is_multiply: whether it is a multiply, or a copy that is ordered with them.
+        place: the channel that has the place.
         taken: the channel that last handed the place over to its role.
         given: the channel that hands the place over after it.
     """
 
     node: Node
     is_multiply: bool
+    place: ir.Value
     taken: ir.Value | None
     given: ir.Value | None = None
+
+
+@dataclass
+class Round:
+    """The use of one slot of a channel by a part of a loop.
+
+    Attributes:
+        ahead: the iterations that it is ahead.
+        nodes: the operations that fill the slot or use it, and what of them ends the use.
+    """
+
+    ahead: int
+    nodes: dict[Node, Wait] = field(default_factory=dict)
+
+
+# The producers and the consumers of each round of a channel.
+Rounds = list[tuple[list[Node], dict[Node, Wait]]]
+
+
+def in_order(rounds: list[Round]) -> list[Round]:
+    """The rounds of an iteration in their order, from those in program order, of which some may be ahead."""
+    before = sum(each.ahead for each in rounds)
+    numbers = [place + before - len(rounds) * each.ahead for place, each in enumerate(rounds)]
+    return [each for _, each in sorted(zip(numbers, rounds, strict=True), key=lambda pair: pair[0])]
 
 
 @dataclass
@@ -103,8 +128,7 @@ class LoopGraph:
     Attributes:
         nodes: the operations, those of a part in program order.
         links: the dependences.
-        slots: the channel of each slot, and whether its producer has it.
-        producers: the operations that fill a slot of each channel.
+        producers: for each channel and part, the operations that fill a slot, by round.
         consumers: those that use a slot.
         accesses: the accesses of each buffer outside of channels in order, and whether they write it.
         handed_over: those of each buffer in a place that threads and multiplies alternately use.
@@ -113,9 +137,8 @@ class LoopGraph:
 
     nodes: list[Node] = field(default_factory=list)
     links: dict[Link, None] = field(default_factory=dict)
-    slots: dict[ir.Value, tuple[ir.Value, bool]] = field(default_factory=dict)
-    producers: defaultdict[ir.Value, list[Node]] = field(default_factory=lambda: defaultdict(list))
-    consumers: defaultdict[ir.Value, list[Node]] = field(default_factory=lambda: defaultdict(list))
+    producers: defaultdict[ir.Value, list[list[Round]]] = field(default_factory=lambda: defaultdict(list))
+    consumers: defaultdict[ir.Value, list[list[Round]]] = field(default_factory=lambda: defaultdict(list))
     accesses: defaultdict[ir.Value, list[tuple[Node, bool]]] = field(default_factory=lambda: defaultdict(list))
     handed_over: defaultdict[ir.Value, list[Access]] = field(default_factory=lambda: defaultdict(list))
     ordered: list[tuple[Node, Node]] = field(default_factory=list)
@@ -141,9 +164,9 @@ class LoopGraph:
 
         A buffer in the place of another one is written in the next iteration when multiplies have read the other.
         """
-        writers: list[tuple[ir.Value | None, Node]] = []
-        readers: list[tuple[ir.Value | None, Node]] = []
-        for channel, accesses in self.handed_over.items():
+        writers: list[Access] = []
+        readers: list[Access] = []
+        for accesses in self.handed_over.values():
             threads = [access for access in accesses if not access.is_multiply]
             multiplies = [access for access in accesses if access.is_multiply]
             before = any(op.name == _STORE for access in threads for op, _ in access.node.members)
@@ -152,13 +175,13 @@ class LoopGraph:
             for first, second in _hand_overs(multiplies, threads):
                 self.add_link(Link(first, second, int(before), MBARRIER))
             if before:
-                readers += [(handed_place(channel), access.node) for access in multiplies[-1:]]
+                readers += multiplies[-1:]
             else:
-                writers += [(handed_place(channel), access.node) for access in multiplies[:1]]
-        for (place, reader), (other_place, writer) in itertools.product(readers, writers):
-            if place == other_place:
+                writers += multiplies[:1]
+        for reader, writer in itertools.product(readers, writers):
+            if reader.place == writer.place:
                 # Multiplies are executed in the order in which they are issued.
-                self.add_link(Link(reader, writer, 1, MBARRIER, wait=Wait.UNITS))
+                self.add_link(Link(reader.node, writer.node, 1, MBARRIER, wait=Wait.UNITS))
 
     def _link_accesses(self, accesses: Sequence[tuple[Node, bool]]) -> None:
         """Reads of a buffer outside of channels wait for the writes before them, and writes for the reads."""
@@ -170,14 +193,41 @@ class LoopGraph:
                 for (first, _), (second, _) in itertools.product(phase, following):
                     self.add_link(Link(first, second, distance, MBARRIER))
 
-    def link_channel(self, channel: ir.Value) -> None:
-        """Consumers of a channel wait for its producers."""
-        producers = dict.fromkeys(self.producers[channel])
-        # The source of the ring is its first producer.
-        for producer in producers:
-            self.add_link(Link(self.producers[channel][0], producer, wait=Wait.START))
-        for producer, consumer in itertools.product(producers, dict.fromkeys(self.consumers[channel])):
-            self.add_link(Link(producer, consumer, cross=MBARRIER))
+    def channels(self) -> dict[ir.Value, Rounds]:
+        """The producers and the consumers of each round of the channels that have both.
+
+        Parts with different numbers of rounds, as with one in each branch, count as one round.
+        """
+        found = {}
+        for channel, parts in self.producers.items():
+            others = self.consumers[channel]
+            numbers = {len(rounds) for rounds in (*parts, *others)}
+            single: Rounds = [(list(_nodes(parts, 0, 1)), _nodes(others, 0, 1))]
+            several: Rounds = [
+                (list(_nodes(parts, n, number)), _nodes(others, n, number)) for number in numbers for n in range(number)
+            ]
+            rounds = several if len(numbers) == 1 and all(map(all, several)) else single
+            if all(rounds[0]):
+                found[channel] = rounds
+        return found
+
+    def link_channel(self, rounds: Rounds, slots: int) -> None:
+        """Consumers of a round wait for its producers; of several rounds, each waits for the one `slots` before it."""
+        for number, (producers, consumers) in enumerate(rounds):
+            # The source of the ring is its first producer.
+            for producer in producers:
+                self.add_link(Link(producers[0], producer, wait=Wait.START))
+            for producer, consumer in itertools.product(producers, consumers):
+                self.add_link(Link(producer, consumer, cross=MBARRIER))
+            if len(rounds) > 1:
+                iteration, before = divmod(number - slots, len(rounds))
+                for consumer, wait in rounds[before][1].items():
+                    self.add_link(Link(consumer, producers[0], -iteration, wait=wait))
+
+
+def _nodes(parts: list[list[Round]], first: int, step: int) -> dict[Node, Wait]:
+    """The operations of some rounds of all parts."""
+    return {node: wait for rounds in parts for each in rounds[first::step] for node, wait in each.nodes.items()}
 
 
 def _hand_overs(givers: list[Access], takers: list[Access]) -> list[tuple[Node, Node]]:
@@ -185,6 +235,6 @@ def _hand_overs(givers: list[Access], takers: list[Access]) -> list[tuple[Node, 
     found = [
         (giver.node, taker.node)
         for giver, taker in itertools.product(givers, takers)
-        if giver.given is not None and giver.given == taker.taken
+        if giver.given is not None and taker.taken is not None and giver.given == taker.taken
     ]
     return found or [(giver.node, taker.node) for giver, taker in zip(givers[-1:], takers[:1], strict=False)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
@@ -11,7 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.errors import SourceLocation
-from tilec.lowering.gpu.loop_graph import Link, LoopGraph, Node
+from tilec.lowering.gpu.loop_graph import Link, LoopGraph, Node, Wait
 from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops, role_blocks
 from tilec.lowering.gpu.loop_reader import LoopReader
 from tilec.lowering.gpu.shared_plan import ChannelPlan, SharedPlan, shared_plan
@@ -78,11 +78,16 @@ class _Builder:
         self.graph.link_memory()
         self.graph.link_order()
         graph = self.graph
-        rings = {channel: self.plan.channels[channel] for channel in graph.producers if graph.consumers[channel]}
-        for channel in rings:
-            graph.link_channel(channel)
+        rings = [(channel, self.plan.channels[channel], rounds) for channel, rounds in graph.channels().items()]
+        for _, plan, rounds in rings:
+            graph.link_channel(rounds, plan.stages)
         edges = tuple(map(self._edge, self.graph.links))
-        buffers = [(plan, self._buffer(channel, plan)) for channel, plan in rings.items() if not _shares(channel)]
+        # The slots of a channel with several rounds are those that it has: its links say what waits for them.
+        buffers = [
+            (plan, self._buffer(plan, *rounds[0]))
+            for channel, plan, rounds in rings
+            if len(rounds) == 1 and not _shares(channel)
+        ]
         name = ir.StringAttr(self.kernel.operation.attributes["sym_name"]).value
         problem = Problem(
             name,
@@ -120,11 +125,10 @@ class _Builder:
         names = link.source.name, link.target.name
         return Edge(*names, latency, link.distance, link.cross, link.moved_kb, link.is_same)
 
-    def _buffer(self, channel: ir.Value, plan: ChannelPlan) -> Buffer:
-        consumers = dict.fromkeys(self.graph.consumers[channel])
-        uses = tuple(BufferUse(node.name, node.cost(self.device).latency) for node in consumers)
+    def _buffer(self, plan: ChannelPlan, producers: Sequence[Node], consumers: Mapping[Node, Wait]) -> Buffer:
+        uses = tuple(BufferUse(node.name, wait.clocks(node.cost(self.device))) for node, wait in consumers.items())
         memory, size = (TENSOR, plan.slot_columns) if plan.slot_columns else (SHARED, plan.slot_bytes)
-        return Buffer(plan.name, self.graph.producers[channel][0].name, uses, memory, size)
+        return Buffer(plan.name, producers[0].name, uses, memory, size)
 
     def _register_values(self, edges: tuple[Edge, ...]) -> tuple[RegisterValue, ...]:
         """The large values in registers, for their lives; their number is not, as operations work in place."""

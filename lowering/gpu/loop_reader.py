@@ -13,7 +13,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.lowering.gpu.handed_place import handed_place
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
-from tilec.lowering.gpu.loop_graph import Access, Link, LoopGraph, Node
+from tilec.lowering.gpu.loop_graph import Access, Link, LoopGraph, Node, Round, Wait, in_order
 from tilec.lowering.gpu.loop_parts import LoopPart, is_step
 from tilec.lowering.gpu.loop_work import OVERLAPPED, is_barrier_step
 from tilec.lowering.gpu.operation_cost import table_cost, thread_work, tile_bytes
@@ -30,8 +30,9 @@ from tilec.lowering.target import Target
 _MOST_MOVED_KB = 1
 # Operations of fewer clocks count as part of the operation before them.
 _LEAST_CLOCKS = 16
-_GET, _COMMIT = "tile_gpu.get", "tile_gpu.put_commit"
+_GET, _PUT, _COMMIT = "tile_gpu.get", "tile_gpu.put_begin", "tile_gpu.put_commit"
 _STORE = "tile_gpu.store_tensor_memory"
+_STORES = ("tile_gpu.store_shared", _STORE)
 # Waits of threads outside of channels, which end a run.
 _WAITS = ("tile_gpu.wgmma_wait", "tile_gpu.barrier", "tile_gpu.store_wait", "tile_gpu.skip", "tile_gpu.order_wait")
 
@@ -54,6 +55,12 @@ class LoopReader:
         self.last: Node | None = None
         self.run: Node | None = None
         self.known = VisitedTiles()
+        # The rounds of each channel in program order, and the round of each slot.
+        self.puts: defaultdict[ir.Value, list[Round]] = defaultdict(list)
+        self.gets: defaultdict[ir.Value, list[Round]] = defaultdict(list)
+        self.rounds: dict[ir.Value, Round] = {}
+        # Those from which operations that count as none read a value.
+        self.read_from: dict[ir.Value, Round] = {}
         # For each place its newest hand-over to this role, and the accesses since the newest one by this role.
         self.taken: dict[ir.Value, ir.Value] = {}
         # The number of the operations in front of the order_wait of a warpgroup.
@@ -63,6 +70,9 @@ class LoopReader:
     def read(self) -> None:
         """Adds the operations; carried values come from the iteration before."""
         self._read_block(self.part.loop.operation.regions[0].blocks[0])
+        for found, all_rounds in (self.puts, self.graph.producers), (self.gets, self.graph.consumers):
+            for channel, rounds in found.items():
+                all_rounds[channel].append(in_order(rounds))
         for argument, node in self.uses:
             value, iterations = self._origin(argument)
             for source, distance, kb in self.sources.get(value, ()):
@@ -98,14 +108,19 @@ class LoopReader:
         elif op.name == "tile_gpu.order_signal" and self.last in self.graph.nodes[self.ordered_from :]:
             self.graph.ordered.append((self.graph.nodes[self.ordered_from], self.last))
         if is_step(op):
-            for result in op.results:
-                self.graph.slots[result] = op.operands[0], op.name == "tile_gpu.put_begin"
-        elif op.name == "tile_gpu.view_buffer" and op.operands[0] in self.graph.slots:
-            self.graph.slots[op.results[0]] = self.graph.slots[op.operands[0]]
+            self._start_round(op)
+        elif op.name == "tile_gpu.view_buffer" and op.operands[0] in self.rounds:
+            self.rounds[op.results[0]] = self.rounds[op.operands[0]]
         elif (node := self._node(op)) is None:
             self._pass_on(op)
         else:
             self._depend(op, node)
+
+    def _start_round(self, step: ir.Operation) -> None:
+        if step.results:
+            found = Round(iterations_ahead(step))
+            (self.puts if step.name == _PUT else self.gets)[step.operands[0]].append(found)
+            self.rounds.update(dict.fromkeys(step.results, found))
 
     def _node(self, op: ir.Operation) -> Node | None:
         """The operation of the problem that an operation of tile_gpu is, or is part of; None if it counts as none."""
@@ -152,9 +167,16 @@ class LoopReader:
 
     def _pass_on(self, op: ir.Operation) -> None:
         """The results of an operation that counts as none depend on all that its operands depend on."""
+        # What stores in a buffer has the buffer as its result.
+        results = list(op.operands)[1:2] if op.name in _STORES and op.operands[1] in self.plan.buffers else op.results
+        for value in op.operands:
+            if value in self.rounds and op.name in _STORES and self.last is not None:
+                self.rounds[value].nodes[self.last] = Wait.RESULT
+            elif (found := self.rounds.get(value, self.read_from.get(value))) is not None:
+                self.read_from.update(dict.fromkeys(results, found))
         arguments = [value for value in op.operands if value in self.carried]
         before = self._sources_of(op.operands)
-        for result in op.results:
+        for result in results:
             self.sources[result] = before
             # A value that is computed from a carried one is carried too.
             if arguments and result not in self.carried:
@@ -175,13 +197,16 @@ class LoopReader:
 
     def _depend_on(self, value: ir.Value, node: Node, op: ir.Operation) -> None:
         owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        if value in self.graph.slots:
-            channel, is_put = self.graph.slots[value]
-            (self.graph.producers if is_put else self.graph.consumers)[channel].append(node)
-        elif owner is not None and owner.name == "tile_gpu.slot":
+        if value in self.rounds:
+            self.rounds[value].nodes[node] = Wait.RESULT
+        if value in self.read_from:
+            self.read_from[value].nodes.setdefault(node, Wait.START)
+        if owner is not None and owner.name == "tile_gpu.slot":
             self._access_place(owner.operands[0], node, op)
         elif value in self.plan.buffers:
             self.graph.accesses[value].append((node, op.name == "tile_gpu.store_shared"))
+            for source, distance, _ in self.sources.get(value, ()):
+                self._link(source, node, distance, 0)
         else:
             kb = self._kb(value)
             for source, distance, passed in self.sources.get(value, ()):
@@ -200,7 +225,7 @@ class LoopReader:
     def _access_place(self, channel: ir.Value, node: Node, op: ir.Operation) -> None:
         place = handed_place(channel)
         assert place is not None, "a slot has the place of its channel"
-        access = Access(node, op.name in TENSOR_CORE_OPERATIONS, self.taken.get(place))
+        access = Access(node, op.name in TENSOR_CORE_OPERATIONS, place, self.taken.get(place))
         self.kept[place].append(access)
         self.graph.handed_over[channel].append(access)
 

@@ -66,7 +66,7 @@ def _deepen_tma(groups: Sequence[RingSlots]) -> list[MakeChannelOp]:
     """Sets the slots of the rings that TMA fills; returns those with several."""
     for group in groups:
         for op in group.rings:
-            _set_stages(op, group.slots)
+            set_stages(op, group.slots)
     return [op for group in groups if group.slots > 1 for op in group.rings]
 
 
@@ -79,7 +79,7 @@ def _deepen_scale_factors(
     for op in channels:
         slot = plan.channels[op.operation.results[0]]
         if slot.slot_columns and slot.slot_bytes and slot.slot_bytes <= free and slot.slot_columns <= columns:
-            _set_stages(op, 2)
+            set_stages(op, 2)
             free, columns = free - slot.slot_bytes, columns - slot.slot_columns
     return shared_plan(kernel, target)
 
@@ -89,7 +89,7 @@ def _is_ring(op: MakeChannelOp) -> bool:
     return op.reuse == "ring" and not op.continues
 
 
-def _set_stages(op: MakeChannelOp, stages: int) -> None:
+def set_stages(op: MakeChannelOp, stages: int) -> None:
     """Sets the slots of a ring, in all channels of the ring."""
     attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), stages)
     for channel in of_ring(op):
@@ -103,7 +103,7 @@ def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target
     for op in channels:
         columns = plan.channels[op.operation.results[0]].slot_columns
         if needed + columns <= target.tensor_memory_columns:
-            _set_stages(op, 2)
+            set_stages(op, 2)
             needed += columns
         else:
             single.append(op)

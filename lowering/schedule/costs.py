@@ -15,6 +15,8 @@ from tilec.lowering.schedule.parts import Use
 _B200 = device_of("sm_100a")
 # The unit that multiplies, in schedules.
 TENSOR_CORE = "tc"
+# The units that execute loads and stores of memory one after the other, while threads go on.
+MEMORY_UNITS = frozenset({"tma", "l2", "hbm"})
 # One way through an mbarrier in shared memory, from arrival to the end of the wait, on every device.
 MBARRIER = int(_B200.barrier_latency_cycles)
 # One way through a named barrier.

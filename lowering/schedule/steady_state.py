@@ -1,8 +1,8 @@
 """The steady state of a loop: roles issue operations in program order, and share units.
 
-Asynchronous operations are executed in the order of arrival; a role does not wait for their units. Units execute the
-instructions of threads of all roles alternately: while those of several roles need more than all clocks of a unit, each
-of them takes longer in the same ratio.
+Asynchronous operations are executed in the order of arrival; a role does not wait for their units. Loads and stores of
+threads wait for memory in the same way. Units execute the instructions of threads of all roles alternately: while those
+of several roles need more than all clocks of a unit, each of them takes longer in the same ratio.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilec.lowering.schedule.arcs import edge_arcs, ring_arcs
-from tilec.lowering.schedule.parts import WHOLE, Operation
+from tilec.lowering.schedule.costs import MEMORY_UNITS
+from tilec.lowering.schedule.parts import WHOLE, Kind, Operation
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.recurrence import Arc
 from tilec.lowering.schedule.schedule import Schedule
@@ -27,11 +28,19 @@ _ERROR = 1e-6
 
 @dataclass
 class _Running:
-    """What threads of a role execute: an operation, its iteration, and the clocks that are left if no role shares."""
+    """What threads of a role execute.
+
+    Attributes:
+        number: the operation.
+        iteration: its iteration.
+        left: the clocks that are left if no role shares.
+        delay: the clocks that its result waits for memory.
+    """
 
     number: int
     iteration: int
     left: float
+    delay: float
 
 
 @dataclass
@@ -106,14 +115,17 @@ class _Execution:
         number, iteration = self._next(role)
         operation = self.problem.operations[number]
         self.issued[role] += 1
-        if not _is_asynchronous(operation):
-            self.running[role] = _Running(number, iteration, operation.duration)
-            return
-        start = max([self.clock, *(self.unit_free[use.unit] for use in operation.uses)])
-        self.start[number][iteration] = start
+        is_asynchronous = _is_asynchronous(operation)
+        queues = (use.unit for use in operation.uses if is_asynchronous or use.unit in MEMORY_UNITS)
+        start = max([self.clock, *(self.unit_free[unit] for unit in queues)])
         for use in operation.uses:
-            self.unit_free[use.unit] = start + use.busy
-        self.free[role] = self.clock + operation.duration
+            # What threads execute at the same time delays asynchronous operations behind it.
+            self.unit_free[use.unit] = max(start, self.unit_free[use.unit]) + use.busy * use.share / WHOLE
+        if is_asynchronous:
+            self.start[number][iteration] = start
+            self.free[role] = self.clock + operation.duration
+        else:
+            self.running[role] = _Running(number, iteration, operation.duration, start - self.clock)
 
     def _advance(self, later: list[float]) -> None:
         """Executes until an operation ends, or one can start at one of the clocks."""
@@ -124,7 +136,7 @@ class _Execution:
             running.left -= (following - self.clock) / slowed[role]
             if running.left <= _ERROR:
                 duration = self.problem.operations[running.number].duration
-                self.start[running.number][running.iteration] = following - duration
+                self.start[running.number][running.iteration] = following - duration + running.delay
                 self.free[role] = following
                 del self.running[role]
         self.clock = following
@@ -135,13 +147,14 @@ class _Execution:
         load = defaultdict[str, float](float)
         for operation in operations.values():
             for use in operation.uses:
-                load[use.unit] += use.busy * use.share / (WHOLE * max(1, operation.duration))
+                if use.unit not in MEMORY_UNITS:
+                    load[use.unit] += use.busy * use.share / (WHOLE * max(1, operation.duration))
         return {role: max([1.0, *(load[use.unit] for use in each.uses)]) for role, each in operations.items()}
 
 
 def _is_asynchronous(operation: Operation) -> bool:
-    """Whether an operation occupies a unit for longer than its role."""
-    return any(use.busy > operation.duration for use in operation.uses)
+    """Whether no thread executes an operation, or it occupies a unit for longer than its role."""
+    return operation.kind != Kind.TILE or any(use.busy > operation.duration for use in operation.uses)
 
 
 def steady_state(

@@ -109,6 +109,7 @@ def copy(x, y) -> None:
 
 
 MATRIX = "f16[?,?]"
+MATRIX_32 = MATRIX.replace("f16", "f32")
 MULTIPLY = f"a: {MATRIX}, b: {MATRIX}, c: {MATRIX}, tm=128, tn=256, tk=64"
 ATTENTION = f"q: {MATRIX}, k: {MATRIX}, v: {MATRIX}, o: {MATRIX}"
 
@@ -346,3 +347,20 @@ def test_text_and_fields() -> None:
     assert [fields[name] for name in ("present_interval", "attained_interval", "interval", "bound")] == [696] * 4
     assert fields["how"] == "present"
     assert list(fields["role"].values()) == [0, 0, 1]
+
+
+@ct.kernel
+def scale_rows(x, y) -> None:
+    """Rows of 1 KB: threads read and write each in fewer clocks than an operation of a schedule has."""
+    for row in range(ct.bid(0), x.shape[0], ct.num_blocks(0)):
+        ct.store(y, (row, 0), ct.load(x, (row, 0), (1, 256)) * 2.0)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_what_is_loaded_for_small_operations_is_stored_later(target: str) -> None:
+    (report,) = reports(scale_rows, f"x: {MATRIX_32}, y: {MATRIX_32}", target)
+    store, load = (operation.name for operation in report.loop.problem.operations)
+    assert (store.partition("@")[0], load.partition("@")[0]) == ("tma_store", "tma_load")
+    assert [(edge.source, edge.target) for edge in report.loop.problem.edges] == [(load, store)]
+    (ring,) = report.loop.problem.buffers
+    assert (ring.source, [use.operation for use in ring.uses]) == (load, [store])

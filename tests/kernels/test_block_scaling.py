@@ -12,6 +12,7 @@ from block_scaling import matmul, matmul_of_blocks, matmul_of_columns, product_a
 from compare import SEEDS, assert_within, product_tolerance, run_everywhere
 
 import tilec as ct
+from tilec.lowering.gpu.schedule_report import schedule_reports
 from tilec.signature import Signature
 
 E4M3, E5M2, E8M0 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e8m0fnu
@@ -177,6 +178,28 @@ def test_operands_contiguous_along_rows_and_columns(tile, target):
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_twenty_seeds_without_a_unit(form, target):
     check(form, ((64, 16, 64), (64, 16, 128)), target=target, hints={}, seeds=SEEDS)
+
+
+def test_blocks_that_use_one_ring_wait_for_each_other_in_the_schedule():
+    """Two blocks of an iteration fill the slot of a channel in turn, the first one again in the next iteration."""
+    random, form, tile = np.random.default_rng(3), FORMS["mxf8 e4m3"], (64, 16, 64)
+    args = arguments(form, operand(random, 64, 128, form), operand(random, 16, 128, form), tile)
+    compiled = ct.compile(matmul, target="sm_100a", signature=Signature.from_arguments(matmul, args), stop="gpu")
+    (report,) = schedule_reports(compiled.stage("gpu").value, "sm_100a")
+    edges = {(edge.source, edge.target, edge.distance) for edge in report.loop.problem.edges}
+    stores, multiplies = (
+        [each.name for each in report.loop.problem.operations if each.name.startswith(name)]
+        for name in ("store_shared", "tcgen05_mma")
+    )
+    between = {edge for edge in edges if {*edge[:2]} & {*stores} and {*edge[:2]} & {*multiplies}}
+    assert between == {
+        (stores[0], multiplies[0], 0),
+        (multiplies[0], stores[1], 0),
+        (stores[1], multiplies[1], 0),
+        (multiplies[1], stores[0], 1),
+    }
+    assert report.answer is not None and report.attained is not None
+    assert report.attained >= report.answer.bound.interval
 
 
 @pytest.mark.parametrize("hints", [{}, {"roles": False}], ids=["roles", "no-roles"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -97,6 +98,16 @@ def test_second_role_scales_and_divides(variant: str) -> None:
     chain, rest = text.split("} compute1 warps 4 ")
     assert "exp2" in chain and "arith.divf" not in chain
     assert "arith.divf" in rest and "exp2" not in rest
+
+
+# With 64 columns the threads of the second role have other rows of the factors than those of the chain.
+@pytest.mark.parametrize("width", [64, 128])
+def test_factors_cross_before_the_exponentials(width: int) -> None:
+    text = compiled(arguments(256, 256, width, "plain"), "sm_100a").stage("gpu").text
+    loop = text.split("scf.for", 1)[1].split("} compute1 warps 4 ")[0]
+    exponentials = re.search(rf'"exp2[^:]*: !tile_{ROWS}x{KEYS}xf32', loop)
+    assert exponentials is not None
+    assert loop.index("tile_gpu.store_shared") < exponentials.start()
 
 
 def test_results_that_the_chain_needs_stay_with_it() -> None:

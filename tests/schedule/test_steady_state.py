@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from expert_bodies import BODIES
+from small_problems import random_problem
 
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits, Memory, Operation, Use
 from tilec.lowering.schedule.problem import Problem
@@ -52,6 +55,43 @@ def test_one_role_waits_for_each_result() -> None:
     schedule = steady_state(problem, (0, 0), (0, 0), ())
     assert schedule is not None
     assert schedule.interval == LATENCY + 40
+
+
+def test_short_loads_occupy_their_unit_too() -> None:
+    """A load of 30 clocks is issued as fast as it is executed, but waits for the load of 200 clocks in front of it."""
+    short = Operation("short", Kind.STREAM, 30, (Use("tma", 30),))
+    schedule = steady_state(Problem("loads", (LOAD, short), ()), (0, 0), (0, 0), ())
+    assert schedule is not None
+    assert schedule.interval == 200 + 30
+
+
+def test_loads_of_threads_wait_for_those_of_tma() -> None:
+    """Math frees the slot of a stream; the next load waits behind that stream, and takes 100 clocks."""
+    stream = Operation("stream", Kind.STREAM, 30, (Use("l2", 300),))
+    load = Operation("load", Kind.TILE, 40, (Use("l2", 20),))
+    math = Operation("math", Kind.TILE, 50)
+    ring = Buffer("ring", "stream", (BufferUse("math", 50),), "shared", 1)
+    edges = (Edge("load", "math", 100), Edge("stream", "math", 0))
+    problem = Problem("both", (stream, load, math), edges, (ring,), limits=Limits((Memory("shared", 2),)))
+    schedule = steady_state(problem, (0, 1, 1), (0, 0, 0), (2,))
+    assert schedule is not None
+    assert schedule.interval == 300 + 100 + 50
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_no_interval_is_below_the_work_of_a_unit(seed: int) -> None:
+    problem = random_problem(seed)
+    units = ("tma", "smem")
+    operations = tuple(
+        replace(operation, uses=tuple(replace(use, unit=units["xy".index(use.unit)]) for use in operation.uses))
+        for operation in problem.operations
+    )
+    roles = tuple(min(number, 1) for number in range(len(operations)))
+    schedule = steady_state(replace(problem, operations=operations), roles, [0] * len(roles), [1])
+    assert schedule is not None
+    for unit in units:
+        work = sum(use.busy for operation in operations for use in operation.uses if use.unit == unit)
+        assert schedule.interval >= work
 
 
 def test_operations_ahead_hide_latencies() -> None:
