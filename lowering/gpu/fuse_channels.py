@@ -2,23 +2,28 @@
 
 Before the channels of A and B of a multiply, in one block:   put a, put b, get a, get b, mma, release a, release b
 after:                                                        put (a, b), get (a, b), mma, release (a, b)
+
+A multiply that needs what threads compute in the same iteration, as the second one of attention, does not share a slot
+with one that does not: that one may run ahead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MAXIMUM_BUFFERS, TMA, MakeChannelOp, slot_results
+from tilec.dialect.tile_gpu.channel import MAXIMUM_BUFFERS, THREADS, TMA, MakeChannelOp, slot_results
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
 
+_PUT, _VIEW = "tile_gpu.put_begin", "tile_gpu.view_buffer"
 # The operations of each step on a channel, in program order.
 _STEPS = (
-    ("tile_gpu.put_begin",),
+    (_PUT,),
     ("tile_gpu.tma_load", "tile_gpu.tma_gather"),
     ("tile_gpu.put_commit",),
     ("tile_gpu.get",),
@@ -81,6 +86,8 @@ def _together(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) ->
     """Whether two channels of one block agree, and both are filled before any read, and read before any release."""
     if first.put_begin.block != second.put_begin.block or compute_role(first.get) != compute_role(second.get):
         return False
+    if _waits_for_threads(first) != _waits_for_threads(second):
+        return False
     if len(first.put_begin.results) + len(second.put_begin.results) > MAXIMUM_BUFFERS:
         return False
     for name in ("stages", "consumers", "reuse"):
@@ -90,6 +97,32 @@ def _together(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) ->
     read = [order[uses.get] for uses in (first, second)]
     released = min(order[uses.release] for uses in (first, second))
     return filled < min(read) and max(read) < released
+
+
+def _waits_for_threads(uses: _Uses) -> bool:
+    """Whether a multiply of a slot has an operand that threads store in the block of the loads."""
+    multiplies = [op for slot in uses.get.results for op in _users(slot) if op.name in TENSOR_CORE_OPERATIONS]
+    operands = [channel for op in multiplies for value in op.operands if (channel := _channel_of(value)) is not None]
+    channels = [channel for channel in operands if channel.owner.opview.producer == THREADS]
+    puts = (use.owner.operation for channel in channels for use in channel.uses if use.owner.name == _PUT)
+    return any(put.block == uses.put_begin.block for put in puts)
+
+
+def _users(slot: ir.Value) -> Iterator[ir.Operation]:
+    """The operations that use a slot, or a view of it."""
+    for use in slot.uses:
+        op = use.owner.operation
+        yield op
+        if op.name == _VIEW:
+            yield from _users(op.results[0])
+
+
+def _channel_of(value: ir.Value) -> ir.Value | None:
+    """The channel of a slot, or of one that this is a view of; None for other values."""
+    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if op is not None and op.name == _VIEW:
+        return _channel_of(op.operands[0])
+    return op.operands[0] if op is not None and op.name in ("tile_gpu.get", "tile_gpu.slot") else None
 
 
 def _fuse(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu.loop_parts import LoopPart
+from tilec.lowering.gpu.loop_parts import LoopPart, steps_in_front
 from tilec.lowering.gpu.operation_cost import cost_of_work
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import NO_WORK, Step
@@ -20,6 +20,7 @@ from tilec.lowering.schedule.costs import MBARRIER, NAMED_BARRIER, Cost
 from tilec.lowering.schedule.parts import Kind
 
 _STORE = "tile_gpu.store_tensor_memory"
+_GET, _COMMIT = "tile_gpu.get", "tile_gpu.put_commit"
 
 
 @dataclass(eq=False)
@@ -160,7 +161,7 @@ class LoopGraph:
             self._link_accesses(accesses)
 
     def _link_places(self) -> None:
-        """Threads access a buffer before the multiplies of an iteration if they write it then, else after them.
+        """If nothing else tells, threads access a buffer before the multiplies if they write it then, else after them.
 
         A buffer in the place of another one is written in the next iteration when multiplies have read the other.
         """
@@ -170,10 +171,10 @@ class LoopGraph:
             threads = [access for access in accesses if not access.is_multiply]
             multiplies = [access for access in accesses if access.is_multiply]
             before = any(op.name == _STORE for access in threads for op, _ in access.node.members)
-            for first, second in _hand_overs(threads, multiplies):
-                self.add_link(Link(first, second, int(not before), MBARRIER))
-            for first, second in _hand_overs(multiplies, threads):
-                self.add_link(Link(first, second, int(before), MBARRIER))
+            for first, second, distance in _hand_overs(threads, multiplies, int(not before)):
+                self.add_link(Link(first, second, distance, MBARRIER))
+            for first, second, distance in _hand_overs(multiplies, threads, int(before)):
+                self.add_link(Link(first, second, distance, MBARRIER))
             if before:
                 readers += multiplies[-1:]
             else:
@@ -230,11 +231,21 @@ def _nodes(parts: list[list[Round]], first: int, step: int) -> dict[Node, Wait]:
     return {node: wait for rounds in parts for each in rounds[first::step] for node, wait in each.nodes.items()}
 
 
-def _hand_overs(givers: list[Access], takers: list[Access]) -> list[tuple[Node, Node]]:
-    """The accesses that a channel orders, one of each part of a divided buffer; else the last and the first one."""
+def _hand_overs(givers: list[Access], takers: list[Access], usual: int) -> list[tuple[Node, Node, int]]:
+    """The accesses that a channel orders, one of each part of a divided buffer; else the last and the first one.
+
+    The third element is the number of iterations between them, the usual one if no channel tells.
+    """
     found = [
-        (giver.node, taker.node)
+        (giver.node, taker.node, _iterations_between(giver.node, taker.node, giver.given))
         for giver, taker in itertools.product(givers, takers)
         if giver.given is not None and taker.taken is not None and giver.given == taker.taken
     ]
-    return found or [(giver.node, taker.node) for giver, taker in zip(givers[-1:], takers[:1], strict=False)]
+    return found or [(giver.node, taker.node, usual) for giver, taker in zip(givers[-1:], takers[:1], strict=False)]
+
+
+def _iterations_between(giver: Node, taker: Node, channel: ir.Value) -> int:
+    """The iterations between a put and its get: one for each put in front of the loop whose get is in the loop."""
+    puts = steps_in_front(giver.part, _COMMIT, channel) - giver.ahead
+    gets = steps_in_front(taker.part, _GET, channel) - taker.ahead
+    return puts - gets

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import operations_below
-from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.lowering.gpu.enclosing import LOOPS, path_to
+from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.unlike_roles import unlike_roles
 from tilec.lowering.gpu.warpgroups import independent_warpgroups
@@ -80,3 +81,23 @@ def _warpgroups(part: LoopPart) -> list[LoopPart]:
 def is_step(op: ir.Operation) -> bool:
     """Whether an operation waits for a slot of a channel, which it then accesses."""
     return op.name in ("tile_gpu.put_begin", "tile_gpu.get")
+
+
+def steps_in_front(part: LoopPart, name: str, channel: ir.Value) -> int:
+    """How many more steps of a name on a channel the role has executed in front of its loop than in whole iterations.
+
+    Loops in front of it count for the iterations that they have less than those of other roles.
+    """
+    return sum(
+        _steps(each.operation, name, channel)
+        for outer in path_to(part.loop.operation)
+        for each in itertools.takewhile(lambda op, end=outer: op.operation != end, outer.block.operations)
+    )
+
+
+def _steps(op: ir.Operation, name: str, channel: ir.Value) -> int:
+    if op.name == name:
+        return int(op.operands[0] == channel)
+    inside = [inner.operation for region in op.regions for block in region.blocks for inner in block.operations]
+    count = sum(_steps(inner, name, channel) for inner in inside)
+    return -iterations_ahead(op) * count if op.name in LOOPS else count
