@@ -134,25 +134,25 @@ def _group(operations: Sequence[ir.Operation]) -> _Group | None:
     """The group in the operations of a body; None if no multiply may run ahead, or no other is left."""
     multiplies = _leading_multiplies(operations)
     slots = {slot for op in multiplies for slot in _slots_of(op)}
-    members, given = [], set[ir.Value]()
+    members, given = [], set[_Slot]()
     for op in operations:
         given |= _given_by_threads(op)
         is_step = op.name in _STEPS or op.name == _VIEW
         if op in multiplies or is_step and slots & {_slot(op)} - given:
             members.append(op)
     rest = [op for op in operations if op not in members]
-    filled = {_slot(op) for op in members if op.name == _COMMIT}
+    filled = {_slot_of_step(op) for op in members if op.name == _COMMIT}
     if not multiplies or not any(map(_multiplies, rest)):
         return None
     if not all(_slot_of(op.operands[0]) in filled for op in multiplies):
         return None
-    is_released = all(_is_released_first(slot, rest) for slot in filled)
+    is_released = all(_is_released_first(channel, rest) for channel, _ in filled)
     return _Group(members, rest, _places(members, rest)) if is_released else None
 
 
 def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
     """The multiplies none of whose slots threads, or other multiplies, have filled in this iteration."""
-    found, given = list[ir.Operation](), dict[ir.Value, int]()
+    found, given = list[ir.Operation](), dict[_Slot, int]()
     for number, op in enumerate(operations):
         if op.name in TENSOR_CORE_OPERATIONS and given.keys().isdisjoint(_slots_of(op)):
             found.append(op)
@@ -174,9 +174,9 @@ def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation
         found = kept
 
 
-def _given_by_threads(op: ir.Operation) -> set[ir.Value]:
+def _given_by_threads(op: ir.Operation) -> set[_Slot]:
     """The slots that an operation, or one inside of it, gets from threads."""
-    return {_slot(inner) for inner in _inside(op) if inner.name == _GET and _channel(inner).producer == THREADS}
+    return {_slot_of_step(inner) for inner in _inside(op) if inner.name == _GET and _channel(inner).producer == THREADS}
 
 
 def _has_room_for_loads(operations: Sequence[ir.Operation], members: Sequence[ir.Operation]) -> bool:
@@ -185,7 +185,8 @@ def _has_room_for_loads(operations: Sequence[ir.Operation], members: Sequence[ir
     The role of the loads keeps its order, and the rest of an iteration uses them after that group.
     """
     last = max((number for number, op in enumerate(operations) if op in members and _is_load(op)), default=-1)
-    slots = Counter[ir.Value]()
+    # What the group gets of a ring that the rest uses too precedes the release of the rest.
+    slots = Counter({op.operands[0] for op in members if _is_load(op)})
     for number, op in enumerate(operations):
         for inner in () if op in members else filter(_is_load, _inside(op)):
             around = path_to(inner)
@@ -199,11 +200,11 @@ def _is_load(op: ir.Operation) -> bool:
     return op.name == _GET and _channel(op).producer == TMA
 
 
-def _is_released_first(slot: ir.Value, rest: Sequence[ir.Operation]) -> bool:
+def _is_released_first(channel: ir.Value, rest: Sequence[ir.Operation]) -> bool:
     """Whether threads release the sums of a ring before they wait for the rest, or put a tile computed from them."""
-    if slot.owner.opview.reuse != "ring":
+    if channel.owner.opview.reuse != "ring":
         return True
-    gets = [use.owner.operation for use in slot.uses if use.owner.operation.name == _GET]
+    gets = [use.owner.operation for use in channel.uses if use.owner.operation.name == _GET]
     computed = (inner.name == _COMMIT for get in gets for op in _held(get) for inner in _inside(op))
     filled = {_slot(inner) for op in rest for inner in _inside(op) if inner.name == _COMMIT}
     awaited = (
@@ -264,30 +265,35 @@ def _channel(op: ir.Operation) -> MakeChannelOp:
     return op.operands[0].owner.opview
 
 
-def _slot(op: ir.Operation) -> ir.Value | None:
-    """The channel whose slots a step, or a view of a slot, uses."""
-    return _slot_of(op.operands[0]) if op.name == _VIEW else _owner(op.operands[0])
+# The channel that has a slot, and the consumer of the slot where several multiplies get it by themselves.
+_Slot = tuple[ir.Value, int]
 
 
-def _owner(channel: ir.Value) -> ir.Value:
-    shares = channel.owner.opview.shares
-    return channel if shares is None else shares
+def _slot(op: ir.Operation) -> _Slot | None:
+    """The slots that a step, or a view of a slot, uses."""
+    return _slot_of(op.operands[0]) if op.name == _VIEW else _slot_of_step(op)
 
 
-def _slots_of(op: ir.Operation) -> set[ir.Value]:
-    """The channels whose slots a step or a multiply uses."""
+def _slot_of_step(step: ir.Operation) -> _Slot:
+    channel = _channel(step)
+    consumer = step.opview.consumer if step.name in (_GET, _RELEASE) and channel.producer == TMA else 0
+    return channel.operation.results[0] if channel.shares is None else channel.shares, consumer
+
+
+def _slots_of(op: ir.Operation) -> set[_Slot]:
+    """The slots that a step or a multiply uses."""
     if op.name in _STEPS:
-        return {_owner(op.operands[0])}
+        return {_slot_of_step(op)}
     values = op.operands if op.name in TENSOR_CORE_OPERATIONS else ()
     return {slot for value in values if (slot := _slot_of(value)) is not None}
 
 
-def _slot_of(value: ir.Value) -> ir.Value | None:
-    """The channel that has a buffer in its slots; None for another value."""
+def _slot_of(value: ir.Value) -> _Slot | None:
+    """The slot that a buffer belongs to; None for another value."""
     op = None if isinstance(value.owner, ir.Block) else value.owner.operation
     if op is not None and op.name == _VIEW:
         return _slot_of(op.operands[0])
-    return _owner(op.operands[0]) if op is not None and op.name in (_PUT, _GET, _SLOT) else None
+    return _slot_of_step(op) if op is not None and op.name in (_PUT, _GET, _SLOT) else None
 
 
 # ---- the loads of the multiplies that run ahead

@@ -88,11 +88,9 @@ def steps_in_front(part: LoopPart, name: str, channel: ir.Value) -> int:
 
     Loops in front of it count for the iterations that they have less than those of other roles.
     """
-    return sum(
-        _steps(each.operation, name, channel)
-        for outer in path_to(part.loop.operation)
-        for each in itertools.takewhile(lambda op, end=outer: op.operation != end, outer.block.operations)
-    )
+    blocks = [(outer, [op.operation for op in outer.block.operations]) for outer in path_to(part.loop.operation)]
+    in_front = [op for outer, operations in blocks for op in operations[: operations.index(outer)]]
+    return sum(_steps(op, name, channel) for op in in_front)
 
 
 def _steps(op: ir.Operation, name: str, channel: ir.Value) -> int:

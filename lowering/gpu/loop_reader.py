@@ -63,13 +63,19 @@ class LoopReader:
         self.read_from: dict[ir.Value, Round] = {}
         # For each place its newest hand-over to this role, and the accesses since the newest one by this role.
         self.taken: dict[ir.Value, ir.Value] = {}
+        # The multiplies of warpgroups in program order, and what waits for how many of them, some of the iteration before.
+        self.issued: list[Node] = []
+        self.awaited: int | None = None
+        self.waits: list[tuple[int, Node]] = []
         # The number of the operations in front of the order_wait of a warpgroup.
         self.ordered_from = 0
         self.kept: defaultdict[ir.Value, list[Access]] = defaultdict(list)
 
     def read(self) -> None:
         """Adds the operations; carried values come from the iteration before."""
+        first = len(self.graph.nodes)
         self._read_block(self.part.loop.operation.regions[0].blocks[0])
+        self._await_others(self.graph.nodes[first:])
         for found, all_rounds in (self.puts, self.graph.producers), (self.gets, self.graph.consumers):
             for channel, rounds in found.items():
                 all_rounds[channel].append(in_order(rounds))
@@ -103,6 +109,8 @@ class LoopReader:
         if op.name in _WAITS or is_barrier_step(op):
             self.run = None
         self._hand_over(op)
+        if op.name == "tile_gpu.wgmma_wait":
+            self.awaited = len(self.issued) - op.opview.pending
         if op.name == "tile_gpu.order_wait":
             self.ordered_from = len(self.graph.nodes)
         elif op.name == "tile_gpu.order_signal" and self.last in self.graph.nodes[self.ordered_from :]:
@@ -153,7 +161,22 @@ class LoopReader:
             made.members.append((op, clocks))
         self.graph.nodes.append(made)
         self.last = made
+        if self.awaited is not None:
+            self.waits.append((self.awaited, made))
+            self.awaited = None
+        if op.name == "tile_gpu.wgmma":
+            self.issued.append(made)
         return made
+
+    def _await_others(self, nodes: list[Node]) -> None:
+        """What follows a wait of a warpgroup waits for its multiplies, which are complete in the order of issue."""
+        if self.awaited is not None and nodes:
+            self.waits.append((self.awaited - len(self.issued), nodes[0]))
+        for count, node in self.waits:
+            distance = 0 if count > 0 else 1
+            if self.issued and count + distance * len(self.issued) > 0:
+                source = self.issued[count - 1 + distance * len(self.issued)]
+                self.graph.add_link(Link(source, node, distance))
 
     def _extends(self, run: Node, op: ir.Operation) -> bool:
         return run is self.last and _is_overlapped(op) and run.reduced.isdisjoint(op.operands)

@@ -45,10 +45,14 @@ _ACCESSES = {
 
 @dataclass(frozen=True)
 class _Consumer:
-    """Who reads a placed tile; `role` tells threads of several roles apart."""
+    """Who reads a placed tile; `role` tells threads of several roles apart.
+
+    `is_late` tells multiplies apart that need what threads store in the same iteration: others may run ahead of them.
+    """
 
     name: str
     role: str = COMPUTE
+    is_late: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def _group(op: ir.Operation) -> object:
 
 
 def _placed_tile(op: ir.Operation, numbers: dict[ir.Operation, int]) -> _PlacedTile:
-    uses = list(_uses(op))
+    uses = [_Use(user, _consumer(user, op)) for user in _users(op)]
     # Threads last: they read a tile right after it was loaded, and so would always be first.
     consumers = sorted(dict.fromkeys(use.consumer for use in uses), key=lambda consumer: consumer.name == THREADS)
     holds = []
@@ -162,23 +166,35 @@ def _is_read_before_next(op: ir.Operation) -> bool:
     return op.name == _PLACE and op.opview.read_before_next
 
 
-def _uses(op: ir.Operation) -> Iterator[_Use]:
+def _users(op: ir.Operation) -> Iterator[ir.Operation]:
     for use in op.results[0].uses:
         user = use.owner.operation
         if user.name == _VIEW:
-            yield from _uses(user)
+            yield from _users(user)
         else:
-            yield _Use(user, _consumer(user))
+            yield user
 
 
-def _consumer(user: ir.Operation) -> _Consumer:
+def _consumer(user: ir.Operation, tile: ir.Operation) -> _Consumer:
     name = _CONSUMERS.get(user.name, THREADS)
-    return _Consumer(name, compute_role(user) if name in (THREADS, WGMMA) else COMPUTE)
+    role = compute_role(user) if name in (THREADS, WGMMA) else COMPUTE
+    return _Consumer(name, role, name == MMA and tile.name in _LOADS and _is_late(user, tile.block))
+
+
+def _is_late(multiply: ir.Operation, block: ir.Block) -> bool:
+    """Whether a multiply in a loop has an operand that threads place, or sums that they read, in the same block."""
+    if not is_repeated(multiply) or multiply.block != block:
+        return False
+    owners = (_placed(value).owner for value in multiply.operands)
+    made = [owner.operation for owner in owners if not isinstance(owner, ir.Block) and owner.operation.block == block]
+    if any(op.name == _PLACE or op.name == multiply.name and _is_late(op, block) for op in made):
+        return True
+    return any(use.owner.name == "tile_gpu.read" for use in multiply.opview.accumulator.uses)
 
 
 def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
     """The buffers of a slot: that of the tile, and with scale factors that of their copy in tensor memory."""
-    copies = [use.operation.results[0].type for use in _uses(op) if use.operation.name == _SCALES]
+    copies = [user.results[0].type for user in _users(op) if user.name == _SCALES]
     return (op.results[0].type, *copies[:1])
 
 
