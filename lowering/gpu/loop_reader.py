@@ -63,8 +63,9 @@ class LoopReader:
         self.read_from: dict[ir.Value, Round] = {}
         # For each place its newest hand-over to this role, and the accesses since the newest one by this role.
         self.taken: dict[ir.Value, ir.Value] = {}
-        # The multiplies of warpgroups in program order, and what waits for how many of them, some of the iteration before.
+        # The multiplies of warpgroups in program order.
         self.issued: list[Node] = []
+        # How many of them a wait completes, for the operation behind it; negative counts are of the iteration before.
         self.awaited: int | None = None
         self.waits: list[tuple[int, Node]] = []
         # The number of the operations in front of the order_wait of a warpgroup.
