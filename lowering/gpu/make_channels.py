@@ -28,6 +28,7 @@ _VIEW, _SCALES = "tile_gpu.view_buffer", "tile_gpu.place_scales"
 _LOADS = {"tile_gpu.load_tile": "tile_gpu.tma_load", "tile_gpu.gather_tile": "tile_gpu.tma_gather"}
 _PLACE = "tile_gpu.place"
 _PLACED = (*_LOADS, _PLACE, "tile_gpu.undefined")
+_MULTIPLIES = ("tile_gpu.multiply", "tile_gpu.multiply_scaled")
 # Who reads an operand in shared memory, by the operation; threads unless listed.
 _CONSUMERS = {
     "tile_gpu.multiply": MMA,
@@ -183,7 +184,7 @@ def _consumer(user: ir.Operation, tile: ir.Operation) -> _Consumer:
 
 def _is_late(multiply: ir.Operation, block: ir.Block) -> bool:
     """Whether a multiply in a loop has an operand that threads place, or sums that they read, in the same block."""
-    if not is_repeated(multiply) or multiply.block != block:
+    if multiply.name not in _MULTIPLIES or not is_repeated(multiply) or multiply.block != block:
         return False
     owners = (_placed(value).owner for value in multiply.operands)
     made = [owner.operation for owner in owners if not isinstance(owner, ir.Block) and owner.operation.block == block]
