@@ -147,12 +147,17 @@ def _only_release(get: ir.Operation, body: ir.Block) -> ir.Operation | None:
 
 
 def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
-    """Whether lhs and accumulator of the delayed multiply are computed behind the wait of the first one."""
+    """Whether lhs and accumulator of the delayed multiply are computed behind the wait of the first one.
+
+    An accumulator that is not scaled is the carried one.
+    """
     rest = [op for op in operations if op not in found.members]
     waits = [number for number, op in enumerate(rest) if op.name == _WAIT]
-    owners = [value.owner for value in (found.multiply.opview.lhs, found.multiply.opview.accumulator)]
-    made = [owner.operation for owner in owners if not isinstance(owner, ir.Block) and owner.operation in rest]
-    return len(waits) == 1 and len(made) == len(owners) and all(rest.index(op) > waits[0] for op in made)
+    multiply = found.multiply.opview
+    carried = found.first.block.arguments[found.carried + 1]
+    computed = [value.owner for value in (multiply.lhs, multiply.accumulator) if value != carried]
+    made = [owner.operation for owner in computed if not isinstance(owner, ir.Block) and owner.operation in rest]
+    return len(waits) == 1 and len(made) == len(computed) and all(rest.index(op) > waits[0] for op in made)
 
 
 # ---- the loop without its first iteration

@@ -20,6 +20,7 @@ from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.divide_updates import divide_updates
 from tilec.lowering.gpu.emulate_exponentials import emulate_exponentials
 from tilec.lowering.gpu.fuse_channels import fuse_channels
+from tilec.lowering.gpu.issue_early import issue_early
 from tilec.lowering.gpu.join_programs import join_programs
 from tilec.lowering.gpu.make_channels import make_channels
 from tilec.lowering.gpu.order_steps import order_steps
@@ -86,6 +87,10 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "ring-depth": (lambda kernel, target, options, remarks: ring_depth(kernel, target), "pipeline"),
     "pipeline": (_rings, "pipeline"),
     "advance-multiplies": (lambda kernel, target, options, remarks: advance_multiplies(kernel), "pipeline"),
+    "issue-early": (
+        lambda kernel, target, options, remarks: issue_early(kernel, options.register_budgets),
+        "pipeline",
+    ),
     "delay-multiplies": (
         lambda kernel, target, options, remarks: delay_multiplies(kernel, options.register_budgets),
         "pipeline",

@@ -84,6 +84,20 @@ def warpgroups(A, B, C, steps: int):
 
 
 @ct.kernel
+def gradient(A, B, C, steps: int):
+    """Three products per iteration, of which on sm_90a two are in flight while threads wait for the first."""
+    q, g = ct.load(A, (ct.bid(0), 0), (ROWS, DEPTH)), ct.load(A, (ct.bid(0), 1), (ROWS, DEPTH))
+    acc = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(steps):
+        scores = ct.mma(q, ct.load(B, (k, 0), (DEPTH, COLUMNS)), ct.zeros((ROWS, COLUMNS), ct.float32))
+        p = ct.minimum(ct.maximum(scores, -2), 2)
+        changes = ct.mma(g, ct.load(B, (k, 1), (DEPTH, COLUMNS)), ct.zeros((ROWS, COLUMNS), ct.float32))
+        p = ct.minimum(ct.maximum(p * changes, -2), 2)
+        acc = ct.mma(p.astype(A.dtype), ct.load(B, (k, 2), (DEPTH, COLUMNS)), acc)
+    ct.store(C, (ct.bid(0), 0), acc)
+
+
+@ct.kernel
 def two_chains(A, B, C, steps: int):
     """Two attentions without softmax, which roles of their own compute, and which share the tiles of B."""
     first, second = ct.zeros((ROWS, COLUMNS), ct.float32), ct.zeros((ROWS, COLUMNS), ct.float32)
@@ -129,13 +143,14 @@ KERNELS = {
     "two chains over scores": two_chains,
     "rows": rows,
     "gathered": gathered,
+    "gradient": gradient,
 }
 # Kernels whose mutants differ from those of others on some targets alone.
-TARGETS_OF = {"warpgroups": ("sm_90a",)}
+TARGETS_OF = {"warpgroups": ("sm_90a",), "gradient": ("sm_90a",)}
 # Kernels for a target with less tensor memory, all of which accumulators need.
 TENSOR_MEMORY_COLUMNS = {"two chains over scores": 128}
 # Hints by kernel. Rings have fewer slots than a block has tiles: a release that is missing for each tile leaves none.
 HINTS = {
-    "stages": {"persistent": 2, "counter": 2, "two chains over scores": 3, "warpgroups": 3},
+    "stages": {"persistent": 2, "counter": 2, "two chains over scores": 3, "warpgroups": 3, "gradient": 3},
     "warps": {"warpgroups": 8},
 }

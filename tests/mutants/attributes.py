@@ -168,6 +168,8 @@ HARMLESS = {
     "two chains over scores, *: producer: *, make_channel of mma-threads once": _COLUMNS_BACK,
     "two chains, *: producer: *, make_channel of mma-threads once": _ONE_COMMIT,
     "two chains*, sm_100a, roles: removed: put_commit of tma-mma ring before scf.yield": _NOTHING,
+    "gradient, *: order: wgmma_wait before release of tma-wgmma ring": _BLOCKING,
+    "gradient, *: offset: a staging buffer *": _EPILOGUE,
     "two chains*, roles: consumers: tma, make_channel of tma-mma ring": _PACED,
     "two chains*, roles: consumers: warp, make_channel of tma-mma ring": _PACED,
     "two chains*, roles: reuse: once, make_channel of tma-*": _PACED,
