@@ -27,6 +27,7 @@ from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead, set_iterations_ahead
 from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
+from tilec.lowering.gpu.shorter_loop import last_counter, shorter_loop
 from tilec.lowering.tile_to_gpu import emitter
 
 _PUT, _COMMIT, _GET, _RELEASE = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
@@ -352,17 +353,12 @@ def _is_own_ring(channel: ir.Value) -> bool:
 def _rotate(loop: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]) -> None:
     body = loop.regions[0].blocks[0]
     counter, end = body.arguments[0], body.operations[len(body.operations) - 1].operation
-    lower, upper, step = list(loop.operands)[:3]
+    lower, _, step = list(loop.operands)[:3]
     kept = [op.operation for op in body.operations if op.operation not in group.members][:-1]
     with loop.location:
         with ir.InsertionPoint(loop):
-            runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
-            # Without overflow: the difference of the bounds is exact as an unsigned number.
-            distance = emitter.binary("arith.subi", upper, lower)
-            several = emitter.less_than(step, distance, unsigned=True)
-            before_last = emitter.binary("arith.subi", upper, step)
-            bound = emitter.create("arith.select", [upper.type], [several, before_last, lower]).result
-            branch = ir.Operation.create("scf.if", [result.type for result in loop.results], [runs], regions=2)
+            shorter = shorter_loop(loop)
+            branch = ir.Operation.create("scf.if", [result.type for result in loop.results], [shorter.runs], regions=2)
         with ir.InsertionPoint(branch.regions[0].blocks.append()):
             copy_all([*scalars, *group.members], {counter: lower})
             last = ir.Operation.create("scf.yield")
@@ -373,23 +369,17 @@ def _rotate(loop: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]) 
             with ir.InsertionPoint(branch.regions[1].blocks.append()):
                 ir.Operation.create("scf.yield", operands=initial)
         loop.move_before(last)
-        loop.operands[1] = bound
+        loop.operands[1] = shorter.bound
         set_iterations_ahead(loop, iterations_ahead(loop) + 1)
         with ir.InsertionPoint(last):
             values = dict(zip(list(body.arguments)[1:], loop.results, strict=True))
-            values[counter] = _last_counter(lower, distance, step)
+            values[counter] = last_counter(lower, shorter.distance, step)
             copy_all(kept, values)
             ir.Operation.create("scf.yield", operands=[values.get(value, value) for value in end.operands])
         last.erase()
         _insert_following(group, scalars, body, step)
     for op in reversed(group.members):
         op.erase()
-
-
-def _last_counter(lower: ir.Value, distance: ir.Value, step: ir.Value) -> ir.Value:
-    whole = emitter.binary("arith.subi", distance, emitter.constant(distance.type, 1))
-    steps = emitter.binary("arith.divui", whole, step)
-    return emitter.binary("arith.addi", lower, emitter.binary("arith.muli", steps, step))
 
 
 def _insert_following(group: _Group, scalars: Sequence[ir.Operation], body: ir.Block, step: ir.Value) -> None:

@@ -154,6 +154,28 @@ class LoopGraph:
             _, before = self.ordered[number - 1]
             self.add_link(Link(before, first, int(number == 0), NAMED_BARRIER, wait=Wait.ISSUE))
 
+    def link_uses(self) -> None:
+        """Operations of a role that use one slot, or one place, keep their order, as the steps around them do."""
+        of_channels = itertools.chain(self.producers.values(), self.consumers.values())
+        uses = [list(each.nodes) for parts in of_channels for rounds in parts for each in rounds]
+        of_parts: defaultdict[tuple[str, ir.Value], list[Node]] = defaultdict(list)
+        for access in itertools.chain.from_iterable(self.handed_over.values()):
+            of_parts[access.node.part.role, access.place].append(access.node)
+        numbers = {node: number for number, node in enumerate(self.nodes)}
+        for nodes in (*uses, *of_parts.values()):
+            ordered = sorted(set(nodes), key=numbers.__getitem__)
+            for first, second in itertools.pairwise(ordered):
+                self._link_starts(first, second, 0)
+            if nodes:
+                self._link_starts(ordered[-1], ordered[0], 1)
+
+    def _link_starts(self, first: Node, second: Node, iterations: int) -> None:
+        """In program order one operation starts after another one of some iterations of the loop before."""
+        distance = iterations + second.ahead - first.ahead
+        known = ((link.source, link.target, link.distance) for link in self.links)
+        if distance >= 0 and all(each[:2] != (first, second) or each[2] > distance for each in known):
+            self.add_link(Link(first, second, distance, wait=Wait.START))
+
     def link_memory(self) -> None:
         """Adds the dependences through tensor memory and buffers outside of channels, when all parts are read."""
         self._link_places()

@@ -33,6 +33,9 @@ class LoopProblem:
         roles: the name of the present role of each operation.
         slots: the present number of slots of each buffer.
         ahead: the number of iterations that each operation is ahead of the others in its role.
+        parts: the loop of the role of each operation.
+        members: the operations of tile_gpu that each operation is.
+        channels: the channel of each buffer.
     """
 
     location: SourceLocation | None
@@ -40,6 +43,9 @@ class LoopProblem:
     roles: tuple[str, ...]
     slots: tuple[int, ...]
     ahead: tuple[int, ...]
+    parts: tuple[LoopPart, ...]
+    members: tuple[tuple[ir.Operation, ...], ...]
+    channels: tuple[ir.Value, ...]
 
 
 def loop_problems(kernel: KernelOp, target: Target) -> list[LoopProblem]:
@@ -52,11 +58,16 @@ def loop_problems(kernel: KernelOp, target: Target) -> list[LoopProblem]:
 def loop_problem(
     kernel: KernelOp, parts: Sequence[LoopPart], plan: SharedPlan, target: Target
 ) -> LoopProblem | None:
-    """The problem of a loop with its parts; None if it has one operation, or none."""
+    """The problem of a loop with its parts.
+
+    None if it has one operation, or none, or if one waits for another of a later iteration.
+    """
     graph = LoopGraph()
     for part in parts:
         LoopReader(graph, part, plan, target).read()
-    return _Builder(kernel, target, plan, graph).problem(parts[0].loop) if len(graph.nodes) > 1 else None
+    if len(graph.nodes) < 2 or any(link.distance < 0 for link in graph.links):
+        return None
+    return _Builder(kernel, target, plan, graph).problem(parts[0].loop)
 
 
 @dataclass
@@ -81,10 +92,11 @@ class _Builder:
         rings = [(channel, self.plan.channels[channel], rounds) for channel, rounds in graph.channels().items()]
         for _, plan, rounds in rings:
             graph.link_channel(rounds, plan.stages)
+        graph.link_uses()
         edges = tuple(map(self._edge, self.graph.links))
         # The slots of a channel with several rounds are those that it has: its links say what waits for them.
         buffers = [
-            (plan, self._buffer(plan, *rounds[0]))
+            (channel, plan, self._buffer(plan, *rounds[0]))
             for channel, plan, rounds in rings
             if len(rounds) == 1 and not _shares(channel)
         ]
@@ -93,16 +105,19 @@ class _Builder:
             name,
             tuple(map(self._operation, self.graph.nodes)),
             edges,
-            tuple(buffer for _, buffer in buffers),
+            tuple(buffer for _, _, buffer in buffers),
             self._register_values(edges),
-            self._limits([plan for plan, _ in buffers]),
+            self._limits([plan for _, plan, _ in buffers]),
         )
         return LoopProblem(
             source_location(loop.operation.location),
             problem,
             tuple(node.part.role for node in self.graph.nodes),
-            tuple(plan.stages for plan, _ in buffers),
+            tuple(plan.stages for _, plan, _ in buffers),
             tuple(node.ahead for node in self.graph.nodes),
+            tuple(node.part for node in self.graph.nodes),
+            tuple(tuple(op for op, _ in node.members) for node in self.graph.nodes),
+            tuple(channel for channel, _, _ in buffers),
         )
 
     def _name_nodes(self) -> None:

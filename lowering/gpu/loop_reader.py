@@ -177,7 +177,7 @@ class LoopReader:
             distance = 0 if count > 0 else 1
             if self.issued and count + distance * len(self.issued) > 0:
                 source = self.issued[count - 1 + distance * len(self.issued)]
-                self.graph.add_link(Link(source, node, distance))
+                self.graph.add_link(Link(source, node, distance + node.ahead - source.ahead))
 
     def _extends(self, run: Node, op: ir.Operation) -> bool:
         return run is self.last and _is_overlapped(op) and run.reduced.isdisjoint(op.operands)
@@ -254,6 +254,8 @@ class LoopReader:
         self.graph.handed_over[channel].append(access)
 
     def _link(self, source: Node, target: Node, distance: int, kb: int) -> None:
+        # Operations of one body that are differently far ahead belong to different iterations.
+        distance += target.ahead - source.ahead
         both_tiles = source.kind == target.kind == Kind.TILE
         cross = moved(kb) if both_tiles else MBARRIER
         self.graph.add_link(Link(source, target, distance, cross, kb if both_tiles else 0, is_same=kb > _MOST_MOVED_KB))

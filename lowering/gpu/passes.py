@@ -19,6 +19,7 @@ from tilec.lowering.gpu.divide_operands import divide_operands
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.divide_updates import divide_updates
 from tilec.lowering.gpu.emulate_exponentials import emulate_exponentials
+from tilec.lowering.gpu.follow_schedule import follow_schedule
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.issue_early import issue_early
 from tilec.lowering.gpu.join_programs import join_programs
@@ -103,6 +104,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     ),
     "emulate-exponentials": (lambda kernel, target, options, remarks: emulate_exponentials(kernel, target), None),
     "advance-late-sums": (lambda kernel, target, options, remarks: advance_late_sums(kernel, target), "pipeline"),
+    "follow-schedule": (follow_schedule, "pipeline"),
     "order-warpgroups": (lambda kernel, target, options, remarks: order_warpgroups(kernel, target), "pipeline"),
     "repeat-scalars": (lambda kernel, target, options, remarks: repeat_scalars(kernel), "register_budgets"),
 }
@@ -113,8 +115,8 @@ def run(
 ) -> ir.Module:
     """Runs all passes in place, and verifies the module before upstream's; `remarks` gets what was not possible.
 
-    Of the options, `roles`, `register_budgets` and `pipeline` (False switches off) and `stages` (the most slots of a
-    ring) count here.
+    Of the options, `roles`, `multicast`, `register_budgets` and `pipeline` (False switches off), `solver` and `stages`
+    (the most slots of a ring) count here.
     """
     with module.context, ir.Location.unknown():
         run_upstream(CLEAN_UP, module)

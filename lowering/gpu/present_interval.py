@@ -20,7 +20,7 @@ def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
     It is the greatest of the busiest unit and the longest recurrence, among them the order of each role. Waits for
     units that are busy are not counted.
     """
-    roles = _roles(loop)
+    roles = role_numbers(loop)
     slots = {buffer.name: count for buffer, count in zip(rounded.buffers, loop.slots, strict=True)}
     arcs = edge_arcs(rounded, roles) + ring_arcs(rounded, slots, frozenset()) + _order(rounded, roles, loop.ahead)
     units: Bound = unit_bound(rounded)
@@ -34,10 +34,11 @@ def present_schedule(loop: LoopProblem, rounded: Problem, iterations: int = ITER
 
     It is a legal schedule if all iterations are alike, and no operations use a unit at the same time.
     """
-    return steady_state(rounded, _roles(loop), loop.ahead, loop.slots, iterations)
+    return steady_state(rounded, role_numbers(loop), loop.ahead, loop.slots, iterations)
 
 
-def _roles(loop: LoopProblem) -> tuple[int, ...]:
+def role_numbers(loop: LoopProblem) -> tuple[int, ...]:
+    """The number of the present role of each operation."""
     numbers = {name: number for number, name in enumerate(dict.fromkeys(loop.roles))}
     return tuple(numbers[name] for name in loop.roles)
 

@@ -38,8 +38,17 @@ def solve(
     budget: Budget = BUDGET,
     searched: Search = search,
     present: Schedule | None = None,
+    upper: int | None = None,
 ) -> Answer:
-    """The schedule of a problem; `searched` is the exact scheduler, `present` the schedule of the code as it is.
+    """The schedule of a problem.
+
+    Args:
+        problem: the loop.
+        store: the answers that were found before.
+        budget: what the exact scheduler may take.
+        searched: the exact scheduler.
+        present: the schedule of the code as it is.
+        upper: an interval in clocks, below which that of the answer has to be.
 
     Raises:
         ProblemError: no schedule exists, or none was found.
@@ -51,7 +60,7 @@ def solve(
         >>> answer.schedule.interval, answer.bound.reason, answer.how.value
         (512, 'unit tc', 'list')
     """
-    climb = _Climb(problem, quantized(problem), store, budget, searched, present)
+    climb = _Climb(problem, quantized(problem), store, budget, searched, present, upper)
     return climb.answer()
 
 
@@ -65,6 +74,7 @@ class _Climb:
     budget: Budget
     searched: Search
     present: Schedule | None
+    upper: int | None
     remarks: list[str] = field(default_factory=list)
 
     def answer(self) -> Answer:
@@ -76,7 +86,7 @@ class _Climb:
         if self.store and (stored := self.store.find(self.problem)):
             return replace(stored, bound=least)
         roles = rule_roles(self.rounded)
-        listed = self._legal("list", list_schedule(self.rounded, roles))
+        listed = self._legal("list", list_schedule(self.rounded, roles, self.upper))
         if listed and listed.interval == least.interval:
             return self._finished(listed, least, How.LIST, is_proven=True)
         fast = min(filter(None, (present, listed)), key=lambda schedule: schedule.interval, default=None)
@@ -92,9 +102,10 @@ class _Climb:
 
     def _exact(self, roles: tuple[int, ...], least: Bound, listed: Schedule | None) -> tuple[Found | None, How]:
         """The better of the exact schedules with roles by rule and with any roles."""
-        upper = listed.interval if listed else None
+        upper = listed.interval if listed else self.upper
         found = self._search(roles, upper)
-        if found and found.schedule.interval <= (1 + _TOLERANCE) * least.interval:
+        is_pinned = all(operation.role for operation in self.problem.operations)
+        if is_pinned or found and found.schedule.interval <= (1 + _TOLERANCE) * least.interval:
             return found, How.EXACT
         if found:
             upper = found.schedule.interval

@@ -23,19 +23,22 @@ _PLACEMENTS = 8
 _FINE_ATTEMPTS, _FINE_STEP, _STEP = 8, 64, 16
 
 
-def list_schedule(problem: Problem, roles: tuple[int, ...]) -> Schedule | None:
+def list_schedule(problem: Problem, roles: tuple[int, ...], upper: int | None = None) -> Schedule | None:
     """A schedule with these roles, of a problem with times in the quantum.
 
-    If no attempt succeeds, one operation runs after the other; None if even that exceeds a memory.
+    If no attempt succeeds, one operation runs after the other; None if even that exceeds a memory. With `upper` only
+    shorter intervals are tried; None if no attempt succeeds.
     """
     least = bound(problem, roles).interval
     most = sum(operation.duration for operation in problem.operations) + sum(
         arc.latency for arc in certain_arcs(problem, roles)
     )
     for interval in _intervals(max(least, QUANTUM), most):
+        if upper is not None and interval >= upper:
+            return None
         if schedule := schedule_at(problem, roles, interval):
             return schedule
-    return sequential(problem, roles)
+    return None if upper is not None else sequential(problem, roles)
 
 
 def _intervals(least: int, most: int) -> Iterator[int]:

@@ -14,6 +14,7 @@ SWITCHES = {
     "tma": "use TMA for the loads and stores of views that support it",
     "multicast": "load once what all blocks of a cluster need, also for clusters of adjacent tile blocks",
     "register_budgets": "take registers from warps that need few where computing warps need more",
+    "solver": "let OR-Tools (extra 'schedule') search shorter schedules of loops, about 2 s each; off unless set",
 }
 SIZES = {
     "stages": ("number of buffers in the ring", range(1, 17)),
@@ -33,6 +34,7 @@ class CompileOptions(Frozen):
     pipeline: bool = True
     tma: bool = True
     multicast: bool = True
+    solver: bool = False
     stages: int | None = None
     warps: int | None = None
     occupancy: int | None = None

@@ -15,9 +15,10 @@ from tilec.hashing import sha256
 DISTRIBUTIONS = (
     *("numpy-", "ml_dtypes-", "torch_mlir-", "mlir-", "mlir_python_bindings-"),
     *("cuda_bindings-", "cuda_pathfinder-", "nvidia_nvjitlink-", "nvidia_cuda_nvrtc-"),
+    "ortools-",
 )
 # The packages whose folders contain these distributions.
-_PACKAGES = ("numpy", "torch_mlir", "mlir", "cuda", "nvidia")
+_PACKAGES = ("numpy", "torch_mlir", "mlir", "cuda", "nvidia", "ortools")
 _SUFFIXES = (".py", ".so", ".pyd")
 
 

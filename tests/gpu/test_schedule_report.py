@@ -139,7 +139,7 @@ def test_multiply_of_256_columns_by_a_pair_and_by_one_block(rows: int, ctas: int
 
 
 def test_problem_of_a_multiply() -> None:
-    """One slot holds both operands: the second load is not before the first one."""
+    """One slot holds both operands: the second load is not before the first one, nor behind that of the next slot."""
     (report,) = reports(multiply, MULTIPLY, "sm_100a")
     names = [operation.name for operation in report.loop.problem.operations]
     first, second, mma = names
@@ -155,6 +155,7 @@ def test_problem_of_a_multiply() -> None:
         f"edge {first} {second} latency=0",
         f"edge {first} {mma} latency=556 cross=92",
         f"edge {second} {mma} latency=652 cross=92",
+        f"edge {second} {first} latency=0 distance=1",
         f"buffer {report.loop.problem.buffers[0].name} source={first} memory=shared size=49152 uses={mma}:648",
     ]
 

@@ -1,0 +1,96 @@
+"""The places that an operation accesses besides its operands in registers: what writes a place keeps its order.
+
+A place is a channel with its slots, or one of the names below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.effects import has_no_effects
+from tilec.lowering.gpu.operation_role import has_repeatable_elements
+
+Place: TypeAlias = ir.Value | str
+
+# An operation that writes this place keeps its order with all that have places.
+EVERYTHING = "everything"
+# Global memory; buffers outside of channels, and copies from them.
+_MEMORY, _STAGING = "memory", "staging"
+# A store that is complete behind the next one of the thread.
+_TENSOR_STORES = "stores of tensor memory"
+
+_WAIT, _SLOT, _VIEW = "tile_gpu.wgmma_wait", "tile_gpu.slot", "tile_gpu.view_buffer"
+_STEPS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release", "tile_gpu.skip")
+_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
+# By operation, what it writes besides its buffers.
+_WRITTEN: dict[str, tuple[Place, ...]] = {
+    **dict.fromkeys(("tile_gpu.store_view", "tile_gpu.store_global"), (_MEMORY,)),
+    **dict.fromkeys(("tile_gpu.store_wait", "tile_gpu.fence_async", "tile_gpu.barrier"), (_STAGING, _MEMORY)),
+    "tile_gpu.tma_store": (_STAGING, _MEMORY),
+    "tile_gpu.store_tensor_memory": (_TENSOR_STORES,),
+    **dict.fromkeys(("tile_gpu.store_shared", "tile_gpu.tma_load", "tile_gpu.tma_gather"), ()),
+    "tile_gpu.tcgen05_copy_scales": (),
+}
+# Operations that read all of their buffers, or all but the accumulator.
+_READERS = (
+    *("tile_gpu.load_shared", "tile_gpu.load_tensor_memory", "tile_gpu.wgmma", "tile_gpu.mma_sync", "tile_gpu.dot"),
+    *("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled"),
+)
+
+
+def accessed_places(op: ir.Operation) -> dict[Place, bool]:
+    """The places that an operation, or one inside of it, accesses, and whether it writes them."""
+    inside = [op, *(inner.operation for inner in operations_below(op.opview))] if op.regions else [op]
+    found: dict[Place, bool] = {}
+    for place, is_written in (access for each in inside for access in _accesses(each)):
+        found[place] = found.get(place, False) or is_written
+    return found
+
+
+def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
+    if op.name in _STEPS:
+        yield _place_of_step(op), True
+    elif op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block):
+        # The slots that the multiply reads are released behind the wait.
+        yield from _accesses(op.operands[0].owner.operation)
+    elif op.name in _LOADS and op.opview.order is None:
+        if "early" not in op.attributes and not has_repeatable_elements(op):
+            yield _MEMORY, False
+    elif op.name in _READERS:
+        for value in op.operands:
+            if (place := _place_of_buffer(value)) is not None:
+                yield place, op.name.startswith("tile_gpu.tcgen05") and value == op.opview.accumulator
+    elif op.name in _WRITTEN and not ("order" in op.attributes and op.opview.order is not None):
+        yield from ((place, True) for place in _WRITTEN[op.name])
+        yield from ((place, True) for place in map(_place_of_buffer, op.operands) if place is not None)
+    elif op.name not in ("scf.if", "scf.yield") and not has_no_effects(op):
+        yield EVERYTHING, True
+
+
+def _place_of_step(step: ir.Operation) -> Place:
+    """A signal, which is a channel without buffers, tells that everything before it is done."""
+    channel = step.operands[0]
+    has_buffers = channel.owner.opview.shares is not None or bool(channel.type.buffers)
+    return _ring(channel) if has_buffers else EVERYTHING
+
+
+def _ring(channel: ir.Value) -> ir.Value:
+    """The channel that has the slots of a channel."""
+    shared = channel.owner.opview.shares
+    return channel if shared is None else _ring(shared)
+
+
+def _place_of_buffer(value: ir.Value) -> Place | None:
+    """The place of a buffer; None for another value."""
+    if not isinstance(value.type, BufferType):
+        return None
+    if isinstance(value.owner, ir.Block):
+        return EVERYTHING
+    op = value.owner.operation
+    if op.name == _VIEW:
+        return _place_of_buffer(op.operands[0])
+    return _ring(op.operands[0]) if op.name in (*_STEPS, _SLOT) else _STAGING

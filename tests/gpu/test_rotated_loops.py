@@ -1,0 +1,199 @@
+"""Loops of which operations run an iteration ahead, and reordered bodies, store the same tiles in the same order.
+
+The oracle executes tile_gpu itself: each tile of these kernels has equal elements, so that it is one integer.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_named
+from tilec.lowering.gpu.operation_role import is_rematerializable
+from tilec.lowering.gpu.reorder_body import dependences, reorder_body
+from tilec.lowering.gpu.rotate_loop import rotate_loop
+from tilec.text_input.stage_module import read_stage_module
+
+MASK = 2**32 - 1
+HEAD = """
+#line = "register=none lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128"
+!l = tensor<128xi32, #line>
+#rows = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
+!t = tensor<128x64xf16, #rows>
+!s = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+tile_gpu.kernel @k(%q: i64, %lower: i32, %upper: i32, %step: i32) target "sm_100a" warps 4 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %size = arith.constant 128 : i32
+  %first = arith.constant dense<3> : !l
+  %second = arith.constant dense<5> : !l
+"""
+# Bounds of loops with 0, 1, 2, 3 and 5 iterations.
+BOUNDS = [(0, 0, 1), (2, 3, 4), (0, 2, 1), (1, 9, 3), (0, 5, 1)]
+
+
+def store(value: str) -> str:
+    return f"tile_gpu.store_view {value} -> %q[%zero] extents [%size] strides [%one] vector 1 : !l"
+
+
+def random_kernel(choose: random.Random) -> str:
+    """A loop that carries two tiles, with arithmetic on tiles and on its counter, and stores."""
+    names, lines = ["%a", "%b"], []
+    for number in range(choose.randint(3, 10)):
+        kind = choose.choice(("add", "multiply", "count", "store"))
+        if kind == "store":
+            lines.append(store(choose.choice(names)))
+            continue
+        if kind == "count":
+            lines += [f"%s{number} = arith.addi %i, %one : i32", f"%t{number} = tile_gpu.splat %s{number} : i32 -> !l"]
+        else:
+            operation = "arith.addi" if kind == "add" else "arith.muli"
+            lines.append(f"%t{number} = {operation} {choose.choice(names)}, {choose.choice(names)} : !l")
+        names.append(f"%t{number}")
+    yielded = [choose.choice(names), choose.choice(names)]
+    body = "\n      ".join([*lines, f"scf.yield {', '.join(yielded)} : !l, !l"])
+    loop = "scf.for %i = %lower to %upper step %step iter_args(%a = %first, %b = %second) -> (!l, !l) : i32"
+    return f"{HEAD}  %x, %y = {loop} {{\n      {body}\n  }}\n  {store('%x')}\n  {store('%y')}\n}}\n"
+
+
+def stored(module: ir.Module, bounds: tuple[int, int, int]) -> list[int]:
+    """What a kernel stores, in order, for these bounds and this step of its loop."""
+    (kernel,) = operations_named(module, ("tile_gpu.kernel",))
+    block = kernel.operation.regions[0].blocks[0]
+    found: list[int] = []
+    execute(block, dict(zip(block.arguments, (0, *bounds), strict=True)), found)
+    return found
+
+
+def execute(block: ir.Block, values: dict[ir.Value, int], found: list[int]) -> list[int]:
+    """Executes a block; returns what it yields."""
+    for op in (each.operation for each in block.operations):
+        operands = [values[value] for value in op.operands] if op.name != "tile_gpu.store_view" else []
+        if op.name == "scf.yield":
+            return operands
+        if op.name == "tile_gpu.store_view":
+            found.append(values[op.operands[0]])
+        elif op.name == "scf.for":
+            values.update(zip(op.results, iterate(op, operands, values, found), strict=True))
+        elif op.name == "scf.if":
+            region = op.regions[0 if operands[0] else 1]
+            results = execute(region.blocks[0], values, found) if len(list(region.blocks)) else []
+            values.update(zip(op.results, results, strict=False))
+        elif op.name not in ("tile_gpu.return",):
+            values[op.results[0]] = RULES[op.name](op, *operands) & MASK
+    return []
+
+
+def iterate(op: ir.Operation, operands: list[int], values: dict[ir.Value, int], found: list[int]) -> list[int]:
+    lower, upper, step, *carried = operands
+    body = op.regions[0].blocks[0]
+    for counter in range(lower, upper, step):
+        values.update(zip(body.arguments, (counter, *carried), strict=True))
+        carried = execute(body, values, found)
+    return carried
+
+
+def constant(op: ir.Operation) -> int:
+    value = op.attributes["value"]
+    return int(ir.DenseElementsAttr(value).get_splat_value().value if "dense" in str(value) else value.value)
+
+
+RULES: Mapping[str, Callable[..., Any]] = {
+    "arith.constant": constant,
+    "arith.addi": lambda _, a, b: a + b,
+    "arith.subi": lambda _, a, b: a - b,
+    "arith.muli": lambda _, a, b: a * b,
+    "arith.divui": lambda _, a, b: a // b,
+    "arith.select": lambda _, a, b, c: b if a else c,
+    # No number of these kernels is negative, so that signed and unsigned comparisons are the same: all are `less than`.
+    "arith.cmpi": lambda _, a, b: int(a < b),
+    "tile_gpu.splat": lambda _, a: a,
+}
+
+
+def the_loop(module: ir.Module) -> ir.Operation:
+    (loop,) = operations_named(module, ("scf.for",))
+    return loop.operation
+
+
+def body_of(loop: ir.Operation) -> list[ir.Operation]:
+    return [op.operation for op in loop.regions[0].blocks[0].operations][:-1]
+
+
+def random_members(choose: random.Random, operations: list[ir.Operation]) -> set[int]:
+    """Operations but scalars, with all that they follow."""
+    preceding = dependences(operations)
+    members: set[int] = set()
+    waiting = [number for number in range(len(operations)) if choose.random() < 0.3]
+    while waiting:
+        number = waiting.pop()
+        members.add(number)
+        waiting += [source for source in preceding[number] if source not in members]
+    return {number for number in members if not is_rematerializable(operations[number])}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rotated_loops_store_the_same(seed: int) -> None:
+    """Each loop is rotated once or twice, and then gets a random order."""
+    choose = random.Random(seed)
+    module = read_stage_module(random_kernel(choose), "kernel.mlir")
+    expected = [stored(module, bounds) for bounds in BOUNDS]
+    with module.context, ir.Location.unknown():
+        for _ in range(choose.randint(1, 2)):
+            loop = the_loop(module)
+            members = random_members(choose, body_of(loop))
+            if members:
+                assert rotate_loop(loop, members) is not None
+        body = the_loop(module).regions[0].blocks[0]
+        reorder_body(body, {number: choose.randrange(9) for number in range(len(body.operations) - 1)})
+    assert module.operation.verify()
+    assert [stored(module, bounds) for bounds in BOUNDS] == expected
+
+
+def test_buffers_are_not_carried() -> None:
+    """The get of a slot that the rest reads cannot be ahead of it; the loop stays as it is."""
+    text = HEAD + """
+  %c = tile_gpu.make_channel stages 2 producer tma consumers [threads] reuse ring : channel<[!s]>
+  scf.for %i = %lower to %upper step %step : i32 {
+    %slot = tile_gpu.get %c consumer 0 : channel<[!s]>
+    %tile = tile_gpu.load_shared %slot : !s -> !t
+    tile_gpu.release %c consumer 0 : channel<[!s]>
+  }
+}
+"""
+    module = read_stage_module(text, "kernel.mlir")
+    before = str(module)
+    with module.context, ir.Location.unknown():
+        assert rotate_loop(the_loop(module), {0}) is None
+    assert str(module) == before
+
+
+def test_accesses_of_one_place_keep_their_order() -> None:
+    """Two reads of a slot may change places; the release follows both, and the get of another channel neither."""
+    text = HEAD + """
+  %c = tile_gpu.make_channel stages 2 producer tma consumers [threads] reuse ring : channel<[!s]>
+  %d = tile_gpu.make_channel stages 2 producer tma consumers [threads] reuse ring : channel<[!s]>
+  scf.for %i = %lower to %upper step %step : i32 {
+    %slot = tile_gpu.get %c consumer 0 : channel<[!s]>
+    %x = tile_gpu.load_shared %slot : !s -> !t
+    %y = tile_gpu.load_shared %slot : !s -> !t
+    tile_gpu.release %c consumer 0 : channel<[!s]>
+    %other = tile_gpu.get %d consumer 0 : channel<[!s]>
+    tile_gpu.barrier
+    tile_gpu.print "done"
+    tile_gpu.release %d consumer 0 : channel<[!s]>
+  }
+}
+"""
+    module = read_stage_module(text, "kernel.mlir")
+    get, first, second, release, other, barrier, print_, last = dependences(body_of(the_loop(module)))
+    assert (get, first, second) == (set(), {0}, {0})
+    assert release == {0, 1, 2}
+    assert other == barrier == set()
+    # A print keeps its order with everything, and so do the accesses behind it with it.
+    assert print_ >= {3, 4, 5}
+    assert 6 in last

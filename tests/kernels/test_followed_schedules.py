@@ -1,0 +1,193 @@
+"""Loops that follow a schedule have the results of numpy, also where no rule has arranged them before.
+
+Without the rules (the passes that arrange multiplies), a schedule has to find what they do: scores that run ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import compare
+import numpy as np
+import pytest
+import test_late_sums
+import test_shared_operands
+from compare import assert_within, run_everywhere
+
+import tilec
+import tilec as ct
+from tilec.lowering.gpu.passes import PASSES
+from tilec.lowering.gpu.schedule_report import LoopReport, schedule_reports
+from tilec.signature import Signature
+
+Const = ct.Constant[int]
+RULES = ("advance-multiplies", "issue-early", "delay-multiplies", "advance-late-sums")
+FOLLOW = "follow-schedule"
+
+
+def leave_out(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    for name in names:
+        monkeypatch.setitem(PASSES, name, (lambda *_: None, None))
+
+
+@pytest.fixture
+def no_rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The compiler without the passes that arrange multiplies by rules."""
+    leave_out(monkeypatch, *RULES)
+    compare._compiled.cache_clear()
+    yield
+    compare._compiled.cache_clear()
+
+
+def reports(kernel: Any, args: tuple[Any, ...], target: str, **hints: Any) -> list[LoopReport]:
+    signature = Signature.from_arguments(kernel, args)
+    compiled = ct.compile(kernel, target=target, signature=signature, hints=hints, stop="gpu")
+    return schedule_reports(compiled.stage("gpu").value, target)
+
+
+def interval(kernel: Any, args: tuple[Any, ...], target: str, **hints: Any) -> int:
+    """The clocks of an iteration of the only loop."""
+    (report,) = reports(kernel, args, target, **hints)
+    assert report.attained is not None
+    return report.attained
+
+
+def linear(blocks: int) -> tuple[tuple[Any, ...], np.ndarray, np.ndarray]:
+    """The arguments of linear_attention, its result in float64, and the sums of the magnitudes in it."""
+    Q, K, V = test_shared_operands.matrices(np.random.default_rng(blocks), *[(blocks * 128, 64)] * 3)
+    q, k, v = (each.astype(np.float64) for each in (Q, K, V))
+    block = np.arange(blocks * 128) // 128
+    seen = block[:, None] >= block[None, :]
+    magnitudes = (np.abs(q) @ np.abs(k).T * seen) @ np.abs(v)
+    return (Q, K, V, np.zeros_like(Q), 128, 64), (q @ k.T * seen) @ v, magnitudes
+
+
+def gradient(blocks: int, width: int) -> tuple[tuple[Any, ...], np.ndarray, np.ndarray]:
+    """The arguments of gradient_of_queries, its result in float64, and the sums of the magnitudes in it."""
+    given, _, ds, (_, k, _) = test_shared_operands.gradients(blocks, 128, 64, width)
+    return (*given, np.zeros_like(given[0]), 128, 64, width), ds @ k, np.abs(ds) @ np.abs(k)
+
+
+# ---- what a schedule finds
+
+
+@pytest.mark.parametrize("width", [64, 128])
+def test_scores_run_ahead_without_rules(width: int, random: np.random.Generator, no_rules: None) -> None:
+    """Attention on sm_100a: in program order an iteration takes the time of all operations, about twice as much."""
+    args, _, _ = test_late_sums.arguments(random, 1, keys=128, width=width)
+    found = interval(test_late_sums.attention, args, "sm_100a")
+    assert found <= 1.03 * interval_with_rules(test_late_sums.attention, args)
+
+
+def interval_with_rules(kernel: Any, args: tuple[Any, ...]) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, entry in WITH_RULES.items():
+            patch.setitem(PASSES, name, entry)
+        return interval(kernel, args, "sm_100a")
+
+
+WITH_RULES = {name: PASSES[name] for name in RULES}
+
+
+def test_slots_of_a_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys are used twice, values once: three slots and one are better than two each, which 2384 clocks show."""
+    given, *_ = test_shared_operands.gradients(1, 128, 128, 128)
+    args = (*given, given[0], 128, 128, 128)
+    kernel = test_shared_operands.gradient_of_queries
+    (report,) = reports(kernel, args, "sm_100a")
+    assert report.attained == report.answer.bound.interval
+    loads = [each.source.startswith("tma_load") for each in report.loop.problem.buffers]
+    slots = [count for count, is_load in zip(report.loop.slots, loads, strict=True) if is_load]
+    assert sorted(slots) == [1, 3]
+    leave_out(monkeypatch, FOLLOW)
+    assert interval(kernel, args, "sm_100a") > 1.2 * report.attained
+
+
+def test_threads_execute_a_load_and_a_conversion_an_iteration_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linear attention: the scores of the next block are converted before the results of this one are stored."""
+    args, *_ = linear(1)
+    (report,) = reports(test_shared_operands.linear_attention, args, "sm_100a")
+    operations = zip(report.loop.problem.operations, report.loop.roles, report.loop.ahead, strict=True)
+    ahead = [each.name.partition("@")[0] for each, role, count in operations if role == "compute" and count]
+    assert ahead == ["load_tensor_memory", "truncf"]
+    leave_out(monkeypatch, FOLLOW)
+    assert interval(test_shared_operands.linear_attention, args, "sm_100a") > 1.15 * report.attained
+
+
+# ---- what stays
+
+
+def test_slots_of_a_hint_are_kept() -> None:
+    given, *_ = test_shared_operands.gradients(1, 128, 128, 128)
+    args = (*given, given[0], 128, 128, 128)
+    (report,) = reports(test_shared_operands.gradient_of_queries, args, "sm_100a", stages=2)
+    assert max(report.loop.slots) <= 2
+
+
+def test_loops_without_roles_stay() -> None:
+    args, *_ = linear(1)
+    for report in reports(test_shared_operands.linear_attention, args, "sm_100a", roles=False):
+        assert not any(report.loop.ahead)
+
+
+@ct.kernel
+def attention_that_prints(Q, K, V, R, rows: Const, keys: Const, width: Const):
+    """Each block of keys is printed between its multiplies: nothing of the next one precedes the print."""
+    q = ct.load(Q, (0, 0), (rows, width))
+    result = ct.zeros((rows, width), ct.float32)
+    for j in range(ct.num_tiles(K, axis=0, shape=(keys, width))):
+        scores = ct.mma(q, ct.transpose(ct.load(K, (j, 0), (keys, width))), ct.zeros((rows, keys), ct.float32))
+        ct.printf("block %d;", j)
+        result = ct.mma(scores.astype(Q.dtype), ct.load(V, (j, 0), (keys, width)), result)
+    ct.store(R, (0, 0), result.astype(R.dtype))
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_prints_keep_their_order(target: str, no_rules: None) -> None:
+    Q, K, V = test_shared_operands.matrices(np.random.default_rng(1), (128, 64), (192, 64), (192, 64))
+    args = (Q, K, V, np.zeros_like(Q), 128, 64, 64)
+    signature = Signature.from_arguments(attention_that_prints, args)
+    compiled = ct.compile(attention_that_prints, target=target, signature=signature)
+    shown: list[str] = []
+    tilec.run(compiled, (1,), args, backend="simulate", print=shown.append)
+    assert "".join(shown) == "block 0;block 1;block 2;"
+    q, k, v = (each.astype(np.float64) for each in (Q, K, V))
+    magnitudes = np.abs(q) @ np.abs(k).T @ np.abs(v)
+    assert_within(args[3], q @ k.T @ v, test_shared_operands.RELATIVE * magnitudes + 1e-5)
+
+
+# ---- results
+
+CASES = {
+    "attention, 128 columns": lambda blocks: attention(blocks, 128),
+    "attention, 64 columns": lambda blocks: attention(blocks, 64),
+    "linear attention": lambda blocks: (test_shared_operands.linear_attention, (1,), 3, *linear(blocks)),
+    "gradient": lambda blocks: (test_shared_operands.gradient_of_queries, (blocks,), 6, *gradient(blocks, 64)),
+    "gradient, 128 columns": lambda blocks: (
+        test_shared_operands.gradient_of_queries, (blocks,), 6, *gradient(blocks, 128),
+    ),
+}  # fmt: skip
+
+
+def attention(blocks: int, width: int) -> tuple[Any, ...]:
+    args, expected, magnitudes = test_late_sums.arguments(np.random.default_rng(blocks), blocks, 64, width)
+    return test_late_sums.attention, (1,), 3, args, expected, magnitudes
+
+
+# Up to three iterations are in front of the loop.
+@pytest.mark.parametrize("blocks", [1, 2, 3, 5])
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize("name", CASES)
+def test_results_without_rules(name: str, target: str, blocks: int, no_rules: None) -> None:
+    kernel, grid, output, args, expected, magnitudes = CASES[name](blocks)
+    for (found,) in run_everywhere(kernel, grid, args, (output,), target=target, hints={}, seeds=range(3)):
+        assert_within(found, expected, test_shared_operands.RELATIVE * magnitudes + 1e-5)
+
+
+@pytest.mark.parametrize("hints", [{"stages": 1}, {"stages": 2}, {"register_budgets": False}, {"warps": 8}], ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_results_without_rules_with_hints(name: str, hints: dict[str, Any], no_rules: None) -> None:
+    kernel, grid, output, args, expected, magnitudes = CASES[name](3)
+    for (found,) in run_everywhere(kernel, grid, args, (output,), target="sm_100a", hints=hints, seeds=range(2)):
+        assert_within(found, expected, test_shared_operands.RELATIVE * magnitudes + 1e-5)
