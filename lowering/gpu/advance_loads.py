@@ -30,6 +30,7 @@ from tilec.lowering.gpu.other_iteration import copy_all
 from tilec.lowering.gpu.register_budgets import set_budgets
 from tilec.lowering.gpu.repeats import set_repeats
 from tilec.lowering.gpu.ring_depth import LoopCycles
+from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import memory_plan
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
@@ -168,7 +169,7 @@ def _blocks(kernel: KernelOp, target: Target) -> int:
     """The blocks of an SM, which load while others wait."""
     plan = memory_plan(kernel)
     hint = kernel_hint(kernel, OCCUPANCY)
-    return hint or blocks_together(kernel, target, plan.declared_bytes + plan.scratch, plan.tensor_columns)
+    return hint or blocks_together(kernel, target, plan.bytes_with(scratch_bytes(kernel)), plan.tensor_columns)
 
 
 def _wanted(loop: ir.Operation, loads: Sequence[ir.Operation], period: float, target: Target) -> int:

@@ -33,6 +33,7 @@ from tilec.lowering.gpu.register_budgets import set_budgets
 from tilec.lowering.gpu.repeats import repeats
 from tilec.lowering.gpu.roles_progress import roles_progress
 from tilec.lowering.gpu.scheduled_body import operations_of_body, schedule_body
+from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import shared_plan
 from tilec.lowering.kernel_hints import OCCUPANCY, STAGES, kernel_hint
 from tilec.lowering.schedule.exact import solver_name
@@ -116,9 +117,10 @@ class _Loop:
     def _blocks(self, kernel: KernelOp) -> int:
         """The blocks that share an SM; 0 if one does not fit."""
         plan = shared_plan(kernel, self.target)
-        if plan.declared_bytes > self.target.shared_bytes:
+        needed = plan.bytes_with(scratch_bytes(kernel))
+        if needed > self.target.shared_bytes:
             return 0
-        return blocks_together(kernel, self.target, plan.declared_bytes, plan.tensor_columns)
+        return blocks_together(kernel, self.target, needed, plan.tensor_columns)
 
     def _rewritten(
         self, found: LoopProblem, schedule: Schedule, has_new_order: Callable[[str], bool]
@@ -150,7 +152,8 @@ class _Loop:
         changed = {channel: count for channel, count, now in rings if count != now}
         most = self.options.stages or kernel_hint(self.kernel, STAGES)
         is_allowed = OCCUPANCY not in self.kernel.operation.attributes and all(
-            _is_own_ring(channel) and count <= (most or count) for channel, count in changed.items()
+            _is_own_ring(channel) and _least_slots(channel) <= count <= (most or count)
+            for channel, count in changed.items()
         )
         return changed if is_allowed else {}
 
@@ -190,6 +193,12 @@ def _is_own_ring(channel: ir.Value) -> bool:
     made = channel.owner.opview
     others = [use.owner.operation.name for use in channel.uses]
     return made.reuse == "ring" and made.shares is None and "tile_gpu.make_channel" not in others
+
+
+def _least_slots(channel: ir.Value) -> int:
+    """A consumer that releases late gets the next slot before."""
+    users = (use.owner.operation for use in channel.uses)
+    return 2 if any(user.name == "tile_gpu.release" and user.opview.late for user in users) else 1
 
 
 def _operations(kernel: KernelOp) -> Iterator[ir.Operation]:

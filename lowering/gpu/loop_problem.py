@@ -14,6 +14,7 @@ from tilec.errors import SourceLocation
 from tilec.lowering.gpu.loop_graph import Link, LoopGraph, Node, Wait
 from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops, role_blocks
 from tilec.lowering.gpu.loop_reader import LoopReader
+from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import ChannelPlan, SharedPlan, shared_plan
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits, Memory, Operation, RegisterValue
@@ -157,6 +158,9 @@ class _Builder:
                 uses[edge.source].append(BufferUse(edge.target, duration, min(edge.distance, 1)))
         return tuple(RegisterValue(f"result_{name}", name, tuple(found), 0) for name, found in uses.items())
 
+    def _free_bytes(self) -> int:
+        return self.target.shared_bytes - self.plan.bytes_with(scratch_bytes(self.kernel))
+
     def _limits(self, rings: list[ChannelPlan]) -> Limits:
         """What the other buffers of the kernel leave for the rings of this loop."""
         shared = sum(plan.slot_bytes * plan.stages for plan in rings)
@@ -166,7 +170,7 @@ class _Builder:
         )
         return Limits(
             (
-                Memory(SHARED, self.target.shared_bytes - self.plan.declared_bytes + shared),
+                Memory(SHARED, max(0, self._free_bytes()) + shared),
                 Memory(TENSOR, max(0, self.target.tensor_memory_columns - used) + columns),
             ),
             # A kernel may have more warps than schedules of new roles get.

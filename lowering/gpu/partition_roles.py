@@ -97,8 +97,7 @@ def _stays_whole(reason: str, location: ir.Location, remarks: list[Remark] | Non
 
 def _needed_bytes(kernel: KernelOp) -> int:
     """The shared memory of a kernel whose rings have the slots that they have now."""
-    plan, scratch = memory_plan(kernel), scratch_bytes(kernel)
-    return plan.scratch + scratch if scratch else plan.declared_bytes
+    return memory_plan(kernel).bytes_with(scratch_bytes(kernel))
 
 
 def _erase(operations: Sequence[ir.Operation]) -> None:

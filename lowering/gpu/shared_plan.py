@@ -148,6 +148,10 @@ class SharedPlan:
         """The bytes without scratch."""
         return self.tensor_address + (BARRIER_BYTES if self.tensor_columns else 0)
 
+    def bytes_with(self, scratch_bytes: int) -> int:
+        """All bytes, if the roles that compute have so many bytes of scratch together."""
+        return self.scratch + scratch_bytes if scratch_bytes else self.declared_bytes
+
 
 def stored_layout(buffer: BufferType) -> SharedLayout | ScaleLayout:
     """The layout of a shared buffer that holds a matrix or scale factors."""

@@ -319,7 +319,7 @@ def _finish(
     if lowering.allocated:
         _free_heap_memory(lowering)
     lowering.b.leave()
-    size = _dynamic_bytes(lowering)
+    size = lowering.plan.bytes_with(lowering.scratch_size_bytes)
     check_shared_bytes(kernel, lowering.plan, size, lowering.target)
     if size:
         buffer = {"name": SHARED_SYMBOL, "bytes": size, "alignment": BASE_ALIGNMENT_BYTES, "dynamic": True}
@@ -328,14 +328,9 @@ def _finish(
     written.attributes["tilec.launch"] = ir.StringAttr.get(json.dumps(record))
 
 
-def _dynamic_bytes(lowering: Lowering) -> int:
-    plan, scratch = lowering.plan, lowering.scratch_size_bytes
-    return plan.scratch + scratch if scratch else plan.declared_bytes
-
-
 def _follow_occupancy(lowering: Lowering, written: ir.Operation, kernel: KernelOp, remarks: list[Remark]) -> None:
     """Limits registers for the blocks of the hint `occupancy`, if memory leaves room for them, or of the bandwidth."""
-    size = _dynamic_bytes(lowering)
+    size = lowering.plan.bytes_with(lowering.scratch_size_bytes)
     blocks = followed_occupancy(kernel, lowering.target, size, lowering.plan.tensor_columns, remarks)
     if blocks is None and (kernel.cluster_ctas > 1 or _needs_registers(kernel)):
         # In a cluster too, ptxas 13.0 and 13.5 save registers: 43 and 256 bytes of spills for a pair of 256x128x64,
