@@ -11,7 +11,7 @@ slower memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.compile_options import CompileOptions
@@ -23,11 +23,11 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.enclosing import ancestor_in
 from tilec.lowering.gpu.live_tiles import tile_peak
-from tilec.lowering.gpu.loop_parts import divided_loops
+from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops
 from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.loop_schedule import GAIN, role_orders, shorter_schedule, steady_intervals
 from tilec.lowering.gpu.occupancy import blocks_together
-from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY
+from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, is_rematerializable
 from tilec.lowering.gpu.pipeline import set_stages
 from tilec.lowering.gpu.register_budgets import set_budgets
 from tilec.lowering.gpu.repeats import repeats
@@ -44,6 +44,13 @@ from tilec.remarks import Remark
 
 # Operations that are so many iterations ahead have as many copies in front of the loop.
 _MOST_ADVANCE = 3
+_MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.wgmma", "tile_gpu.mma_sync")
+# What a loop of one multiply has besides scalars.
+_OF_MULTIPLIES = (
+    *_MULTIPLIES,
+    *("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release", "tile_gpu.tma_load"),
+    *("tile_gpu.wgmma_wait", "scf.if", "scf.yield"),
+)
 # Operations that count on the order of their body.
 _ORDERED = ("tile_gpu.order_wait", "tile_gpu.order_signal", "tile_gpu.skip")
 # The roles that get another order, from the least change of the code on.
@@ -65,9 +72,23 @@ def follow_schedule(kernel: KernelOp, target: Target, options: CompileOptions, r
     if options.solver and solver_name() is None:
         message = "solver=on is not followed: OR-Tools is not installed; install tilec[schedule]"
         remarks.append(Remark("hint", message, source_location(kernel.operation.location)))
-    for number in range(len(divided_loops(kernel)) if kernel.roles is not None else 0):
+    loops = divided_loops(kernel) if kernel.roles is not None else []
+    chosen = [number for number, parts in enumerate(loops) if _has_choices(parts)]
+    for number in chosen:
         kernel = _Loop(kernel, number, target, options).followed()
     return kernel
+
+
+def _has_choices(parts: Sequence[LoopPart]) -> bool:
+    """Whether a loop multiplies, and does more than one multiply of what TMA loads: of that `ring-depth` has the slots.
+
+    Loops without multiplies wait for memory, and several blocks of an SM do so at the same time.
+    """
+    loops = {part.loop.operation: part.loop for part in parts}
+    operations = [op.operation for loop in loops.values() for op in operations_below(loop)]
+    multiplies = [op for op in operations if op.name in _MULTIPLIES]
+    is_alone = all(op.name in _OF_MULTIPLIES or is_rematerializable(op) for op in operations)
+    return bool(multiplies) and not (is_alone and len(multiplies) == 1)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from tilec import options
 from tilec.lowering.gpu.loop_problem import LoopProblem
 from tilec.lowering.gpu.present_interval import present_schedule, role_numbers
 from tilec.lowering.schedule.bound import bound
-from tilec.lowering.schedule.costs import TENSOR_CORE
 from tilec.lowering.schedule.exact import Budget, search
 from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.parts import Kind, ProblemError
@@ -31,12 +30,11 @@ _FEW_ITERATIONS = 24
 
 
 def shorter_schedule(found: LoopProblem, has_solver: bool) -> Schedule | None:
-    """The schedule of a loop that multiplies; None if the code is near its bound, or nothing shorter is found.
+    """A schedule of a loop; None if the code is near its bound, or nothing shorter is found.
 
-    It is a stored answer, or a list schedule; with the solver also one that the solver finds. Loops without multiplies
-    wait for memory, and several blocks of an SM do so at the same time.
+    It is a stored answer, or a list schedule; with the solver also one that the solver finds.
     """
-    now = present_schedule(found, quantized(found.problem), _FEW_ITERATIONS) if _multiplies(found) else None
+    now = present_schedule(found, quantized(found.problem), _FEW_ITERATIONS)
     if now is None:
         return None
     named = zip(found.problem.operations, found.roles, strict=True)
@@ -73,10 +71,6 @@ def role_orders(found: LoopProblem, schedule: Schedule) -> dict[str, RoleOrder]:
 def _folder() -> str | None:
     """The folder of answers; None if the cache keeps nothing."""
     return os.path.join(options.cache_folder(), "schedules") if options.cache_size_bytes() else None
-
-
-def _multiplies(found: LoopProblem) -> bool:
-    return any(use.unit == TENSOR_CORE for operation in found.problem.operations for use in operation.uses)
 
 
 def _slower(problem: Problem) -> Problem:
