@@ -110,6 +110,10 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
 }
 
 
+# The passes that read the work of loops, of which the passes before leave some twice.
+_AFTER_CLEAN_UP = frozenset({"follow-schedule"})
+
+
 def run(
     module: ir.Module, *, target: str, options: CompileOptions = DEFAULTS, remarks: list[Remark] | None = None
 ) -> ir.Module:
@@ -123,6 +127,8 @@ def run(
         for name, (_, switch) in PASSES.items():
             check_time()
             if switch is None or getattr(options, switch):
+                if name in _AFTER_CLEAN_UP:
+                    run_upstream(CLEAN_UP, module)
                 _run_pass(module, name, target, options, remarks)
         module.operation.verify()
         run_upstream(CLEAN_UP, module)
