@@ -18,7 +18,6 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
-from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.enclosing import ancestor_in
@@ -29,7 +28,7 @@ from tilec.lowering.gpu.loop_schedule import GAIN, role_orders, shorter_schedule
 from tilec.lowering.gpu.occupancy import blocks_together
 from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, is_rematerializable
 from tilec.lowering.gpu.pipeline import set_stages
-from tilec.lowering.gpu.register_budgets import set_budgets
+from tilec.lowering.gpu.register_budgets import registers_of_role, set_budgets
 from tilec.lowering.gpu.repeats import repeats
 from tilec.lowering.gpu.roles_progress import roles_progress
 from tilec.lowering.gpu.scheduled_body import operations_of_body, schedule_body
@@ -204,9 +203,9 @@ class _Loop:
         roles = made.roles
         assert roles is not None, "loops of roles are rewritten"
         number = _role_around(loop, roles)
-        if needed > _registers(roles, number) and self.options.register_budgets:
+        if needed > registers_of_role(roles, number) and self.options.register_budgets:
             set_budgets(made, roles, {number: needed})
-        return needed <= _registers(roles, number)
+        return needed <= registers_of_role(roles, number)
 
 
 def _is_own_ring(channel: ir.Value) -> bool:
@@ -236,7 +235,3 @@ def _role_around(op: ir.Operation, roles: RolesOp) -> int:
         op = op.parent.operation
     blocks = [region.blocks[0] for region in roles.bodies.values()]
     return blocks.index(op.block)
-
-
-def _registers(roles: RolesOp, number: int) -> int:
-    return registers_per_thread(sum(roles.warps)) if roles.registers is None else roles.registers[number]

@@ -13,13 +13,12 @@ from collections.abc import Collection, Iterator, Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import TMA
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
-from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.enclosing import LOOPS, ancestor_in
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.pending_multiplies import MOST_PENDING, count_pending
-from tilec.lowering.gpu.register_budgets import set_budgets
+from tilec.lowering.gpu.register_budgets import registers_of_role, set_budgets
 
 _MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
 _GET, _RELEASE, _VIEW = "tile_gpu.get", "tile_gpu.release", "tile_gpu.view_buffer"
@@ -50,17 +49,13 @@ def _issue_early(loop: ir.Operation, kernel: KernelOp, roles: RolesOp, number: i
     _issue_together(multiplies, body)
     _wait_late(body)
     needed = tile_peak(body).needed
-    if needed > _budget(roles, number) and may_set_budgets:
+    if needed > registers_of_role(roles, number) and may_set_budgets:
         set_budgets(kernel, roles, {number: needed})
-    if needed > _budget(roles, number):
+    if needed > registers_of_role(roles, number):
         for op in before[:-1]:
             op.move_before(before[-1])
         return
     count_pending(body)
-
-
-def _budget(roles: RolesOp, number: int) -> int:
-    return registers_per_thread(sum(roles.warps)) if roles.registers is None else roles.registers[number]
 
 
 def _multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation] | None:

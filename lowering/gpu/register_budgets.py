@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
@@ -35,6 +36,11 @@ def set_budgets(kernel: KernelOp, roles: RolesOp, more: Mapping[int, int]) -> li
         return None
     roles.operation.attributes["registers"] = ir.DenseI32ArrayAttr.get(budgets, kernel.operation.context)
     return budgets
+
+
+def registers_of_role(roles: RolesOp, number: int) -> int:
+    """The registers of each thread of a role: its budget, or an equal share."""
+    return registers_per_thread(sum(roles.warps)) if roles.registers is None else roles.registers[number]
 
 
 def _calls_functions(kernel: KernelOp) -> bool:

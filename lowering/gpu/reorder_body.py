@@ -75,7 +75,7 @@ def _register_writes(operations: Sequence[ir.Operation]) -> Iterator[tuple[ir.Op
 
     Both tiles have the same registers.
     """
-    for wait in (op for op in operations if op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block)):
+    for wait in (op for op in operations if op.name == _WAIT and _has_multiply(op)):
         body = wait.block
         end = body.operations[len(body.operations) - 1].operation
         for value in wait.operands[0].owner.operation.operands:
@@ -154,9 +154,7 @@ def _all_ranks(operations: Sequence[ir.Operation], preceding: Dependences, ranks
     last = max(ranks.values(), default=0) + 1
     users = _users(operations, preceding)
     # A wait whose result only the next iteration uses is late.
-    late = {
-        number: last for number, op in enumerate(operations) if op.name == _WAIT and not users[number]
-    }
+    late = {number: last for number, op in enumerate(operations) if op.name == _WAIT and not users[number]}
     spread_ranks = spread(operations, preceding, {**ranks, **late}, is_rank=True)
     found = [last if rank is None else rank for rank in spread_ranks]
     for number in reversed(range(len(operations))):
