@@ -1,7 +1,7 @@
 """Tensor maps that read nothing: tensors without elements, and im2col boxes without positions.
 
 Each extent of a tensor map is at least 1, and the box of an im2col kind is not empty (CUDA driver API,
-cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col), so such a tensor is replaced by one element, or one group of a
+cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col), so such a tensor is replaced by 16 bytes, or one group of a
 packed type, in memory filled with the padding value: every element that TMA reads has this value, and stores go to
 memory that nothing else uses.
 """
@@ -15,6 +15,8 @@ from tilec.lowering.tma.tensor_map import TensorMap
 
 # The largest required multiple of an extent, in bytes, and an alignment that satisfies every interleave.
 PADDING_BYTES = 128
+# What a store by TMA writes as a whole (docs/hardware.md).
+WRITTEN_BYTES = 16
 # All bits set is a NaN in every floating-point type that TMA fills.
 _FILL_BYTES = {"zero": 0x00, "nan": 0xFF}
 
@@ -37,11 +39,17 @@ def over_padding(tensor_map: TensorMap, address: int) -> TensorMap:
     return replace(
         tensor_map,
         base=address,
-        extents=(ELEMENTS[tensor_map.element].group, *(1 for _ in tensor_map.strides)),
+        extents=(extent_of_padding(tensor_map.element), *(1 for _ in tensor_map.strides)),
         strides=tuple(PADDING_BYTES for _ in tensor_map.strides),
         lower=lower,
         upper=upper,
     )
+
+
+def extent_of_padding(name: str) -> int:
+    """The elements along the innermost dimension: those of 16 bytes, which TMA writes as a whole, or of a group."""
+    element = ELEMENTS[name]
+    return max(element.group, 8 * WRITTEN_BYTES // element.bits)
 
 
 def _one_pixel(tensor_map: TensorMap, address: int) -> TensorMap:
@@ -53,7 +61,7 @@ def _one_pixel(tensor_map: TensorMap, address: int) -> TensorMap:
     return replace(
         tensor_map,
         base=address - PADDING_BYTES * sum(spatial),
-        extents=(ELEMENTS[tensor_map.element].group, *(corner + 1 for corner in spatial)),
+        extents=(extent_of_padding(tensor_map.element), *(corner + 1 for corner in spatial)),
         strides=tuple(PADDING_BYTES for _ in tensor_map.strides),
         upper=tuple(0 for _ in tensor_map.upper),
     )

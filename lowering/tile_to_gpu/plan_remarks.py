@@ -14,7 +14,7 @@ from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand, refusal_of_operand
 from tilec.lowering.tile_to_gpu.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.operand_source import operand_source
-from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
+from tilec.lowering.tile_to_gpu.tensor_maps import extent_reason, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
 from tilec.remarks import Remark
@@ -76,7 +76,7 @@ def _access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targe
         otherwise = plan.refusals.get(tile) or refusal_of_operand(op, plan) or _NOT_AN_OPERAND
         return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
     if name in _STORES:
-        reason = _view_reason(op, use_tma, target)
+        reason = _view_reason(op, use_tma, target) or _extent_reason(op)
         return None if reason is None else f"{_STORES[name]} does not use TMA: {reason}"
     return None
 
@@ -90,6 +90,11 @@ def _view_reason(op: ir.OpView, use_tma: bool, target: Target) -> str | None:
     if isinstance(map, str):
         return map
     return refusal_of_reduction(op, map.element) if op.operation.name == REDUCTION else None
+
+
+def _extent_reason(store: ir.OpView) -> str | None:
+    """Why TMA would write beyond the rows of a matrix; tiles of one dimension are stored by threads."""
+    return extent_reason(store.view) if store.view.type.rank > 1 else None
 
 
 def _gather_reason(load: ir.OpView) -> str | None:

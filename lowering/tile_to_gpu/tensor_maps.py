@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilec.dialect.cuda_tile.types import StridedViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.tile.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.divisibility import divisibility, divisor_of
 from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tensor_strides
@@ -69,7 +71,11 @@ def map_of_tensor(view: ir.Value, swizzle: str | None, rounds_to_tf32: bool) -> 
     contiguous = contiguous_dimension(type)
     if contiguous is None:
         return "no dimension is known to be contiguous"
-    reason = _shape_reason(type, contiguous, bits) or address_reason(tensor, type, type.dim_map[contiguous], bits)
+    reason = (
+        _shape_reason(type, contiguous, bits)
+        or _step_reason(type, contiguous, bits)
+        or address_reason(tensor, type, type.dim_map[contiguous], bits)
+    )
     if reason is not None:
         return reason
     others = [d for d in reversed(range(type.rank)) if d != contiguous]
@@ -104,6 +110,16 @@ def _shape_reason(type: ir.Type, contiguous: int, bits: int) -> str | None:
     return None
 
 
+def _step_reason(type: ir.Type, contiguous: int, bits: int) -> str | None:
+    """Why the tiles of a view begin where TMA cannot: it needs a multiple of 16 bytes (docs/hardware.md)."""
+    if not isinstance(type, StridedViewType):
+        return None
+    step = type.traversal_strides[contiguous] * bits
+    if step % (8 * ALIGNMENT_BYTES) == 0:
+        return None
+    return f"traversal stride {contiguous} is not a multiple of {ALIGNMENT_BYTES} bytes, where TMA begins"
+
+
 def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int) -> str | None:
     """Why TMA cannot address the tensor of a view, or None.
 
@@ -120,6 +136,27 @@ def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int)
     if any(not at_launch(value) for value in tensor.operation.operands):
         return "base, extents or strides are computed in the kernel"
     return None
+
+
+def extent_reason(view: ir.Value) -> str | None:
+    """Why TMA cannot store into a view, or None: it would write beyond the last element (docs/hardware.md)."""
+    type, tensor = view.type, tensor_maker(view)
+    if isinstance(type, Im2colViewType):
+        contiguous = type.tensor_view.rank - 1
+    else:
+        contiguous = type.dim_map[contiguous_dimension(type)]
+    extent = tensor_extents(tensor)[contiguous]
+    if divisor_of(extent) * element_bits(type.element) // 8 % ALIGNMENT_BYTES == 0:
+        return None
+    return (
+        f"extent {contiguous} is not known to be a multiple of {ALIGNMENT_BYTES} bytes, which TMA writes as a whole: "
+        f"{_divisor_to_assume(type.element)}"
+    )
+
+
+def _divisor_to_assume(element: ir.Type) -> str:
+    count = ALIGNMENT_BYTES * 8 // element_bits(element)
+    return f"pass arrays with such rows, or state '?%{count}' in the signature"
 
 
 def _bound_to_assume(extent: ir.Value | int) -> str:

@@ -27,7 +27,7 @@ from tilec.lowering.tile_to_gpu.layouts import Layouts
 from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, REDUCTION, MemoryOrder
 from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.row_stores import is_stored_by_threads, staging_swizzle
-from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, extent_reason, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
 
@@ -64,7 +64,7 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
         if not is_reduction and is_stored_by_threads(store, layout):
             return None
         map = tensor_map_for(store.view, swizzle=staging_swizzle(store, layout))
-    if not isinstance(map, TensorMap) or not _staging_fits(type, map):
+    if not isinstance(map, TensorMap) or not _staging_fits(type, map) or extent_reason(store.view) is not None:
         return None
     refused = store.operation.name == REDUCTION and refusal_of_reduction(store, map.element)
     return None if refused else map

@@ -15,7 +15,7 @@ from tilec.errors import UnsupportedError
 from tilec.explain.memory import KernelMemory, kernel_memories
 
 TILES = "rows=128, columns=256, depth=64"
-SIGNATURE = f"A: f16[?,?], B: f16[?,?], C: f16[?,?], {TILES}"
+SIGNATURE = f"A: f16[?,?], B: f16[?,?], C: f16[?,?%8], {TILES}"
 
 
 def memory(target: str) -> KernelMemory:
@@ -73,7 +73,7 @@ def test_the_command_writes_a_picture(tmp_path: Path, capsys: Any):
 
 
 def test_an_error_names_the_largest_regions_at_their_lines():
-    signature = "A: f16[?,?], B: f16[?,?], D: f16[?,?], E: f32[?,?], rows=128, columns=256, depth=256"
+    signature = "A: f16[?,?], B: f16[?,?], D: f16[?,?], E: f32[?,?%4], rows=128, columns=256, depth=256"
     with pytest.raises(UnsupportedError, match="needs 344120 bytes of shared memory, sm_100a has 232448") as caught:
         ct.compile(memory_kernels.too_large, signature=signature, target="sm_100a", stop="gpu")
     assert [(note.message, note.location.line) for note in caught.value.notes] == [

@@ -18,7 +18,7 @@ from tilec.explain.ptx_lines import ptx_lines
 from tilec.explain.source_line import code_of_line, source_of_ptx
 
 FILE = str(Path(__file__).with_name("line_kernels.py"))
-SIGNATURE = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64"
+SIGNATURE = "A: f16[?,?], B: f16[?,?], C: f16[?,?%8], tm=128, tn=128, tk=64"
 LOAD_A, LOAD_B, MMA, CALL, STORE = 10, 11, 12, 18, 19
 TARGETS = ("sm_100a", "sm_90a")
 

@@ -58,10 +58,10 @@ def gather(x, indices, y, tile: Constant):
 
 SIGNATURES = {
     "vector_add": "a: f32[?], b: f32[?], c: f32[?], tile=1024",
-    "matmul": "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64",
+    "matmul": "A: f16[?,?], B: f16[?,?], C: f16[?,?%8], tm=128, tn=128, tk=64",
     "row_sum": "x: f32[?,?], y: f32[?], rows=32, columns=64",
-    "chained_multiplies": "Q: f16[?,?], K: f16[?,?], V: f16[?,?], Y: f16[?,?], tm=128, tn=64, d=64",
-    "transpose": "x: f32[?,?], y: f32[?,?], tm=32, tn=64",
+    "chained_multiplies": "Q: f16[?,?], K: f16[?,?], V: f16[?,?], Y: f16[?,?%8], tm=128, tn=64, d=64",
+    "transpose": "x: f32[?,?], y: f32[?,?%4], tm=32, tn=64",
     "gather": "x: f32[?], indices: i32[?], y: f32[?], tile=256",
 }
 TARGETS = ("sm_100a", "sm_90a")

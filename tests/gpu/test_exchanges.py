@@ -53,8 +53,8 @@ def multiply_and_reduce(a, b, c, in_order: ct.Constant[bool]) -> None:
 
 
 MATRIX = "f16[?,?] strides (?,1)"
-ATTENTION = f"q: {MATRIX}, k: {MATRIX}, v: {MATRIX}, o: {MATRIX}, width="
-PRODUCT = f"a: {MATRIX}, b: {MATRIX}, c: f32[?,?], in_order="
+ATTENTION = f"q: {MATRIX}, k: {MATRIX}, v: {MATRIX}, o: f16[?,?%8], width="
+PRODUCT = f"a: {MATRIX}, b: {MATRIX}, c: f32[?,?%4], in_order="
 
 
 def module_of(kernel: Any, signature: str, target: str, **options: Any) -> ir.Module:

@@ -43,12 +43,12 @@ def loaded(simulate, map_of, aligned):
 
 
 @pytest.mark.parametrize("element", DTYPES)
-@pytest.mark.parametrize("first", [-24, 40])
+@pytest.mark.parametrize("first", [-32, 48])
 def test_zero_fill(loaded, aligned, element, first):
     """5.5.3.3: elements outside of the tensor are zero, whatever the element type."""
     array = aligned(np.arange(1, COUNT + 1).astype(DTYPES[element]))
     image = loaded(array, element, first, allow_unconfirmed=element.endswith("ftz"))
-    inside = slice(24, 64) if first < 0 else slice(0, 24)
+    inside = slice(32, 64) if first < 0 else slice(0, 16)
     np.testing.assert_array_equal(image[inside], array[: 64 + first] if first < 0 else array[first:])
     image[inside] = 0
     assert not image.view(np.uint8).any()
@@ -151,7 +151,7 @@ def test_reduction_by_element_type(simulate, map_of, aligned, operation, element
     """9.7.9.27.1.3: the operations of each element type. All others are refused. Elements outside are dropped."""
     array, given = aligned(numbers(element, 1)), aligned(numbers(element, 2))
     expected, threads = array.copy(), given.nbytes // UNIT_BYTES
-    arguments = (store((8,), given.nbytes, operation=operation), map_of(array, element), given)
+    arguments = (store((16,), given.nbytes, operation=operation), map_of(array, element), given)
     if element not in REDUCED[operation]:
         with pytest.raises(ptxsim.Trap, match=f"an element type that the reduction supports, got {element}") as trap:
             simulate(*arguments, block=threads, map_targets=[array])
@@ -159,7 +159,7 @@ def test_reduction_by_element_type(simulate, map_of, aligned, operation, element
         return
     simulate(*arguments, block=threads, map_targets=[array])
     with np.errstate(over="ignore"):
-        expected[8:] = MODELS[operation](expected[8:], given[:56]).astype(expected.dtype)
+        expected[16:] = MODELS[operation](expected[16:], given[:48]).astype(expected.dtype)
     np.testing.assert_array_equal(array, expected)
 
 

@@ -404,7 +404,7 @@ for _ in range(2):
     lines = recorded(program, RECORDED_CAPTURE="1")
     assert lines.count("allocate 128") == 1
     assert lines.count(f"set 128 bytes to {byte} in stream 0x77") == 2
-    assert lines.count("dimension 0: extent 1 stride 0 box 4 step 1") == 2
+    assert lines.count("dimension 0: extent 4 stride 0 box 4 step 1") == 2
     assert lines.count("dimension 1: extent 1 stride 128 box 8 step 1") == 2
 
 

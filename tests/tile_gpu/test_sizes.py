@@ -60,7 +60,7 @@ def bytes_of_accesses(ptx: str) -> set[int]:
 
 def stages(kernel: object, tile: tuple[int, int, int], target: str, **hints: int) -> list[tuple[str, int]]:
     """The producer and the number of slots of each ring of an f16 matmul."""
-    signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm={}, tn={}, tk={}".format(*tile)
+    signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?%8], tm={}, tn={}, tk={}".format(*tile)
     text = ct.compile(kernel, target=target, signature=signature, hints=hints, stop="gpu").gpu
     rings = re.findall(r"tile_gpu\.make_channel stages (\d+) producer (\w+) .*reuse ring", text)
     return [(producer, int(slots)) for slots, producer in rings]

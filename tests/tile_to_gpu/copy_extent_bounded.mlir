@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// An extent of i32 that is assumed to be non-negative fits a tensor map: the store uses TMA.
+// An extent of i32 that is assumed to be non-negative, and a multiple of 16 bytes, fits a tensor map: the store uses TMA.
 
 !V = tensor_view<?x?xf32, strides=[?,1]>
 !T = partition_view<tile=(64x64), !V>
@@ -9,12 +9,13 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %m: tile<i32>) {
   %n = assume bounded<0, ?>, %m : tile<i32>
   %o = assume div_by<4>, %n : tile<i32>
   %i = constant <i32: 0> : tile<i32>
-  %v = make_tensor_view %a, shape = [%n, %n], strides = [%o, 1] : tile<i32> -> !V
-  %w = make_tensor_view %b, shape = [%n, %n], strides = [%o, 1] : tile<i32> -> !V
+  %v = make_tensor_view %a, shape = [%o, %o], strides = [%o, 1] : tile<i32> -> !V
+  %w = make_tensor_view %b, shape = [%o, %o], strides = [%o, 1] : tile<i32> -> !V
   %s = make_partition_view %v : !T
   %d = make_partition_view %w : !T
   %x, %t = load_view_tko weak %s[%i, %i] : !T, tile<i32> -> tile<64x64xf32>, token
-  store_view_tko weak %x, %d[%i, %i] : tile<64x64xf32>, !T, tile<i32> -> token
+  %y = permute %x [1, 0] : tile<64x64xf32> -> tile<64x64xf32>
+  store_view_tko weak %y, %d[%i, %i] : tile<64x64xf32>, !T, tile<i32> -> token
   return
 }
 

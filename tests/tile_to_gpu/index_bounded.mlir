@@ -4,7 +4,7 @@
 
 !L = tensor_view<?xf32, strides=[1]>
 !T = partition_view<tile=(64), padding_value = zero, !L>
-!M = tensor_view<?x62xf32, strides=[64,1]>
+!M = tensor_view<?x64xf32, strides=[64,1]>
 !D = partition_view<tile=(64x64), !M>
 entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %i: tile<i32>) {
   %b = assume div_by<16>, %q : tile<ptr<f32>>
@@ -21,10 +21,13 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %i: tile<i32>) {
   %w = addf %x, %y : tile<64xf32>
   %r = reshape %w : tile<64xf32> -> tile<64x1xf32>
   %c = broadcast %r : tile<64x1xf32> -> tile<64x64xf32>
-  %m = make_tensor_view %b, shape = [%e, 62], strides = [64, 1] : tile<i32> -> !M
+  %m = make_tensor_view %b, shape = [%e, 64], strides = [64, 1] : tile<i32> -> !M
   %d = make_partition_view %m : !D
-  store_view_tko weak %c, %d[%i2, %z] : tile<64x64xf32>, !D, tile<i32> -> token
-  store_view_tko weak %c, %d[%i3, %z] : tile<64x64xf32>, !D, tile<i32> -> token
+  %g, %h = load_view_tko weak %d[%z, %z] : !D, tile<i32> -> tile<64x64xf32>, token
+  %k = permute %g [1, 0] : tile<64x64xf32> -> tile<64x64xf32>
+  %f = addf %c, %k : tile<64x64xf32>
+  store_view_tko weak %f, %d[%i2, %z] : tile<64x64xf32>, !D, tile<i32> -> token
+  store_view_tko weak %f, %d[%i3, %z] : tile<64x64xf32>, !D, tile<i32> -> token
   return
 }
 

@@ -4,7 +4,7 @@
 
 !L = tensor_view<?xf32, strides=[1]>
 !T = partition_view<tile=(64), padding_value = zero, !L>
-!M = tensor_view<?x62xf32, strides=[64,1]>
+!M = tensor_view<?x64xf32, strides=[64,1]>
 !D = partition_view<tile=(64x64), !M>
 entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %i: tile<i32>) {
   %a = assume div_by<16>, %p : tile<ptr<f32>>
@@ -16,9 +16,12 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %i: tile<i32>) {
   %x, %t = load_view_tko weak %s[%i] : !T, tile<i32> -> tile<64xf32>, token
   %r = reshape %x : tile<64xf32> -> tile<64x1xf32>
   %w = broadcast %r : tile<64x1xf32> -> tile<64x64xf32>
-  %m = make_tensor_view %b, shape = [%e, 62], strides = [64, 1] : tile<i32> -> !M
+  %m = make_tensor_view %b, shape = [%e, 64], strides = [64, 1] : tile<i32> -> !M
   %d = make_partition_view %m : !D
-  store_view_tko weak %w, %d[%i, %z] : tile<64x64xf32>, !D, tile<i32> -> token
+  %g, %h = load_view_tko weak %d[%z, %z] : !D, tile<i32> -> tile<64x64xf32>, token
+  %k = permute %g [1, 0] : tile<64x64xf32> -> tile<64x64xf32>
+  %f = addf %w, %k : tile<64x64xf32>
+  store_view_tko weak %f, %d[%i, %z] : tile<64x64xf32>, !D, tile<i32> -> token
   return
 }
 

@@ -1,5 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// RUN: tilec compile %s --emit gpu --target sm_90a --check-prefix=GPU
+// RUN: tilec compile %s --emit gpu --target sm_100a --check-prefix=GPU
+// RUN: tilec compile %s --emit gpu --target sm_90a --remarks --check-prefix=THREADS
 // A load in a loop fills a ring by TMA, from which the threads read vectors. Four adjacent f16 are one element of the
 // map, so that a box is 2 KB of a row.
 
@@ -31,3 +32,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>, %i: tile<i32>) {
 // CHECK: tile_gpu.store_view [[X]]
 // CHECK-NOT: remark
 // GPU: load warps 1
+// THREADS-NOT: load warps
+// THREADS: remark: the load does not use TMA: threads of many blocks load as fast as memory delivers; a loop over the tiles of a block uses TMA

@@ -56,7 +56,7 @@ enum { TILEC_TILED, TILEC_IM2COL, TILEC_IM2COL_WIDE };
 typedef struct {
   int kind, type, interleave, swizzle, promotion, fill, mode, corners;
   unsigned rank, box[5], element_strides[5], channels, pixels;
-  int64_t base, extents[5], strides[5], granule_bytes, group;
+  int64_t base, extents[5], strides[5], granule_bytes, extent_of_padding;
   int lower[3], upper[3];
 } tilec_tensor_map;
 
@@ -117,7 +117,7 @@ static inline void tilec_use_padding(tilec_tensor_map *map, CUdeviceptr address)
     const int64_t upper = tilec_min(tilec_max(last, map->lower[corner]), largest[map->corners]);
     map->upper[corner] = inside ? 0 : (int)upper;
   }
-  map->extents[0] = map->group;
+  map->extents[0] = map->extent_of_padding;
   for (i = 1; i < map->rank; ++i) {
     const int64_t start = inside && (int)i <= map->corners ? map->lower[i - 1] : 0;
     map->extents[i] = start + 1;

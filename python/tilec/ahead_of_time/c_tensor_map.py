@@ -8,6 +8,7 @@ from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
 from tilec.lowering.tma.tensor_map import TensorMap, corner_rank
 from tilec.runtime.expression import Expression, Operation, Parameter
+from tilec.runtime.padding_memory import extent_of_padding
 from tilec.runtime.tensor_map import Recipe
 
 # The functions of the driver, as c_support.py names them.
@@ -48,7 +49,7 @@ def _fields(recipe: Recipe) -> Iterator[tuple[str, object]]:
     yield "channels", recipe.channels_per_pixel
     yield "pixels", recipe.pixels_per_column
     yield "granule_bytes", _granule_bytes(recipe)
-    yield "group", element.group
+    yield "extent_of_padding", extent_of_padding(recipe.element)
     yield "base", c_text(recipe.base)
     for field in ("box", "element_strides", "lower", "upper"):
         yield from ((f"{field}[{axis}]", value) for axis, value in enumerate(getattr(recipe, field)))

@@ -34,12 +34,13 @@ bool advance(const TensorMap &map, std::array<uint32_t, maximum_rank> &index) {
 
 /// Divides bytes [begin, end) of a row at multiples of the atom.
 void append_pieces(std::vector<Piece> &pieces, const TensorMap &map, uint32_t dense, uint64_t global, uint32_t begin,
-                   uint32_t end, bool inside) {
+                   uint32_t end, bool inside, bool beyond = false) {
   const uint32_t atom = atom_bytes(map.swizzle);
   while (begin < end) {
     const uint32_t address = dense + begin;
     const uint32_t bytes = std::min(end - begin, atom - address % atom);
-    pieces.push_back({swizzled(map.swizzle, address), inside ? global + begin : 0, bytes, inside});
+    const bool addressed = inside || beyond;
+    pieces.push_back({swizzled(map.swizzle, address), addressed ? global + begin : 0, bytes, inside, 0, beyond});
     begin += bytes;
   }
 }
@@ -65,7 +66,10 @@ void append_row(std::vector<Piece> &pieces, const TensorMap &map, const BoxRow &
   const uint64_t global = row.address + global_offset(map.element, row.first);
   append_pieces(pieces, map, shared_address, global, 0, bytes(begin), false);
   append_pieces(pieces, map, shared_address, global, bytes(begin), bytes(end), true);
-  append_pieces(pieces, map, shared_address, global, bytes(end), bytes(count), false);
+  const uint64_t rest = -(global + bytes(end)) % store_granule;
+  const uint32_t written = end > begin ? std::min<uint64_t>(bytes(end) + rest, bytes(count)) : bytes(end);
+  append_pieces(pieces, map, shared_address, global, bytes(end), written, false, true);
+  append_pieces(pieces, map, shared_address, global, written, bytes(count), false);
 }
 
 /// The pieces of a row of an interleaved tensor that skips elements of dimension 0: one per element.

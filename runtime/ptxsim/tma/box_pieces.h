@@ -17,15 +17,20 @@ struct BoxRow {
   bool inside = true; ///< the coordinates of the outer dimensions are inside the tensor
 };
 
-/// A contiguous part of a row. A piece outside the tensor has no global address: loads fill it, stores skip it. The
-/// shared memory of a piece has `padding` bytes more than its global memory.
+/// A contiguous part of a row. A piece outside the tensor has no global address: loads fill it, stores skip it, except
+/// `beyond` the last element. The shared memory of a piece has `padding` bytes more than its global memory.
 struct Piece {
   uint32_t shared_address = 0;
   uint64_t global_address = 0;
   uint32_t bytes = 0; ///< in global memory
   bool inside = true;
   uint32_t padding = 0;
+  bool beyond = false; ///< in the 16 bytes of the last element, which a store writes as a whole
 };
+
+/// A store writes 16 aligned bytes of a row as a whole, also those beyond the last element. Measured on H200
+/// (benchmarks/hopper/bounds.py); no manual says so.
+constexpr uint32_t store_granule = 16;
 
 /// The rows of tile::gather4 and tile::scatter4.
 constexpr uint32_t gathered_rows = 4;

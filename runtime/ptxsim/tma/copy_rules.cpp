@@ -31,11 +31,18 @@ std::string target_violation(const TensorMap &map, std::string_view target) {
   return "";
 }
 
+/// Where copies without interleave, of elements of whole bytes, begin. H200 reports an illegal instruction elsewhere
+/// (benchmarks/hopper/bounds.py); no manual says so.
+constexpr int64_t first_granule_bytes = 16;
+
 std::string coordinate_violation(const TensorMap &map, const Coordinates &coordinates) {
   const int64_t step = is_padded(map.element) ? padded_step(map) : is_packed(map.element) ? 2 : 1;
   if (coordinates[0] % step)
     return "expected a coordinate 0 that is a multiple of " + std::to_string(step) + " with element type " +
            element_name(map.element) + ", got " + std::to_string(coordinates[0]);
+  const int64_t offset_bytes = coordinates[0] * element_bits(map.element) / 8;
+  if (map.interleave == Interleave::None && !is_packed(map.element) && offset_bytes % first_granule_bytes)
+    return "expected a coordinate 0 at a multiple of 16 bytes (measured on H200), got " + std::to_string(offset_bytes);
   return "";
 }
 

@@ -166,6 +166,17 @@ Combine combination(Warp &warp, const Instruction &in, const TensorMap &map, uin
   return combine;
 }
 
+/// Traps if the store also writes bytes of 16 that are beyond the extent of dimension 0.
+void check_granules(Warp &warp, const TensorMap &map, const std::vector<Piece> &pieces, uint32_t lane) {
+  const auto beyond = std::find_if(pieces.begin(), pieces.end(), [](const Piece &piece) { return piece.beyond; });
+  if (beyond == pieces.end() || !warp.machine.options.checks)
+    return;
+  warp.trap_lane(lane, trap_kind::illegal,
+                 "a store by TMA writes 16 bytes as a whole, " + std::to_string(beyond->bytes) +
+                     " of which are beyond the extent " + std::to_string(map.extent[0]) +
+                     " of dimension 0: expected an extent of a multiple of 16 bytes (measured on H200)");
+}
+
 void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const TensorMap map = read_tensor_map(warp, warp.defined_address(in.operands[0], lane), lane, true);
   check_map_form(warp, in, map, lane);
@@ -180,6 +191,7 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const MemoryLocation location =
       locate_image(warp, in.operands[1], Space::SharedCta, image_bytes(map, access), image_alignment, lane);
   const Transfer transfer = plan_transfer(map, access, static_cast<uint32_t>(location.offset));
+  check_granules(warp, map, transfer.pieces, lane);
   check_global_pieces(warp, transfer.pieces, true, lane);
   submit_store(warp, lane, transfer, combination(warp, in, map, lane));
 }

@@ -90,10 +90,11 @@ void check_global_pieces(Warp &warp, const std::vector<Piece> &pieces, bool writ
     const Piece &first = pieces[i];
     uint64_t bytes = first.bytes;
     size_t next = i + 1;
-    while (first.inside && next < pieces.size() && pieces[next].inside &&
+    const auto is_moved = [write](const Piece &piece) { return piece.inside || (write && piece.beyond); };
+    while (is_moved(first) && next < pieces.size() && is_moved(pieces[next]) &&
            pieces[next].global_address == first.global_address + bytes)
       bytes += pieces[next++].bytes;
-    if (first.inside)
+    if (is_moved(first))
       warp.locate(Space::Global, first.global_address, bytes, 1, lane, write);
     i = next;
   }
@@ -128,7 +129,7 @@ void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine c
   const Actor actor = warp.queue_actor(queue, position);
   auto pieces = std::make_shared<std::vector<Piece>>();
   for (const Piece &piece : transfer.pieces)
-    if (piece.inside) {
+    if (piece.inside || piece.beyond) {
       warp.check_shared_read(warp.cta, piece.shared_address, piece.bytes + piece.padding, actor, lane);
       pieces->push_back(piece);
     }
