@@ -62,6 +62,10 @@ def _measured(value: float, source: str) -> Constant:
     return Constant(value, MEASURED, source)
 
 
+def _probed(value: float, note: str = "") -> Constant:
+    return _measured(value, f"PROBES{': ' * bool(note)}{note}")
+
+
 def _derived(value: float, source: str) -> Constant:
     return Constant(value, DERIVED, source)
 
@@ -78,6 +82,7 @@ SOURCES = {
     "TILESIGHT": "TileSight, micro-benchmarks on H200",
     "CUTILE-RS": "NVlabs/cutile-rs, cutile-benchmarks/paper, on B200",
     "QUACK": "Dao-AILab/quack, on H100",
+    "PROBES": "benchmarks/hopper/constants.py, on H200; all figures in benchmarks/results/h200.md",
     "2402.13499": "arXiv 2402.13499, micro-benchmarks of Hopper",
     "PTX ISA": "NVIDIA, Parallel Thread Execution ISA 9.0",
     "guide": "NVIDIA, CUDA C++ programming guide",
@@ -104,7 +109,7 @@ ROWS = (
         "largest sustained bandwidth of HBM",
         _each(
             _measured(7.2, "SEMI: 7.0 to 7.26; CUTILE-RS: 7.02 of 7.67 nominal"),
-            _assumed(4.2, "88 % of the 4.8 TB/s of the data sheet"),
+            _probed(4.2, "reads 4.58, copies 3.98"),
             _measured(3.0, "QUACK: 3.0 of 3.35 nominal"),
         ),
     ),
@@ -120,27 +125,26 @@ ROWS = (
         "from L2 into one SM if all SMs load",
         _each(
             _derived(71, "20.5 TB/s by TMA on B300 (QRC), over the SMs and the clock of its measurement"),
-            _derived(38, "9.2 TB/s (TILESIGHT), over SMs and clock"),
-            _assumed(38, "that of H200"),
+            _derived(52, "a GEMM whose operands several SMs read; 38 where each reads other lines (PROBES, TILESIGHT)"),
         ),
     ),
     Row(
         "launch_microseconds",
         "us",
         "from the launch by a stream until the first block runs, and its end",
-        _each(_measured(2.0, "QRC: 1.8 to 2.05"), _assumed(2.0, "that of B200")),
+        _each(_measured(2.0, "QRC: 1.8 to 2.05"), _probed(1.4, "end to start; 1.26 between empty kernels")),
     ),
     Row(
         "graph_launch_microseconds",
         "us",
         "the same as a node of a CUDA graph",
-        _each(_measured(0.56, "QRC"), _assumed(0.56, "that of B200")),
+        _each(_measured(0.56, "QRC"), _probed(0.55)),
     ),
     Row(
         "block_start_cycles",
         "cycles",
         "from the end of a block until the next one executes",
-        _each(_assumed(1038, "QRC, unit not clear"), _assumed(1038, "that of B200")),
+        _each(_assumed(1038, "QRC, unit not clear"), _probed(325)),
     ),
     # What one SM holds.
     Row("shared_kilobytes", "KB", "shared memory of an SM", _same(228, VENDOR, "guide")),
@@ -179,7 +183,7 @@ ROWS = (
         "multiply_latency_cycles",
         "cycles",
         "from the last multiply to its observed completion, beyond its interval; operands in shared memory",
-        _each(_measured(136, "SEMI"), _assumed(64, "interval of 64 x 128 x 16, recalled from 2402.13499")),
+        _each(_measured(136, "SEMI"), _probed(60, "55 to 66")),
     ),
     Row(
         "pair_multiply_latency_cycles",
@@ -191,13 +195,13 @@ ROWS = (
         "tensor_memory_multiply_latency_cycles",
         "cycles",
         "the same with A in tensor memory; wgmma: in registers",
-        _each(_measured(104, "SEMI"), _assumed(64, "as with A in shared memory")),
+        _each(_measured(104, "SEMI"), _probed(50, "46 to 56")),
     ),
     Row(
         "mma_sync_multiply_adds_per_cycle",
         "multiply-adds/cycle",
         "16-bit multiply-adds by mma.sync",
-        _each(_assumed(1024, "rate of earlier devices"), _measured(1290, "2402.13499: 63 % of wgmma")),
+        _each(_assumed(1024, "rate of earlier devices"), _probed(1348, "8 warps; 1186 with 4")),
     ),
     # Memories of one SM.
     Row(
@@ -207,7 +211,10 @@ ROWS = (
         "shared_write_share",
         "1",
         "share of the bytes that TMA writes to shared memory which take the port from multiplies",
-        _same(1, ASSUMED, "not measured: 0 or 1; 1 agrees with the step times of tutorials of Gluon"),
+        _each(
+            _assumed(1, "not measured: 0 or 1; 1 agrees with the step times of tutorials of Gluon"),
+            _probed(0, "106 bytes/cycle of copies beside multiplies that read 128"),
+        ),
     ),
     Row(
         "tensor_memory_read_bytes_per_cycle",
@@ -232,87 +239,87 @@ ROWS = (
         "tma_issue_cycles",
         "cycles",
         "between two copies of an SM",
-        _each(_measured(30, "META"), _assumed(30, "that of B200")),
+        _each(_measured(30, "META"), _probed(15, "copies of 16 to 1024 bytes")),
     ),
     Row(
         "tma_l2_latency_cycles",
         "cycles",
         "latency of a load that L2 holds",
-        _each(_measured(460, "META"), _assumed(600, "B200 and 140")),
+        _each(_measured(460, "META"), _probed(315)),
     ),
     Row(
         "tma_dram_latency_cycles",
         "cycles",
         "latency of a load from DRAM",
-        _each(_measured(900, "SEMI: 458 ns for 512 bytes"), _assumed(1000, "B200 and 100")),
+        _each(_measured(900, "SEMI: 458 ns for 512 bytes"), _probed(750)),
     ),
     Row(
         "tma_cycles_per_kilobyte",
         "cycles/KB",
         "further latency per KB",
-        _each(_measured(6, "META"), _assumed(6, "that of B200")),
+        _each(_measured(6, "META"), _probed(9, "from L2; 24 from DRAM")),
     ),
     Row(
         "tma_further_copy_cycles",
         "cycles",
         "further latency of the second and third copy on a barrier",
-        _each(_measured(240, "META"), _assumed(240, "that of B200")),
+        _each(_measured(240, "META"), _probed(10, "beyond the transfer")),
     ),
     Row(
         "tma_store_latency_cycles",
         "cycles",
         "latency of a store beyond its transfer",
-        _each(_measured(130, "META"), _assumed(130, "that of B200")),
+        _each(_measured(130, "META"), _probed(51)),
     ),
     # Loads of threads.
     Row(
         "load_dram_latency_cycles",
         "cycles",
         "ld.global from DRAM",
-        _each(_measured(789, "QRC"), _assumed(789, "that of B300")),
+        _each(_measured(789, "QRC"), _probed(667)),
     ),
     Row(
         "load_l2_latency_cycles",
         "cycles",
         "ld.global that L2 holds",
-        _each(_measured(300, "QRC"), _measured(260, "2402.13499")),
+        _each(_measured(300, "QRC"), _probed(280)),
     ),
     # Synchronization.
     Row(
         "barrier_latency_cycles",
         "cycles",
         "from the arrival at an mbarrier to the wake of its waiter",
-        _each(_measured(92, "META; QRC: 54 to 123"), _assumed(92, "that of B200")),
+        _each(_measured(92, "META; QRC: 54 to 123"), _probed(45)),
     ),
     Row(
         "named_barrier_cycles",
         "cycles",
         "named barrier of two roles, one way",
-        _each(_measured(30, "META"), _assumed(30, "that of B200")),
+        _each(_measured(30, "META"), _probed(30)),
     ),
     Row(
         "block_barrier_cycles",
         "cycles",
         "bar.sync without its warps",
-        _each(_measured(22, "QRC"), _assumed(22, "that of B300")),
+        _each(_measured(22, "QRC"), _probed(12)),
     ),
     Row(
         "block_barrier_cycles_per_warp",
         "cycles",
         "further cycles of bar.sync per warp",
-        _each(_measured(2, "QRC"), _assumed(2, "that of B300")),
+        _each(_measured(2, "QRC"), _probed(2)),
     ),
     Row(
         "proxy_fence_cycles",
         "cycles",
         "fence.proxy.async of shared memory",
-        _each(_measured(36, "QRC"), _assumed(36, "that of B300")),
+        _each(_measured(36, "QRC"), _probed(18, "4 warps; 43 with 8")),
     ),
     Row(
         "cluster_barrier_cycles",
         "cycles",
         "barrier.cluster",
-        _each(_measured(370, "QRC"), _assumed(370, "that of B300")),
+        _each(_measured(370, "QRC"), _probed(336)),
     ),
     # Instructions of warps.
     Row(
@@ -357,7 +364,7 @@ ROWS = (
         "dependent_issue_cycles",
         "cycles",
         "from an instruction of a warp to one that uses its result",
-        _each(_measured(4.2, "QRC"), _assumed(4.2, "that of B300")),
+        _each(_measured(4.2, "QRC"), _probed(4.0)),
     ),
 )
 

@@ -113,7 +113,8 @@ def test_units_of_a_step(target: str, n: int, cycles: int, reads: int) -> None:
     loop = loop_of(matmul(target, n=n))
     assert loop.cycles.units["tensor pipe"] == cycles
     written = (128 + n) * 64 * 2
-    assert loop.cycles.units["shared memory port"] == reads + written / 128
+    # On sm_90a the writes of TMA take no time from multiplies (lowering/model/constants.py, shared_write_share).
+    assert loop.cycles.units["shared memory port"] == reads + (written / 128 if target == "sm_100a" else 0)
     assert loop.work.multiply_adds == 128 * n * 64
     assert loop.work.tma_bytes == written
 
@@ -125,7 +126,8 @@ def test_deeper_rings_are_faster_until_a_unit_is_the_bound(target: str, roles: b
     one_block = [cycles_of(loop, device_of(target)) for loop in loops]
     cycles = [each.cycles for each in one_block]
     assert cycles == sorted(cycles, reverse=True) and cycles[0] > 1.8 * cycles[-1]
-    assert one_block[0].bound == "latency of the ring"
+    # Without roles the threads that multiply wait for their own loads: on sm_90a that chain is the longer one.
+    assert one_block[0].bound == ("dependent operations" if target == "sm_90a" and not roles else "latency of the ring")
 
 
 # The model of a multiply from its tiles alone, which is held against published times, has no more in its steps.
@@ -142,10 +144,10 @@ def test_step_of_a_deep_ring_is_that_of_the_model_of_a_multiply(target: str, n: 
 
 
 def test_blocks_that_share_an_operand_read_it_from_l2_once() -> None:
-    """128x256 on sm_90a: 48 KiB of a step in shared memory, and 32 KiB from L2, less than the tensor pipe takes."""
-    loop = loop_of(matmul("sm_90a", n=256, k=4096))
-    assert loop.work.tma_bytes == 49152 and loop.work.step.l2_bytes == 32768
-    assert (loop.cycles.bound, loop.cycles.units["tensor pipe"]) == ("tensor pipe", 1024)
+    """128x128 on sm_90a: 32 KiB of a step in shared memory, and 24 KiB from L2, less than the tensor pipe takes."""
+    loop = loop_of(matmul("sm_90a", n=128, k=4096))
+    assert loop.work.tma_bytes == 32768 and loop.work.step.l2_bytes == 24576
+    assert (loop.cycles.bound, loop.cycles.units["tensor pipe"]) == ("tensor pipe", 512)
     assert loop.cycles.units["tensor pipe"] / loop.cycles.cycles > 0.9
 
 
@@ -208,7 +210,7 @@ def test_blocks_of_a_multicast_read_parts_of_an_operand() -> None:
 
 
 def epilogue_of(target: str, rows: int, columns: int, depth: str = "?", **hints: Any) -> EpilogueOverlap:
-    signature = f"A: f16[?,{depth}], B: f16[{depth},?], C: f16[?,?], TM={rows}, TN={columns}, TK=64"
+    signature = f"A: f16[?,{depth}], B: f16[{depth},?], C: f16[?,?%8], TM={rows}, TN={columns}, TK=64"
     result = compiled("persistent", signature, target, **hints)
     (epilogue,) = (loop.epilogue for loop in cost_of(result).loops if loop.epilogue is not None)
     return epilogue
@@ -224,7 +226,7 @@ def test_multiplies_of_the_next_tile_hide_the_epilogue(rows: int, columns: int, 
 
 def test_pairs_of_256x256_multiply_for_95_percent_of_a_tile() -> None:
     """A step has 512 cycles of the tensor pipe, and TMA loads 32 KB for it: 64 steps, and what follows them."""
-    signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?], TM=256, TN=256, TK=64"
+    signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?%8], TM=256, TN=256, TK=64"
     loops = cost_of(compiled("persistent", signature, "sm_100a", num_ctas=2)).loops
     (step,) = (loop for loop in loops if loop.work.multiply_adds)
     (epilogue,) = (loop.epilogue for loop in loops if loop.epilogue is not None)
@@ -269,7 +271,7 @@ def test_two_roles_hide_the_epilogue() -> None:
 def test_remark_says_that_the_epilogue_is_not_hidden(
     rows: int, columns: int, hints: dict[str, Any], advice: str | None
 ) -> None:
-    signature = f"A: f16[?,?], B: f16[?,?], C: f16[?,?], TM={rows}, TN={columns}, TK=64"
+    signature = f"A: f16[?,?], B: f16[?,?], C: f16[?,?%8], TM={rows}, TN={columns}, TK=64"
     found = [each for each in compiled("persistent", signature, "sm_100a", **hints).remarks if each.topic == "roles"]
     waits = "multiplies of the next tile wait for the epilogue"
     reason = "two accumulators do not fit in 512 columns of tensor memory"
