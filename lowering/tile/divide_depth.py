@@ -146,9 +146,9 @@ def _source_dimension(op: ir.OpView, dimension: int) -> int | None:
 
 
 def _renamed_dimension(source: Sequence[int], result: Sequence[int], dimension: int) -> int | None:
-    """The dimension of the source that a reshape keeps; None unless it adds or removes only extents of one."""
+    """The dimension of the source that a reshape keeps, of more than one element; None if it mixes dimensions."""
     kept, made = ([d for d, extent in enumerate(shape) if extent > 1] for shape in (source, result))
-    if [source[d] for d in kept] != [result[d] for d in made]:
+    if dimension not in made or [source[d] for d in kept] != [result[d] for d in made]:
         return None
     return kept[made.index(dimension)]
 

@@ -289,3 +289,19 @@ def test_ring_has_at_least_four_slots(target: str, random) -> None:
     text = ct.compile(plain, target=target, signature=signature, stop="gpu").gpu
     (slots,) = re.findall(r"make_channel stages (\d+) producer tma .* reuse ring", text)
     assert int(slots) >= 4
+
+
+@ct.kernel
+def of_depth_one(A, B, C):
+    a = ct.reshape(ct.load(A, (0, 0, 0), (1, 1, 1)), (1, 1))
+    ct.store(C, (0, 0), ct.mma(a, ct.load(B, (0, 0), (1, 8)), ct.zeros((1, 8), ct.float32)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_depth_that_a_reshape_makes(target: str, random) -> None:
+    """No dimension of the loaded tile is the depth, which is one."""
+    a, b = (random.integers(-2, 3, shape).astype(np.float16) for shape in ((1, 1, 1), (1, 8)))
+    for (found,) in run_everywhere(
+        of_depth_one, (1,), (a, b, np.zeros((1, 8), np.float32)), (2,), target=target, hints={}
+    ):
+        np.testing.assert_array_equal(found, a[0].astype(np.float32) @ b.astype(np.float32))
