@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from tilec.errors import CompileError, Note, TileCompilerExecutionError
 from tilec.process.cuda_bindings import cuda_binding
 from tilec.process.time_limit import run_in_time
-from tilec.runtime.cubin_image import Cubin
+from tilec.runtime.cubin_image import SERIALIZED, Cubin
 from tilec.runtime.ptxas import ptxas_executable, run_ptxas
 
 nvjitlink = cuda_binding("nvjitlink")
@@ -19,14 +19,18 @@ DEFAULT_OPT_LEVEL = 3
 def assemble(ptx: str, target: str, name: str = "kernel.ptx", opt_level: int = DEFAULT_OPT_LEVEL) -> Cubin:
     """The cubin of PTX text for `target`, with line information.
 
-    PTX with setmaxnreg is assembled by ptxas if there is one: nvJitLink ignores the instruction (message C7504).
+    PTX with setmaxnreg is assembled by ptxas if there is one: nvJitLink ignores the instruction (message C7504). So are
+    multiplies of warpgroups that nvJitLink serializes, because it makes calls of divisions (C7509).
 
     Raises TileCompilerExecutionError with the messages of ptxas and the lines of `name` they refer to, and
     TileCompilerTimeoutError if the time of the compile is over.
     """
     executable = ptxas_executable() if "setmaxnreg" in ptx else None
     if executable is None:
-        return link({name: ptx}, target, opt_level)
+        linked = link({name: ptx}, target, opt_level)
+        executable = ptxas_executable() if any(SERIALIZED in warning for warning in linked.warnings) else None
+        if executable is None:
+            return linked
     path, version = executable
     flags = [f"-arch={target}", "-lineinfo", f"-O{opt_level}", "-v"]
     content, log = run_in_time(lambda: run_ptxas(path, ptx, flags), " ".join(flags), version)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tilec.frozen import Frozen
 
+# The message of ptxas that calls in the code serialize multiplies of warpgroups.
+SERIALIZED = "(C7509)"
+
 
 class Cubin(Frozen, hidden=("content", "log")):
     """A cubin and the log of ptxas; the counts cover the whole module, spills are in bytes per thread.

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+import tilec
 from tilec.errors import CompileError
+from tilec.runtime import cubin
 from tilec.runtime.cubin import assemble
 
 VECTOR_ADD = (Path(__file__).parent / "vector_add.ptx").read_text()
@@ -12,11 +14,11 @@ ELF_MACHINE_CUDA = 190
 
 
 def test_cubin_is_an_elf_file_for_cuda() -> None:
-    cubin = assemble(VECTOR_ADD, "sm_90a")
-    assert cubin.content[:4] == b"\x7fELF"
-    assert int.from_bytes(cubin.content[18:20], "little") == ELF_MACHINE_CUDA
-    assert b"vector_add" in cubin.content
-    assert (cubin.registers > 0, cubin.spill_bytes, cubin.warnings) == (True, 0, ())
+    found = assemble(VECTOR_ADD, "sm_90a")
+    assert found.content[:4] == b"\x7fELF"
+    assert int.from_bytes(found.content[18:20], "little") == ELF_MACHINE_CUDA
+    assert b"vector_add" in found.content
+    assert (found.registers > 0, found.spill_bytes, found.warnings) == (True, 0, ())
 
 
 def test_error_quotes_its_line() -> None:
@@ -49,3 +51,24 @@ def test_spills_are_counted() -> None:
     registers = "    .reg .b64 %d<2>;\n    .reg .f32 %x<40>;\n    ld.param.u64 %d1, [p];"
     ptx = f"{head}{{\n{registers}\n{loads}\n{stores}\n    ret;\n}}\n"
     assert assemble(ptx, "sm_90a").spill_bytes > 0
+
+
+@tilec.kernel
+def quotients(A, B, C):
+    """A product by wgmma, whose sums are divided."""
+    total = tilec.zeros((128, 128), tilec.float32)
+    for k in range(tilec.num_tiles(A, 1, (128, 64))):
+        total = tilec.mma(tilec.load(A, (0, k), (128, 64)), tilec.load(B, (k, 0), (64, 128)), total)
+    tilec.store(C, (0, 0), total / tilec.load(C, (0, 0), (128, 128)))
+
+
+def test_divisions_do_not_serialize_multiplies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """nvJitLink makes calls of divisions, between which wgmma waits; ptxas, if it is installed, does not."""
+    signature = "A: f16[?,?%8], B: f16[?,?%8], C: f32[?,?%4]"
+    hints = {"register_budgets": False}
+    ptx = tilec.compile(quotients, target="sm_90a", signature=signature, hints=hints, stop="ptx").ptx
+    assert (assemble(ptx, "sm_90a").warnings == ()) == (cubin.ptxas_executable() is not None)
+    monkeypatch.setattr(cubin, "ptxas_executable", lambda: None)
+    compiled = tilec.compile(quotients, target="sm_90a", signature=signature, hints=hints)
+    (remark,) = (each.message for each in compiled.remarks if "ptxas" in each.message)
+    assert "(C7509)" in remark and remark.endswith("install ptxas (pip install nvidia-cuda-nvcc)")

@@ -6,14 +6,16 @@ import re
 
 from tilec.errors import SourceLocation
 from tilec.remarks import Remark
-from tilec.runtime.cubin_image import Cubin
+from tilec.runtime.cubin_image import SERIALIZED, Cubin
 
 _LINE = re.compile(r"\bline (\d+)")
 _LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
 
 # What avoids a message, by its number.
-_ADVICE = {"(C7504)": " nvJitLink compiles relocatable code: install ptxas (pip install nvidia-cuda-nvcc)"}
+_ADVICE = dict.fromkeys(
+    ("(C7504)", SERIALIZED), ". nvJitLink compiles relocatable code: install ptxas (pip install nvidia-cuda-nvcc)"
+)
 
 
 def cubin_remarks(cubin: Cubin, ptx: str) -> list[Remark]:
@@ -27,8 +29,13 @@ def cubin_remarks(cubin: Cubin, ptx: str) -> list[Remark]:
     for warning in cubin.warnings:
         match = _LINE.search(warning)
         location = _location_before(lines, int(match[1]), files) if match else _first_location(lines, files)
-        found.append(Remark("registers", f"ptxas: {warning}{_ADVICE.get(warning[:7], '')}", location))
+        found.append(Remark("registers", f"ptxas: {_with_advice(warning)}", location))
     return found
+
+
+def _with_advice(warning: str) -> str:
+    advice = _ADVICE.get(warning[:7])
+    return warning if advice is None else warning.rstrip(".") + advice
 
 
 def _first_location(lines: list[str], files: dict[str, str]) -> SourceLocation | None:
