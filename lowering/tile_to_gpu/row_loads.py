@@ -1,6 +1,8 @@
 """Loads in loops that TMA makes ahead of the threads that read them, or the reason why the threads load themselves.
 
-A thread has few loads in flight, and none while it computes. The role `load` fills a ring of slots in the meantime.
+A thread has few loads in flight, and none while it computes. The role `load` fills a ring of slots in the meantime. On
+an H200 this pays where a block computes one tile after the other; blocks of one tile each are many, and load while
+others compute.
 """
 
 from __future__ import annotations
@@ -24,11 +26,16 @@ from tilec.lowering.tma.rules import MAX_BOX
 
 _LOAD = "cuda_tile.load_view_tko"
 _FOR, _IF, _ENTRY = "cuda_tile.for", "cuda_tile.if", "cuda_tile.entry"
+_BLOCK_COUNT = "cuda_tile.get_num_tile_blocks"
 _LOOPS = (_FOR, "cuda_tile.loop")
 # The widest element of a tensor map, which makes the widest box of a row.
 _WIDEST_ELEMENT, _WIDEST_ELEMENT_BYTES = "i64", 8
 # Tiles of more bytes leave less than three slots in shared memory.
 SLOT_LIMIT_BYTES = 65536
+# Where blocks of one tile each are faster if their threads load: measured on H200 only (docs/cost_model.md).
+_LOADED_BY_THREADS = ("sm_90a",)
+# Of a tile, by four warps: a thread loads 128 bytes of it.
+_MOST_BYTES_BY_THREADS = 4 * 32 * 128
 
 
 def row_maps(entry: ir.OpView, target: Target, order: MemoryOrder | None) -> dict[ir.Value, TensorMap | str]:
@@ -51,7 +58,7 @@ def row_map(load: ir.OpView, target: Target, order: MemoryOrder | None) -> Tenso
     map = tensor_map_for(load.view)
     if isinstance(map, str):
         return map
-    return _refusal(load, order) or _in_wide_boxes(load, map, target)
+    return _refusal(load, order) or _threads_are_faster(load, target) or _in_wide_boxes(load, map, target)
 
 
 def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
@@ -66,6 +73,26 @@ def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
     if _slot_bytes(load.operation.results[0]) > SLOT_LIMIT_BYTES // 2:
         return f"a ring of tiles of {_slot_bytes(load.operation.results[0])} bytes has less than two slots"
     return None
+
+
+def _threads_are_faster(load: ir.OpView, target: Target) -> str | None:
+    if target.name not in _LOADED_BY_THREADS or _is_of_several_tiles(load):
+        return None
+    size = element_bytes(load.view.type.element)
+    is_wide = access_vector(load)[1] * size == VECTOR_BYTES
+    if is_wide and _slot_bytes(load.operation.results[0]) <= _MOST_BYTES_BY_THREADS:
+        return "threads of many blocks load as fast as memory delivers; a loop over the tiles of a block uses TMA"
+    return None
+
+
+def _is_of_several_tiles(load: ir.OpView) -> bool:
+    """Whether a loop around a load visits tiles as far apart as there are tile blocks."""
+    steps = [parent.operands[2] for parent in _around(load) if parent.name == _FOR]
+    return any(_is_block_count(value) for step in steps for value in reached(step, _operands_behind))
+
+
+def _is_block_count(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == _BLOCK_COUNT
 
 
 def _slot_bytes(tile: ir.Value) -> int:

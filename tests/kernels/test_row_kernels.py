@@ -246,18 +246,22 @@ def test_other_rows_leave_by_the_widest_boxes(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "signature", "copies"),
+    ("kernel", "signature", "copies", "persistent"),
     [
         # tileiras 13.5 makes 16, 16, 20 and 8 copies (4 KB, 1 KB, 512 B, and 512 B by 16 rows).
-        (softmax_persistent, "x: f32[?,?%4], y: f32[?,?%4], columns=4096", 8),
-        (softmax_persistent, "x: f32[?,?], y: f32[?,?], columns=4096", 16),
-        (layer_norm, "x: f16[?,?%8], weight: f16[?%8], bias: f16[?%8], y: f16[?,?%8], columns=1024", 5),
-        (sums, "x: f16[?,?%8], rows: f32[?], columns: f32[?,?], height=16, width=512", 2),
+        (softmax_persistent, "x: f32[?,?%4], y: f32[?,?%4], columns=4096", 8, True),
+        (softmax_persistent, "x: f32[?,?], y: f32[?,?], columns=4096", 16, True),
+        (layer_norm, "x: f16[?,?%8], weight: f16[?%8], bias: f16[?%8], y: f16[?,?%8], columns=1024", 5, False),
+        (sums, "x: f16[?,?%8], rows: f32[?], columns: f32[?,?], height=16, width=512", 2, False),
     ],
 )
-def test_loads_in_loops_are_few_copies_that_run_ahead(kernel: Any, signature: str, copies: int, target: str) -> None:
+def test_loads_in_loops_are_few_copies_that_run_ahead(
+    kernel: Any, signature: str, copies: int, persistent: bool, target: str
+) -> None:
+    """On sm_90a only where a block computes several tiles: elsewhere threads are faster, as measured on H200."""
+    copies = copies if persistent or target == "sm_100a" else 0
     assert stage(kernel, signature, target, "ptx").count("mbarrier::complete_tx::bytes [") == copies
-    assert "load warps 1" in stage(kernel, signature, target, "gpu")
+    assert ("load warps 1" in stage(kernel, signature, target, "gpu")) == bool(copies)
 
 
 def test_a_persistent_kernel_has_64_kilobytes_in_flight(target: str) -> None:

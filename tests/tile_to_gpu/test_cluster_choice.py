@@ -104,5 +104,9 @@ def test_rows_of_one_block(name: str, target: str) -> None:
 
 def test_one_role_has_a_remark(target: str) -> None:
     result = rows(kernels.sums_of_tiles, 4096, target, num_ctas=2)
-    (remark,) = (remark for remark in result.remarks if remark.topic == "roles")
+    remarks = [remark for remark in result.remarks if remark.topic == "roles"]
+    if target == "sm_90a":
+        assert not remarks, "threads load: no role is lost"
+        return
+    (remark,) = remarks
     assert "all warps of a cluster take part in the exchange of a reduction" in remark.message
