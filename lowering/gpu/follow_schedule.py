@@ -50,6 +50,9 @@ _OF_MULTIPLIES = (
     *("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release", "tile_gpu.tma_load"),
     *("tile_gpu.wgmma_wait", "scf.if", "scf.yield"),
 )
+# Registers that a thread has beside those needed while multiplies of its warpgroup are in flight: ptxas 13.5 serializes
+# them (C7511) in attention with tiles of 64x128, where 241 of 255 are needed.
+_WARPGROUP_MULTIPLY, _WARPGROUP_MARGIN = "tile_gpu.wgmma", 16
 # Operations that count on the order of their body.
 _ORDERED = ("tile_gpu.order_wait", "tile_gpu.order_signal", "tile_gpu.skip")
 # The roles that get another order, from the least change of the code on.
@@ -203,6 +206,8 @@ class _Loop:
         roles = made.roles
         assert roles is not None, "loops of roles are rewritten"
         number = _role_around(loop, roles)
+        if any(op.operation.name == _WARPGROUP_MULTIPLY for op in operations_below(loop.opview)):
+            needed += _WARPGROUP_MARGIN
         if needed > registers_of_role(roles, number) and self.options.register_budgets:
             set_budgets(made, roles, {number: needed})
         return needed <= registers_of_role(roles, number)

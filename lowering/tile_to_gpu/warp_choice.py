@@ -6,7 +6,7 @@ from collections import Counter
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, REGISTER_FILE, registers_per_thread
+from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, registers_per_thread
 from tilec.errors import UsageError
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS, chosen_budgets
 from tilec.lowering.tile_to_gpu.conversion import in_loop
@@ -43,7 +43,8 @@ def registers_needed(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
 def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
     """The most registers of a computing thread, if so many blocks are on an SM (lowering/gpu/register_budgets.py)."""
     others = block_warps(plan, warps) - warps
-    share = registers_per_thread(warps + others, REGISTER_FILE // blocks)
+    # The schedulers share the warps of all blocks: two blocks of 5 warps leave as many as one of 12.
+    share = registers_per_thread((warps + others) * blocks)
     budgets = chosen_budgets([warps, others], [LARGEST_BUDGET, LEAST_REGISTERS]) if others and blocks == 1 else None
     return share // BUDGET_STEP * BUDGET_STEP if budgets is None else budgets[0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tilec.lowering.tile_to_gpu import mma
 from tilec.lowering.tile_to_gpu.kernel import convert
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.warp_choice import registers_available
 from tilec.runtime.cubin import assemble
 
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?], tm={}, tn={}, tk={}"
@@ -237,6 +239,11 @@ def test_sums_that_are_in_use_together_have_their_registers(tile, warps):
 @pytest.mark.parametrize(("warps", "registers"), [(17, 96), (18, 96), (16, 128), (9, 168), (10, 168), (8, 255)])
 def test_registers_per_thread(warps, registers):
     assert registers_per_thread(warps) == registers
+
+
+def test_registers_of_two_blocks():
+    """As cuOccupancyMaxActiveBlocksPerMultiprocessor on an H200: two blocks of 5 warps, 168 registers each."""
+    assert registers_available(SimpleNamespace(loads={None: None}, multiplies={}), warps=4, blocks=2) == 168
 
 
 UNIT_INSTRUCTIONS = {"sm_100a": "tcgen05.mma", "sm_90a": "wgmma.mma_async"}
