@@ -161,7 +161,8 @@ def matrix_view(element: str, tile: str, steps: str) -> tuple[str, str]:
     view = view_type(tile, tensor, steps)
     made = f"""%b = assume div_by<16>, %f : tile<ptr<{element}>>
         %r = assume bounded<0, ?>, %m : tile<i32>
-        %c = assume bounded<0, ?>, %n : tile<i32>
+        %d = assume div_by<16>, %n : tile<i32>
+        %c = assume bounded<0, ?>, %d : tile<i32>
         %t = make_tensor_view %b, shape = [%r, %c], strides = [{COLUMNS}, 1] : tile<i32> -> {tensor}
         %v = {making(view)} %t : {view}"""
     return view, made
@@ -182,14 +183,29 @@ def places(element: str) -> list[tuple[int, int]]:
     return PLACES + (WIDE_PLACES if element == "i64" else [])
 
 
+def turned(tile: tuple[int, int], element: str) -> str:
+    """The tile %x, of which threads hold columns, so that TMA stores it: the array %o with its axes exchanged."""
+    columns, rows = tile
+    tensor = f"tensor_view<{rows}x{columns}x{element}, strides=[{columns},1]>"
+    view = view_type(f"{rows}x{columns}", tensor, f"{rows}x{columns}")
+    return f"""%o1 = assume div_by<16>, %o : tile<ptr<{element}>>
+        %o2 = make_tensor_view %o1, shape = [{rows}, {columns}], strides = [{columns}, 1] : {tensor}
+        %o3 = make_partition_view %o2 : {view}
+        %o4 = constant <i32: 0> : tile<i32>
+        %o5, %o6 = load_view_tko weak %o3[%o4, %o4] : {view}, tile<i32> -> tile<{rows}x{columns}x{element}>, token
+        %x = permute %o5 [1, 0] : tile<{rows}x{columns}x{element}> -> tile<{columns}x{rows}x{element}>"""
+
+
 @pytest.mark.parametrize("steps", ["64x64", "16,32"])
 @pytest.mark.parametrize("element", ["i32", "i64"])
 def test_store_by_tma(element, steps, target):
     view, made = matrix_view("f32", "64x64", steps)
+    ones = np.ones((64, 64), np.float32)
     program = module(
-        f"%f: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %i: tile<{element}>, %j: tile<{element}>",
+        f"%f: tile<ptr<f32>>, %o: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %i: tile<{element}>, "
+        f"%j: tile<{element}>",
         f"""{made}
-        %x = constant <f32: 1.0> : tile<64x64xf32>
+        {turned((64, 64), "f32")}
         %q = store_view_tko weak %x, %v[%i, %j] : tile<64x64xf32>, {view}, tile<{element}> -> token""",
     )
     assert "cp.async.bulk.tensor.2d.global" in ct.compile(program, target=target, stop="ptx").ptx
@@ -197,7 +213,7 @@ def test_store_by_tma(element, steps, target):
     for backend, options in each_backend(target):
         for place in places(element):
             memory = np.zeros((ROWS, COLUMNS), np.float32)
-            ct.run(program, (1,), [memory, ROWS, COLUMNS, *place], backend=backend, **options)
+            ct.run(program, (1,), [memory, ones, ROWS, COLUMNS, *place], backend=backend, **options)
             expected = np.zeros_like(memory)
             for at in inside(element, place, numbers, (64, 64)).values():
                 expected[at] = 1
@@ -243,23 +259,24 @@ def test_load_by_tma(element, steps, target):
 
 @pytest.mark.parametrize("element", ["i32", "i64"])
 def test_last_tile_of_the_longest_extent_is_stored_by_tma(element, target, tmp_path):
-    """2**31 - 1 columns: the last tile starts 64 before 2**31, and its last column is outside."""
-    extent, tile = 2**31 - 1, "8x64"
+    """2**31 - 16 columns: the last tile starts 64 before 2**31, and its last 16 columns are outside."""
+    extent, tile = 2**31 - 16, "8x64"
     tensor = f"tensor_view<1x{extent}xi8, strides=[{2**31},1]>"
     view = view_type(tile, tensor, tile)
     program = module(
-        f"%f: tile<ptr<i8>>, %i: tile<{element}>",
-        f"""%b = assume div_by<16>, %f : tile<ptr<i8>>
+        f"%f: tile<ptr<i8>>, %o: tile<ptr<i8>>, %i: tile<{element}>",
+        f"""{turned((8, 64), "i8")}
+        %b = assume div_by<16>, %f : tile<ptr<i8>>
         %t = make_tensor_view %b, shape = [1, {extent}], strides = [{2**31}, 1] : {tensor}
         %v = make_partition_view %t : {view}
         %z = constant <{element}: 0> : tile<{element}>
-        %x = constant <i8: 1> : tile<{tile}xi8>
         %q = store_view_tko weak %x, %v[%z, %i] : tile<{tile}xi8>, {view}, tile<{element}> -> token""",
     )
     assert "cp.async.bulk.tensor.2d.global" in ct.compile(program, target=target, stop="ptx").ptx
     memory = np.asarray(np.memmap(tmp_path / "bytes", np.int8, "w+", shape=(2**31 + 64,)))
-    ct.run(program, (1,), [memory, 2**25 - 1], backend="simulate", target=target)
-    assert memory[2**31 - 128 :].tolist() == [0] * 64 + [1] * 63 + [0] * 65
+    ones = np.ones((64, 8), np.int8)
+    ct.run(program, (1,), [memory, ones, 2**25 - 1], backend="simulate", target=target)
+    assert memory[2**31 - 128 :].tolist() == [0] * 64 + [1] * 48 + [0] * 80
 
 
 @ct.kernel

@@ -9,7 +9,7 @@ import pytest
 
 import tilec
 
-SIGNATURE = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64"
+SIGNATURE = "A: f16[?,?], B: f16[?,?], C: f16[?,?%8], tm=128, tn=128, tk=64"
 # On sm_90a adjacent tile blocks would load half of an operand each (test_joined_programs.py).
 ALONE = {"multicast": False}
 
