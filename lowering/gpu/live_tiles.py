@@ -19,15 +19,20 @@ _NUMBERING = ("arith.addi", "tile_gpu.broadcast", "tile_gpu.reshape")
 # Results in the registers of the first operand.
 _RENAMED = ("tile_gpu.broadcast", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.transpose", "tile_gpu.wgmma_wait")
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
+# What moves or computes elements one by one.
+_PASSED_ON = (*_ELEMENTWISE, "tile_gpu.reshape", "tile_gpu.transpose")
 # Operations that use one element of a tile after the other, besides those that are elementwise.
 _READS_ELEMENTS = (
     "tile_gpu.load_global",
     "tile_gpu.store_view",
     "tile_gpu.store_shared",
     "tile_gpu.store_global",
+    "tile_gpu.copy_global",
     "tile_gpu.pack",
 )
 _REDUCE = "tile_gpu.reduce"
+# The registers of an element of a mask of copies: ptxas 13.0 has no predicates for a loop, and compares i64 again.
+_COMPARED = 2
 
 
 def tile_peak(block: ir.Block) -> RegisterPeak:
@@ -45,8 +50,24 @@ def _registers_of(value: ir.Value) -> int:
         elements = layout.register_count >> layout.free_register_mask.bit_count()
         if _is_stored_in_cells(value):
             return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
+        copied = _copied_vector(value)
+        if copied is not None:
+            return elements // copied * (_registers(type.element_type) or _COMPARED)
         return elements * _registers(type.element_type)
     return _registers(type) if is_scalar(type) else 0
+
+
+def _copied_vector(tile: ir.Value) -> int | None:
+    """The elements of a tile of which copies read the first, if nothing else uses it."""
+    found = []
+    for user in (use.owner.operation for use in tile.uses):
+        if user.name == "tile_gpu.copy_global":
+            found.append(user.opview.vector)
+        elif user.name.startswith(_PASSED_ON) and (vector := _copied_vector(user.results[0])) is not None:
+            found.append(vector)
+        else:
+            return None
+    return min(found, default=None)
 
 
 def packed_registers(type: ir.Type) -> int:

@@ -149,6 +149,7 @@ HARMLESS = {
     "*: role: *": _COMPUTES,
     "*: wanted: *": _DEPTH,
     "*: repeats: *": _COPIES,
+    "*: vector: half": "twice as many copies of half the size",
     "gathered, *: offset: a staging buffer *": _EPILOGUE,
     "gathered, sm_100a, one role: consumers: *, make_channel of tma-mma ring": _PACED,
     "gathered, sm_100a, one role: reuse: once, make_channel of tma-mma ring": _PACED,
