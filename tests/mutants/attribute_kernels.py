@@ -163,6 +163,6 @@ TARGETS_OF = {"warpgroups": ("sm_90a",), "gradient": ("sm_90a",)}
 TENSOR_MEMORY_COLUMNS = {"two chains over scores": 128}
 # Hints by kernel. Rings have fewer slots than a block has tiles: a release that is missing for each tile leaves none.
 HINTS = {
-    "stages": {"persistent": 2, "counter": 2, "two chains over scores": 3, "warpgroups": 3, "gradient": 3},
+    "stages": {"persistent": 2, "counter": 2, "copied": 3, "two chains over scores": 3, "warpgroups": 3, "gradient": 3},
     "warps": {"warpgroups": 8},
 }
