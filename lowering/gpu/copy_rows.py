@@ -18,6 +18,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.copy import COPY_BYTES
 from tilec.dialect.tile_gpu.kernel import COPY, COPY_WARPS, KernelOp
+from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.addresses_again import AddressesAgain, may_be_computed_again
@@ -41,6 +42,10 @@ _GLOBAL, _VIEW = "tile_gpu.load_global", "tile_gpu.load_view"
 _ZEROS = ("zero", "0x0", "0x00")
 # More warps than these leave the role that copies no registers.
 _MOST_COMPUTE_WARPS = 8
+# Each has an address and a number of a row to compare: ptxas 13.0 spills with twice as many (tiles of 128x64).
+_MOST_POINTERS = 16
+# Besides those of the sums: ptxas 13.0 compiles no wgmma for whose registers the launch has too few (C7602).
+_OTHER_REGISTERS = 24
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,19 @@ def _refusal_of_kernel(kernel: KernelOp) -> str | None:
         return "several blocks of an SM leave a role that copies no registers"
     if kernel.cluster_ctas > 1:
         return "the tile block is a cluster"
+    registers = max(map(_instruction_registers, operations), default=0)
+    at_launch = registers_per_thread(whole_warpgroups(warps + COPY_WARPS + 1))
+    if registers + _OTHER_REGISTERS > at_launch:
+        return f"a multiply adds to {registers} registers of a thread, which has {at_launch} beside a role that copies"
     return None
+
+
+def _instruction_registers(op: ir.Operation) -> int:
+    """The registers of a thread to which an instruction of wgmma adds; 0 for other operations."""
+    if op.name != "tile_gpu.wgmma":
+        return 0
+    tile = ir.RankedTensorType(op.results[0].type)
+    return int(tile.shape[1]) * element_bits(tile.element_type) // 64
 
 
 def _stores(op: MakeChannelOp) -> list[ir.Operation]:
@@ -134,6 +151,8 @@ def _copy_of(kernel: KernelOp, op: MakeChannelOp, unknown: Set[ir.Value]) -> _Co
     fitting = [vector for vector in widths if _is_adjacent(layouts[vector], vector, moves, stores[0])]
     if not fitting:
         return f"no {min(COPY_BYTES)} bytes are adjacent both in memory and in shared memory"
+    if load.name == _GLOBAL and layouts[fitting[0]].register_count > _MOST_POINTERS * fitting[0]:
+        return f"a thread that copies has registers for {_MOST_POINTERS} pointers: use smaller tiles, or wider rows"
     return _Copy(op, stores[0], load, tuple(moves), fitting[0], layouts[fitting[0]])
 
 

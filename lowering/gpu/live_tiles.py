@@ -20,7 +20,7 @@ _NUMBERING = ("arith.addi", "tile_gpu.broadcast", "tile_gpu.reshape")
 _RENAMED = ("tile_gpu.broadcast", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.transpose", "tile_gpu.wgmma_wait")
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
 # What moves or computes elements one by one.
-_PASSED_ON = (*_ELEMENTWISE, "tile_gpu.reshape", "tile_gpu.transpose")
+_PASSED_ON = (*_ELEMENTWISE, "tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.transpose")
 # Operations that use one element of a tile after the other, besides those that are elementwise.
 _READS_ELEMENTS = (
     "tile_gpu.load_global",
@@ -46,35 +46,38 @@ def _registers_of(value: ir.Value) -> int:
     if _is_computed_again(value):
         return 0
     if is_register_tile(type):
-        layout = parse_layout(ir.StringAttr(type.encoding).value)
-        elements = layout.register_count >> layout.free_register_mask.bit_count()
+        elements = _distinct_elements(type)
         if _is_stored_in_cells(value):
             return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
-        copied = _copied_vector(value)
+        copied = _copied_elements(value)
         if copied is not None:
-            return elements // copied * (_registers(type.element_type) or _COMPARED)
+            return copied * (_registers(type.element_type) or _COMPARED)
         return elements * _registers(type.element_type)
     return _registers(type) if is_scalar(type) else 0
 
 
-def _copied_vector(tile: ir.Value) -> int | None:
-    """The elements of a tile of which copies read the first, if nothing else uses it."""
-    found = []
+def _distinct_elements(type: ir.Type) -> int:
+    """The different elements of a tile that a thread has, as far as registers repeat others."""
+    layout = parse_layout(ir.StringAttr(type.encoding).value)
+    return layout.register_count >> layout.free_register_mask.bit_count()
+
+
+def _copied_elements(tile: ir.Value) -> int | None:
+    """The elements of a tile that a thread computes for copies, of which each reads the first; None for other uses."""
+    own, found = _distinct_elements(tile.type), list[int]()
     for user in (use.owner.operation for use in tile.uses):
         if user.name == "tile_gpu.copy_global":
-            found.append(user.opview.vector)
-        elif user.name.startswith(_PASSED_ON) and (vector := _copied_vector(user.results[0])) is not None:
-            found.append(vector)
+            found.append(own // user.opview.vector)
+        elif user.name.startswith(_PASSED_ON) and (needed := _copied_elements(user.results[0])) is not None:
+            found.append(min(own, needed))
         else:
             return None
-    return min(found, default=None)
+    return max(found, default=None)
 
 
 def packed_registers(type: ir.Type) -> int:
     """The registers of a thread that hold a tile whose elements share registers, as loops carry them."""
-    layout = parse_layout(ir.StringAttr(type.encoding).value)
-    elements = layout.register_count >> layout.free_register_mask.bit_count()
-    return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
+    return -(-_distinct_elements(type) * element_bits(type.element_type) // REGISTER_BITS)
 
 
 def _packed_lhs(op: ir.Operation) -> list[tuple[ir.Value, int]]:

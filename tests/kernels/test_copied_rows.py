@@ -387,6 +387,32 @@ def test_loads_that_are_not_copies(kernel: Any, reason: str, target: str) -> Non
     assert_all(run(kernel, (A, B, R), target), exact)
 
 
+@ct.kernel
+def wide(A, B, R, tm: ct.Constant[int], tn: ct.Constant[int]):
+    """R = A @ B in one tile, with the rows of A gathered."""
+    rows, columns = ct.arange(tm, dtype=ct.int32)[:, None], ct.arange(DEPTH, dtype=ct.int32)[None, :]
+    total = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.cdiv(A.shape[1], DEPTH)):
+        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k)), ct.load(B, (k, 0), (DEPTH, tn)), total)
+    ct.store(R, (0, 0), total)
+
+
+@pytest.mark.parametrize(
+    ("extent", "rows", "columns", "warps", "reason"),
+    [
+        ("?%8", 128, 256, 8, "a multiply adds to 128 registers of a thread, which has 128 beside a role that copies"),
+        ("?%8", 64, 256, 4, None),
+        ("?%2", 128, 64, 8, "a thread that copies has registers for 16 pointers: use smaller tiles, or wider rows"),
+    ],
+)
+def test_registers_for_the_role(extent: str, rows: int, columns: int, warps: int, reason: str | None) -> None:
+    """Sixteen warps have 128 registers at launch, in which ptxas has no room for the sums of 256 columns."""
+    signature = f"A: f16[?,{extent}] strides ({extent},1), B: f16[?,?], R: f32[?,?], tm={rows}, tn={columns}"
+    made = ct.compile(wide, target="sm_90a", signature=signature, hints={"warps": warps}, stop="gpu")
+    found = [each.message for each in made.remarks if each.message.startswith("threads load the operand")]
+    assert found == ([] if reason is None else [f"threads load the operand and store it in shared memory: {reason}"])
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_role_of_its_own_copies_alone(target: str) -> None:
     """Threads that multiply load nothing: they wait for a full slot, and execute one fence."""
