@@ -9,8 +9,8 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel, Integer32
 from tilec.dialect.tile_gpu.types import TENSOR, ChannelType
 
-TMA, THREADS, MMA, WGMMA, WARP = "tma", "threads", "mma", "wgmma", "warp"
-PRODUCERS = (TMA, THREADS, MMA)
+TMA, THREADS, MMA, WGMMA, WARP, COPIES = "tma", "threads", "mma", "wgmma", "warp", "copies"
+PRODUCERS = (TMA, THREADS, MMA, COPIES)
 CONSUMERS = (THREADS, MMA, WGMMA, TMA, WARP)
 _SLOT = ("first", "second", "third", "fourth")
 # The maximum number of buffers per slot.
@@ -82,6 +82,8 @@ class MakeChannelOp(Operation, name="make_channel"):
             return f"stages must be positive, but got {self.stages}"
         if self.wanted is not None and self.wanted < 1:
             return f"wanted must be positive, but got {self.wanted}"
+        if self.producer == COPIES and (problem := _copies_problem(self, consumers)):
+            return problem
         if self.across is not None and (problem := _across_problem(self, consumers)):
             return problem
         if self.continues:
@@ -142,6 +144,15 @@ def _across_problem(op: MakeChannelOp, consumers: list[str]) -> str | None:
         return f"across cluster joins tma to threads, mma and wgmma, but got {op.producer} and {consumers}"
     if any(buffer.layout.startswith("scale_factors") for buffer in op.results[0].type.buffers):
         return f"across {op.across} has no scale factors"
+    return None
+
+
+def _copies_problem(op: MakeChannelOp, consumers: list[str]) -> str | None:
+    """The consumers that execute the fence between copies and multiplies."""
+    if not set(consumers) <= {MMA, WGMMA}:
+        return f"copies fill slots for mma and wgmma, but got {consumers}"
+    if any(buffer.memory == TENSOR for buffer in op.results[0].type.buffers):
+        return "copies fill slots of shared memory alone"
     return None
 
 

@@ -4,6 +4,7 @@ from tilec.dialect.tile_gpu import (  # noqa: F401
     atomic,
     channel,
     cluster,
+    copy,
     debug,
     global_memory,
     kernel,

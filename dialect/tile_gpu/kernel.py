@@ -110,6 +110,8 @@ MAXIMUM_ROLES = 8
 # The roles that compute on register tiles: their warps come first, as tensor memory and named barriers count from them.
 COMPUTE = "compute"
 COMPUTE_ROLES = (COMPUTE, "compute1", "compute2", "compute3")
+# The role that copies global to shared memory, of one warpgroup.
+COPY, COPY_WARPS = "copy", 4
 
 
 class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
@@ -154,6 +156,8 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
                 return f"expected the roles {', '.join(COMPUTE_ROLES)} in this order before all others"
             if name in COMPUTE_ROLES and count != kernel.opview.warps:
                 return f"expected {kernel.opview.warps} warps of '{name}', as the kernel has, but got {count}"
+            if name == COPY and count != COPY_WARPS:
+                return f"expected {COPY_WARPS} warps of '{name}', but got {count}"
         return None if self.registers is None else budget_error(names, warps, list(self.registers))
 
     def check_regions(self) -> str | None:

@@ -12,7 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.effects import has_no_effects
-from tilec.lowering.gpu.operation_role import has_repeatable_elements
+from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS, has_repeatable_elements
 
 Place: TypeAlias = ir.Value | str
 
@@ -32,7 +32,7 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
     **dict.fromkeys(("tile_gpu.store_wait", "tile_gpu.fence_async", "tile_gpu.barrier"), (_STAGING, _MEMORY)),
     "tile_gpu.tma_store": (_STAGING, _MEMORY),
     "tile_gpu.store_tensor_memory": (_TENSOR_STORES,),
-    **dict.fromkeys(("tile_gpu.store_shared", "tile_gpu.tma_load", "tile_gpu.tma_gather"), ()),
+    **dict.fromkeys(("tile_gpu.store_shared", "tile_gpu.tma_load", "tile_gpu.tma_gather", *COPIES_OF_THREADS), ()),
     "tile_gpu.tcgen05_copy_scales": (),
 }
 # Operations that read all of their buffers, or all but the accumulator.

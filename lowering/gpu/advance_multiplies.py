@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
@@ -176,8 +176,9 @@ def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation
 
 
 def _given_by_threads(op: ir.Operation) -> set[_Slot]:
-    """The slots that an operation, or one inside of it, gets from threads."""
-    return {_slot_of_step(inner) for inner in _inside(op) if inner.name == _GET and _channel(inner).producer == THREADS}
+    """The slots that an operation, or one inside of it, gets from threads, which store or copy tiles in their order."""
+    gets = [inner for inner in _inside(op) if inner.name == _GET]
+    return {_slot_of_step(get) for get in gets if _channel(get).producer in (THREADS, COPIES)}
 
 
 def _has_room_for_loads(operations: Sequence[ir.Operation], members: Sequence[ir.Operation]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp
 from tilec.dialect.walk import operations_below
 
 _NAME = "tile_gpu.role"
@@ -22,7 +22,7 @@ def set_compute_role(op: ir.Operation, role: str) -> None:
 
 def has_compute_roles(kernel: KernelOp) -> bool:
     """Whether several roles compute in a kernel that is not divided yet."""
-    return any(_NAME in op.operation.attributes for op in operations_below(kernel))
+    return any(compute_role(op.operation) in COMPUTE_ROLES[1:] for op in operations_below(kernel))
 
 
 def clear_compute_role(op: ir.Operation) -> None:

@@ -19,15 +19,20 @@ _NUMBERING = ("arith.addi", "tile_gpu.broadcast", "tile_gpu.reshape")
 # Results in the registers of the first operand.
 _RENAMED = ("tile_gpu.broadcast", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.transpose", "tile_gpu.wgmma_wait")
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
+# What moves or computes elements one by one.
+_PASSED_ON = (*_ELEMENTWISE, "tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.transpose")
 # Operations that use one element of a tile after the other, besides those that are elementwise.
 _READS_ELEMENTS = (
     "tile_gpu.load_global",
     "tile_gpu.store_view",
     "tile_gpu.store_shared",
     "tile_gpu.store_global",
+    "tile_gpu.copy_global",
     "tile_gpu.pack",
 )
 _REDUCE = "tile_gpu.reduce"
+# The registers of an element of a mask of copies: ptxas 13.0 has no predicates for a loop, and compares i64 again.
+_COMPARED = 2
 
 
 def tile_peak(block: ir.Block) -> RegisterPeak:
@@ -41,19 +46,38 @@ def _registers_of(value: ir.Value) -> int:
     if _is_computed_again(value):
         return 0
     if is_register_tile(type):
-        layout = parse_layout(ir.StringAttr(type.encoding).value)
-        elements = layout.register_count >> layout.free_register_mask.bit_count()
+        elements = _distinct_elements(type)
         if _is_stored_in_cells(value):
             return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
+        copied = _copied_elements(value)
+        if copied is not None:
+            return copied * (_registers(type.element_type) or _COMPARED)
         return elements * _registers(type.element_type)
     return _registers(type) if is_scalar(type) else 0
 
 
+def _distinct_elements(type: ir.Type) -> int:
+    """The different elements of a tile that a thread has, as far as registers repeat others."""
+    layout = parse_layout(ir.StringAttr(type.encoding).value)
+    return layout.register_count >> layout.free_register_mask.bit_count()
+
+
+def _copied_elements(tile: ir.Value) -> int | None:
+    """The elements of a tile that a thread computes for copies, of which each reads the first; None for other uses."""
+    own, found = _distinct_elements(tile.type), list[int]()
+    for user in (use.owner.operation for use in tile.uses):
+        if user.name == "tile_gpu.copy_global":
+            found.append(own // user.opview.vector)
+        elif user.name.startswith(_PASSED_ON) and (needed := _copied_elements(user.results[0])) is not None:
+            found.append(min(own, needed))
+        else:
+            return None
+    return max(found, default=None)
+
+
 def packed_registers(type: ir.Type) -> int:
     """The registers of a thread that hold a tile whose elements share registers, as loops carry them."""
-    layout = parse_layout(ir.StringAttr(type.encoding).value)
-    elements = layout.register_count >> layout.free_register_mask.bit_count()
-    return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
+    return -(-_distinct_elements(type) * element_bits(type.element_type) // REGISTER_BITS)
 
 
 def _packed_lhs(op: ir.Operation) -> list[tuple[ir.Value, int]]:

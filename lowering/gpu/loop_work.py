@@ -13,6 +13,7 @@ from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import inner_operations, operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS
 from tilec.lowering.gpu.operation_work import VisitedTiles, l2_bytes_of_load, multiply_of, tile_bytes, work_of
 from tilec.lowering.gpu.unlike_roles import SKIP, unlike_roles
 from tilec.lowering.model.constants import Device
@@ -41,10 +42,11 @@ _UNLIMITED_STAGES = 32
 
 @dataclass(frozen=True)
 class Ring:
-    """A channel that TMA fills in a loop: slots, and bytes of a slot."""
+    """A channel that TMA or copies of threads (`is_copied`) fill in a loop: slots, and bytes of a slot."""
 
     stages: int
     bytes: float
+    is_copied: bool = False
 
 
 @dataclass(eq=False)
@@ -82,7 +84,7 @@ class LoopWork:
         multiply_adds: multiply-adds of an iteration by the tensor pipe.
         tma_bytes: bytes that TMA loads in an iteration.
         thread_bytes: bytes that threads load in an iteration.
-        rings: the channels that TMA fills, by their name.
+        rings: the channels that TMA and copies fill, by their name.
         roles: the actions of an iteration by role, without those of inner loops.
         runs: the actions of operations on elements.
         inner: the inner loops by role, each with the number of actions of the role in front of it.
@@ -116,6 +118,11 @@ class LoopWork:
     def has_inner_loops(self) -> bool:
         """Whether the loop contains loops."""
         return bool(self.inner)
+
+    @property
+    def ring_bytes(self) -> float:
+        """The bytes that loads of an iteration write into rings."""
+        return sum(ring.bytes for ring in self.rings.values())
 
     @property
     def bytes_in_flight(self) -> float:
@@ -301,6 +308,8 @@ class _Reader:
             return [self._load(op, loop)]
         if name == "tile_gpu.wgmma_wait":
             return [AwaitMultiplies(op.pending)]
+        if name in COPIES_OF_THREADS:
+            return self._copy(op, step, loop)
         if name in _CHANNEL_SIDES:
             return self._channel_actions(op, loop)
         if name == "tile_gpu.barrier":
@@ -318,6 +327,16 @@ class _Reader:
         # performance.md, "L2->SM B/clk": the port has the bytes that the CTA itself reads, 32 of 48 with a multicast.
         port = l2_bytes_of_load(op) / self.device.l2_bytes_per_cycle
         return Load(channel, self.device.tma_dram_latency_cycles, port)
+
+    def _copy(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
+        """Threads issue copies, which are complete after the latency of a load: the channel is that of the slot."""
+        channel = op.buffer.owner.operands[0]
+        name, made, moved = self._channel_name(channel), channel.owner.opview, tile_bytes(op.buffer.type)
+        loop.rings[name] = Ring(made.stages, moved, is_copied=True)
+        instructions = Step(alu=step.alu, other_instructions=step.other_instructions)
+        # The port counts among the units: the timeline has one role that uses it.
+        latency = self.device.load_dram_latency_cycles + moved / self.device.l2_bytes_per_cycle
+        return [Busy(cycles_alone(instructions, self.warps, self.device)), Load(name, latency, 0.0)]
 
     def _channel_actions(self, op: ir.OpView, loop: LoopWork) -> list[Action]:
         made = op.channel.owner

@@ -11,9 +11,11 @@ from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.kernel import COPY_WARPS
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
+from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS
 from tilec.lowering.gpu.operation_work import VisitedTiles, multiply_of, work_of
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR
 from tilec.lowering.model.constants import Device, device_of
@@ -113,6 +115,14 @@ def _global_access(op: ir.Operation, target: str, groups: int) -> Cost:
     return costs.global_access(target, _accessed_bytes(op) // groups)
 
 
+def _copy(op: ir.Operation, target: str, _groups: int) -> Cost:
+    """Threads issue the copies, which take as long as a load between registers and memory."""
+    access = costs.global_access(target, _buffer_bytes(op))
+    device = device_of(target)
+    work = work_of(op.opview, COPY_WARPS, device, VisitedTiles())
+    return Cost(costs.clocks(cycles_alone(work, COPY_WARPS, device)), access.uses, access.latency)
+
+
 def _tma_load(op: ir.Operation, target: str, _groups: int) -> Cost:
     return costs.tma_load(target, _buffer_bytes(op), "l2")
 
@@ -125,6 +135,7 @@ def _tma_store(op: ir.Operation, target: str, _groups: int) -> Cost:
 _TABLE: dict[str, tuple[Kind, Callable[[ir.Operation, str, int], Cost]]] = {
     "tile_gpu.tma_load": (Kind.STREAM, _tma_load),
     "tile_gpu.tma_gather": (Kind.STREAM, _tma_load),
+    **dict.fromkeys(COPIES_OF_THREADS, (Kind.TILE, _copy)),
     "tile_gpu.tma_store": (Kind.TILE, _tma_store),
     "tile_gpu.tcgen05_mma": (Kind.ISSUE, _multiply),
     "tile_gpu.tcgen05_mma_scaled": (Kind.ISSUE, _multiply),

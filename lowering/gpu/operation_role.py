@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, TMA
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, TMA
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.lowering.gpu.compute_roles import compute_role
 
 LOAD, MULTIPLY = "load", "mma"
 DECLARATIONS = ("tile_gpu.allocate", "tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
+COPIES_OF_THREADS = ("tile_gpu.copy_global", "tile_gpu.copy_view")
 TENSOR_CORE_OPERATIONS = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
 _SCALAR_DIALECTS = ("arith.", "math.")
 # Each role waits before its own accesses.
@@ -79,11 +80,13 @@ def role_of(op: ir.Operation) -> str | None:
         return None
     if op.name in ("tile_gpu.tma_load", "tile_gpu.tma_gather"):
         return LOAD
+    if op.name in COPIES_OF_THREADS:
+        return COPY
     if op.name in TENSOR_CORE_OPERATIONS:
         return MULTIPLY
     if op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
         producer = ir.StringAttr(op.operands[0].owner.operation.attributes["producer"]).value
-        return {TMA: LOAD, MMA: MULTIPLY}.get(producer) or compute_role(op)
+        return {TMA: LOAD, MMA: MULTIPLY, COPIES: COPY}.get(producer) or compute_role(op)
     if op.name in ("tile_gpu.get", "tile_gpu.release"):
         consumers = ir.ArrayAttr(op.operands[0].owner.operation.attributes["consumers"])
         consumer = ir.StringAttr(consumers[ir.IntegerAttr(op.attributes["consumer"]).value]).value
@@ -149,4 +152,4 @@ def _role_body(block: ir.Block) -> RoleBody:
 def roles_of(operations: Iterable[RoleOperation]) -> list[str]:
     """The roles that a kernel body needs, `compute` first."""
     found = {role for op in operations for role in (op.role, *op.roles_inside)}
-    return [name for name in (*COMPUTE_ROLES, LOAD, MULTIPLY) if name == COMPUTE_ROLES[0] or name in found]
+    return [name for name in (*COMPUTE_ROLES, COPY, LOAD, MULTIPLY) if name == COMPUTE_ROLES[0] or name in found]

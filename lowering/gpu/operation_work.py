@@ -55,6 +55,7 @@ _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math", "tile_gpu.pack", "tile_gpu.u
 _FREE = ("arith.constant", "scf.yield", "scf.for", "scf.if", "scf.while", "scf.condition", "tile_gpu.roles")
 # Accesses that read one address and one element of the mask per vector.
 _ACCESSES = ("tile_gpu.load_global", "tile_gpu.store_global")
+_COPY = "tile_gpu.copy_global"
 # The operations of rcp.rn.f32 and of the checks of a divisor (ptxas 13.0).
 _DIVISOR_FMA, _DIVISOR_ALU = 8, 8
 # A word of 32 results of comparisons takes a sum with a maximum, and a shift; a bound its limits, a difference and a
@@ -174,9 +175,11 @@ def _is_elementwise(op: ir.Operation) -> bool:
 
 def _vector_of(access: ir.Operation, value: ir.Value) -> int:
     """The elements of an access of which it reads one of `value`: an address or an element of the mask; else 1."""
+    view = access.opview
+    if access.name == _COPY:
+        return view.vector
     if access.name not in _ACCESSES:
         return 1
-    view = access.opview
     elements = view.other if access.results else view.value
     return 1 if elements is not None and value == elements else view.vector
 
@@ -333,6 +336,18 @@ def _global_access(op: ir.OpView, _device: Device) -> Step:
     return Step(l2_bytes=moved, dram_bytes=moved, alu=2 * accesses, other_instructions=accesses / _LANES)
 
 
+def _copy(op: ir.OpView, device: Device) -> Step:
+    """A copy, its address, and the bytes in its source."""
+    moved, copies = tile_bytes(op.buffer.type), prod(op.buffer.type.shape) / op.vector
+    return Step(
+        shared_bytes=device.shared_write_share * moved,
+        l2_bytes=moved,
+        dram_bytes=moved,
+        alu=3 * copies,
+        other_instructions=copies / _LANES,
+    )
+
+
 def _tile_type(op: ir.OpView) -> ir.RankedTensorType:
     """The type of the tile that is loaded or stored."""
     return op.operation.results[0].type if op.operation.results else op.value.type
@@ -418,6 +433,8 @@ _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     "tile_gpu.store_view": _global_access,
     "tile_gpu.load_global": _global_access,
     "tile_gpu.store_global": _global_access,
+    "tile_gpu.copy_global": _copy,
+    "tile_gpu.copy_view": _copy,
     "tile_gpu.load_shared": _shared_access,
     "tile_gpu.store_shared": _shared_access,
     "tile_gpu.load_tensor_memory": _tensor_memory_load,

@@ -1,4 +1,4 @@
-"""Splits a kernel into roles: `load` issues TMA, `mma` issues tcgen05, `compute` and its like run everything else.
+"""Splits a kernel into roles: `load` issues TMA, `copy` cp.async, `mma` tcgen05, `compute` and its like run the rest.
 
 Each role has its own copy of the control flow and of the scalars it needs, repeatable loads included; tiles already
 cross through channels. Values of one element that only threads can compute get channels (`crossing_values`).
@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.compute_roles import clear_compute_role
 from tilec.lowering.gpu.crossing_values import Crossing, get_late, make_crossing, source_of
@@ -122,7 +122,7 @@ def _copy_roles(
         added += [value.channel.owner.operation for value in values.values()]
         attributes = {
             "names": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in roles]),
-            "warps": [kernel.warps if name in COMPUTE_ROLES else 1 for name in roles],
+            "warps": [_warps_of(name, kernel) for name in roles],
         }
         made = build("tile_gpu.roles", attributes=attributes)
         added.append(made.operation)
@@ -137,6 +137,12 @@ def _copy_roles(
     for value in values.values():
         get_late(value)
     return added
+
+
+def _warps_of(role: str, kernel: KernelOp) -> int:
+    if role in COMPUTE_ROLES:
+        return kernel.warps
+    return COPY_WARPS if role == COPY else 1
 
 
 def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:

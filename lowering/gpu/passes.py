@@ -14,6 +14,7 @@ from tilec.lowering.gpu.advance_loads import advance_loads
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.alternate_tiles import alternate_tiles
 from tilec.lowering.gpu.assign_roles import assign_roles
+from tilec.lowering.gpu.copy_rows import copy_rows
 from tilec.lowering.gpu.delay_multiplies import delay_multiplies
 from tilec.lowering.gpu.divide_operands import divide_operands
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
@@ -72,6 +73,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "place-early": (lambda kernel, target, options, remarks: place_early(kernel), None),
     "assign-roles": (lambda kernel, target, options, remarks: assign_roles(kernel, remarks), "roles"),
     "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
+    "copy-rows": (lambda kernel, target, options, remarks: copy_rows(kernel, remarks), "roles"),
     "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
     "divide-updates": (lambda kernel, target, options, remarks: divide_updates(kernel), None),
     "divide-operands": (lambda kernel, target, options, remarks: divide_operands(kernel, target), None),

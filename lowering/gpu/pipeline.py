@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.epilogue_remark import epilogue_remark, is_of_tiles
@@ -47,7 +47,7 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     # Without roles a loop issues the copies of all its rings equally far ahead.
     groups = [[op] for op in filled] if has_roles or not filled else [filled]
     if has_roles:
-        stored = [op for op in channels if op.producer == THREADS and op.wanted is not None]
+        stored = [op for op in channels if op.producer in (THREADS, COPIES) and op.wanted is not None]
         groups += [[op] for op in stored if not plan.channels[op.operation.results[0]].slot_columns]
     rings = ring_slots(kernel, groups, plan, target, stages)
     deep = _deepen_tma(rings)

@@ -1,4 +1,4 @@
-"""Each ring of loads gets the slots that it wants: with TMA, the latency of a load over the cycles between two.
+"""Each ring of loads gets the slots that it wants: the latency of a load over the cycles between two.
 
 A slot is in use from the issue of its loads until the operations that read it are complete. The cost model
 (`lowering/model/`) has the latencies, and the cycles that the busiest unit of an SM takes for an iteration.
@@ -11,12 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.lowering.gpu.loaded_operands import are_loaded_where_stored
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.occupancy import blocks_together
+from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS
 from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
@@ -40,12 +41,12 @@ _STORED_STAGES = 2
 
 
 def ring_depth(kernel: KernelOp, target: Target) -> None:
-    """Writes the attribute `wanted` of the rings of a tile_gpu.kernel that TMA or loads of threads fill, in place."""
+    """Writes the attribute `wanted` of the rings of a tile_gpu.kernel that loads and copies fill, in place."""
     number = ir.IntegerType.get_signless(32, kernel.operation.context)
     for op in _rings_of(kernel, THREADS):
         if _consumers(op) in ([MMA], [WGMMA]) and are_loaded_where_stored(of_ring(op)):
             op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, _STORED_STAGES)
-    rings = tma_rings(kernel)
+    rings = tma_rings(kernel) + _rings_of(kernel, COPIES)
     if not rings:
         return
     plan, loops = memory_plan(kernel), LoopCycles(kernel, device_of(target.name))
@@ -122,7 +123,7 @@ class LoopCycles:
             return _OUTER_STAGES
         period = min(map(self.of, loops)) * blocks
         channel = plan.channels[op.operation.results[0]]
-        ring = Ring(bytes=channel.slot_bytes, copies=len(channel.buffers))
+        ring = Ring(bytes=channel.slot_bytes, copies=0 if op.producer == COPIES else len(channel.buffers))
         latency = ring.load_cycles(self.device) + 2 * self.device.barrier_latency_cycles
         if {MMA, WGMMA} & set(_consumers(op)):
             latency += self.device.multiply_latency_cycles
@@ -136,10 +137,11 @@ class LoopCycles:
 
 
 def loads_of(channel: MakeChannelOp) -> Iterator[ir.Operation]:
-    """The loads by TMA that fill the slots of a channel."""
-    for use in channel.operation.results[0].uses:
-        if use.owner.operation.name in _LOADS:
-            yield use.owner.operation
+    """The loads by TMA and the copies that fill the slots of a channel."""
+    users = [use.owner.operation for use in channel.operation.results[0].uses]
+    slots = [slot for op in users if op.name == "tile_gpu.put_begin" for slot in op.results]
+    yield from (op for op in users if op.name in _LOADS)
+    yield from (use.owner.operation for slot in slots for use in slot.uses if use.owner.name in COPIES_OF_THREADS)
 
 
 def _consumers(op: MakeChannelOp) -> list[str]:

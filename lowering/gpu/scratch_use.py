@@ -30,7 +30,7 @@ _WITHOUT_SCRATCH = frozenset(
         *("cluster_rank", "cluster_size"),
         *("put_begin", "put_commit", "get", "release", "skip", "slot", "view_buffer", "yield", "return"),
         *("tma_load", "tma_store", "store_wait", "fence_async", "barrier", "load_shared", "store_shared"),
-        *("schedule_barrier", "order_wait", "order_signal"),
+        *("schedule_barrier", "order_wait", "order_signal", "copy_global", "copy_view"),
         *("load_tensor_memory", "store_tensor_memory", "tcgen05_mma", "wgmma", "wgmma_wait"),
         *("splat", "iota", "broadcast", "reshape", "transpose", "math", "differs_from_one"),
     )

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import CLUSTER, MMA, PAIR, THREADS, TMA, WARP
+from tilec.dialect.tile_gpu.channel import CLUSTER, COPIES, MMA, PAIR, THREADS, TMA, WARP
 from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.errors import Note, TensorMemoryError, UnsupportedError
+from tilec.lowering.gpu.enclosing import path_to
 from tilec.lowering.gpu.memory_regions import largest_regions
 from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.scale_layout import ScaleLayout, is_scale_layout, parse_scale_layout
@@ -64,6 +65,8 @@ class ChannelPlan:
     across: str | None = None
     # The CTAs whose slots are filled and emptied together.
     ctas: int = 1
+    # The threads whose copies fill a slot, or 0.
+    copying_threads: int = 0
     offsets: list[int] = field(default_factory=list)
     first_byte: int = 0
     first_column: int = 0
@@ -73,6 +76,8 @@ class ChannelPlan:
     empty: int = 0
 
     def full_arrivals(self, threads: int) -> int:
+        if self.producer == COPIES:
+            return self.copying_threads
         return self._thread_arrivals(threads) if self.producer == THREADS else 1
 
     def empty_arrivals(self, threads: int) -> int:
@@ -93,7 +98,9 @@ class ChannelPlan:
 
     def is_single(self, party: Party) -> bool:
         """Whether a single thread performs the operations of the party."""
-        return self.producer != THREADS if party.consumer is None else self.consumers[party.consumer] in _SINGLE
+        if party.consumer is None:
+            return self.producer not in (THREADS, COPIES)
+        return self.consumers[party.consumer] in _SINGLE
 
     @property
     def bytes_expected(self) -> int:
@@ -257,6 +264,7 @@ def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, slots: dict[ir.V
         ring,
         op.across,
         {None: 1, PAIR: CTAS_OF_A_PAIR, CLUSTER: kernel_around(op).cluster_ctas}[op.across],
+        _copying_threads(op),
     )
     plan.channels[result] = channel
     channel.slot_bytes, channel.slot_columns = slots[result if lender is None else op.shares]
@@ -268,6 +276,23 @@ def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, slots: dict[ir.V
     channel.first_byte, channel.first_column = at, plan.columns_used
     plan.columns_used += channel.slot_columns * channel.stages
     return at + channel.slot_bytes * channel.stages
+
+
+def _copying_threads(op: ir.OpView) -> int:
+    """The threads of the role whose copies fill a slot; 0 for other producers."""
+    if op.producer != COPIES:
+        return 0
+    commits = [use.owner.operation for use in op.operation.results[0].uses if use.owner.name == "tile_gpu.put_commit"]
+    return LANES * max(map(_warps_around, commits), default=0)
+
+
+def _warps_around(op: ir.Operation) -> int:
+    """The warps of the role that executes an operation."""
+    kernel, path = kernel_around(op.opview), path_to(op)
+    if kernel.roles is None or path[0] != kernel.roles.operation:
+        return kernel.warps
+    blocks = [region.blocks[0] for region in kernel.roles.bodies.values()]
+    return int(kernel.roles.warps[blocks.index(path[1].block)])
 
 
 def _offsets(buffers: list[BufferType], at: int, column: int) -> list[int]:

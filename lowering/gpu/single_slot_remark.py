@@ -10,7 +10,7 @@ from tilec.remarks import Remark
 
 
 def single_slot_remark(ring: RingSlots) -> Remark | None:
-    """The remark at the first load of rings with one slot, if more are wanted and TMA fills them in a loop."""
+    """The remark at the first load of rings with one slot, if more are wanted and TMA or copies fill them in a loop."""
     loads = [load for first in ring.rings for channel in of_ring(first) for load in loads_of(channel)]
     repeated = [load for load in loads if is_repeated(load)]
     if ring.slots > 1 or ring.wanted == 1 or not repeated:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, WARP, WGMMA
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, PAIR, THREADS, TMA, WARP, WGMMA
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR, PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.channel_position import (
     advance,
@@ -20,6 +20,8 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 
 FENCE_ASYNC = "fence.proxy.async.shared::cta;"
 ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [$0];"
+# Without an increment of the pending count, which has an arrival for each thread (PTX ISA 9.7.13.15.16).
+_ARRIVE_AFTER_COPIES = "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];"
 BEFORE_SYNC = "tcgen05.fence::before_thread_sync;"
 FIRST_ROUND = "first_round"
 AFTER_SYNC = "tcgen05.fence::after_thread_sync;"
@@ -69,6 +71,8 @@ def _put_commit(lowering: Lowering, operation: ir.Operation) -> None:
             # PTX ISA 9.7.9.25: tensor cores read shared memory through the async proxy.
             lowering.b.execute(FENCE_ASYNC)
         _arrive(lowering, channel, channel.full, full)
+    elif channel.producer == COPIES:
+        lowering.b.execute(_ARRIVE_AFTER_COPIES, (), full)
     elif channel.producer == MMA:
         commit(lowering, channel, full)
     advance(lowering, channel, PRODUCER, first_round=FIRST_ROUND in operation.attributes)
@@ -126,6 +130,10 @@ def _get(lowering: Lowering, operation: ir.Operation) -> None:
     wait(lowering, channel, channel.full, party)
     if channel.has_tensor_memory:
         lowering.b.execute(AFTER_SYNC)
+    if channel.producer == COPIES:
+        # PTX ISA 9.7.9.25: copies write through the generic proxy, and tensor cores read through the async proxy. The
+        # threads that copy would wait for their copies in front of the fence.
+        lowering.b.execute(FENCE_ASYNC)
     _set_buffers(lowering, operation, channel, party)
     if counts_releases(lowering, channel, party):
         advance(lowering, channel, party)

@@ -41,7 +41,11 @@ class ElementAccesses:
 
 def view_accesses(lowering: Lowering, op: ir.OpView, tile: ir.Value) -> ElementAccesses:
     """Of a view: vectors along its contiguous dimension, predicated where an index can be outside."""
-    kind, layout = element(tile), layout_of(tile.type)
+    return accesses_in_layout(lowering, op, element(tile), layout_of(tile.type))
+
+
+def accesses_in_layout(lowering: Lowering, op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> ElementAccesses:
+    """As view_accesses(), without a tile in registers."""
     address = ViewAddress(lowering, kind, layout, _view(lowering, op, layout))
 
     def instruction(group: list[int]) -> Access:
@@ -80,12 +84,20 @@ def _view_groups(op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[
 def pointer_accesses(lowering: Lowering, op: ir.OpView, tile: ir.Value, vector: int) -> ElementAccesses:
     """By pointers: vectors of elements whose pointers are successive, predicated by the mask."""
     kind, layout = element(tile), layout_of(tile.type)
+    return accesses_by_pointers(lowering, op, kind, _pointer_groups(vector, kind, layout))
+
+
+def accesses_by_pointers(
+    lowering: Lowering, op: ir.OpView, kind: PtxElement, groups: list[list[int]]
+) -> ElementAccesses:
+    """As pointer_accesses(), with the registers of each access."""
+    layout = layout_of(op.pointers.type)
     pointers, mask = lowering.get(op.pointers), optional_registers(lowering, op.mask)
 
     def instruction(group: list[int]) -> Access:
         return Access(pointers[group[0]], 0, mask[group[0]] if mask else None)
 
-    return ElementAccesses(kind, layout, _pointer_groups(vector, kind, layout), instruction)
+    return ElementAccesses(kind, layout, groups, instruction)
 
 
 def optional_registers(lowering: Lowering, tile: ir.Value | None) -> list[ir.Value] | None:

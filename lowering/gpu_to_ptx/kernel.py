@@ -42,6 +42,7 @@ OP_GROUPS = (
     "control",
     "convert",
     "convert_layout",
+    "copy",
     "dot",
     "gather_parts",
     "global_memory",

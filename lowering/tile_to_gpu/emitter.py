@@ -49,11 +49,13 @@ def unary(name: str, source: ir.Value, type: ir.Type | None = None) -> ir.Value:
 
 def constant(type: ir.Type, value: int | float) -> ir.Value:
     """A scalar, or a tile of one value."""
-    element = element_of(type)
-    attribute = _number(element, value)
-    if isinstance(type, ir.RankedTensorType):
-        attribute = ir.DenseElementsAttr.get_splat(type, attribute)
-    return create("arith.constant", [type], [], value=attribute).result
+    return create("arith.constant", [type], [], value=constant_attribute(type, value)).result
+
+
+def constant_attribute(type: ir.Type, value: int | float) -> ir.Attribute:
+    """The value of a constant: a scalar, or a tile of one value."""
+    attribute = _number(element_of(type), value)
+    return ir.DenseElementsAttr.get_splat(type, attribute) if isinstance(type, ir.RankedTensorType) else attribute
 
 
 def constant_tile(type: ir.RankedTensorType, elements: ir.DenseElementsAttr) -> ir.Value:

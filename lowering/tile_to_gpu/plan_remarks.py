@@ -39,7 +39,7 @@ def plan_remarks(
             yield Remark("matrix-unit", _promotion(multiply), location)
         for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
             if operand.refusal is not None and _load_location(operand) not in explained:
-                yield Remark("tma", f"the {side} operand goes through registers: {operand.refusal}", location)
+                yield Remark("tma", f"TMA does not load the {side} operand: {operand.refusal}", location)
         for side, scale in zip(("left", "right"), multiply.scales, strict=False):
             if scale.refusal is not None:
                 message = f"the scale factors of the {side} operand go through registers: {scale.refusal}"

@@ -96,7 +96,7 @@ def test_slower_matrix_unit_is_a_remark_at_the_multiply():
 def test_each_access_without_tma_is_a_remark():
     signature = "A: f16[128,64], B: f16[64,128], C: f32[128,128]"
     assert remarks(without_tma, signature) == [
-        ("tma", "the left operand goes through registers: hint allow_tma=False"),
+        ("tma", "TMA does not load the left operand: hint allow_tma=False"),
         ("tma", "the load does not use TMA: hint allow_tma=False"),
         ("tma", "the store does not use TMA: hint allow_tma=False"),
     ]
@@ -107,7 +107,7 @@ def test_each_access_without_tma_is_a_remark():
 def test_unaligned_stride_is_the_reason_of_a_remark():
     signature = MATMUL.format(128, 128, 64).replace("A: f16[?,?]", "A: f16[?,?] strides (65,1)")
     reason = "stride 0 is not known to be a multiple of 16 bytes: pass arrays with padded rows"
-    assert ("tma", f"the left operand goes through registers: {reason}") in remarks(ct.kernel(matmul), signature)
+    assert ("tma", f"TMA does not load the left operand: {reason}") in remarks(ct.kernel(matmul), signature)
 
 
 def test_kernel_that_cannot_be_split_into_roles_is_a_remark():
@@ -359,7 +359,7 @@ def test_a_loop_whose_operands_threads_load_is_a_remark():
     assert [each for each in remarks(converted, signature) if each[0] == "roles"] == []
     reason = "the operand is computed by 'cuda_tile.ftof', which a copy to shared memory cannot do"
     advice = "change the array in an earlier kernel"
-    assert found[0] == ("tma", f"the left operand goes through registers: {reason}: {advice}")
+    assert found[0] == ("tma", f"TMA does not load the left operand: {reason}: {advice}")
 
 
 @ct.function
@@ -394,5 +394,5 @@ def test_a_load_after_an_acquire_names_it():
     acquire = next(number for number, line in enumerate(lines, 1) if "Counter, 0, 1)" in line)
     expected = f"the load comes after an acquire in line {acquire}: memory order relaxed orders no loads"
     assert loads == [f"the load does not use TMA: {expected}"] * 2
-    assert f"the left operand goes through registers: {expected}" in [each.message for each in found]
+    assert f"TMA does not load the left operand: {expected}" in [each.message for each in found]
     assert remarks(tiles_from_relaxed_updates, signature) == []

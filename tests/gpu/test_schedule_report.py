@@ -70,7 +70,7 @@ def gathered(a, b, c) -> None:
     rows, columns = ct.arange(128, dtype=ct.int32)[:, None], ct.arange(64, dtype=ct.int32)[None, :]
     accumulator = ct.zeros((128, 128), ct.float32)
     for k in range(ct.cdiv(b.shape[0], 64)):
-        left = ct.gather(a, (rows, columns + 64 * k))
+        left = ct.gather(a, (rows, columns + 64 * k), padding_value=1)
         accumulator = ct.mma(left, ct.load(b, (k, 0), (64, 128)), accumulator)
     ct.store(c, (0, 0), accumulator)
 

@@ -1,4 +1,7 @@
-"""Operands that threads load some iterations ahead, in loops of every number of iterations."""
+"""Operands that threads load some iterations ahead, in loops of every number of iterations.
+
+Copies have no padding but zero, so that threads load those with ones.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ def gathered(A, B, R):
     columns = ct.arange(DEPTH, dtype=ct.int32)[None, :]
     total = ct.zeros((ROWS, COLUMNS), ct.float32)
     for k in range(ct.num_tiles(B, 0, (DEPTH, COLUMNS))):
-        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
+        b = ct.load(B, (k, 0), (DEPTH, COLUMNS), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k), padding_value=1), b, total)
     ct.store(R, (0, 0), total)
 
 
@@ -33,7 +37,8 @@ def every_third(A, B, R, first: int, end: int):
     columns = ct.arange(DEPTH, dtype=ct.int32)[None, :]
     total = ct.zeros((ROWS, COLUMNS), ct.float32)
     for k in range(first, end, 3):
-        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
+        b = ct.load(B, (k, 0), (DEPTH, COLUMNS), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k), padding_value=1), b, total)
     ct.store(R, (0, 0), total)
 
 
@@ -109,7 +114,8 @@ def gathered_bytes(A, B, R):
     columns = ct.arange(DEPTH, dtype=ct.int32)[None, :]
     total = ct.zeros((ROWS, COLUMNS), ct.int32)
     for k in range(ct.num_tiles(B, 0, (DEPTH, COLUMNS))):
-        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
+        b = ct.load(B, (k, 0), (DEPTH, COLUMNS), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k), padding_value=1), b, total)
     ct.store(R, (0, 0), total)
 
 

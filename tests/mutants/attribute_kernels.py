@@ -123,11 +123,22 @@ def rows(A, B, C, steps: int):
 
 @ct.kernel
 def gathered(A, B, C, steps: int):
-    """One product, whose left operand threads load some iterations ahead."""
+    """One product, whose left operand threads load some iterations ahead: copies have no padding but zero."""
     rows, columns = ct.arange(ROWS, dtype=ct.int32)[:, None], ct.arange(DEPTH, dtype=ct.int32)[None, :]
     acc = ct.zeros((ROWS, COLUMNS), ct.float32)
     for k in range(steps):
-        a = ct.gather(A, (rows + ROWS * ct.bid(0), columns + DEPTH * k), check_bounds=False)
+        a = ct.gather(A, (rows + ROWS * ct.bid(0), columns + DEPTH * k), padding_value=1)
+        acc = ct.mma(a, ct.load(B, (k, 0), (DEPTH, COLUMNS)), acc)
+    ct.store(C, (ct.bid(0), 0), acc)
+
+
+@ct.kernel
+def copied(A, B, C, steps: int):
+    """One product, whose left operand a role of its own copies."""
+    rows, columns = ct.arange(ROWS, dtype=ct.int32)[:, None], ct.arange(DEPTH, dtype=ct.int32)[None, :]
+    acc = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(steps):
+        a = ct.gather(A, (rows + ROWS * ct.bid(0), columns + DEPTH * k))
         acc = ct.mma(a, ct.load(B, (k, 0), (DEPTH, COLUMNS)), acc)
     ct.store(C, (ct.bid(0), 0), acc)
 
@@ -143,6 +154,7 @@ KERNELS = {
     "two chains over scores": two_chains,
     "rows": rows,
     "gathered": gathered,
+    "copied": copied,
     "gradient": gradient,
 }
 # Kernels whose mutants differ from those of others on some targets alone.
@@ -151,6 +163,6 @@ TARGETS_OF = {"warpgroups": ("sm_90a",), "gradient": ("sm_90a",)}
 TENSOR_MEMORY_COLUMNS = {"two chains over scores": 128}
 # Hints by kernel. Rings have fewer slots than a block has tiles: a release that is missing for each tile leaves none.
 HINTS = {
-    "stages": {"persistent": 2, "counter": 2, "two chains over scores": 3, "warpgroups": 3, "gradient": 3},
+    "stages": {"persistent": 2, "counter": 2, "copied": 3, "two chains over scores": 3, "warpgroups": 3, "gradient": 3},
     "warps": {"warpgroups": 8},
 }

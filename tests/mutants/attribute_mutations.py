@@ -25,6 +25,8 @@ ORDERED = (
     *PUTS,
     *GETS,
     "tile_gpu.tma_load",
+    "tile_gpu.copy_global",
+    "tile_gpu.copy_view",
     "tile_gpu.tma_store",
     "tile_gpu.store_wait",
     "tile_gpu.barrier",
@@ -243,6 +245,14 @@ def _is_before(first: ir.Operation, second: ir.Operation) -> bool:
     return bool(first != second and first.is_before_in_block(second))
 
 
+def _vector(op: ir.Operation) -> Iterator[Change]:
+    """Copies of other sizes."""
+    if op.name == "tile_gpu.copy_global":
+        vector = _number(op, "vector")
+        for name, size in ("half", vector // 2), ("twice", 2 * vector):
+            yield name, partial(_set, op, "vector", _integer(size))
+
+
 ATTRIBUTES: dict[str, Callable[[ir.Operation], Iterator[Change]]] = {
     "stages": _stages,
     "producer": _producer,
@@ -265,4 +275,5 @@ ATTRIBUTES: dict[str, Callable[[ir.Operation], Iterator[Change]]] = {
     "order": _order,
     "removed": _removed,
     "repeats": _repeats,
+    "vector": _vector,
 }

@@ -91,6 +91,16 @@ def test_arrival_on_an_mbarrier(over_lanes, count, form, seed):
     assert list(_run(over_lanes, copy=copy, wait=wait, seed=seed)) == [4 * (i ^ 32) + 1 for i in range(64)]
 
 
+def test_an_arrival_follows_copies_alone(over_lanes):
+    """A store of the thread in front of it is not ordered before: it needs an arrival with a release."""
+    copy = """
+    setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [bar], 64; bar.sync 0;
+    st.shared.u32 [%r3], %r0; cp.async.mbarrier.arrive.noinc.shared.b64 [bar];"""
+    wait = "w: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra w;"
+    with pytest.raises(_native.Trap, match="race|not ordered"):
+        _run(over_lanes, copy=copy, wait=wait, at=0)
+
+
 def test_copies_write_through_the_generic_proxy(simulate):
     """A bulk copy of the data requires a proxy fence after the wait."""
     body = """

@@ -65,6 +65,12 @@ LINES = {
     " : !l -> tensor<128xi64, #line>",
     "convert_layout": '%r = tile_gpu.convert_layout %y : !l -> tensor<128xf32, "register=(1) lane=(2)(4)(8)(16)(32) '
     'warp=(64)(0) shape=128">',
+    "copy_global": "%q = arith.constant dense<0> : tensor<128x64xi64, #rows>\n"
+    "%o = arith.constant dense<true> : tensor<128x64xi1, #rows>\n"
+    "tile_gpu.copy_global %q, mask %o -> %slot#0 vector 8 : tensor<128x64xi64, #rows> -> !a",
+    "copy_view": "%q = arith.constant dense<0> : tensor<128xi32, #line>\n"
+    "tile_gpu.copy_view %p[%n, %n] extents [%n, %n] strides [%n, %n] indices %q along 0 -> %slot#0 vector 4 along 1"
+    ' inbounds [true, false] layout "register=none lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128" : !a',
     "dot": "%r = tile_gpu.dot %slot#0, %slot#1, %x : !a, !b -> !t",
     "differs_from_one": "%r = tile_gpu.differs_from_one %x : !t",
     "extract": "%r = tile_gpu.extract %y[%n] : !l -> f32",

@@ -23,6 +23,8 @@ GATHER = (
 MAP = "%r = tile_gpu.make_tensor_map"
 MULTIPLY = "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1"
 COPY = "tile_gpu.tma_load %r[%n, %n] -> %slot#0 of %c : !a"
+POINTERS = "tensor<128x64xi64, #rows>"
+COPIED = f"%q = arith.constant dense<0> : {POINTERS}\n"
 REVERSED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
 # A line that follows HEAD, and the message without the name of the operation.
 REFUSALS = {
@@ -52,6 +54,19 @@ REFUSALS = {
     '%r = tile_gpu.math "exp2.approx.ftz" polynomials 16 %y : !l -> !l': "1 to 15 of 16 polynomials, but got 16",
     "%r = tile_gpu.load_shared %w : !s -> !h": "tile and buffer must agree, but got",
     "tile_gpu.store_shared %y, %w : !l -> !s": "tile and buffer must agree, but got",
+    f"{COPIED}tile_gpu.copy_global %q -> %slot#0 vector 1 : {POINTERS} -> !a": "a copy has 4, 8 or 16 bytes, but got 1",
+    f"{COPIED}tile_gpu.copy_global %q -> %slot#0 vector 16 : {POINTERS} -> !a": "16 bytes, but got 16 elements of f16",
+    f"{COPIED}tile_gpu.copy_global %q -> %slot#1 vector 8 : {POINTERS} -> !b": "expected a pointer for each element of",
+    f"{COPIED}tile_gpu.copy_global %q, mask %in -> %slot#0 vector 8 : {POINTERS} -> !a": "a mask in the layout of the",
+    "tile_gpu.copy_view %p[%n] extents [%n] strides [%n] -> %slot#0 vector 8 along 0 layout \"\" : !a": (
+        "expected 2 offsets, extents and strides each, but got [1, 1, 1]"
+    ),
+    "%r = tile_gpu.make_channel stages 1 producer copies consumers [threads] reuse ring : !c": (
+        "copies fill slots for mma and wgmma, but got ['threads']"
+    ),
+    "%r = tile_gpu.make_channel stages 1 producer copies consumers [mma] reuse once : channel<[!d]>": (
+        "copies fill slots of shared memory alone"
+    ),
     "%r = tile_gpu.load_tensor_memory %d : !d -> !h": "tile and buffer must agree, but got",
     "%r = tile_gpu.load_tensor_memory %d from 0 : !d -> !h": "tile and buffer must agree in rows and elements, but got",
     "%r = tile_gpu.load_tensor_memory %d from 64 : !d -> !t": "a first column that is a multiple of 64 from 0 to 0",

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import tilec as ct
-from tilec.dialect.tile_gpu.channel import CONSUMERS, PRODUCERS
+from tilec.dialect.tile_gpu.channel import CONSUMERS, COPIES, PRODUCERS
 
 SIGNALS = """
 tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {{
@@ -32,7 +32,7 @@ ARRIVALS = {"tma": 1, "mma": 1, "warp": 32, "threads": 128, "wgmma": 128}
 
 @pytest.mark.parametrize("stages", [1, 2])
 @pytest.mark.parametrize("consumer", CONSUMERS)
-@pytest.mark.parametrize("producer", PRODUCERS)
+@pytest.mark.parametrize("producer", [name for name in PRODUCERS if name != COPIES])
 def test_slots_without_bytes(producer: str, consumer: str, stages: int) -> None:
     text = SIGNALS.format(producer=producer, consumer=consumer, stages=stages)
     ptx = str(ct.compile(text, target="sm_100a", stop="ptx", hints={"pipeline": False}).ptx)

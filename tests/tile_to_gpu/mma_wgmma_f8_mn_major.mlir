@@ -26,4 +26,4 @@ entry @k(%p: tile<ptr<f8E4M3FN>>, %q: tile<ptr<f32>>) {
 
 // CHECK: tile_gpu.place
 // CHECK: tile_gpu.wgmma f8E4M3FN
-// CHECK: remark: the right operand goes through registers: wgmma reads f8E4M3FN only where K is contiguous in memory
+// CHECK: remark: TMA does not load the right operand: wgmma reads f8E4M3FN only where K is contiguous in memory

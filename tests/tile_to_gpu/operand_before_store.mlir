@@ -30,4 +30,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
 
 // CHECK: tile_gpu.load_tile
 // CHECK: tile_gpu.load_view
-// CHECK: remark: the right operand goes through registers: a store of other values to its array comes after the load
+// CHECK: remark: TMA does not load the right operand: a store of other values to its array comes after the load

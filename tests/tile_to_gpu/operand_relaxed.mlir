@@ -25,4 +25,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 // CHECK: tile_gpu.load_view {{.*}} vector 1
 // CHECK: order relaxed scope device
 // CHECK-NOT: tile_gpu.tma_load
-// CHECK: remark: the left operand goes through registers: the load is relaxed, and TMA loads are weak
+// CHECK: remark: TMA does not load the left operand: the load is relaxed, and TMA loads are weak

@@ -60,9 +60,11 @@ class LoopCost:
             yield f"  {unit:<22}{busy:>10,.0f} cycles{busy / cycles.cycles:>6.0%}"
         if work.multiply_adds:
             yield f"  {work.multiply_adds:,.0f} multiply-adds"
-        if work.rings:
-            rings = (f"{ring.bytes / _KILOBYTE:g} KB into a ring of {ring.stages}" for ring in work.rings.values())
-            yield f"  TMA loads {', '.join(rings)}"
+        for loads, is_copied in (("TMA loads", False), ("threads copy", True)):
+            found = [ring for ring in work.rings.values() if ring.is_copied == is_copied]
+            rings = (f"{ring.bytes / _KILOBYTE:g} KB into a ring of {ring.stages}" for ring in found)
+            if found:
+                yield f"  {loads} {', '.join(rings)}"
         if self.epilogue is not None:
             exposed = f"{self.epilogue.exposed:,.0f} of them not hidden"
             per_tile = f"by inner loops of {self.epilogue.iterations} iterations"

@@ -59,10 +59,10 @@ def _largest_ring(cost: KernelCost) -> Ring | None:
     loops = [loop for loop in cost.loops if loop.work.rings and loop.work.depth >= 0]
     if not loops:
         return None
-    loop = max(loops, key=lambda each: each.work.tma_bytes)
+    loop = max(loops, key=lambda each: each.work.ring_bytes)
     slots = min(ring.stages for ring in loop.work.rings.values())
     barriers = 2 * cost.device.barrier_latency_cycles
-    return Ring(slots=slots, bytes=loop.work.tma_bytes, copies=1, use_cycles=loop.cycles.units[TENSOR_PIPE] + barriers)
+    return Ring(slots=slots, bytes=loop.work.ring_bytes, copies=1, use_cycles=loop.cycles.units[TENSOR_PIPE] + barriers)
 
 
 def load_simulator() -> None:

@@ -120,8 +120,9 @@ Outcome wait(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// Arrives on the mbarrier when all earlier copies of the thread are complete. Without .noinc the pending count of the
-/// phase is incremented at once.
+/// Arrives on the mbarrier when all earlier copies of the thread are complete: these are ordered before, and no other
+/// accesses of the thread, whose own arrival has a release. Without .noinc the pending count of the phase is
+/// incremented at once.
 Outcome arrive(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
   AsyncQueue &queue = warp.queue(QueueKind::CopyAsync);
@@ -137,7 +138,7 @@ Outcome arrive(Warp &warp, const Instruction &in) {
       ++mbarrier.pending;
     objects.push_back({location.cta, location.offset});
   });
-  Knowledge published = queue.knowledge;
+  Knowledge published;
   published.happened.raise(queue.agent, position);
   Origin origin = warp.origin();
   warp.cluster.async.submit({origin, &queue, true, [=, &queue, &warp] {

@@ -1,0 +1,92 @@
+"""The addresses of a load, computed again by another role in the layout of its threads.
+
+Their operations are arithmetic, and loads whose memory the kernel does not change. Each copy is beside its original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.lowering.gpu.compute_roles import set_compute_role
+from tilec.lowering.gpu.operation_role import has_repeatable_elements
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.tile_to_gpu import emitter
+
+_CONVERT = "tile_gpu.convert_layout"
+_ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
+_MOVED = ("tile_gpu.splat", "tile_gpu.iota", "tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.transpose", _CONVERT)
+
+
+def may_be_computed_again(value: ir.Value, unknown: Set[ir.Value]) -> bool:
+    """Whether a tile needs nothing but scalars that are not `unknown`, arithmetic, and repeatable loads."""
+    waiting, seen = [value], {value}
+    while waiting:
+        part = waiting.pop()
+        if is_register_tile(part.type):
+            if isinstance(part.owner, ir.Block) or not _may_repeat(part.owner.operation):
+                return False
+            found = [operand for operand in part.owner.operands if operand not in seen]
+            seen.update(found)
+            waiting += found
+        elif part in unknown:
+            return False
+    return True
+
+
+def _may_repeat(op: ir.Operation) -> bool:
+    if op.name == "arith.constant":
+        return ir.DenseElementsAttr(op.attributes["value"]).is_splat
+    return op.name in _MOVED or op.name.startswith(_ELEMENTWISE) or has_repeatable_elements(op)
+
+
+class AddressesAgain:
+    """Computes tiles again for a role; each tile once per layout."""
+
+    def __init__(self, role: str) -> None:
+        self._role = role
+        self._made: dict[tuple[ir.Value, str], ir.Value] = {}
+
+    def tile(self, value: ir.Value, layout: LinearLayout) -> ir.Value:
+        """A tile in a layout; a scalar is itself."""
+        if not is_register_tile(value.type):
+            return value
+        key = value, str(layout)
+        if key not in self._made:
+            self._made[key] = self._computed(value.owner.operation, layout)
+        return self._made[key]
+
+    def _computed(self, op: ir.Operation, layout: LinearLayout) -> ir.Value:
+        operands = [self.tile(operand, _operand_layout(op, operand, layout)) for operand in op.operands]
+        if op.name == _CONVERT:
+            return operands[0]
+        made = op.clone(ip=ir.InsertionPoint.after(op))
+        type = emitter.with_encoding(op.results[0].type, layout)
+        made.results[0].set_type(type)
+        if op.name == "arith.constant":
+            value = ir.DenseElementsAttr(op.attributes["value"]).get_splat_value()
+            made.attributes["value"] = ir.DenseElementsAttr.get_splat(type, value)
+        for number, operand in enumerate(operands):
+            made.operands[number] = operand
+        set_compute_role(made, self._role)
+        return made.results[0]
+
+
+def _operand_layout(op: ir.Operation, operand: ir.Value, layout: LinearLayout) -> LinearLayout:
+    """The layout of an operand with which the result of an operation has a layout."""
+    if not is_register_tile(operand.type):
+        return layout
+    shape = tuple(ir.RankedTensorType(operand.type).shape)
+    if op.name == "tile_gpu.reshape":
+        return layout.reshape(shape)
+    if op.name == "tile_gpu.transpose":
+        permutation = list(op.attributes["permutation"])
+        return layout.transpose([permutation.index(dimension) for dimension in range(len(shape))])
+    if op.name == "tile_gpu.load_view":
+        return layout.keep(op.opview.sparse_dimension)
+    for dimension, extent in enumerate(shape):
+        layout = layout.project(dimension) if extent == 1 else layout
+    return layout
+
+
