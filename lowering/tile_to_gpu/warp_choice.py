@@ -45,8 +45,11 @@ def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
     others = block_warps(plan, warps) - warps
     # The schedulers share the warps of all blocks: two blocks of 5 warps leave as many as one of 12.
     share = registers_per_thread((warps + others) * blocks)
-    budgets = chosen_budgets([warps, others], [LARGEST_BUDGET, LEAST_REGISTERS]) if others and blocks == 1 else None
-    return share // BUDGET_STEP * BUDGET_STEP if budgets is None else budgets[0]
+    share = share // BUDGET_STEP * BUDGET_STEP
+    # Several blocks have budgets for what they need, or none.
+    needs = range(LARGEST_BUDGET, share, -BUDGET_STEP) if others else ()
+    found = (chosen_budgets([warps, others], [need, LEAST_REGISTERS], blocks) for need in needs)
+    return next((budgets[0] for budgets in found if budgets is not None), share)
 
 
 def _instruction_registers(multiply: Multiply) -> int:

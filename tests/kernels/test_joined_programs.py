@@ -22,7 +22,7 @@ Extent = ct.Constant[int]
 Input = Callable[[int, int], np.ndarray]
 ZERO = ct.PaddingMode.ZERO
 RELAXED = ct.MemoryOrder.RELAXED
-TILE = 128, 128, 64
+TILE = 64, 128, 64
 TARGET = "sm_90a"
 
 
@@ -94,9 +94,10 @@ def integers(random: np.random.Generator) -> Input:
     return lambda rows, columns: random.integers(-3, 4, (rows, columns)).astype(np.float16)
 
 
-def compiled(kernel: Any, **hints: Any) -> tuple[Artifact, Any]:
+def compiled(kernel: Any, tile: tuple[int, int, int] = TILE, **hints: Any) -> tuple[Artifact, Any]:
     arrays = "A: f16[?,?], B: f16[?,?], C: f32[?,?]" + (", N: i32[?]" if kernel is in_turn else "")
-    result = ct.compile(kernel, target=TARGET, signature=f"{arrays}, tm=128, tn=128, tk=64", hints=hints)
+    extents = "tm={}, tn={}, tk={}".format(*tile)
+    result = ct.compile(kernel, target=TARGET, signature=f"{arrays}, {extents}", hints=hints)
     return result.artifact, result.remarks
 
 
@@ -116,7 +117,7 @@ GRIDS = {
 def test_product(integers: Input, target: str, name: str) -> None:
     """Six steps fill the ring more than once; the last rows, columns and products are outside of the matrices."""
     kernel, (rows, columns), grid = GRIDS[name]
-    a, b = integers(128 * rows - 56, 376), integers(376, 128 * columns - 8)
+    a, b = integers(TILE[0] * rows - 24, 376), integers(376, TILE[1] * columns - 8)
     c = np.full((a.shape[0], b.shape[1]), np.nan, np.float32)
     for (found,) in run_everywhere(kernel, grid, (a, b, c, *TILE), [2], target=target, hints={}):
         assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
@@ -124,14 +125,14 @@ def test_product(integers: Input, target: str, name: str) -> None:
 
 @pytest.mark.parametrize("switch", ["roles", "pipeline", "multicast"])
 def test_product_without_a_pass(integers: Input, switch: str) -> None:
-    a, b, c = integers(384, 384), integers(384, 256), np.full((384, 256), np.nan, np.float32)
+    a, b, c = integers(192, 384), integers(384, 256), np.full((192, 256), np.nan, np.float32)
     hints = {switch: False}
     for (found,) in run_everywhere(in_bands, (6,), (a, b, c, *TILE), [2], target=TARGET, hints=hints):
         assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
 
 
 def test_columns_of_the_right_operand(integers: Input) -> None:
-    a, b, c = integers(256, 128), np.asfortranarray(integers(128, 128)), np.full((256, 128), np.nan, np.float32)
+    a, b, c = integers(128, 128), np.asfortranarray(integers(128, 128)), np.full((128, 128), np.nan, np.float32)
     for (found,) in run_everywhere(
         by_rows_and_columns, (2, 1), (a, b, c, *TILE), [2], target=TARGET, hints={}, seeds=range(3)
     ):
@@ -143,6 +144,13 @@ def test_adjacent_tile_blocks_are_joined(kernel: Any) -> None:
     artifact, _ = compiled(kernel)
     assert (artifact.metadata.cluster, artifact.metadata.cluster_if_divisible) == ((2, 1, 1), True)
     assert ".multicast::cluster" in artifact.ptx and ".reqnctapercluster" not in artifact.ptx
+
+
+@pytest.mark.parametrize("tile", [(128, 128, 64), (64, 256, 64), (128, 256, 64)], ids=str)
+def test_tile_blocks_that_need_little_from_l2_stay_separate(tile: tuple[int, int, int]) -> None:
+    """On an H200 clusters of them take 2 to 5 % longer, though L2 bounds the first two in the model."""
+    artifact, _ = compiled(by_rows_and_columns, tile)
+    assert artifact.metadata.cluster == (1, 1, 1)
 
 
 # What excludes clusters: a kernel, its hints, and the reason in the remark.
@@ -179,7 +187,7 @@ def test_mutants_are_found(integers: Input, name: str) -> None:
     artifact, _ = compiled(in_bands)
     match = list(re.finditer(pattern, artifact.ptx))[number]
     ptx = artifact.ptx[: match.start()] + match.expand(replacement) + artifact.ptx[match.end() :]
-    a, b, c = integers(384, 384), integers(384, 256), np.full((384, 256), np.nan, np.float32)
+    a, b, c = integers(192, 384), integers(384, 256), np.full((192, 256), np.nan, np.float32)
     try:
         simulate(Artifact(artifact.metadata, ptx), (6,), (a, b, c))
     except SimulationError:

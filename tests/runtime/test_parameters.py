@@ -107,5 +107,5 @@ def test_tensor_map_of_an_empty_array_has_padding_as_memory(fill: str, byte: int
     for shape in ((0, 64), (64, 0), (0, 0)):
         pack(metadata, bind(metadata.arguments, [np.zeros(shape, np.float16)]), encode, padding)
     assert requests == [(0, byte)] * 3
-    assert {(each.base, each.extents, each.box) for each in seen} == {(0x1000, (1, 1), (64, 8))}
+    assert {(each.base, each.extents, each.box) for each in seen} == {(0x1000, (8, 1), (64, 8))}
     assert not [violation for each in seen for violation in violations(each, "sm_100a")]

@@ -115,7 +115,7 @@ def test_map_that_reads_nothing_is_replaced_by_padding(n: int, h: int, w: int, c
     reads_something = n and c and (w > 2 and h > 2 if kind == "im2col" else w > 2 and h)
     assert reads_nothing(empty) and not reads_something
     filled = over_padding(empty, 0x2000)
-    assert (filled.base, filled.extents, filled.strides) == (0x2000, (1, 1, 1, 1), (128, 128, 128))
+    assert (filled.base, filled.extents, filled.strides) == (0x2000, (8, 1, 1, 1), (128, 128, 128))
     assert not list(violations(filled, "sm_100a"))
     # The box holds the coordinates of the kernel: from the lower corner to the last position, if there is one.
     last = [max(extent - 1 + up, low) for extent, low, up in zip((w, h), *corners, strict=False)]
@@ -127,7 +127,7 @@ def test_box_of_padding_for_stores_is_one_pixel_of_the_memory(lower: tuple[int, 
     """The box of a store lies inside of the tensor, so the corners must not go beyond it (PTX ISA 9.7.9.27.1.3)."""
     empty = make(replace(IM2COL, lower=lower, upper=upper), [0x1000, 0, 9, 9, 64], IMAGES, "sm_100a")
     filled = over_padding(empty, 0x2000)
-    assert (filled.lower, filled.upper, filled.extents) == (lower, (0, 0), (1, lower[0] + 1, lower[1] + 1, 1))
+    assert (filled.lower, filled.upper, filled.extents) == (lower, (0, 0), (8, lower[0] + 1, lower[1] + 1, 1))
     assert filled.base + sum(stride * at for stride, at in zip(filled.strides, lower, strict=False)) == 0x2000
     assert not filled.box_is_empty and not list(violations(filled, "sm_100a"))
 
