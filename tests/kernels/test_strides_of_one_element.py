@@ -8,16 +8,17 @@ import pytest
 import tilec
 from tilec.errors import TilecError
 
-COLUMN = "tensor_view<62x1xf32, strides=[1,1]>"
+COLUMN = "tensor_view<60x1xf32, strides=[1,1]>"
 COLUMN_VIEW = f"partition_view<tile=(1x64), {COLUMN}, dim_map=[1, 0]>"
-# Both strides are 1; the tile covers the dimension of extent 62, of which threads could not store whole vectors.
+# Both strides are 1; the tile covers the dimension of extent 60. Reductions use TMA wherever it can.
 TWO_STRIDES_OF_ONE = f"""
     %x = constant <f32: 5.0> : tile<1x64xf32>
-    %t = make_tensor_view %p, shape = [62, 1], strides = [1, 1] : {COLUMN}
+    %t = make_tensor_view %p, shape = [60, 1], strides = [1, 1] : {COLUMN}
     %v = make_partition_view %t : {COLUMN_VIEW}
-    %k = store_view_tko weak %x, %v[%z, %z] : tile<1x64xf32>, {COLUMN_VIEW}, tile<i32> -> token"""
+    %k = atomic_red_view_tko relaxed device %v[%z, %z], addf, %x
+      : tile<1x64xf32>, {COLUMN_VIEW}, tile<i32>, tile<i32> -> token"""
 
-ROWS = "tensor_view<?x62xf32, strides=[?,1]>"
+ROWS = "tensor_view<?x60xf32, strides=[?,1]>"
 ROWS_VIEW = f"partition_view<tile=(1x64), {ROWS}>"
 # cuTile 1.7 assumes div_by of the stride of an extent of 1 as of all others.
 ASSUMED_STRIDE = f"""
@@ -26,9 +27,10 @@ ASSUMED_STRIDE = f"""
     %n1 = assume bounded<0, ?>, %n : tile<i32>
     %s = assume bounded<0, ?>, %one : tile<i32>
     %s1 = assume div_by<4>, %s : tile<i32>
-    %t = make_tensor_view %p, shape = [%n1, 62], strides = [%s1, 1] : tile<i32> -> {ROWS}
+    %t = make_tensor_view %p, shape = [%n1, 60], strides = [%s1, 1] : tile<i32> -> {ROWS}
     %v = make_partition_view %t : {ROWS_VIEW}
-    %k = store_view_tko weak %x, %v[%z, %z] : tile<1x64xf32>, {ROWS_VIEW}, tile<i32> -> token"""
+    %k = atomic_red_view_tko relaxed device %v[%z, %z], addf, %x
+      : tile<1x64xf32>, {ROWS_VIEW}, tile<i32>, tile<i32> -> token"""
 
 BODIES = {"two strides of 1": TWO_STRIDES_OF_ONE, "assumed stride": ASSUMED_STRIDE}
 
@@ -48,24 +50,24 @@ def aligned(count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_tile_is_stored_by_tma(body, target):
+def test_tile_is_added_by_tma(body, target):
     compiled = tilec.compile(module(BODIES[body]), target=target, stop="ptx")
-    assert "cp.async.bulk.tensor" in compiled.ptx
-    out = aligned(62)
+    assert "cp.reduce.async.bulk.tensor" in compiled.ptx
+    out = aligned(60)
     tilec.run(compiled, (1,), [out, 1], backend="simulate")
     assert np.all(out == 5)
 
 
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize("body", BODIES)
-def test_interpreter_stores_the_tile(body, check):
-    out = aligned(62)
+def test_interpreter_adds_the_tile(body, check):
+    out = aligned(60)
     tilec.run(module(BODIES[body]), (1,), [out, 1], backend="interpret", check=check)
     assert np.all(out == 5)
 
 
 def test_false_assumption_is_an_error_if_the_extent_is_two(target):
-    out = aligned(124)
+    out = aligned(120)
     with pytest.raises(TilecError, match="a multiple of 16 bytes"):
         tilec.run(tilec.compile(module(ASSUMED_STRIDE), target=target), (1,), [out, 2], backend="simulate")
     with pytest.raises(TilecError, match="the assumption div_by<4> does not hold: the value is 1"):

@@ -180,14 +180,16 @@ def test_sparse_index_is_exact_and_unsigned(extent, dtype, index_type, target):
 
 
 MATRIX = """%z = constant <i32: 0> : tile<i32>
-    %zero = constant <f32: 0.0> : tile<64x64xf32>
     %p = assume div_by<16>, %o : tile<ptr<f32>>
     {extent}
-    %t = make_tensor_view %p, shape = [%e, 62], strides = [64, 1]
-      : tile<{type}> -> tensor_view<?x62xf32, strides=[64,1]>
-    %v = make_partition_view %t : partition_view<tile=(64x64), tensor_view<?x62xf32, strides=[64,1]>>
-    %k = store_view_tko weak %zero, %v[%z, %z]
-      : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<?x62xf32, strides=[64,1]>>, tile<i32> -> token"""
+    %t = make_tensor_view %p, shape = [%e, 64], strides = [64, 1]
+      : tile<{type}> -> tensor_view<?x64xf32, strides=[64,1]>
+    %v = make_partition_view %t : partition_view<tile=(64x64), tensor_view<?x64xf32, strides=[64,1]>>
+    %x, %l = load_view_tko weak %v[%z, %z] : partition_view<tile=(64x64), tensor_view<?x64xf32, strides=[64,1]>>, \
+tile<i32> -> tile<64x64xf32>, token
+    %y = permute %x [1, 0] : tile<64x64xf32> -> tile<64x64xf32>
+    %k = store_view_tko weak %y, %v[%z, %z]
+      : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<?x64xf32, strides=[64,1]>>, tile<i32> -> token"""
 
 
 @pytest.mark.parametrize(
