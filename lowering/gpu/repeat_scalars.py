@@ -1,16 +1,18 @@
 """Each role with registers of its own computes the short scalars that it uses, which were computed in front of all.
 
 ptxas 13.0 and 13.5 keep values that are live across setmaxnreg in registers that threads have at launch, and spill
-them if those are too few: 18 loads and 2 stores in causal attention of 256x128 keys on sm_100a.
+them if those are too few: 18 loads and 2 stores in causal attention of 256x128 keys on sm_100a. A scalar that only the
+epilogue uses is computed behind the loops, where attention of 256 columns on sm_90a needs all registers.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.lowering.gpu.enclosing import LOOPS, ancestor_in
 from tilec.lowering.gpu.operation_role import DECLARATIONS, is_rematerializable
 
 _CONSTANT = "arith.constant"
@@ -53,18 +55,30 @@ def _is_short(op: ir.Operation) -> bool:
 
 
 def _copy_to_roles(op: ir.Operation, roles: ir.Operation) -> None:
-    """Gives each role that uses a scalar a copy at its start."""
+    """Gives each role that uses a scalar a copy at its start, or behind the loops in front of its first use."""
     uses = defaultdict[ir.Block, list[tuple[ir.Operation, int]]](list)
     for use in list(op.results[0].uses):
         block = _role_around(use.owner.operation, roles)
         if block is not None:
             uses[block].append((use.owner.operation, use.operand_number))
     for block, used in uses.items():
-        copy = op.clone(ip=ir.InsertionPoint.at_block_begin(block))
+        copy = op.clone(ip=_place(block, [user for user, _ in used]))
         for user, number in used:
             user.operands[number] = copy.results[0]
     if not any(list(result.uses) for result in op.results):
         op.erase()
+
+
+def _place(block: ir.Block, users: Iterable[ir.Operation]) -> ir.InsertionPoint:
+    """Behind the loops of a role that end in front of the first use: a scalar that waits there takes a register."""
+    using = {ancestor_in(user, block) for user in users}
+    loop: ir.Operation | None = None
+    for op in block.operations:
+        if op.operation in using:
+            break
+        if op.operation.name in LOOPS:
+            loop = op.operation
+    return ir.InsertionPoint.at_block_begin(block) if loop is None else ir.InsertionPoint.after(loop)
 
 
 def _role_around(op: ir.Operation, roles: ir.Operation) -> ir.Block | None:
