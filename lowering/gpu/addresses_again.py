@@ -5,10 +5,11 @@ Their operations are arithmetic, and loads whose memory the kernel does not chan
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.walk import reached
 from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.operation_role import has_repeatable_elements
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -21,18 +22,16 @@ _MOVED = ("tile_gpu.splat", "tile_gpu.iota", "tile_gpu.broadcast", "tile_gpu.res
 
 def may_be_computed_again(value: ir.Value, unknown: Set[ir.Value]) -> bool:
     """Whether a tile needs nothing but scalars that are not `unknown`, arithmetic, and repeatable loads."""
-    waiting, seen = [value], {value}
-    while waiting:
-        part = waiting.pop()
-        if is_register_tile(part.type):
-            if isinstance(part.owner, ir.Block) or not _may_repeat(part.owner.operation):
-                return False
-            found = [operand for operand in part.owner.operands if operand not in seen]
-            seen.update(found)
-            waiting += found
-        elif part in unknown:
-            return False
-    return True
+    return all(
+        not isinstance(part.owner, ir.Block) and _may_repeat(part.owner.operation)
+        if is_register_tile(part.type)
+        else part not in unknown
+        for part in reached(value, _operands_of_tile)
+    )
+
+
+def _operands_of_tile(value: ir.Value) -> Sequence[ir.Value]:
+    return list(value.owner.operands) if is_register_tile(value.type) else ()
 
 
 def _may_repeat(op: ir.Operation) -> bool:
@@ -88,5 +87,3 @@ def _operand_layout(op: ir.Operation, operand: ir.Value, layout: LinearLayout) -
     for dimension, extent in enumerate(shape):
         layout = layout.project(dimension) if extent == 1 else layout
     return layout
-
-

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from graphlib import TopologicalSorter
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.walk import operations_below, reached
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
@@ -19,6 +22,7 @@ _NUMBERING = ("arith.addi", "tile_gpu.broadcast", "tile_gpu.reshape")
 # Results in the registers of the first operand.
 _RENAMED = ("tile_gpu.broadcast", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.transpose", "tile_gpu.wgmma_wait")
 _ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
+_COPY = "tile_gpu.copy_global"
 # What moves or computes elements one by one.
 _PASSED_ON = (*_ELEMENTWISE, "tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.transpose")
 # Operations that use one element of a tile after the other, besides those that are elementwise.
@@ -27,7 +31,7 @@ _READS_ELEMENTS = (
     "tile_gpu.store_view",
     "tile_gpu.store_shared",
     "tile_gpu.store_global",
-    "tile_gpu.copy_global",
+    _COPY,
     "tile_gpu.pack",
 )
 _REDUCE = "tile_gpu.reduce"
@@ -37,11 +41,15 @@ _COMPARED = 2
 
 def tile_peak(block: ir.Block) -> RegisterPeak:
     """The most registers of a thread that values are in at once, in a block of tile_gpu."""
-    return register_peak(block, ValueRegisters(_registers_of, _sources, beside=_packed_lhs))
+    registers = partial(_registers_of, copied=_copied_elements(block))
+    return register_peak(block, ValueRegisters(registers, _sources, beside=_packed_lhs))
 
 
-def _registers_of(value: ir.Value) -> int:
-    """The registers of one thread that hold a value. Predicates and values of other memories have none."""
+def _registers_of(value: ir.Value, copied: Mapping[ir.Value, int]) -> int:
+    """The registers of one thread that hold a value. Predicates and values of other memories have none.
+
+    `copied` is that of _copied_elements().
+    """
     type = value.type
     if _is_computed_again(value):
         return 0
@@ -49,9 +57,8 @@ def _registers_of(value: ir.Value) -> int:
         elements = _distinct_elements(type)
         if _is_stored_in_cells(value):
             return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
-        copied = _copied_elements(value)
-        if copied is not None:
-            return copied * (_registers(type.element_type) or _COMPARED)
+        if value in copied:
+            return copied[value] * (_registers(type.element_type) or _COMPARED)
         return elements * _registers(type.element_type)
     return _registers(type) if is_scalar(type) else 0
 
@@ -62,17 +69,37 @@ def _distinct_elements(type: ir.Type) -> int:
     return layout.register_count >> layout.free_register_mask.bit_count()
 
 
-def _copied_elements(tile: ir.Value) -> int | None:
-    """The elements of a tile that a thread computes for copies, of which each reads the first; None for other uses."""
-    own, found = _distinct_elements(tile.type), list[int]()
-    for user in (use.owner.operation for use in tile.uses):
-        if user.name == "tile_gpu.copy_global":
-            found.append(own // user.opview.vector)
-        elif user.name.startswith(_PASSED_ON) and (needed := _copied_elements(user.results[0])) is not None:
-            found.append(min(own, needed))
-        else:
-            return None
-    return max(found, default=None)
+def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
+    """The tiles from which only copies of a block follow, with the elements of each that a thread computes.
+
+    A copy reads the address, and the element of the mask, of the first element that it copies.
+    """
+    operations = (op.operation for outer in block.operations for op in (outer, *operations_below(outer)))
+    copies = [op for op in operations if op.name == _COPY]
+    tiles = {tile for copy in copies for value in copy.operands for tile in reached(value, _passed_operands)}
+    users = {tile: [use.owner.operation for use in tile.uses] for tile in tiles if is_register_tile(tile.type)}
+    results = {tile: {result for op in using for result in op.results} for tile, using in users.items()}
+    found: dict[ir.Value, int] = {}
+    for tile in TopologicalSorter({tile: made & users.keys() for tile, made in results.items()}).static_order():
+        needed = [_elements_for(op, tile, found) for op in users[tile]]
+        if None not in needed:
+            found[tile] = max(each for each in needed if each is not None)
+    return found
+
+
+def _elements_for(user: ir.Operation, tile: ir.Value, copied: Mapping[ir.Value, int]) -> int | None:
+    """The elements of a tile that a thread computes for an operation; None if it uses all of them."""
+    own = _distinct_elements(tile.type)
+    if user.name == _COPY:
+        return own // user.opview.vector
+    needed = copied.get(user.results[0]) if user.name.startswith(_PASSED_ON) else None
+    return None if needed is None else min(own, needed)
+
+
+def _passed_operands(value: ir.Value) -> Sequence[ir.Value]:
+    """The operands whose elements an operation moves, or from which it computes elements one by one."""
+    owner = value.owner
+    return list(owner.operands) if not isinstance(owner, ir.Block) and owner.name.startswith(_PASSED_ON) else ()
 
 
 def packed_registers(type: ir.Type) -> int:

@@ -60,6 +60,19 @@ def chosen(A, B, order, R):
 
 
 @ct.kernel
+def shuffled(A, B, order, R, steps: ct.Constant[int]):
+    """R = A[rows] @ B, with rows computed from the order in steps, each of which uses the one before it twice."""
+    rows, columns = ct.gather(order, ct.arange(ROWS, dtype=ct.int32)), ct.arange(DEPTH, dtype=ct.int32)[None, :]
+    for _ in ct.static_iter(range(steps)):
+        rows = rows ^ (rows >> 1)
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(ct.num_tiles(B, 0, (DEPTH, COLUMNS))):
+        a = ct.gather(A, (rows[:, None], columns + DEPTH * k))
+        total = ct.mma(a, ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
 def both(A, B, R):
     """R = A @ B.T, with the rows of both gathered."""
     columns = ct.arange(DEPTH, dtype=ct.int32)[None, :]
@@ -245,6 +258,20 @@ def test_numbers_of_rows_from_memory(blocks: int, target: str) -> None:
     rows = np.where((order >= 0)[:, None], A[order // 2], 0)
     assert copy_sizes(chosen, args, target) == {"16"}
     assert_all(run(chosen, args, target, 3, blocks), product(rows, B))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_numbers_of_rows_in_many_steps(target: str) -> None:
+    """There are 2^400 paths through the operations of the addresses, and each is 800 operations long."""
+    (A, B, R), steps = matrices(256, np.float16), 400
+    order = rows = np.random.default_rng(0).permutation(ROWS).astype(np.int32)
+    for _ in range(steps):
+        rows = rows ^ (rows >> 1)
+    made = compiled(shuffled, (A, B, order, R, steps), target)
+    assert set(re.findall(COPY, made.ptx)) == {"16"}
+    for seed in SEEDS:
+        ct.run(made.artifact, (1,), (A, B, order, R), backend="simulate", seed=seed)
+        np.testing.assert_array_equal(R, product(A[rows], B))
 
 
 @pytest.mark.parametrize("target", TARGETS)
