@@ -47,10 +47,10 @@ def make(folder: Path) -> None:
         print(f"{case.name}: compiled and simulated")
     for file in ("h200_check.py", "h200_cases.py", "h200_launches.py"):
         shutil.copy(HERE / file, folder)
-    _copy_package(folder / "tilec")
+    copy_package(folder / "tilec")
 
 
-def _copy_package(folder: Path) -> None:
+def copy_package(folder: Path) -> None:
     """Copies the modules of the installed package that launch artifacts."""
     import tilec
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from driver import MAP_BYTES, checked, encoded_map
 
 # CUtensorMapDataType, and bytes of an element.
 ELEMENTS = {
@@ -32,7 +33,6 @@ LOAD, STORE, ADD = OPERATIONS = ("reads", "writes", "adds")
 # Integers, to which each byte of the box adds something.
 ADDED = ("UINT32", "UINT64")
 STRIDE_BYTES, ROWS, BOX_ROWS = 128, 3, 4
-MAP_BYTES, MAP_ALIGNMENT = 128, 64
 GUARD = 0xEE
 
 PTX = """
@@ -97,29 +97,6 @@ $end:
 """
 
 
-def checked(result: tuple[Any, ...]) -> Any:
-    if int(result[0]):
-        raise RuntimeError(result[0].name)
-    return result[1] if len(result) > 1 else None
-
-
-def encoded(address: int, element: str, swizzle: str, extent: int) -> Any:
-    """The aligned memory of a map, and its offset."""
-    code, size = ELEMENTS[element]
-    pattern, row_bytes = SWIZZLES[swizzle]
-    storage = ctypes.create_string_buffer(MAP_BYTES + MAP_ALIGNMENT)
-    start = -ctypes.addressof(storage) % MAP_ALIGNMENT
-    status = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
-        ctypes.c_void_p(ctypes.addressof(storage) + start), ctypes.c_int(code), ctypes.c_uint32(2),
-        ctypes.c_void_p(address), (ctypes.c_uint64 * 2)(extent, ROWS), (ctypes.c_uint64 * 1)(STRIDE_BYTES),
-        (ctypes.c_uint32 * 2)(row_bytes // size, BOX_ROWS), (ctypes.c_uint32 * 2)(1, 1), ctypes.c_int(0),
-        ctypes.c_int(pattern), ctypes.c_int(0), ctypes.c_int(0),
-    )  # fmt: skip
-    if status:
-        raise RuntimeError(f"cuTensorMapEncodeTiled returns {status}")
-    return storage, start
-
-
 class Copies:
     """Copies on the first GPU of this process."""
 
@@ -140,10 +117,14 @@ class Copies:
         row_bytes, driver = SWIZZLES[swizzle][1], self.driver
         tensor = np.full((BOX_ROWS, STRIDE_BYTES), GUARD, np.uint8)
         checked(driver.cuMemcpyHtoD(self.memory, tensor.ctypes.data, tensor.nbytes))
-        storage, start = encoded(self.memory, element, swizzle, extent)
+        (code, size), pattern = ELEMENTS[element], SWIZZLES[swizzle][0]
+        box = row_bytes // size, BOX_ROWS
+        map = ctypes.create_string_buffer(
+            encoded_map(self.memory, code, (extent, ROWS), STRIDE_BYTES, box, pattern), MAP_BYTES
+        )
         numbers = OPERATIONS.index(operation), row_bytes * BOX_ROWS, first
-        values = ctypes.c_uint64(self.out), *map(ctypes.c_uint32, numbers)
-        pointers = (ctypes.c_void_p * 5)(ctypes.addressof(storage) + start, *map(ctypes.addressof, values))
+        values = ctypes.c_uint64(self.out), *(ctypes.c_uint32(number) for number in numbers)
+        pointers = (ctypes.c_void_p * 5)(*(ctypes.addressof(each) for each in (map, *values)))
         threads = row_bytes * BOX_ROWS
         checked(driver.cuLaunchKernel(self.function, 1, 1, 1, threads, 1, 1, 0, 0, ctypes.addressof(pointers), 0))
         found = np.zeros(threads if operation == LOAD else tensor.nbytes, np.uint8)

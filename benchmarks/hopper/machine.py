@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from probes import BOX_BYTES, BOX_COLUMNS, BOX_ROWS, PROBES, Probe
+from driver import MAP_BYTES, checked, encoded_map
+from probes import PROBES
+from probes.memory_latency import BOX_BYTES, BOX_COLUMNS, BOX_ROWS
+from probes.text import Probe
 
 # The first rounds of a launch fill the instruction cache and the TLBs.
 FIRST_ROUNDS = 2
 RECORDS_BYTES = 1 << 24
 # More than the L2 cache holds, several times over.
 FLUSH_BYTES = 1 << 28
-MAP_BYTES = 128
 # cuda.h of CUDA 13.
-_MAP_ALIGNMENT = 128
-_FLOAT16, _NO_INTERLEAVE, _SWIZZLE_128B, _PROMOTE_256B, _FILL_ZERO = 6, 0, 3, 3, 0
+_FLOAT16, _SWIZZLE_128B, _PROMOTE_256B = 6, 3, 3
 _MAP_ROWS = 1 << 19
 # Cycles of the kernel that keeps the GPU busy while launches are queued, in units of 100.
 _QUEUEING_HUNDREDS = 100_000
@@ -36,7 +38,7 @@ class Launch:
     shared_bytes: int = 0
 
 
-class Machine:
+class Machine(ABC):
     """What measurements need; `data` is the address of an array of data_bytes."""
 
     name: str
@@ -44,27 +46,27 @@ class Machine:
     data: int
     data_bytes: int
 
+    @abstractmethod
     def start(self, probe: str, launch: Launch) -> None:
         """Launches a probe, whose parameter out is an array of records."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, count: int) -> np.ndarray:
         """The first words (u64) of the records, after all work."""
-        raise NotImplementedError
 
+    @abstractmethod
     def flush(self) -> None:
         """Overwrites the content of L2."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, words: np.ndarray) -> None:
         """Writes words (u64) at the start of data."""
-        raise NotImplementedError
 
+    @abstractmethod
     def milliseconds(
         self, probe: str, launches: Sequence[Launch], repeats: int, graph: bool = False, large_out: bool = False
     ) -> list[float]:
         """The time of launches back to back, by events; `large_out`: out is an array of data_bytes."""
-        raise NotImplementedError
 
     def limited(self, launch: Launch) -> Launch:
         """The launch that is done instead."""
@@ -84,14 +86,6 @@ class Machine:
         found = self.records(name, launch)[0].astype(np.int64)
         found = found[min(FIRST_ROUNDS, len(found) - 1) :]
         return found[:, :, 1].max(axis=1) - found[:, :, 0].min(axis=1)
-
-
-def checked(result: tuple[Any, ...]) -> Any:
-    """The outputs of a call of the driver; raises RuntimeError with its status."""
-    status, *outputs = result
-    if int(status) != 0:
-        raise RuntimeError(f"the CUDA driver says {status!r}")
-    return outputs[0] if len(outputs) == 1 else outputs
 
 
 class _Arguments(ctypes.Structure):
@@ -130,35 +124,13 @@ class Gpu(Machine):
         self.functions: dict[str, Any] = {}
         self._set(self.data, self.data_bytes)
         self._set(self.large_out, self.data_bytes)
-        self.map = self._encoded_map()
+        extents, box = (BOX_COLUMNS, _MAP_ROWS), (BOX_COLUMNS, BOX_ROWS)
+        self.map = encoded_map(self.data, _FLOAT16, extents, BOX_BYTES // BOX_ROWS, box, _SWIZZLE_128B, _PROMOTE_256B)
         self.arguments: dict[tuple[str, Launch, bool], _Arguments] = {}
 
     def _set(self, address: int, size_bytes: int) -> None:
         checked(self.driver.cuMemsetD8Async(address, 0, size_bytes, self.stream))
         checked(self.driver.cuStreamSynchronize(self.stream))
-
-    def _encoded_map(self) -> bytes:
-        """A tensor of f16 rows of 128 bytes in boxes of 64 rows with the swizzle of 128 bytes."""
-        library = ctypes.CDLL("libcuda.so.1")
-        storage = ctypes.create_string_buffer(MAP_BYTES + _MAP_ALIGNMENT)
-        start = -ctypes.addressof(storage) % _MAP_ALIGNMENT
-        status = library.cuTensorMapEncodeTiled(
-            ctypes.c_void_p(ctypes.addressof(storage) + start),
-            ctypes.c_int(_FLOAT16),
-            ctypes.c_uint32(2),
-            ctypes.c_void_p(self.data),
-            (ctypes.c_uint64 * 2)(BOX_COLUMNS, _MAP_ROWS),
-            (ctypes.c_uint64 * 1)(BOX_BYTES // BOX_ROWS),
-            (ctypes.c_uint32 * 2)(BOX_COLUMNS, BOX_ROWS),
-            (ctypes.c_uint32 * 2)(1, 1),
-            ctypes.c_int(_NO_INTERLEAVE),
-            ctypes.c_int(_SWIZZLE_128B),
-            ctypes.c_int(_PROMOTE_256B),
-            ctypes.c_int(_FILL_ZERO),
-        )
-        if status:
-            raise RuntimeError(f"cuTensorMapEncodeTiled returns {status}")
-        return storage.raw[start : start + MAP_BYTES]
 
     def _function(self, probe: Probe) -> Any:
         if probe.name not in self.functions:

@@ -7,18 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from machine import Launch, Machine
-from probes import (
-    BOX_BYTES,
-    COLUMNS,
-    IDLE,
-    L2_REGION_BYTES,
-    PROBES,
-    RING_SLOT_BYTES,
-    RING_SLOTS,
-    SOURCE_STRIDE,
-    STREAM_THREADS,
-    VECTORS_PER_THREAD,
-)
+from probes import COLUMNS, PROBES
+from probes.bandwidth import L2_REGION_BYTES, RING_SLOT_BYTES, RING_SLOTS, STREAM_THREADS, VECTORS_PER_THREAD
+from probes.memory_latency import BOX_BYTES, SOURCE_STRIDE
+from probes.multiplies import IDLE
 
 ROUNDS = 16
 KILOBYTE = 1024

@@ -34,7 +34,7 @@ import numpy as np
 
 TARGET = "sm_90a"
 DEFAULT_LAUNCH = "tilec.runtime.launch:launch"
-# As in record.py.
+# As in launch_recorder.py.
 ADDRESS_MODULUS = 1024
 # A process is killed after this time without a report: of its start, which creates a context, and of a launch.
 START_S, LAUNCH_S = 40.0, 10.0

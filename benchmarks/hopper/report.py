@@ -2,8 +2,8 @@
 
     python benchmarks/hopper/report.py FOLDER > benchmarks/results/h200.md
 
-FOLDER has the files `timing.json`, `constants.json` and `replay.json` of the three scripts, and `machine.txt`, a line
-that names the GPU and the software.
+FOLDER has the files `timing.json` and `constants.json` of the scripts, `replay.md`, which explains the differences that
+replay.py found, and `machine.txt`, a line that names the GPU and the software.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def report(folder: Path) -> Iterator[str]:
     """The lines of the page."""
     yield from ("# Measured on an H200", "", (folder / "machine.txt").read_text().strip(), "")
     yield from ("## Times", "", *_timing(json.loads((folder / "timing.json").read_text())), "")
-    yield from ("## Launches of the tests", "", *_replay(json.loads((folder / "replay.json").read_text())), "")
+    yield from ("## Launches of the tests", "", (folder / "replay.md").read_text().strip(), "")
     yield from ("## Constants of the cost model", "", *_constants(json.loads((folder / "constants.json").read_text())))
 
 
@@ -68,10 +68,6 @@ def _constants(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     rows = ([row["name"], row["detail"], f"{row['median']:.4g}", row["unit"]] for row in found["rows"])
     yield from _table(["constant", "measurement", "median", "unit"], rows)
-
-
-def _replay(found: dict[str, Any]) -> Iterator[str]:
-    yield from found["lines"]
 
 
 def _table(titles: list[str], rows: Iterable[list[str]]) -> Iterator[str]:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from machine import MAP_BYTES, Launch, Machine
-from probes import BOX_BYTES, BOX_COLUMNS, BOX_ROWS, PROBES
+from driver import MAP_BYTES
+from machine import Launch, Machine
+from probes import PROBES
+from probes.memory_latency import BOX_BYTES, BOX_COLUMNS, BOX_ROWS
 
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.ptxsim import _native

@@ -58,7 +58,7 @@ TRITON_OPTIONS = {"matmul": (8, 4), "attention": (8, 3), "softmax": (4, 3), "lay
 def make(folder: Path) -> None:
     """Compiles all cases and variants to `folder`, with the modules that `run` needs."""
     sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "tests" / "fuzz")]
-    from h200_check import _copy_package
+    from h200_check import copy_package
     from sheet.cases import CASES
 
     from hopper.more_cases import MORE_CASES
@@ -67,7 +67,7 @@ def make(folder: Path) -> None:
         started = time.perf_counter()
         _make_case(case, folder / "cases" / case.name.replace(" ", "_"))
         print(f"{case.name}: {time.perf_counter() - started:.1f} s", flush=True)
-    _copy_package(folder / "tilec")
+    copy_package(folder / "tilec")
     shutil.copytree(HERE, folder / "hopper", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "sheet").mkdir(exist_ok=True)
     for name in ("__init__.py", "cases.py", "triton_kernels.py"):
@@ -275,10 +275,7 @@ def _by_tileiras(path: Path, given: Any) -> Callable[[], Any]:
     import torch
     from cuda.bindings import driver
 
-    def checked(result: Any) -> Any:
-        if result[0] != driver.CUresult.CUDA_SUCCESS:
-            raise RuntimeError(f"{result[0].name}")
-        return result[1] if len(result) > 1 else None
+    from tilec.runtime.devices import checked
 
     state: list[Any] = []
 

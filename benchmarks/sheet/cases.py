@@ -55,22 +55,25 @@ class Case:
     iterations: tuple[float, ...] = ()
 
 
-def _matrices(dtype: str, result: str = "float16", count: int = 2) -> tuple[Array, ...]:
+def matrices(dtype: str, result: str = "float16", count: int = 2) -> tuple[Array, ...]:
+    """The operands of a product, of one type, and its result."""
     return (*(Array(dtype, 2) for _ in range(count)), Array(result, 2))
 
 
-def _gemm(name: str, kernel: str, tile: tuple[int, int, int], dtype: str = "float16", **more: Any) -> Case:
+def gemm(name: str, kernel: str, tile: tuple[int, int, int], dtype: str = "float16", **more: Any) -> Case:
+    """A product with these tiles: its name says their rows, columns and depth."""
     names = dict(zip(("TM", "TN", "TK"), tile, strict=True))
     shape = "x".join(map(str, tile))
-    return Case(f"{name} {shape}", "sheet.kernels", kernel, (*_matrices(dtype), *tile), constants=names, **more)
+    return Case(f"{name} {shape}", "sheet.kernels", kernel, (*matrices(dtype), *tile), constants=names, **more)
 
 
 def _bias_gelu(*tile: int) -> Case:
-    arguments = (*_matrices("float16", count=1), Array("float16", 1), Array("float16", 2), *tile)
+    arguments = (*matrices("float16", count=1), Array("float16", 1), Array("float16", 2), *tile)
     return Case(f"gemm bias gelu {'x'.join(map(str, tile))}", "sheet.kernels", "matmul_bias_gelu", arguments)
 
 
-def _attention(rows: int, keys: int, width: int, *, causal: bool) -> Case:
+def attention(rows: int, keys: int, width: int, *, causal: bool) -> Case:
+    """Attention with these tiles of queries and keys, and this many columns."""
     arguments = (
         *(Array("float16", 4) for _ in range(4)),
         Scalar("float32"),
@@ -92,22 +95,22 @@ def _rows(name: str, kernel: str, *arguments: Any, module: str = "sheet.kernels"
 _HALF, _HALVES, _FLOATS = Array("float16", 1), Array("float16", 2), Array("float32", 2)
 
 CASES = (
-    _gemm("gemm", "matmul", (128, 128, 64), triton="matmul"),
-    _gemm("gemm", "matmul", (128, 256, 64), triton="matmul"),
-    _gemm("gemm", "matmul_of_one_block", (256, 256, 64)),
-    _gemm("gemm 2 CTAs", "matmul_of_pairs", (128, 256, 64)),
-    _gemm("gemm 2 CTAs", "matmul_of_pairs", (256, 256, 64)),
-    _gemm("gemm persistent", "persistent_matmul", (128, 128, 64)),
-    _gemm("gemm persistent", "persistent_matmul", (128, 256, 64)),
-    _gemm("gemm persistent", "persistent_matmul_of_one_block", (256, 256, 64)),
-    _gemm("gemm persistent 2 CTAs", "persistent_matmul_of_pairs", (256, 256, 64)),
+    gemm("gemm", "matmul", (128, 128, 64), triton="matmul"),
+    gemm("gemm", "matmul", (128, 256, 64), triton="matmul"),
+    gemm("gemm", "matmul_of_one_block", (256, 256, 64)),
+    gemm("gemm 2 CTAs", "matmul_of_pairs", (128, 256, 64)),
+    gemm("gemm 2 CTAs", "matmul_of_pairs", (256, 256, 64)),
+    gemm("gemm persistent", "persistent_matmul", (128, 128, 64)),
+    gemm("gemm persistent", "persistent_matmul", (128, 256, 64)),
+    gemm("gemm persistent", "persistent_matmul_of_one_block", (256, 256, 64)),
+    gemm("gemm persistent 2 CTAs", "persistent_matmul_of_pairs", (256, 256, 64)),
     _rows("gemm gated 128x256x64", "gated_matmul", *(_HALVES,) * 4, 128, 256, 64),
     _bias_gelu(128, 128, 64),
     _bias_gelu(128, 256, 64),
-    _gemm("gemm fp8", "matmul", (128, 128, 128), "float8_e4m3fn"),
-    _gemm("gemm decode", "matmul", (16, 128, 128)),
-    *(_attention(128, 128, width, causal=causal) for width in (64, 128, 256) for causal in (False, True)),
-    *(_attention(256, 128, 128, causal=causal) for causal in (False, True)),
+    gemm("gemm fp8", "matmul", (128, 128, 128), "float8_e4m3fn"),
+    gemm("gemm decode", "matmul", (16, 128, 128)),
+    *(attention(128, 128, width, causal=causal) for width in (64, 128, 256) for causal in (False, True)),
+    *(attention(256, 128, 128, causal=causal) for causal in (False, True)),
     _rows("softmax f32 4096", "softmax", _FLOATS, _FLOATS, 4096, triton="softmax", constants={"BLOCK": 4096}),
     _rows("softmax f16 4096", "softmax", _HALVES, _HALVES, 4096),
     _rows(

@@ -10,12 +10,12 @@ import re
 import numpy as np
 import pytest
 from compare import run_everywhere
+from gathered_rows import COLUMNS, DEPTH, ROWS, blocks_of_depth, every_third, matrices
 
 import tilec as ct
 from tilec.signature import Signature
 
 TARGETS = ("sm_100a", "sm_90a")
-ROWS, COLUMNS, DEPTH = 128, 64, 64
 
 
 @ct.kernel
@@ -31,30 +31,12 @@ def gathered(A, B, R):
 
 
 @ct.kernel
-def every_third(A, B, R, first: int, end: int):
-    """R = the sum of the products of blocks first, first + 3, .. below end, in a loop with a step."""
-    rows = ct.arange(ROWS, dtype=ct.int32)[:, None]
-    columns = ct.arange(DEPTH, dtype=ct.int32)[None, :]
-    total = ct.zeros((ROWS, COLUMNS), ct.float32)
-    for k in range(first, end, 3):
-        b = ct.load(B, (k, 0), (DEPTH, COLUMNS), padding_mode=ct.PaddingMode.ZERO)
-        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k), padding_value=1), b, total)
-    ct.store(R, (0, 0), total)
-
-
-@ct.kernel
 def unaligned(A, B, R):
     """R = A @ B, with rows of A that TMA cannot load."""
     total = ct.zeros((ROWS, COLUMNS), ct.float32)
     for k in range(ct.num_tiles(A, 1, (ROWS, DEPTH))):
         total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
     ct.store(R, (0, 0), total)
-
-
-def matrices(depth: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    random = np.random.default_rng(depth)
-    A, B = random.integers(-3, 4, (ROWS, depth)), random.integers(-3, 4, (depth, COLUMNS))
-    return A.astype(dtype), B.astype(dtype), np.zeros((ROWS, COLUMNS), np.float32)
 
 
 def assert_product(made: list, A: np.ndarray, B: np.ndarray) -> None:
@@ -73,8 +55,8 @@ def test_gathered_rows_are_those_of_each_iteration(depth: int, target: str) -> N
 @pytest.mark.parametrize(("first", "end"), [(0, 0), (3, 2), (0, 1), (0, 4), (1, 8), (2, 9), (0, 9)])
 def test_a_loop_with_a_step(first: int, end: int, target: str) -> None:
     A, B, R = matrices(9 * DEPTH, np.float16)
-    used = [k * DEPTH + j for k in range(first, end, 3) for j in range(DEPTH)]
-    made = run_everywhere(every_third, (1,), (A, B, R, first, end), (2,), target=target, hints={})
+    used = blocks_of_depth(first, end)
+    made = run_everywhere(every_third, (1,), (A, B, R, first, end, 1), (2,), target=target, hints={})
     assert_product(made, A[:, used], B[used])
 
 

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from compare import run_everywhere
+from gathered_rows import COLUMNS, DEPTH, ROWS, blocks_of_depth, every_third, matrices
 
 import tilec as ct
 from tilec.errors import SimulationError
@@ -17,7 +18,6 @@ from tilec.lowering.gpu.passes import PASSES
 from tilec.signature import Signature
 
 TARGETS = ("sm_100a", "sm_90a")
-ROWS, COLUMNS, DEPTH = 128, 64, 64
 SEEDS = range(3)
 COPY = r"cp\.async\.c[ag]\.shared::cta\.global \[[^\]]*\], \[[^\]]*\], (\d+)"
 
@@ -81,17 +81,6 @@ def both(A, B, R):
         a = ct.gather(A, (ct.arange(ROWS, dtype=ct.int32)[:, None], columns + DEPTH * k))
         b = ct.gather(B, (ct.arange(COLUMNS, dtype=ct.int32)[:, None], columns + DEPTH * k))
         total = ct.mma(a, ct.transpose(b), total)
-    ct.store(R, (0, 0), total)
-
-
-@ct.kernel
-def every_third(A, B, R, first: int, end: int):
-    """R = the sum of the products of blocks first, first + 3, .. below end, in a loop with a step."""
-    rows = ct.arange(ROWS, dtype=ct.int32)[:, None]
-    columns = ct.arange(DEPTH, dtype=ct.int32)[None, :]
-    total = ct.zeros((ROWS, COLUMNS), ct.float32)
-    for k in range(first, end, 3):
-        total = ct.mma(ct.gather(A, (rows, columns + DEPTH * k)), ct.load(B, (k, 0), (DEPTH, COLUMNS)), total)
     ct.store(R, (0, 0), total)
 
 
@@ -196,12 +185,6 @@ def written(A, B, R):
     ct.store(R, (0, 0), total)
 
 
-def matrices(depth: int, dtype: Any, rows: int = ROWS, columns: int = COLUMNS) -> tuple[np.ndarray, ...]:
-    random = np.random.default_rng(depth)
-    A, B = random.integers(-3, 4, (rows, depth)), random.integers(-3, 4, (depth, columns))
-    return A.astype(dtype), B.astype(dtype), np.zeros((rows, columns), np.float32)
-
-
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return A.astype(np.float64) @ B.astype(np.float64)
 
@@ -289,8 +272,8 @@ def test_both_operands_are_copied(depth: int, target: str) -> None:
 @pytest.mark.parametrize(("first", "end"), [(0, 0), (3, 2), (0, 1), (0, 4), (1, 8), (0, 9)])
 def test_a_loop_with_a_step(first: int, end: int, target: str) -> None:
     A, B, R = matrices(9 * DEPTH, np.float16)
-    used = [k * DEPTH + j for k in range(first, end, 3) for j in range(DEPTH)]
-    assert_all(run(every_third, (A, B, R, first, end), target), product(A[:, used], B[used]))
+    used = blocks_of_depth(first, end)
+    assert_all(run(every_third, (A, B, R, first, end, 0), target), product(A[:, used], B[used]))
 
 
 @pytest.mark.parametrize("target", TARGETS)
