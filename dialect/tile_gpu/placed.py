@@ -19,6 +19,7 @@ from tilec.dialect.tile_gpu.scaled import scale_shapes, scaled_kind
 from tilec.dialect.tile_gpu.sets import (
     Boolean,
     Buffer,
+    Index,
     Integer16,
     Integer32,
     RegisterTile,
@@ -31,6 +32,7 @@ from tilec.dialect.tile_gpu.tma import (
     Reduction,
     coordinates_of_map,
     element_of_map,
+    ends_of_elements,
     halo_of_kind,
     map_of_kernel,
     offsets_of_kind,
@@ -77,16 +79,17 @@ class StoreTileOp(Operation, name="store_tile"):
 
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
+    end: Operand[Index] | None
     buffer: Operand[SharedBuffer]
     reduction: Reduction | None
     after_stores: Flag
     after_itself: Flag
     after_accesses: Flag
     assembly = (
-        "$buffer -> $map[$coordinates]{ reduction $reduction}{ $after_stores}{ $after_itself}{ $after_accesses}"
-        " attr-dict : type($buffer)"
+        "$buffer -> $map[$coordinates]{ end $end}{ reduction $reduction}{ $after_stores}{ $after_itself}"
+        "{ $after_accesses} attr-dict : type($buffer)"
     )
-    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map]
+    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map, ends_of_elements]
 
 
 def _same_tile(op: ir.OpView) -> str | None:

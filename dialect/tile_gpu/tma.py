@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import CLUSTER
 from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Boolean, Channel, Integer16, Integer32, SharedBuffer, TensorMap
+from tilec.dialect.tile_gpu.sets import Boolean, Channel, Index, Integer16, Integer32, SharedBuffer, TensorMap
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, made_by
 from tilec.element_types import element_type
 
@@ -253,16 +253,31 @@ class TmaGatherOp(Operation, name="tma_gather"):
     rules = [map_of_kernel, _of_one_cta, rows_of_map, swizzle_of_map, element_of_map]
 
 
+def ends_of_elements(op: ir.OpView) -> str | None:
+    """The problem with an operand `end`, by the map and the buffer of a store, or None."""
+    if op.end is None:
+        return None
+    if op.map.owner.kind is not None or op.reduction is not None:
+        return "expected no end of rows with a reduction or a map with a kind"
+    element = op.buffer.type.element
+    if _is_merged(op) or element_type(str(element)).storage_bits % 8:
+        return f"expected a map of {element}, the element of the buffer, with an end of rows"
+    return None
+
+
 class TmaStoreOp(Operation, name="tma_store"):
     """Copies a buffer to the box at `coordinates`; elements outside the tensor are dropped.
 
     Through a map of kind im2col, copies it to the column of pixels from the one at `coordinates`. With `reduction`
-    combines each element in memory with that of the buffer, atomically, with order relaxed.gpu.
+    combines each element in memory with that of the buffer, atomically, with order relaxed.gpu. With `end` the rows of
+    the tensor have so many elements, of which the map has whole multiples of 16 bytes: the lanes of the warp that
+    issues the copy store the others one by one.
     """
 
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
+    end: Operand[Index] | None
     buffer: Operand[SharedBuffer]
     reduction: Reduction | None
-    assembly = "$buffer -> $map[$coordinates]{ reduction $reduction} attr-dict : type($buffer)"
-    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map]
+    assembly = "$buffer -> $map[$coordinates]{ end $end}{ reduction $reduction} attr-dict : type($buffer)"
+    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map, ends_of_elements]

@@ -81,7 +81,7 @@ def _stage(op: ir.Operation, buffer: ir.Value, reads: bool | None) -> None:
         made.append(build("tile_gpu.barrier"))
     view = store.opview
     with store.location, ir.InsertionPoint(store):
-        operands = [view.map, list(view.coordinates), buffer]
+        operands = [view.map, list(view.coordinates), view.end, buffer]
         made.append(build("tile_gpu.tma_store", operands, (), {"reduction": view.reduction}))
     for step in made:
         set_compute_role(step, compute_role(op))

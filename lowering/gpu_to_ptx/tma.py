@@ -16,6 +16,7 @@ from tilec.lowering.gpu_to_ptx.cluster import address_in_cta, mask_of_cluster, m
 from tilec.lowering.gpu_to_ptx.elements import element_named
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.row_ends import store_row_ends
 from tilec.lowering.layout.scale_layout import is_scale_layout
 
 
@@ -209,6 +210,8 @@ def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
             text = f"@$0 {head} [$1, {_vector(3, rank)}], [$2];"
             lowering.b.execute(text, (), elected, map, address, *coordinates)
         lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), elected)
+        if op.end is not None:
+            store_row_ends(lowering, op)
 
 
 @lowers("tile_gpu.store_wait")

@@ -19,7 +19,7 @@ from tilec.lowering.tile_to_gpu.declarations import Declarations
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_fields
 from tilec.lowering.tile_to_gpu.index import greatest_start, of_one_width, tile_start
 from tilec.lowering.tile_to_gpu.packing import divided_exactly
-from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
+from tilec.lowering.tile_to_gpu.tensor_maps import ALIGNMENT_BYTES, TensorMap
 from tilec.lowering.tile_to_gpu.values import TileView
 from tilec.lowering.tma.rules import MAX_BOX
 
@@ -62,7 +62,8 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     # TMA copies rows that are gathered one by one.
     box = [1 if k == view.sparse_dimension else type.tile_shape[k] for k in map.order]
     box[0] = min(box[0] // parts, MAX_BOX) if row is None else row // element_bytes(type.element)
-    key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element), map.element)
+    copied = map.order, map.swizzle, map.element, map.truncated
+    key = (source.operation.results[0], copied, tuple(box), spell(type.element))
     declarations = conversion.declarations
 
     def declare() -> ir.Value:
@@ -70,6 +71,8 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
         inner, *outer = [type.dim_map[k] for k in map.order]
         with declarations.point():
             extent = _divided(extents[inner], parts)
+            if map.truncated:
+                extent = _rounded_down(extent, ALIGNMENT_BYTES // element_bytes(type.element))
             steps = [_divided(strides[d], parts) for d in outer]
         return declarations.declare(
             "make_tensor_map",
@@ -119,6 +122,20 @@ def _launch_values(source: ir.OpView, declarations: Declarations) -> tuple[list[
 def _divided(value: ir.Value, parts: int) -> ir.Value:
     """The bytes that a number of elements fills, as a value that the launcher can compute."""
     return value if parts == 1 else emitter.binary("arith.divui", value, emitter.constant(value.type, parts))
+
+
+def _rounded_down(value: ir.Value, multiple: int) -> ir.Value:
+    """The greatest multiple that is not above a number, as a value that the launcher can compute."""
+    factor = emitter.constant(value.type, multiple)
+    return emitter.binary("arith.muli", emitter.binary("arith.divui", value, factor), factor)
+
+
+def row_end(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value | None:
+    """The elements of a row of the tensor of a truncated map; None if the map has them all."""
+    if not map.truncated:
+        return None
+    extent = tensor_extents(view.tensor.source)[view.type.dim_map[map.contiguous]]
+    return conversion.declarations.shared(("row end", extent), lambda: conversion.declarations.integer(extent))
 
 
 def coordinates(map: TensorMap, starts: Sequence[ir.Value]) -> list[ir.Value]:

@@ -30,7 +30,8 @@ class TensorMap:
     """A map over a view's tensor; `order` lists tile dimensions from the innermost.
 
     A map of `element` tf32 over f32 rounds loaded values to the nearest tf32. Elements that share bytes are moved as
-    bytes: a map of i8. An element of the map is `merged` adjacent elements of the tensor, for wider boxes.
+    bytes: a map of i8. An element of the map is `merged` adjacent elements of the tensor, for wider boxes. The rows of
+    a `truncated` map end at their last multiple of 16 bytes.
     """
 
     view: ir.Value
@@ -39,6 +40,7 @@ class TensorMap:
     swizzle: str
     element: str
     merged: int = 1
+    truncated: bool = False
 
     @property
     def parts(self) -> int:
@@ -138,19 +140,25 @@ def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int)
     return None
 
 
-def extent_reason(view: ir.Value) -> str | None:
-    """Why TMA cannot store into a view, or None: it would write beyond the last element (docs/hardware.md)."""
-    type, tensor = view.type, tensor_maker(view)
+def has_whole_rows(view: ir.Value) -> bool:
+    """Whether rows are known to be a multiple of 16 bytes, which TMA writes as a whole (docs/hardware.md)."""
+    extent = tensor_extents(tensor_maker(view))[row_dimension(view)]
+    return divisor_of(extent) * element_bits(view.type.element) // 8 % ALIGNMENT_BYTES == 0
+
+
+def row_dimension(view: ir.Value) -> int:
+    """The dimension of the tensor of a view along which elements are adjacent."""
+    type = view.type
     if isinstance(type, Im2colViewType):
-        contiguous = type.tensor_view.rank - 1
-    else:
-        contiguous = type.dim_map[contiguous_dimension(type)]
-    extent = tensor_extents(tensor)[contiguous]
-    if divisor_of(extent) * element_bits(type.element) // 8 % ALIGNMENT_BYTES == 0:
-        return None
+        return type.tensor_view.rank - 1
+    return type.dim_map[contiguous_dimension(type)]
+
+
+def extent_reason(view: ir.Value) -> str:
+    """Why TMA cannot store into a view whose rows are not known to be whole."""
     return (
-        f"extent {contiguous} is not known to be a multiple of {ALIGNMENT_BYTES} bytes, which TMA writes as a whole: "
-        f"{_divisor_to_assume(type.element)}"
+        f"extent {row_dimension(view)} is not known to be a multiple of {ALIGNMENT_BYTES} bytes, which TMA writes as a "
+        f"whole: {_divisor_to_assume(view.type.element)}"
     )
 
 

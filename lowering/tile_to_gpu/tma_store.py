@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 from tilec.dialect.mlir import ir
@@ -19,6 +20,7 @@ from tilec.lowering.tile_to_gpu.declared_map import (
     declare_im2col_map,
     declare_map,
     offsets,
+    row_end,
     starts_inside,
 )
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_store_map
@@ -27,7 +29,7 @@ from tilec.lowering.tile_to_gpu.layouts import Layouts
 from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, REDUCTION, MemoryOrder
 from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.row_stores import is_stored_by_threads, staging_swizzle
-from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, extent_reason, tensor_map_for
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, has_whole_rows, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
 
@@ -64,10 +66,21 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
         if not is_reduction and is_stored_by_threads(store, layout):
             return None
         map = tensor_map_for(store.view, swizzle=staging_swizzle(store, layout))
-    if not isinstance(map, TensorMap) or not _staging_fits(type, map) or extent_reason(store.view) is not None:
+    if not isinstance(map, TensorMap) or not _staging_fits(type, map):
         return None
+    if not has_whole_rows(store.view):
+        if not can_store_row_ends(store):
+            return None
+        map = replace(map, truncated=True)
     refused = store.operation.name == REDUCTION and refusal_of_reduction(store, map.element)
     return None if refused else map
+
+
+def can_store_row_ends(store: ir.OpView) -> bool:
+    """Whether threads may store the elements behind the last multiple of 16 bytes of a row: no two share a byte."""
+    type = store.view.type
+    is_plain = store.operation.name != REDUCTION and not isinstance(type, Im2colViewType)
+    return is_plain and per_byte(type.element) == 1
 
 
 def _staging_fits(type: ir.Type, map: TensorMap) -> bool:
@@ -93,12 +106,13 @@ def store_by_tma(
         "after_accesses": _follows_accesses(op, conversion),
     }
     if is_im2col:
-        emitter.gpu("store_tile", [handle, start_coordinates(op, view, conversion), placed], **facts)
+        emitter.gpu("store_tile", [handle, start_coordinates(op, view, conversion), None, placed], **facts)
         return
     starts = offsets(view, op, conversion)
     inside = starts_inside(view, op, starts)
     with nullcontext() if inside is None else emitter.only_if(inside):
-        emitter.gpu("store_tile", [handle, coordinates(map, starts), placed], reduction=reduction, **facts)
+        operands = [handle, coordinates(map, starts), row_end(map, view, conversion), placed]
+        emitter.gpu("store_tile", operands, reduction=reduction, **facts)
 
 
 def _follows_accesses(op: ir.OpView, conversion: Conversion) -> bool:

@@ -16,6 +16,8 @@ from tilec.signature import Signature
 
 STORE, REDUCTION = "cp.async.bulk.tensor.2d.global.shared::cta", "cp.reduce.async.bulk.tensor.2d.global.shared::cta"
 LOAD = "cp.async.bulk.tensor.2d.shared::"
+# The last instruction of the code that stores the elements behind the last multiple of 16 bytes.
+ROW_ENDS = "fence.proxy.async.global;\n    bar.warp.sync 0xffffffff;"
 ROWS, DEPTH, STRIDE = 70, 64, 144
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 
@@ -38,20 +40,88 @@ def test_columns_beside_a_stored_part_keep_their_values(dtype: str, columns: int
     given = (a, b, whole[:, :columns])
     signature = Signature.from_arguments(multiply, given)
     compiled = ct.compile(multiply, target=target, signature=signature, stop="ptx")
-    assert (STORE in compiled.ptx) == (columns * whole.itemsize % 16 == 0)
+    assert STORE in compiled.ptx
+    assert (ROW_ENDS in compiled.ptx) == (columns * whole.itemsize % 16 != 0)
     ct.run(compiled, (2, 2), given, backend="simulate")
     expected = np.full((ROWS, STRIDE), 9, DTYPES[dtype])
     expected[:, :columns] = (a.astype(np.float32) @ b.astype(np.float32))[:, :columns]
     np.testing.assert_array_equal(whole, expected)
 
 
-def test_a_remark_names_the_missing_assumption(target: str) -> None:
-    signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?]"
-    remarks = [str(each.message) for each in ct.compile(multiply, target=target, signature=signature).remarks]
-    assert [each for each in remarks if "store" in each] == [
-        "the store does not use TMA: extent 1 is not known to be a multiple of 16 bytes, which TMA writes as a whole: "
-        "pass arrays with such rows, or state '?%8' in the signature"
-    ]
+@ct.kernel
+def transpose(X, Y, ROWS: ct.Constant[int], COLUMNS: ct.Constant[int]):
+    i, j = ct.bid(0), ct.bid(1)
+    tile = ct.load(X, (j, i), (COLUMNS, ROWS), padding_mode=ct.PaddingMode.ZERO)
+    ct.store(Y, (i, j), ct.transpose(tile))
+
+
+# Rows of the tile: fewer than a warp has lanes, as many, and more. Columns: each swizzle, and several boxes.
+TRANSPOSED = {
+    np.int8: [(16, 128), (32, 256), (64, 64)],
+    np.float16: [(16, 64), (64, 32), (32, 16), (64, 128)],
+    np.float32: [(64, 8), (32, 32), (128, 64)],
+    np.float64: [(64, 16), (16, 32)],
+}
+
+
+@pytest.mark.parametrize("dtype, tile", [(dtype, tile) for dtype, tiles in TRANSPOSED.items() for tile in tiles])
+@pytest.mark.parametrize("left", [1, 3, 7])
+def test_ends_of_rows_of_any_element(dtype: type, tile: tuple[int, int], left: int, target: str, random) -> None:
+    rows, columns = 2 * tile[0] - 5, tile[1] + left
+    x = random.integers(-99, 99, (columns, rows)).astype(dtype)
+    stride = -(-(columns + 8) * x.itemsize // 16) * 16 // x.itemsize
+    whole = np.full((rows, stride), 9, dtype)
+    given = (x, whole[:, :columns], *tile)
+    compiled = ct.compile(transpose, target=target, signature=Signature.from_arguments(transpose, given), stop="ptx")
+    assert STORE in compiled.ptx
+    assert (ROW_ENDS in compiled.ptx) == (columns * x.itemsize % 16 != 0)
+    ct.run(compiled, (2, 2), given, backend="simulate")
+    expected = np.full((rows, stride), 9, dtype)
+    expected[:, :columns] = x.T
+    np.testing.assert_array_equal(whole, expected)
+
+
+@ct.kernel
+def planes(A, B, C):
+    total = ct.zeros((128, 64), ct.float32)
+    total = ct.mma(ct.load(A, (0, 0), (128, 64)), ct.load(B, (0, 0), (64, 64)), total)
+    ct.store(C, (ct.bid(0), 0, ct.bid(1)), ct.reshape(total, (8, 16, 64)).astype(C.dtype))
+
+
+@pytest.mark.parametrize("shape", [(7, 15, 61), (9, 16, 65), (16, 3, 127)])
+def test_ends_of_rows_of_three_dimensions(shape: tuple[int, ...], target: str, random) -> None:
+    a, b = (random.integers(-3, 4, extents).astype(np.float16) for extents in ((128, 64), (64, 64)))
+    whole = np.full((shape[0], 20, 136), 9, np.float16)
+    given = (a, b, whole[:, : shape[1], : shape[2]])
+    compiled = ct.compile(planes, target=target, signature="A: f16[?,?], B: f16[?,?], C: f16[?,?,?]", stop="ptx")
+    assert "cp.async.bulk.tensor.3d.global" in compiled.ptx
+    ct.run(compiled, (2, 2), given, backend="simulate")
+    product = (a.astype(np.float32) @ b.astype(np.float32)).reshape(8, 16, 64)
+    expected = np.full((shape[0], 20, 136), 9, np.float16)
+    expected[:, : shape[1], : shape[2]] = np.tile(product, (2, 1, 2))[: shape[0], : shape[1], : shape[2]]
+    np.testing.assert_array_equal(whole, expected)
+
+
+@ct.kernel
+def add_twice(A, B, C):
+    total = ct.zeros((64, 64), ct.float32)
+    for step in range(3):
+        total = ct.mma(ct.load(A, (step, 0), (64, 64)), ct.load(B, (0, 0), (64, 64)), total)
+        ct.store(C, (0, 0), total.astype(C.dtype))
+        total = ct.load(C, (0, 0), (64, 64), padding_mode=ct.PaddingMode.ZERO).astype(ct.float32) + 1
+
+
+def test_ends_of_rows_are_stored_in_the_order_of_the_program(target: str, random) -> None:
+    a, b = (random.integers(-2, 3, extents).astype(np.float16) for extents in ((192, 64), (64, 64)))
+    whole = np.full((64, 72), 9, np.float16)
+    compiled = ct.compile(add_twice, target=target, signature="A: f16[?,?], B: f16[?,?], C: f16[?,?]", stop="ptx")
+    ct.run(compiled, (1,), (a, b, whole[:, :61]), backend="simulate")
+    total = np.zeros((64, 64), np.float32)
+    for step in range(3):
+        total = total + a[64 * step :][:64].astype(np.float32) @ b.astype(np.float32)
+        stored, total = total, np.where(np.arange(64) < 61, total, 0) + 1
+    np.testing.assert_array_equal(whole[:, :61], stored[:, :61])
+    np.testing.assert_array_equal(whole[:, 61:], 9)
 
 
 SUM = """cuda_tile.module @m {{
@@ -81,6 +151,14 @@ def test_columns_beside_a_reduced_part_keep_their_values(columns: int, target: s
     expected = np.full((32, 80), 9, np.float32)
     expected[:, :columns] += x[:, :columns]
     np.testing.assert_array_equal(whole, expected)
+
+
+def test_a_remark_names_the_missing_assumption(target: str) -> None:
+    remarks = ct.compile(ct.Module.parse(SUM.format(columns=75)), target=target).remarks
+    assert [str(each.message) for each in remarks if "reduction" in each.message] == [
+        "the reduction does not use TMA: extent 1 is not known to be a multiple of 16 bytes, which TMA writes as a "
+        "whole: pass arrays with such rows, or state '?%4' in the signature"
+    ]
 
 
 STEPS = """cuda_tile.module @m {{

@@ -20,6 +20,7 @@ GATHER = (
     "%r = tile_gpu.shared : buffer<{}, shared, contiguous=0 swizzle=none>\n"
     "tile_gpu.tma_gather %m[%n] rows %r -> %slot#0 of %c : buffer<{}, shared, contiguous=0 swizzle=none> -> !a"
 )
+PLAIN = "buffer<128x64xf16, shared, contiguous=1 swizzle=none>"
 MAP = "%r = tile_gpu.make_tensor_map"
 MULTIPLY = "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1"
 COPY = "tile_gpu.tma_load %r[%n, %n] -> %slot#0 of %c : !a"
@@ -134,6 +135,11 @@ REFUSALS = {
         "order and scope come together"
     ),
     "tile_gpu.tma_store %slot#0 -> %map[%n, %n] reduction or : !a": "reduction or takes i32, u32, i64, u64, but",
+    "tile_gpu.tma_store %slot#0 -> %map[%n, %n] end %n reduction add : !a": "no end of rows with a reduction",
+    '%m = tile_gpu.make_tensor_map "i64" %p[%n, %n] strides [%n] box [16, 128] swizzle none fill zero\n'
+    f"%r = tile_gpu.shared : {PLAIN}\ntile_gpu.tma_store %r -> %m[%n, %n] end %n : {PLAIN}": (
+        "expected a map of f16, the element of the buffer, with an end of rows"
+    ),
     "%r = tile_gpu.atomic_global add %y -> %at vector 1 order relaxed scope device : !l -> tensor<128xi64, #line>": (
         "mode add updates elements of i32, i64, but got f32"
     ),

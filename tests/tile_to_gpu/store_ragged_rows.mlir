@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
 // RUN: tilec compile %s --target sm_90a --check-prefix=PTX
-// TMA writes 16 bytes as a whole, so threads store rows that end elsewhere.
+// TMA writes 16 bytes as a whole, so the map of rows that end elsewhere has whole multiples, and threads store the rest.
 
 !V = tensor_view<64x4095xf32, strides=[4096,1]>
 !T = partition_view<tile=(1x512), !V>
@@ -16,8 +16,13 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %i: tile<i32>) {
   return
 }
 
-// CHECK-NOT: tile_gpu.store_tile
-// CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: extent 1 is not known to be a multiple of 16 bytes, which TMA writes as a whole
-// PTX-NOT: cp.async.bulk.tensor.2d.global
-// PTX: st.global
+// CHECK: %[[EXTENT:.*]] = arith.constant 4095 : i32
+// CHECK: %[[PARTS:.*]] = arith.divui %[[EXTENT]], %[[FACTOR:.*]] : i32
+// CHECK: %[[WHOLE:.*]] = arith.muli %[[PARTS]], %[[FACTOR]] : i32
+// CHECK: %[[MAP:.*]] = tile_gpu.make_tensor_map "f32" %arg1[%[[WHOLE]], {{.*}}]
+// CHECK: tile_gpu.store_tile {{.*}} -> %[[MAP]][{{.*}}] end
+// CHECK-NOT: remark: the store
+// PTX: cp.async.bulk.tensor.2d.global
+// PTX: @%{{.*}} st.global.f32 [%{{.*}}+8]
+// PTX-NOT: st.global
+// PTX: "extents": [4092, 64]
