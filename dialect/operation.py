@@ -320,10 +320,23 @@ def _attribute_accessor(field: AttributeField) -> property:
 def _value_accessor(cls: type[Operation], field: ValueField) -> property:
     fields = cls.operand_fields if field.kind == "operand" else cls.result_fields
     at, kind, many = fields.index(field), field.kind, field.arity not in (ONE, OPTIONAL)
-    if all(f.arity == ONE for f in fields):
+    if all(f.arity == ONE for f in fields[: at + 1]):
         return property((lambda op: op.operands[at]) if kind == "operand" else (lambda op: op.results[at]))
 
-    name = field.name
+    name, behind = field.name, len(fields) - at
+
+    def accessor_by_count(op: ir.OpView) -> Any:
+        values = op.operands if kind == "operand" else op.results
+        count = len(values)
+        if many:
+            return [values[number] for number in range(at, count - behind + 1)]
+        if field.arity == ONE:
+            return values[count - behind]
+        return values[at] if count == len(fields) else None
+
+    # The number of values tells how many the only group of several has, without a look at the attributes.
+    if sum(f.arity != ONE for f in fields) == 1:
+        return property(accessor_by_count)
 
     def accessor(op: ir.OpView) -> Any:
         values = op.operation.operands if kind == "operand" else op.operation.results

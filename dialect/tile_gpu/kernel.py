@@ -42,8 +42,12 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     @property
     def roles(self) -> "RolesOp | None":
         """The operation with the roles of the kernel; None without roles."""
-        found = (op for op in self.body.blocks[0].operations if op.operation.name == RolesOp.OPERATION_NAME)
-        return next(found, None)
+        operations = self.body.blocks[0].operations
+        # The kernels of the passes end with it and the terminator: an index costs less than all operations in front.
+        last = operations[len(operations) - 2] if len(operations) > 1 else None
+        if isinstance(last, RolesOp):
+            return last
+        return next((op for op in operations if op.operation.name == RolesOp.OPERATION_NAME), None)
 
     def check(self) -> str | None:
         if self.warps <= 0 or self.warps % 4:

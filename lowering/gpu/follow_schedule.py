@@ -74,11 +74,15 @@ def follow_schedule(kernel: KernelOp, target: Target, options: CompileOptions, r
     if options.solver and solver_name() is None:
         message = "solver=on is not followed: OR-Tools is not installed; install tilec[schedule]"
         remarks.append(Remark("hint", message, source_location(kernel.operation.location)))
-    loops = divided_loops(kernel) if kernel.roles is not None else []
-    chosen = [number for number, parts in enumerate(loops) if _has_choices(parts)]
-    for number in chosen:
+    for number in loops_with_choices(kernel):
         kernel = _Loop(kernel, number, target, options).followed()
     return kernel
+
+
+def loops_with_choices(kernel: KernelOp) -> list[int]:
+    """The innermost loops of a kernel with roles, by number, that a schedule may change."""
+    loops = divided_loops(kernel) if kernel.roles is not None else []
+    return [number for number, parts in enumerate(loops) if _has_choices(parts)]
 
 
 def _has_choices(parts: Sequence[LoopPart]) -> bool:

@@ -20,7 +20,8 @@ from tilec.lowering.gpu.divide_operands import divide_operands
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.divide_updates import divide_updates
 from tilec.lowering.gpu.emulate_exponentials import emulate_exponentials
-from tilec.lowering.gpu.follow_schedule import follow_schedule
+from tilec.lowering.gpu.fill_accumulators import fill_accumulators
+from tilec.lowering.gpu.follow_schedule import follow_schedule, loops_with_choices
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.issue_early import issue_early
 from tilec.lowering.gpu.join_programs import join_programs
@@ -108,12 +109,13 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "advance-late-sums": (lambda kernel, target, options, remarks: advance_late_sums(kernel, target), "pipeline"),
     "follow-schedule": (follow_schedule, "pipeline"),
     "order-warpgroups": (lambda kernel, target, options, remarks: order_warpgroups(kernel, target), "pipeline"),
+    "fill-accumulators": (lambda kernel, target, options, remarks: fill_accumulators(kernel), None),
     "repeat-scalars": (lambda kernel, target, options, remarks: repeat_scalars(kernel), "register_budgets"),
 }
 
 
-# The passes that read the work of loops, of which the passes before leave some twice.
-_AFTER_CLEAN_UP = frozenset({"follow-schedule"})
+# The pass that reads the work of loops, of which the passes before leave some twice.
+_AFTER_CLEAN_UP = "follow-schedule"
 
 
 def run(
@@ -129,7 +131,7 @@ def run(
         for name, (_, switch) in PASSES.items():
             check_time()
             if switch is None or getattr(options, switch):
-                if name in _AFTER_CLEAN_UP:
+                if name == _AFTER_CLEAN_UP and any(map(loops_with_choices, _kernels(module))):
                     run_upstream(CLEAN_UP, module)
                 _run_pass(module, name, target, options, remarks)
         module.operation.verify()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.location import source_location
@@ -27,6 +27,7 @@ BARRIER_BYTES = 8
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
 CTAS_OF_A_PAIR = 2
+_SHARED, _CHANNEL = "tile_gpu.shared", "tile_gpu.make_channel"
 # Consumers whose operations one elected thread issues.
 _SINGLE = (MMA, TMA)
 
@@ -195,13 +196,14 @@ def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
 def memory_plan(kernel: KernelOp) -> SharedPlan:
     """Assigns memory to all declarations of a kernel, however much that is."""
     plan, at = SharedPlan(), 0
-    slots, plan.staging = _slot_sizes(kernel), _staging_sizes(kernel)
-    for op in _declarations(kernel):
-        if op.operation.name == "tile_gpu.shared":
+    declarations = _declarations(kernel)
+    slots, plan.staging = _slot_sizes(declarations), _staging_sizes(declarations)
+    for op in declarations:
+        if op.operation.name == _SHARED:
             buffer = op.operation.results[0]
             plan.buffers[buffer] = at if op.shares is None else plan.buffers[op.shares]
             at += plan.staging.get(buffer, 0)
-        elif op.operation.name == "tile_gpu.make_channel":
+        else:
             at = _allocate_channel(op, plan, at, slots)
     plan.barriers = at
     _number_barriers(plan)
@@ -212,26 +214,27 @@ def memory_plan(kernel: KernelOp) -> SharedPlan:
     return plan
 
 
-def _declarations(kernel: KernelOp) -> Iterator[ir.OpView]:
-    yield from kernel.operation.regions[0].blocks[0].operations
+def _declarations(kernel: KernelOp) -> list[ir.OpView]:
+    """The staging buffers and channels of a kernel."""
+    return [op for op in kernel.operation.regions[0].blocks[0].operations if op.operation.name in (_SHARED, _CHANNEL)]
 
 
-def _slot_sizes(kernel: KernelOp) -> dict[ir.Value, tuple[int, int]]:
+def _slot_sizes(declarations: Sequence[ir.OpView]) -> dict[ir.Value, tuple[int, int]]:
     """The bytes and columns of a slot of each channel; those of a ring have the largest of all its channels."""
     sizes: dict[ir.Value, tuple[int, int]] = {}
-    for op in _declarations(kernel):
-        if op.operation.name == "tile_gpu.make_channel":
+    for op in declarations:
+        if op.operation.name == _CHANNEL:
             owner = op.operation.results[0] if op.shares is None else op.shares
             wanted, had = slot_size(op.operation.results[0].type.buffers), sizes.get(owner, (0, 0))
             sizes[owner] = max(wanted[0], had[0]), max(wanted[1], had[1])
     return sizes
 
 
-def _staging_sizes(kernel: KernelOp) -> dict[ir.Value, int]:
+def _staging_sizes(declarations: Sequence[ir.OpView]) -> dict[ir.Value, int]:
     """The bytes of each `tile_gpu.shared` with memory of its own, as many as the largest buffer in it has."""
     sizes: dict[ir.Value, int] = {}
-    for op in _declarations(kernel):
-        if op.operation.name == "tile_gpu.shared":
+    for op in declarations:
+        if op.operation.name == _SHARED:
             buffer = op.operation.results[0]
             owner = buffer if op.shares is None else op.shares
             sizes[owner] = max(buffer_bytes(buffer.type), sizes.get(owner, 0))

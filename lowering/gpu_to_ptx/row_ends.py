@@ -39,6 +39,8 @@ def store_row_ends(lowering: Lowering, op: TmaStoreOp) -> None:
     lowering.at(body)
     rows = math.prod(layout.shape) // width
     with counted(lowering, max(1, rows // LANES), "row_end") as step:
+        # This code runs rarely, and ptxas takes a third more time if it unrolls the loop.
+        lowering.b.execute('.pragma "nounroll";')
         row = lowering.compute(f"mad.lo.s32 $0, $1, {LANES}, $2;", "i32", step, lowering.lane)
         is_row = None
         if rows < LANES:

@@ -82,9 +82,11 @@ class _Sharing:
     def join(self, values: Iterable[int]) -> bool:
         """Merges the registers of these values; returns False and changes nothing if live ranges intersect."""
         leaders = {self.leader[value] for value in values}
+        if len(leaders) == 1:
+            return True
         together = [value for leader in leaders for value in self.members.get(leader, [leader])]
         together.sort(key=self._order)
-        if len(leaders) > 1 and self._intersect(together):
+        if self._intersect(together):
             return False
         leader = together[0]
         self.members[leader] = together

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
 from tilec.dialect.mlir import ir
 
 Fact = TypeVar("Fact")
 
+# The facts about values by rule, while they are kept.
+_KEPT: ContextVar[dict[object, dict[ir.Value, Any]] | None] = ContextVar("facts about values", default=None)
+
+
+@contextmanager
+def kept_facts() -> Iterator[None]:
+    """Keeps the facts of all analyses in its body, which must not change the operations that they are about."""
+    token = _KEPT.set({})
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def forget_facts() -> None:
+    """Drops the facts that are kept, because operations have changed."""
+    kept = _KEPT.get()
+    if kept is not None:
+        kept.clear()
+
 
 def analyze(value: ir.Value, rule: Callable[[ir.Value, Callable[[ir.Value], Fact]], Fact]) -> Fact:
     """The fact that `rule` computes for a value, given a function for the facts about others; each value once."""
-    known: dict[ir.Value, Fact] = {}
+    kept = _KEPT.get()
+    known: dict[ir.Value, Fact] = {} if kept is None else kept.setdefault(rule, {})
 
     def of(value: ir.Value) -> Fact:
         if value not in known:

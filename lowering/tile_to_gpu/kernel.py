@@ -12,6 +12,7 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
+from tilec.lowering.tile.value_analysis import forget_facts, kept_facts
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.atomic_remarks import atomic_remarks
 from tilec.lowering.tile_to_gpu.cluster_division import divide_among_ctas
@@ -84,6 +85,13 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     expand_packed_views(entry)
     refuse_partial_bytes(operations_below(entry))
     ctas = divide_among_ctas(entry, target, options, remarks)
+    with kept_facts():
+        _planned_kernel(entry, target, given, options, ctas, remarks)
+
+
+def _planned_kernel(
+    entry: ir.OpView, target: Target, given: CompileOptions, options: CompileOptions, ctas: int, remarks: list[Remark]
+) -> None:
     warps, plan, order = _expanded_plan(entry, target, given, options, remarks)
     remarks += atomic_remarks(entry)
     refusal = occupancy_refusal(entry, plan, warps, options.occupancy)
@@ -145,6 +153,7 @@ def _expanded_plan(
     warps, plan = _plan(entry, target, given, options, order if given.tma else None)
     expanded = expand_without_tma(entry, plan, order if given.tma else None, target)
     if expanded:
+        forget_facts()
         remarks += expanded
         order = MemoryOrder(list(operations_below(entry)))
         warps, plan = _plan(entry, target, given, options, order if given.tma else None)

@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 Names = frozenset[str]
 NOTHING: Names = frozenset()
@@ -124,11 +125,13 @@ class Liveness:
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self.after: dict[ast.AST, Names] = {}
         self.header: dict[ast.AST, Names] = {}
+        # The bodies of loops are visited several times.
+        self._captured, self._read = cache(captured_names), cache(read)
         self._body(body, NOTHING, None, NOTHING)
 
     def _body(self, statements: Sequence[ast.stmt], live: Names, exits: _Exits | None, captured: Names) -> Names:
         """The live names before the statements; functions defined before them read the names `captured`."""
-        before = list(itertools.accumulate(map(captured_names, statements), frozenset.union, initial=captured))
+        before = list(itertools.accumulate(map(self._captured, statements), frozenset.union, initial=captured))
         for position, statement in reversed(list(enumerate(statements))):
             live |= before[position + 1]
             self.after[statement] = live
@@ -139,40 +142,40 @@ class Liveness:
         match node:
             case ast.If():
                 branches = [self._body(body, live, exits, captured) for body in (node.body, node.orelse)]
-                return read(node.test).union(*branches)
+                return self._read(node.test).union(*branches)
             case ast.With():
                 return self._with(node, live, exits, captured)
             case ast.For():
-                return read(node.iter) | self._loop(node, live, assigned([node.target]), NOTHING, captured)
+                return self._read(node.iter) | self._loop(node, live, assigned([node.target]), NOTHING, captured)
             case ast.While():
-                return self._loop(node, live, NOTHING, read(node.test), captured)
+                return self._loop(node, live, NOTHING, self._read(node.test), captured)
             case ast.Break() if exits:
                 return exits.after_loop
             case ast.Continue() if exits:
                 return exits.next_iteration
             case ast.Return():
-                return read(node.value)
+                return self._read(node.value)
             case ast.Assign():
-                return (live - _plain_targets(node.targets)) | read(node)
+                return (live - _plain_targets(node.targets)) | self._read(node)
             case ast.AnnAssign():
-                return (live - _plain_targets([node.target])) | read(node.value)
+                return (live - _plain_targets([node.target])) | self._read(node.value)
             case ast.AugAssign():
-                return live | read(node) | assigned([node.target])
+                return live | self._read(node) | assigned([node.target])
             case ast.FunctionDef():
-                return (live - {node.name}) | read(node)
-        return live | read(node)
+                return (live - {node.name}) | self._read(node)
+        return live | self._read(node)
 
     def _with(self, node: ast.With, live: Names, exits: _Exits | None, captured: Names) -> Names:
         before = self._body(node.body, live, exits, captured)
         for item in reversed(node.items):
             targets = [] if item.optional_vars is None else [item.optional_vars]
-            before = (before - _plain_targets(targets)) | read(item)
+            before = (before - _plain_targets(targets)) | self._read(item)
         return before
 
     def _loop(self, node: ast.For | ast.While, live: Names, targets: Names, test: Names, captured: Names) -> Names:
         header = live | test
         # An iteration calls the functions that earlier iterations have defined.
-        captured |= captured_names(node)
+        captured |= self._captured(node)
         while True:
             grown = header | (self._body(node.body, header, _Exits(live, header), captured) - targets)
             if grown == header:
