@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+# The types without a problem of their own.
+_SOUND: dict[ir.Type, None] = table()
 # Location classes that need no check, as nearly all.
 _PLAIN = (ir.FileLineColLoc, ir.UnknownLoc)
 
@@ -38,6 +40,9 @@ class OperationVerifier:
         self._type_rules = [rule for rule in rules if getattr(rule, "types_only", False)]
         self._other_rules = [rule for rule in rules if not getattr(rule, "types_only", False)]
         self._passed: dict[object, None] = table()
+        fields = {"operand": operation_class.operand_fields, "result": operation_class.result_fields}
+        # Most operations have one value for each field, whose checks need no groups.
+        self._fields_of_one = {kind: all(each.arity == ONE for each in of_kind) for kind, of_kind in fields.items()}
 
     def problem(self, op: ir.OpView) -> str | None:
         """The first problem with an operation, or None; runs before MLIR's own checks."""
@@ -96,7 +101,11 @@ class OperationVerifier:
             ("operand", cls.operand_fields, key[0], key[2]),
             ("result", cls.result_fields, key[1], key[3]),
         ):
-            found = _group_problem(kind, fields, types, segments, bound)
+            if self._fields_of_one[kind] and segments is None and len(types) == len(fields):
+                pairs = enumerate(zip(fields, types, strict=True))
+                found = next(filter(None, (_type_problem(kind, at, *pair, bound) for at, pair in pairs)), None)
+            else:
+                found = _group_problem(kind, fields, types, segments, bound)
             if found is not None:
                 return found
         if len(op.regions) != len(cls.region_fields):
@@ -148,9 +157,11 @@ def _expected(kind: str, fields: tuple[ValueField, ...], sizes: list[int] | None
 def _type_problem(
     kind: str, index: int, field: ValueField, type: ir.Type, bound: dict[str, tuple[str, ir.Type]]
 ) -> str | None:
-    broken = getattr(type, "problem", None)
-    if broken is not None and broken() is not None:
-        return f"{kind} #{index} has an invalid type: {broken()}"
+    if type not in _SOUND:
+        broken = getattr(type, "problem", None)
+        if broken is not None and broken() is not None:
+            return f"{kind} #{index} has an invalid type: {broken()}"
+        _SOUND[type] = None
     if not field.set.contains(type):
         return f"{kind} #{index} must be {field.set.description}, but got {quote(type)}"
     if isinstance(field.constraint, TypeVariable):

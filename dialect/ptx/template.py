@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 
+_ONE = re.compile(r"\$(\d+)")
 _PLACEHOLDER = re.compile(r"\$(\d+)(?:\.\.\$(\d+))?")
 
 
@@ -34,10 +35,13 @@ def mentioned(text: str) -> frozenset[int]:
 @functools.lru_cache(maxsize=65536)
 def format_string(text: str) -> str:
     """The text as a template for str.format, which formats ten thousand instructions in milliseconds."""
-    parts = []
-    for piece in pieces(text):
-        if isinstance(piece, str):
-            parts.append(piece.replace("{", "{{").replace("}", "}}"))
-        else:
-            parts.append(", ".join(f"{{{index}}}" for index in piece))
-    return "".join(parts)
+    escaped = text.replace("{", "{{").replace("}", "}}")
+    if ".." not in text:
+        return _ONE.sub(r"{\1}", escaped)
+    return _PLACEHOLDER.sub(_listed, escaped)
+
+
+def _listed(match: re.Match[str]) -> str:
+    """The fields of a placeholder of one value, or of a run."""
+    first, last = match[1], match[2] or match[1]
+    return ", ".join(f"{{{index}}}" for index in range(int(first), int(last) + 1))

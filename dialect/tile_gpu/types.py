@@ -27,10 +27,10 @@ class BufferType(TileGpu.Type, name="buffer"):
     def get(cls, shape: Sequence[int], element: ir.Type, memory: str, layout: str) -> "BufferType":
         return _buffer(tuple(shape), element, memory, layout)
 
-    shape = property(lambda self: tuple(ir.DenseI64ArrayAttr(self.params[0])))
-    element = property(lambda self: ir.TypeAttr(self.params[1]).value)
-    memory = property(lambda self: ir.StringAttr(self.params[2]).value)
-    layout = property(lambda self: ir.StringAttr(self.params[3]).value)
+    shape = property(lambda self: _buffer_facts(self)[0])
+    element = property(lambda self: _buffer_facts(self)[1])
+    memory = property(lambda self: _buffer_facts(self)[2])
+    layout = property(lambda self: _buffer_facts(self)[3])
 
     @property
     def is_packed(self) -> bool:
@@ -59,6 +59,13 @@ def _buffer(shape: tuple[int, ...], element: ir.Type, memory: str, layout: str) 
         ir.StringAttr.get(layout, made),
     ]
     return BufferType(ir.DynamicType.get("tile_gpu.buffer", parameters, made))
+
+
+@cached
+def _buffer_facts(buffer: BufferType) -> tuple[tuple[int, ...], ir.Type, str, str]:
+    extents, element, memory, layout = buffer.params
+    texts = ir.StringAttr(memory).value, ir.StringAttr(layout).value
+    return tuple(ir.DenseI64ArrayAttr(extents)), ir.TypeAttr(element).value, *texts
 
 
 class ChannelType(TileGpu.Type, name="channel"):

@@ -14,7 +14,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.accumulator_channels import MULTIPLIES, is_accumulator
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.correction_role import Correction, assign_correction, correction
@@ -50,7 +50,7 @@ def assign_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> None:
 
     The reason why one role computes several chains is added to `remarks`.
     """
-    operations = [op.operation for op in operations_below(kernel)]
+    operations = operations_inside(kernel)
     if not _may_have_chains(kernel, operations):
         return
     unknown = unknown_values("", role_operations(op.operation for op in kernel.body.blocks[0].operations))

@@ -20,7 +20,7 @@ from tilec.dialect.tile_gpu.copy import COPY_BYTES
 from tilec.dialect.tile_gpu.kernel import COPY, COPY_WARPS, KernelOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.types import SHARED
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.addresses_again import AddressesAgain, may_be_computed_again
 from tilec.lowering.gpu.compute_roles import compute_role
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
@@ -100,7 +100,7 @@ def _is_loaded_ring(op: ir.OpView) -> bool:
 
 
 def _refusal_of_kernel(kernel: KernelOp) -> str | None:
-    operations = [op.operation for op in operations_below(kernel)]
+    operations = operations_inside(kernel)
     warps = kernel.warps * len({compute_role(op) for op in operations})
     if warps > _MOST_COMPUTE_WARPS:
         return f"{warps} warps compute, and more than {_MOST_COMPUTE_WARPS} leave a role that copies no registers"

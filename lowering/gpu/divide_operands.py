@@ -19,7 +19,7 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.column_parts import (
     ELEMENTWISE,
     WARPS,
@@ -52,7 +52,7 @@ def divide_operands(kernel: KernelOp, target: Target) -> None:
     """Rewrites a tile_gpu.kernel in place; run after its channels are made, before it is split into roles."""
     if kernel.warps != WARPS:
         return
-    operations = [op.operation for op in operations_below(kernel)]
+    operations = operations_inside(kernel)
     stores = [op for op in operations if op.name == _STORE and has_column_parts(op, PART_COLUMNS)]
     for store in [op for op in stores if _is_converted(op)]:
         use = _use(store)

@@ -16,7 +16,7 @@ from functools import partial
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, use_place
 from tilec.lowering.gpu.narrow_accumulators import is_narrow
@@ -51,7 +51,7 @@ def divide_tensor_loads(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
     for branch in [op for op in operations_below(kernel) if _chooses_reads(op)]:
         _separate(branch)
-    loads = [op for op in operations_below(kernel) if op.operation.name == _LOAD]
+    loads = operations_named(kernel, (_LOAD,))
     for load in loads:
         read = _read(load)
         if read is not None and not (kernel.ctas > 1 and is_narrow(load.buffer.type)):

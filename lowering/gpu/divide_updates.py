@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.column_parts import ELEMENTWISE, WARPS, has_column_parts, part_of, part_type, repeats_columns
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, is_place, use_place
@@ -27,7 +27,7 @@ def divide_updates(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run after its channels are made, before it is split into roles."""
     if kernel.warps != WARPS:
         return
-    operations = [op.operation for op in operations_below(kernel)]
+    operations = operations_inside(kernel)
     loads = [op for op in operations if op.name == _LOAD and has_column_parts(op, PART_COLUMNS)]
     for update in [update for op in loads if (update := _update(op)) is not None]:
         _divide_update(update)

@@ -17,7 +17,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.loop_work import LoopWork, Run, busy_cycles, cycles_of, loops_of
 from tilec.lowering.gpu.operation_work import VisitedTiles, exponential_elements, exponential_work, thread_elements
 from tilec.lowering.model.constants import Device, device_of
@@ -34,7 +34,7 @@ _SAVED = 0.005
 
 def emulate_exponentials(kernel: KernelOp, target: Target) -> None:
     """Sets `polynomials` in a tile_gpu.kernel in place; run when roles and their tiles are final."""
-    if not any(_is_emulated(op.operation) for op in operations_below(kernel)):
+    if not any(map(_is_emulated, operations_inside(kernel))):
         return
     device, known = device_of(target.name), VisitedTiles()
     for loop in loops_of(kernel, device):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 
 _PROGRAM_ID = "tile_gpu.program_id"
 _EQUAL = (
@@ -23,7 +23,7 @@ class EqualValues:
     def __init__(self, kernel: KernelOp, along: int | None = None) -> None:
         self._along = along
         self._different: set[ir.Value] = set()
-        operations = [op.operation for op in operations_below(kernel)]
+        operations = operations_inside(kernel)
         pending = [value for op in operations if not self._is_equal(op) for value in op.results]
         while pending:
             value = pending.pop()

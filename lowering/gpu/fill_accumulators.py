@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.tile_to_gpu import emitter
 
 _LOAD, _GET, _CONSTANT = "tile_gpu.load_tensor_memory", "tile_gpu.get", "arith.constant"
@@ -19,7 +19,7 @@ _LOAD, _GET, _CONSTANT = "tile_gpu.load_tensor_memory", "tile_gpu.get", "arith.c
 
 def fill_accumulators(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place."""
-    for branch in [op.operation for op in operations_below(kernel) if op.operation.name == "scf.if"]:
+    for branch in [op for op in operations_inside(kernel) if op.name == "scf.if"]:
         chosen = _load_or_constant(branch)
         if chosen is not None:
             _fill(branch, *chosen)

@@ -18,7 +18,7 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_inside
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.enclosing import ancestor_in
 from tilec.lowering.gpu.live_tiles import tile_peak
@@ -231,7 +231,7 @@ def _least_slots(channel: ir.Value) -> int:
 
 
 def _operations(kernel: KernelOp) -> Iterator[ir.Operation]:
-    return (op.operation for op in operations_below(kernel))
+    return iter(operations_inside(kernel))
 
 
 def _needed_registers(loop: ir.Operation) -> int:

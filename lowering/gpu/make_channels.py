@@ -17,7 +17,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, slot_results
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_inside
 from tilec.lowering.gpu.accumulator_channels import Accumulators, is_in_accumulator
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
@@ -88,7 +88,7 @@ def make_channels(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; without placed tiles it stays as it is."""
     if not _has_placed_tiles(kernel):
         return
-    operations = [op.operation for op in operations_below(kernel)]
+    operations = operations_inside(kernel)
     declarations = ChannelDeclarations(kernel, operations)
     numbers = {op: number for number, op in enumerate(operations)}
     accumulators = Accumulators(operations)

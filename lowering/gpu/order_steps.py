@@ -24,7 +24,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.operation_role import role_of
@@ -40,7 +40,7 @@ _PURE = (*_ELEMENTWISE, *_RENAMING, _REDUCE)
 
 def order_steps(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before it is split into roles."""
-    operations = [op.operation for op in operations_below(kernel)]
+    operations = operations_inside(kernel)
     for op in [op for op in operations if op.name == _RELEASE]:
         _release_late(op)
     for op in [op for op in operations if op.name == _PUT and _waits(op)]:

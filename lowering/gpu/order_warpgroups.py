@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.loop_clocks import loop_clocks
 from tilec.lowering.gpu.loop_parts import LoopPart
@@ -68,7 +68,7 @@ def _section(kernel: KernelOp, loop: ir.OpView, warps: int, target: Target) -> _
     """The multiplies of a loop, if warpgroups should issue them one after the other."""
     operations = [op.operation for op in loop.operation.regions[0].blocks[0].operations]
     numbers = [number for number, op in enumerate(operations) if op.name == _MULTIPLY]
-    inside = [op for op in operations_below(loop) if op.operation.name == _MULTIPLY]
+    inside = operations_named(loop, (_MULTIPLY,))
     # A loop with one multiply has nothing to compute while another warpgroup multiplies, or has it in front of it.
     if len(numbers) < 2 or len(inside) != len(numbers):
         return None

@@ -14,7 +14,7 @@ from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_inside
 from tilec.lowering.gpu.compute_roles import clear_compute_role
 from tilec.lowering.gpu.crossing_values import Crossing, get_late, make_crossing, source_of
 from tilec.lowering.gpu.enclosing import is_repeated, path_to
@@ -65,7 +65,7 @@ def partition_roles(kernel: KernelOp, target: Target, remarks: list[Remark] | No
     *body, end = known
     common = _common(body)
     work = [op for op in body if op not in common]
-    repeats_loads = any(is_repeatable_load(op.operation) for op in operations_below(kernel))
+    repeats_loads = any(map(is_repeatable_load, operations_inside(kernel)))
     crossing: dict[ir.Operation, dict[str, None]] = {}
     while True:
         try:

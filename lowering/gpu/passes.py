@@ -8,7 +8,7 @@ from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.advance_late_sums import advance_late_sums
 from tilec.lowering.gpu.advance_loads import advance_loads
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
@@ -54,7 +54,7 @@ KernelPass = Callable[[KernelOp, Target, CompileOptions, list[Remark]], object]
 
 def _roles(kernel: KernelOp, target: Target, _options: CompileOptions, remarks: list[Remark]) -> object:
     """All threads of the CTAs meet where they exchange tiles, so that the roles would wait for each other."""
-    operations = [op.operation for op in operations_below(kernel)]
+    operations = operations_inside(kernel)
     exchanges = [op for op in operations if op.name == "tile_gpu.gather_parts"]
     if not exchanges:
         return partition_roles(kernel, target, remarks)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.epilogue_remark import epilogue_remark, is_of_tiles
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.other_iteration import copy_for, scalars_behind
@@ -58,7 +58,7 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     if not has_roles:
         channels_ahead = {one.operation.results[0] for channel in deep for one in of_ring(channel)}
         # The copies are erased when they move, so only loops are kept.
-        for loop in [op.operation for op in operations_below(kernel) if op.operation.name == "scf.for"]:
+        for loop in [op for op in operations_inside(kernel) if op.name == "scf.for"]:
             _run_ahead(loop, channels_ahead, deep)
 
 

@@ -17,7 +17,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.gpu.epilogue_remark import is_of_tiles
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.shared_plan import memory_plan
@@ -58,7 +58,7 @@ def _registers(tile: ir.RankedTensorType, warps: int) -> int:
 
 def read_early(kernel: KernelOp, target: Target) -> None:
     """Rewrites a tile_gpu.kernel in place; run after channels share slots, and before registers are assigned."""
-    channels = [op for op in operations_below(kernel) if op.operation.name == "tile_gpu.make_channel"]
+    channels = operations_named(kernel, ("tile_gpu.make_channel",))
     tiles = [op for op in channels if op.reuse == "ring" and op.shares is None and is_of_tiles(op)]
     # Several accumulators would need the registers at the same time.
     if len(tiles) != 1:

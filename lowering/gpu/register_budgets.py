@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.role_registers import chosen_budgets
@@ -44,4 +44,4 @@ def registers_of_role(roles: RolesOp, number: int) -> int:
 
 
 def _calls_functions(kernel: KernelOp) -> bool:
-    return any(op.operation.name in _CALLS for op in operations_below(kernel))
+    return any(op.name in _CALLS for op in operations_inside(kernel))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.element_types import element_type
 from tilec.lowering.gpu.commutative import is_commutative
 from tilec.lowering.gpu.compute_roles import compute_role
@@ -42,7 +42,7 @@ def scratch_bytes(kernel: KernelOp) -> int:
 
     Each role that computes has so much.
     """
-    operations = [op.operation for op in operations_below(kernel)]
+    operations = operations_inside(kernel)
     roles = {compute_role(op) for op in operations}
     roles |= {name for op in operations if op.name == "tile_gpu.roles" for name in op.opview.bodies}
     return len(roles.intersection(COMPUTE_ROLES)) * max(map(scratch_of_operation, operations), default=0)

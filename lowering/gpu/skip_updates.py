@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.column_parts import owner, repeats_columns
 from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.enclosing import is_repeated
@@ -35,7 +35,7 @@ class _Update:
 
 def skip_updates(kernel: KernelOp) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns whether it does. Products with 1 are exact."""
-    stores = [op.operation for op in operations_below(kernel) if op.operation.name == _STORE]
+    stores = [op for op in operations_inside(kernel) if op.name == _STORE]
     updates = [update for op in stores if is_repeated(op) and (update := _update(op)) is not None]
     groups = [list(group) for _, group in itertools.groupby(updates, _place)]
     found = [run for group in groups for run in _runs(group)]

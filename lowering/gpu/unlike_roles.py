@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, RolesOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 
 SKIP = "tile_gpu.skip"
 
 
 def alternate(roles: RolesOp) -> bool:
     """Whether two roles compute alternate tiles: each skips the slots of the other one."""
-    return any(op.operation.name == SKIP for op in operations_below(roles))
+    return any(op.name == SKIP for op in operations_inside(roles))
 
 
 def unlike_roles(roles: RolesOp) -> Iterator[tuple[str, int, ir.Block]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.early_loads import addresses_of, early_loads
 from tilec.lowering.gpu.operation_work import tile_bytes
 from tilec.lowering.target import LANES
@@ -27,7 +27,7 @@ _CHANNELS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_
 
 def unroll_loads(kernel: KernelOp) -> None:
     """Unrolls the innermost loops of a tile_gpu.kernel that wait for loads, in place."""
-    for loop in [op.operation for op in operations_below(kernel) if op.operation.name == "scf.for"]:
+    for loop in [op for op in operations_inside(kernel) if op.name == "scf.for"]:
         factor = _factor(loop, kernel.warps)
         if factor > 1:
             _unroll(loop, factor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.scratch_use import scratch_of_operation
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
@@ -22,7 +22,7 @@ _ALONE = (
 
 def independent_warpgroups(loop: ir.OpView, warps: int) -> int:
     """The number of warpgroups that multiply their own rows in a loop, with no barrier between them; else 1."""
-    operations = [op.operation for op in operations_below(loop)]
+    operations = operations_inside(loop)
     is_multiplied = any(op.name == _WGMMA for op in operations)
     return warps // WARPS_OF_A_GROUP if is_multiplied and all(map(_is_alone, operations)) else 1
 

@@ -27,7 +27,9 @@ def store_row_ends(lowering: Lowering, op: TmaStoreOp) -> None:
     coordinates = [lowering.scalar(value) for value in op.coordinates]
     element = element_of(op.buffer.type.element)
     layout = shared_layout(op.buffer.type)
-    first, end = (_narrow(lowering, value) for value in (op.map.owner.extents[0], op.end))
+    end = _narrow(lowering, op.end)
+    # The extent of the map, which the launcher computes.
+    first = lowering.compute(f"and.b32 $0, $1, {-widest(element)};", "i32", end)
     column = lowering.compute("sub.s32 $0, $1, $2;", "i32", first, coordinates[0])
     count = lowering.compute("sub.s32 $0, $1, $2;", "i32", end, first)
     width = layout.shape[layout.contiguous]

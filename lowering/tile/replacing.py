@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.value_analysis import forget_facts
 
 # The replacement of an operation's results: None to keep it, a value for a single result, or a list.
 Replacement: TypeAlias = ir.Value | Sequence[ir.Value] | None
@@ -46,5 +47,6 @@ def _replace(op: ir.OpView, rule: Rule) -> bool:
     values = [replacement] if isinstance(replacement, ir.Value) else list(replacement)
     for old, new in zip(op.operation.results, values, strict=True):
         old.replace_all_uses_with(new)
+    forget_facts(op.operation)
     op.operation.erase()
     return True

@@ -6,6 +6,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile import simplify_float, simplify_integer, simplify_memory, simplify_shape
 from tilec.lowering.tile.fold_constants import Evaluate, fold_rules
 from tilec.lowering.tile.replacing import Replacement, Rule, replace_results
+from tilec.lowering.tile.value_analysis import kept_facts
 
 _OP_GROUPS = (simplify_integer, simplify_float, simplify_shape, simplify_memory)
 IDENTITIES: dict[str, Rule] = {name: rule for group in _OP_GROUPS for name, rule in group.RULES.items()}
@@ -15,7 +16,8 @@ def simplify(module: ir.Module, evaluate: Evaluate) -> None:
     """Folds constants and applies identities together up to a fixed point."""
     folds = fold_rules(evaluate)
     names = {*folds, *IDENTITIES}
-    replace_results(module, {name: _first(IDENTITIES.get(name), folds.get(name)) for name in names})
+    with kept_facts():
+        replace_results(module, {name: _first(IDENTITIES.get(name), folds.get(name)) for name in names})
 
 
 def _first(identity: Rule | None, fold: Rule | None) -> Rule:

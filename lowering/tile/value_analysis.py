@@ -17,7 +17,11 @@ _KEPT: ContextVar[dict[object, dict[ir.Value, Any]] | None] = ContextVar("facts 
 
 @contextmanager
 def kept_facts() -> Iterator[None]:
-    """Keeps the facts of all analyses in its body, which must not change the operations that they are about."""
+    """Keeps the facts of all analyses in its body, so that a value is analyzed once, not with each that follows.
+
+    A value that is replaced by an equal one changes no fact, but before operations are erased, forget_facts() drops
+    those about their values: others may be made in the same memory.
+    """
     token = _KEPT.set({})
     try:
         yield
@@ -25,11 +29,17 @@ def kept_facts() -> Iterator[None]:
         _KEPT.reset(token)
 
 
-def forget_facts() -> None:
-    """Drops the facts that are kept, because operations have changed."""
+def forget_facts(erased: ir.Operation | None = None) -> None:
+    """Drops the facts that are kept about the values of an operation, or all of them."""
     kept = _KEPT.get()
-    if kept is not None:
+    if kept is None:
+        return
+    if erased is None or erased.regions:
         kept.clear()
+        return
+    for known in kept.values():
+        for value in erased.results:
+            known.pop(value, None)
 
 
 def analyze(value: ir.Value, rule: Callable[[ir.Value, Callable[[ir.Value], Fact]], Fact]) -> Fact:

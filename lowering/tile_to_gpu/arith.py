@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_attribute
+from tilec.lowering.tile.bounds import bounds
+from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
@@ -20,7 +22,6 @@ _PLAIN = {
 _SIGNED = {
     "maxi": {"signed": "arith.maxsi", "unsigned": "arith.maxui"},
     "mini": {"signed": "arith.minsi", "unsigned": "arith.minui"},
-    "remi": {"signed": "arith.remsi", "unsigned": "arith.remui"},
     "shri": {"signed": "arith.shrsi", "unsigned": "arith.shrui"},
 }
 _DIVISIONS = {
@@ -66,7 +67,20 @@ def _signed(op: ir.OpView, conversion: Conversion) -> None:
 
 @converts("divi")
 def _divi(op: ir.OpView, conversion: Conversion) -> None:
-    _one(op, conversion, _DIVISIONS[op.signedness, op.rounding])
+    """Numbers that are not negative have the quotient of unsigned ones, which needs no correction of the rounding."""
+    is_unsigned = op.rounding == "negative_inf" and _has_no_negative_operand(op)
+    _one(op, conversion, "arith.divui" if is_unsigned else _DIVISIONS[op.signedness, op.rounding])
+
+
+@converts("remi")
+def _remi(op: ir.OpView, conversion: Conversion) -> None:
+    is_unsigned = op.signedness == "unsigned" or _has_no_negative_operand(op)
+    _one(op, conversion, "arith.remui" if is_unsigned else "arith.remsi")
+
+
+def _has_no_negative_operand(op: ir.OpView) -> bool:
+    """Whether a division has the same result for unsigned numbers; one by a constant needs no division at all."""
+    return splat(op.rhs) is None and all(bounds(each).low >= 0 for each in op.operands)
 
 
 @converts("mulhii")

@@ -6,7 +6,7 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import CLUSTERS
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_inside
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.divide_rows import divide_columns, divide_rows
 from tilec.lowering.tile.divided_dimensions import MULTIPLIES, STORES, Divided, NotDivisibleError
@@ -59,7 +59,7 @@ def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptio
 
 
 def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> None:
-    if not any(op.operation.name in MULTIPLIES for op in operations_below(entry)):
+    if not any(op.name in MULTIPLIES for op in operations_inside(entry)):
         divide_columns(entry, ctas, check_order)
     elif not target.tensor_memory_columns:
         divide_rows(entry, ctas, _ROWS_OF_WGMMA, check_order)

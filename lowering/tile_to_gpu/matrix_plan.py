@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_named
 from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -157,7 +157,7 @@ def matrix_plans(
     entry: ir.OpView, target: Target, counts: Sequence[int], order: MemoryOrder | None
 ) -> dict[int, MatrixPlan]:
     """The results of `matrix_plan` for several numbers of warps."""
-    multiplies = [op for op in operations_below(entry) if op.operation.name in MULTIPLIES]
+    multiplies = operations_named(entry, MULTIPLIES)
     carried = accumulators([op for op in multiplies if op.acc.type.rank == 2])
     known: _Known = {}
     return {warps: _plan(entry, multiplies, carried, target, warps, order, known) for warps in counts}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.divided_dimensions import MULTIPLIES
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
@@ -75,5 +75,5 @@ def mark_narrow_pairs(entry: ir.OpView) -> None:
 
 
 def _multiplies(entry: ir.OpView) -> list[ir.OpView]:
-    found = [op for op in operations_below(entry) if op.operation.name in MULTIPLIES]
+    found = operations_named(entry, MULTIPLIES)
     return [op for op in found if op.acc.type.rank == 2]

@@ -13,7 +13,7 @@ from math import prod
 
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below, reached
+from tilec.dialect.walk import operations_named, reached
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import Target
@@ -40,7 +40,7 @@ _MOST_BYTES_BY_THREADS = 4 * 32 * 128
 
 def row_maps(entry: ir.OpView, target: Target, order: MemoryOrder | None) -> dict[ir.Value, TensorMap | str]:
     """For each tile that an entry without multiplies loads, the map of a ring that TMA fills, or why there is none."""
-    loads = [op for op in operations_below(entry) if op.operation.name == _LOAD]
+    loads = operations_named(entry, (_LOAD,))
     maps = {load.operation.results[0]: row_map(load, target, order) for load in loads}
     slot = sum(_slot_bytes(tile) for tile, map in maps.items() if isinstance(map, TensorMap))
     if slot <= SLOT_LIMIT_BYTES:

@@ -240,11 +240,11 @@ def test_rows_of_whole_vectors_leave_by_vector_stores(target: str) -> None:
     assert ptx.count("st.global.v4.f32") == 4096 // (128 * 4)
 
 
-def test_other_rows_leave_element_by_element(target: str) -> None:
-    """TMA would write 16 bytes as a whole; the lanes of a warp write a line of memory."""
+def test_other_rows_leave_by_the_widest_boxes(target: str) -> None:
+    """TMA writes 16 bytes as a whole; a lane stores the elements behind the last 16 bytes of the row."""
     ptx = stage(softmax, "x: f32[?,?], y: f32[?,?], columns=4096", target, "ptx")
-    assert "cp.async.bulk" not in ptx
-    assert ptx.count("st.global.f32") + ptx.count("st.global.b32") == 4096 // 128
+    assert ptx.count("cp.async.bulk.tensor.2d.global.shared::cta") == 4096 // 256
+    assert ptx.count("st.global.f32") == 3
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import re
 import numpy as np
 import pytest
 
+from tilec.lowering.tile import bounds
 from tilec.lowering.tile.passes import run
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.runtime.interpret.run import run as interpret
@@ -386,3 +387,14 @@ def test_time_is_linear_in_the_length_of_a_chain_of_sums() -> None:
     lines = ["%v0 = absi %x : T"] + [f"%v{i + 1} = addi %v{i}, %v{i} : T" for i in range(200)]
     body = "\n".join(lines) + "\n%r = maxi %v200, %y signed : T"
     assert len(names(simplified(kernel(body, "i32", "i32")))) == 202
+
+
+def test_each_value_of_a_chain_is_analyzed_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each comparison asks for the bounds of its operands, which follow from those of all values before."""
+    analyzed, rule = [], bounds._bounds
+    monkeypatch.setattr(bounds, "_bounds", lambda value, of: (analyzed.append(None), rule(value, of))[1])
+    lines = ["%v0 = absi %x : T"]
+    for i in range(200):
+        lines += [f"%s{i} = addi %v{i}, %y : T", f"%v{i + 1} = maxi %s{i}, %x signed : T"]
+    assert len(names(simplified(kernel("\n".join(lines) + "\n%r = maxi %v200, %y signed : T", "i32", "i32")))) == 402
+    assert len(analyzed) < 5 * len(lines)

@@ -13,12 +13,13 @@ import tilec
 import tilec as ct
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import registers_per_thread
+from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError, UsageError
 from tilec.lowering.matrix_unit import UNITS
 from tilec.lowering.target import TARGETS, target_named
 from tilec.lowering.tile_to_gpu import mma
 from tilec.lowering.tile_to_gpu.kernel import convert
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.warp_choice import registers_available
 from tilec.runtime.cubin import assemble

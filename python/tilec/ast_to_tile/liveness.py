@@ -10,6 +10,8 @@ from functools import cache
 
 Names = frozenset[str]
 NOTHING: Names = frozenset()
+_FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+_WRITES = (ast.Store, ast.Del)
 
 
 def assigned(statements: Iterable[ast.AST]) -> Names:
@@ -26,7 +28,7 @@ def _collect_assigned(node: ast.AST, found: set[str]) -> None:
         return
     if isinstance(node, ast.Lambda):
         return
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+    if isinstance(node, ast.Name) and isinstance(node.ctx, _WRITES):
         found.add(node.id)
     if isinstance(node, ast.comprehension):
         # The target of a comprehension is a name of the comprehension alone.
@@ -58,7 +60,7 @@ def _reads(nodes: Iterable[ast.AST]) -> Names:
 def _reads_of(node: ast.AST) -> Names:
     if isinstance(node, ast.Name):
         return frozenset({node.id}) if isinstance(node.ctx, ast.Load) else NOTHING
-    if isinstance(node, ast.FunctionDef | ast.Lambda):
+    if isinstance(node, _FUNCTIONS):
         return free_names(node) | _reads([node.args])
     inner = _reads(ast.iter_child_nodes(node))
     generators = getattr(node, "generators", [])
@@ -67,7 +69,7 @@ def _reads_of(node: ast.AST) -> Names:
 
 def captured_names(node: ast.AST) -> Names:
     """The names that the functions defined in a statement may read when they are called later."""
-    if isinstance(node, ast.FunctionDef | ast.Lambda):
+    if isinstance(node, _FUNCTIONS):
         return free_names(node) | captured_names(node.args)
     return NOTHING.union(*map(captured_names, ast.iter_child_nodes(node)))
 
@@ -78,7 +80,7 @@ def contains(node: ast.AST | Sequence[ast.stmt], kinds: type | tuple[type, ...])
         return any(contains(item, kinds) for item in node)
     if isinstance(node, kinds):
         return True
-    if isinstance(node, ast.FunctionDef | ast.Lambda):
+    if isinstance(node, _FUNCTIONS):
         return False
     return any(contains(child, kinds) for child in ast.iter_child_nodes(node))
 

@@ -12,6 +12,10 @@ from tilec.frozen import Frozen
 
 Definition = ast.FunctionDef | ast.Lambda
 
+_LAMBDA = "<lambda>"
+# The fields of statements, of exception handlers and of cases that hold statements, handlers and cases.
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
 
 class Source(Frozen):
     """The syntax tree of a function; its positions are relative to the file."""
@@ -50,7 +54,8 @@ def read(function: FunctionType) -> Source:
     is_placeholder = code.co_filename.startswith("<")
     location = None if is_placeholder else SourceLocation(code.co_filename, code.co_firstlineno)
     text = text_of(function)
-    found = [node for node in _definitions(text).get(code.co_firstlineno, ()) if _name(node) == code.co_name]
+    definitions = _lambdas(text) if code.co_name == _LAMBDA else _functions(text)
+    found = [node for node in definitions.get(code.co_firstlineno, ()) if _name(node) == code.co_name]
     if not found:
         why = "Python keeps no text of exec and of standard input" if is_placeholder else "its file has changed"
         raise TileSyntaxError(
@@ -66,21 +71,38 @@ def read(function: FunctionType) -> Source:
 
 
 def _name(node: Definition) -> str:
-    return node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
+    return node.name if isinstance(node, ast.FunctionDef) else _LAMBDA
 
 
 @functools.lru_cache(maxsize=64)
-def _definitions(text: str) -> dict[int, list[Definition]]:
-    """The functions of a file, keyed by `co_firstlineno`: the line of the first decorator."""
+def _tree(text: str) -> ast.Module:
     try:
-        tree = ast.parse(text)
+        return ast.parse(text)
     except SyntaxError:
-        return {}
+        return ast.Module([], [])
+
+
+@functools.lru_cache(maxsize=64)
+def _functions(text: str) -> dict[int, list[Definition]]:
+    """The functions of a file, keyed by `co_firstlineno`: the line of the first decorator."""
     found: dict[int, list[Definition]] = {}
-    for node in ast.walk(tree):
+    waiting: list[ast.AST] = [_tree(text)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.FunctionDef):
             first = node.decorator_list[0] if node.decorator_list else node
             found.setdefault(first.lineno, []).append(node)
-        elif isinstance(node, ast.Lambda):
+        # Expressions, which are most of a file, define lambdas alone.
+        for name in _BLOCKS:
+            waiting += getattr(node, name, ())
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _lambdas(text: str) -> dict[int, list[Definition]]:
+    """The lambdas of a file by their line."""
+    found: dict[int, list[Definition]] = {}
+    for node in ast.walk(_tree(text)):
+        if isinstance(node, ast.Lambda):
             found.setdefault(node.lineno, []).append(node)
     return found
