@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import TMA, WGMMA
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COPY, KernelOp, RolesOp
 from tilec.dialect.walk import inner_operations, is_within, operations_below
 from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.enclosing import LOOPS
@@ -108,6 +108,8 @@ def _gets(loop: ir.Operation) -> list[ir.Operation]:
 
 
 def _role_refusal(kernel: KernelOp, roles: RolesOp) -> str | None:
+    if COPY in roles.bodies:
+        return "threads copy an operand that TMA cannot load"
     if list(roles.bodies) != [COMPUTE, LOAD]:
         return "several roles compute a tile"
     if kernel.warps != WARPS:

@@ -285,6 +285,14 @@ def test_blocks_with_several_tiles(blocks: int, target: str) -> None:
     assert_all(run(persistent, args, target, grid=blocks), product(*args[:2]))
 
 
+def test_a_remark_says_why_one_role_computes_all_tiles() -> None:
+    signature = "A: f16[?,?%8], B: f16[?,?%8], R: f32[?,?%4]"
+    remarks = ct.compile(persistent, target="sm_90a", signature=signature, stop="ptx").remarks
+    assert [each.message for each in remarks if each.topic == "roles"] == [
+        "multiplies of the next tile wait for the epilogue: threads copy an operand that TMA cannot load"
+    ]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("multiple", "depth", "stride"), [(4, 132, 196), (2, 130, 194), (1, 129, 193)])
 def test_rows_that_tma_cannot_load(multiple: int, depth: int, stride: int, target: str) -> None:
