@@ -22,7 +22,7 @@ FUZZ_MUTATIONS ?= 200000
 MUTANTS ?= 60
 SEED ?= 1
 
-.PHONY: demo test test-peers test-torch test-schedule golden soak fuzz mutants docs wheel lint format clean
+.PHONY: demo test test-peers test-torch test-schedule golden soak soak-peers fuzz mutants docs wheel lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
@@ -35,7 +35,7 @@ golden: build/venv-test/.installed
 	build/venv-test/bin/python tests/golden/golden_ptx.py
 
 test-peers: build/venv-peers/.installed $(CHECK)/.copied
-	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) --dist worksteal -m peers
+	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) --dist worksteal -m "peers and not soak"
 
 # PyPI lacks the CPU build of PyTorch. PyTorch's own index has it:
 # PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make test-torch
@@ -48,6 +48,10 @@ test-schedule: build/venv-schedule/.installed $(CHECK)/.copied
 
 soak: build/venv-test/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS) -m soak
+
+# The largest kernels of CUTLASS, each of which nvcc compiles for a minute or more.
+soak-peers: build/venv-peers/.installed $(CHECK)/.copied
+	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) -m "peers and soak"
 
 fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py assembly --inputs $(FUZZ_INPUTS) --work build/fuzz-assembly

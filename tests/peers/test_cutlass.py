@@ -2,7 +2,7 @@
 
 CUTLASS decides the layouts of operands and scale factors, the descriptors and the synchronisation. Inputs are such
 that every sum is exact, so results equal those of numpy bit for bit. Compilation takes most of the time: one test per
-kernel.
+kernel. Those of elements of 4 and 6 bits, which compile longest, are marked `soak` (make soak-peers).
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def narrow_in_all_seeds(gemm: Kernels, *arguments: object) -> None:
         narrow(gemm, Settings(seed, allow_unconfirmed=True), *arguments)
 
 
+@pytest.mark.soak
 def test_product_of_nvfp4(tmp_path: Path) -> None:
     """TMA copies .b4x16 as it is."""
     gemm = Kernels("nvf4", "sm_100a", tmp_path)
@@ -88,6 +89,7 @@ def test_product_of_nvfp4(tmp_path: Path) -> None:
     narrow_in_all_seeds(gemm, [ml_dtypes.float4_e2m1fn] * 2, ml_dtypes.float8_e4m3fn, 16, 512)
 
 
+@pytest.mark.soak
 def test_product_of_mxfp4_and_mxfp6(tmp_path: Path) -> None:
     """TMA pads .b4x16_p64 and .b6x16_p32, and the mbarriers count the bytes without the padding."""
     gemm = Kernels("mxf4f6", "sm_100a", tmp_path)

@@ -119,6 +119,7 @@ def test_convolutions_with_wgmma(tmp_path: Path) -> None:
 UNFENCED_INITIALISATION = "race: the initialisation of the mbarrier is not known to be complete"
 
 
+@pytest.mark.soak
 def test_convolutions_with_tcgen05(tmp_path: Path) -> None:
     """The epilogue loads one array and stores the other by TMA in im2col mode, too."""
     kernels = Kernels("convolution", "sm_100a", tmp_path, ["ARCHITECTURE=Sm100"])
