@@ -14,7 +14,8 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.tile_to_gpu import emitter
 
-_LOAD, _GET, _CONSTANT = "tile_gpu.load_tensor_memory", "tile_gpu.get", "arith.constant"
+_LOAD, _STORE = "tile_gpu.load_tensor_memory", "tile_gpu.store_tensor_memory"
+_GET, _CONSTANT = "tile_gpu.get", "arith.constant"
 
 
 def fill_accumulators(kernel: KernelOp) -> None:
@@ -23,6 +24,18 @@ def fill_accumulators(kernel: KernelOp) -> None:
         chosen = _load_or_constant(branch)
         if chosen is not None:
             _fill(branch, *chosen)
+
+
+def fills_accumulator(op: ir.Operation) -> bool:
+    """Whether an operation is a branch that only fills accumulators; predictions are of loops that have iterations."""
+    if op.name != "scf.if" or len(op.results) or len(op.regions[1].blocks):
+        return False
+    *stores, _ = [inner.operation for inner in op.regions[0].blocks[0].operations]
+    return bool(stores) and all(store.name == _STORE and _is_constant(store.operands[0]) for store in stores)
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == _CONSTANT
 
 
 def _load_or_constant(branch: ir.Operation) -> tuple[ir.Operation, ir.Value] | None:
@@ -36,9 +49,7 @@ def _load_or_constant(branch: ir.Operation) -> tuple[ir.Operation, ir.Value] | N
         return None
     otherwise = [op.operation for op in branch.regions[1].blocks[0].operations]
     value = otherwise[-1].operands[0]
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != _CONSTANT:
-        return None
-    return load, value
+    return (load, value) if _is_constant(value) else None
 
 
 def _has_one_reader(slot: ir.Value) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.lowering.gpu.fill_accumulators import fills_accumulator
 from tilec.lowering.gpu.handed_place import handed_place
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loop_graph import Access, Link, LoopGraph, Node, Round, Wait, in_order
@@ -96,6 +97,8 @@ class LoopReader:
     def _read_block(self, block: ir.Block) -> None:
         """Visits the operations of a block, and those of branches as if they were always taken."""
         for op in block.operations:
+            if fills_accumulator(op.operation):
+                continue
             if op.operation.name != "scf.if":
                 self._visit(op.operation)
                 continue

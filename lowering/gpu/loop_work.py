@@ -12,6 +12,7 @@ from tilec.dialect.tile_gpu.channel import MMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import inner_operations, operations_below
 from tilec.errors import SourceLocation
+from tilec.lowering.gpu.fill_accumulators import fills_accumulator
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS
 from tilec.lowering.gpu.operation_work import VisitedTiles, l2_bytes_of_load, multiply_of, tile_bytes, work_of
@@ -200,6 +201,8 @@ class _Reader:
             name = op.operation.name
             if name in ("scf.for", "scf.while"):
                 self._read_loop(op, path)
+                continue
+            if fills_accumulator(op.operation):
                 continue
             self._add(op, self.found[path])
             if name == "scf.if":
