@@ -84,9 +84,11 @@ class _Sharing:
         leaders = {self.leader[value] for value in values}
         if len(leaders) == 1:
             return True
-        together = [value for leader in leaders for value in self.members.get(leader, [leader])]
+        together = [value for leader in leaders for value in self.members.get(leader, (leader,))]
         together.sort(key=self._order)
-        if self._intersect(together):
+        # Nearly all groups are a result and the operand that it is tied to.
+        first, second, *others = together
+        if self._intersect(together) if others else self._meet(first, second):
             return False
         leader = together[0]
         self.members[leader] = together
@@ -107,6 +109,10 @@ class _Sharing:
                 return True
             above.append(value)
         return False
+
+    def _meet(self, first: int, second: int) -> bool:
+        """Whether the live ranges of two values intersect, of which the first one in the order is given first."""
+        return self._dominates(first, second) and self._lives_at_definition(first, second)
 
     def _dominates(self, first: int, second: int) -> bool:
         return self.flow.dominates(self.live.block[first], self.live.block[second])

@@ -55,7 +55,7 @@ def _changed(block: Block) -> set[int]:
 
 def _elements(program: Program) -> set[int]:
     """The values that are changed in several registers, and at another place too or outside the block of their move."""
-    tied = [Counter(_tied(instruction)) for block in program.blocks for instruction in block.instructions]
+    tied = [Counter(_tied(each)) for block in program.blocks for each in block.instructions if each.tied]
     # One of the two edges is taken.
     passed = [reduce(or_, map(Counter, block.end.arguments), Counter[int]()) for block in program.blocks]
     elements = {value for place in (*tied, *passed) for value, count in place.items() if count > 1}
