@@ -323,6 +323,7 @@ def _value_accessor(cls: type[Operation], field: ValueField) -> property:
     if all(f.arity == ONE for f in fields[: at + 1]):
         return property((lambda op: op.operands[at]) if kind == "operand" else (lambda op: op.results[at]))
 
+    # The fields from this one on.
     name, behind = field.name, len(fields) - at
 
     def accessor_by_count(op: ir.OpView) -> Any:
@@ -334,7 +335,7 @@ def _value_accessor(cls: type[Operation], field: ValueField) -> property:
             return values[count - behind]
         return values[at] if count == len(fields) else None
 
-    # The number of values tells how many the only group of several has, without a look at the attributes.
+    # With one optional or variadic group its size follows from the number of values, without a look at the attributes.
     if sum(f.arity != ONE for f in fields) == 1:
         return property(accessor_by_count)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
-# The types without a problem of their own.
+# The types whose problem() has returned None.
 _SOUND: dict[ir.Type, None] = table()
 # Location classes that need no check, as nearly all.
 _PLAIN = (ir.FileLineColLoc, ir.UnknownLoc)

@@ -33,7 +33,7 @@ def _collect(operation: ir.Operation, found: list[ir.OpView]) -> None:
 
 
 def operations_inside(op: ir.OpView) -> list[ir.Operation]:
-    """The operations of `operations_below`, without the objects of their classes: twice as fast."""
+    """The operations of operations_below() as ir.Operation, not as OpView, which takes twice the time."""
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:

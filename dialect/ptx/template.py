@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 
-_ONE = re.compile(r"\$(\d+)")
+_SINGLE_PLACEHOLDER = re.compile(r"\$(\d+)")
 _PLACEHOLDER = re.compile(r"\$(\d+)(?:\.\.\$(\d+))?")
 
 
@@ -37,11 +37,11 @@ def format_string(text: str) -> str:
     """The text as a template for str.format, which formats ten thousand instructions in milliseconds."""
     escaped = text.replace("{", "{{").replace("}", "}}")
     if ".." not in text:
-        return _ONE.sub(r"{\1}", escaped)
-    return _PLACEHOLDER.sub(_listed, escaped)
+        return _SINGLE_PLACEHOLDER.sub(r"{\1}", escaped)
+    return _PLACEHOLDER.sub(_fields_of_run, escaped)
 
 
-def _listed(match: re.Match[str]) -> str:
+def _fields_of_run(match: re.Match[str]) -> str:
     """The fields of a placeholder of one value, or of a run."""
     first, last = match[1], match[2] or match[1]
     return ", ".join(f"{{{index}}}" for index in range(int(first), int(last) + 1))

@@ -17,6 +17,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_below, operations_named
+from tilec.lowering.gpu.chosen_loads import is_constant, load_or_constant
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, use_place
 from tilec.lowering.gpu.narrow_accumulators import is_narrow
@@ -68,11 +69,7 @@ def _chooses_reads(op: ir.OpView) -> bool:
     *loads, end = [each.operation for each in op.operation.regions[0].blocks[0].operations]
     *others, otherwise = [each.operation for each in op.operation.regions[1].blocks[0].operations]
     is_read = all(each.name == _LOAD for each in loads) and {value.owner for value in end.operands} == set(loads)
-    return is_read and all(each.name == _CONSTANT for each in others) and all(map(_is_constant, otherwise.operands))
-
-
-def _is_constant(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == _CONSTANT
+    return is_read and all(each.name == _CONSTANT for each in others) and all(map(is_constant, otherwise.operands))
 
 
 def _separate(branch: ir.OpView) -> None:
@@ -100,15 +97,10 @@ def _read(load: ir.OpView) -> _Read | None:
     if len(uses) != 1 or uses[0].name != "scf.yield" or len(uses[0].operands) != 1:
         return _Read(load)
     branch = uses[0].parent.opview
-    if branch.operation.name != "scf.if" or uses[0].block != branch.operation.regions[0].blocks[0]:
+    chosen = load_or_constant(branch.operation)
+    if chosen is None or chosen[0] != load.operation:
         return None
-    if [op.operation for op in uses[0].block.operations] != [load.operation, uses[0]]:
-        return None
-    otherwise = branch.operation.regions[1].blocks[0].operations
-    value = otherwise[len(otherwise) - 1].operation.operands[0].owner
-    if isinstance(value, ir.Block) or value.operation.name != _CONSTANT:
-        return None
-    elements = ir.DenseElementsAttr(value.operation.attributes["value"])
+    elements = ir.DenseElementsAttr(chosen[1].owner.operation.attributes["value"])
     return _Read(load, branch, elements.get_splat_value()) if elements.is_splat else None
 
 

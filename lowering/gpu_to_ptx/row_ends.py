@@ -1,7 +1,7 @@
 """The elements behind the last multiple of 16 bytes of a row, which a store by TMA leaves to threads.
 
 TMA writes 16 bytes as a whole (docs/hardware.md), so the map of such a tensor ends at the last multiple of them. Only
-the tiles that hold the end of rows take this path, which one warp walks row by row.
+the tiles that hold the end of rows have such elements, and one warp stores them row by row.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def store_row_ends(lowering: Lowering, op: TmaStoreOp) -> None:
     column = lowering.compute("sub.s32 $0, $1, $2;", "i32", first, coordinates[0])
     count = lowering.compute("sub.s32 $0, $1, $2;", "i32", end, first)
     width = layout.shape[layout.contiguous]
-    is_inside = lowering.compute(f"setp.lt.u32 $0, $1, {width};", "i1", column)
-    is_left = lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", count)
-    is_here = lowering.compute("and.pred $0, $1, $2;", "i1", is_inside, is_left)
+    tile_has_column = lowering.compute(f"setp.lt.u32 $0, $1, {width};", "i1", column)
+    any_left = lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", count)
+    stores = lowering.compute("and.pred $0, $1, $2;", "i1", tile_has_column, any_left)
     body, after = lowering.b.block(label="row_ends"), lowering.b.block(label="after_row_ends")
-    lowering.b.cond_branch(is_here, body, [], after, [], uniform=True)
+    lowering.b.cond_branch(stores, body, [], after, [], uniform=True)
     lowering.at(body)
     rows = math.prod(layout.shape) // width
     with counted(lowering, max(1, rows // LANES), "row_end") as step:
-        # This code runs rarely, and ptxas takes a third more time if it unrolls the loop.
+        # This code runs rarely. ptxas 13.5 would unroll the loop, and take a fifth more time for a GEMM of 128x128.
         lowering.b.execute('.pragma "nounroll";')
         row = lowering.compute(f"mad.lo.s32 $0, $1, {LANES}, $2;", "i32", step, lowering.lane)
         is_row = None
@@ -75,13 +75,13 @@ def _position(
     position, below = [], 1
     extents, box = list(op.map.owner.extents), list(op.map.owner.box)
     for extent, size, start in zip(extents[1:], box[1:], coordinates[1:], strict=True):
-        inside = lowering.compute(f"shr.u32 $0, $1, {below.bit_length() - 1};", "i32", row) if below > 1 else row
+        offset = lowering.compute(f"shr.u32 $0, $1, {below.bit_length() - 1};", "i32", row) if below > 1 else row
         below *= size
         if below < math.prod(box[1:]):
-            inside = lowering.compute(f"and.b32 $0, $1, {size - 1};", "i32", inside)
-        position.append(lowering.compute("add.s32 $0, $1, $2;", "i32", start, inside))
-        has = lowering.compute("setp.lt.u32 $0, $1, $2;", "i1", position[-1], _narrow(lowering, extent))
-        has_row = conjunction(lowering, has_row, has)
+            offset = lowering.compute(f"and.b32 $0, $1, {size - 1};", "i32", offset)
+        position.append(lowering.compute("add.s32 $0, $1, $2;", "i32", start, offset))
+        below_extent = lowering.compute("setp.lt.u32 $0, $1, $2;", "i1", position[-1], _narrow(lowering, extent))
+        has_row = conjunction(lowering, has_row, below_extent)
     return position, has_row
 
 

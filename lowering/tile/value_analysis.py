@@ -22,6 +22,8 @@ def kept_facts() -> Iterator[None]:
     A value that is replaced by an equal one changes no fact, but before operations are erased, forget_facts() drops
     those about their values: others may be made in the same memory.
     """
+    # forget_facts() would not reach the facts of a scope around this one.
+    assert _KEPT.get() is None
     token = _KEPT.set({})
     try:
         yield

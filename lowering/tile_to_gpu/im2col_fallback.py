@@ -9,6 +9,7 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
 from tilec.lowering.target import Target
 from tilec.lowering.tile.expand_tilex import expand, remove_dead_views
+from tilec.lowering.tile.value_analysis import forget_facts
 from tilec.lowering.tile_to_gpu.gathered_row_width import narrow_access
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_map_for, im2col_store_map
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, refusal_of_operand
@@ -27,7 +28,9 @@ def expand_without_tma(entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder | 
     """
     accesses = [op for op in operations_below(entry) if _is_expanded(op, plan, order, target)]
     remarks = [_remark(op, plan, target, order is not None) for op in accesses]
-    expand(accesses)
+    if accesses:
+        forget_facts()
+        expand(accesses)
     remove_dead_views(entry)
     return remarks
 

@@ -12,7 +12,7 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
-from tilec.lowering.tile.value_analysis import forget_facts, kept_facts
+from tilec.lowering.tile.value_analysis import kept_facts
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.atomic_remarks import atomic_remarks
 from tilec.lowering.tile_to_gpu.cluster_division import divide_among_ctas
@@ -57,14 +57,9 @@ for _group in OP_GROUPS:
 
 
 def convert(
-    module: ir.Module,
-    *,
-    target: str,
-    options: CompileOptions = DEFAULTS,
-    remarks: list[Remark] | None = None,
-    verify: bool = True,
+    module: ir.Module, *, target: str, options: CompileOptions = DEFAULTS, remarks: list[Remark] | None = None
 ) -> ir.Module:
-    """A module with the globals and one tile_gpu.kernel per entry, which is verified if asked for.
+    """A module with the globals and one tile_gpu.kernel per entry.
 
     `remarks` gets slower paths and hints that are not followed.
 
@@ -81,8 +76,7 @@ def convert(
                     convert_global(op)
                 elif op.operation.name == "cuda_tile.entry":
                     _kernel(op, machine, options, [] if remarks is None else remarks)
-        if verify:
-            made.operation.verify()
+        made.operation.verify()
     return made
 
 
@@ -159,7 +153,6 @@ def _expanded_plan(
     warps, plan = _plan(entry, target, given, options, order if given.tma else None)
     expanded = expand_without_tma(entry, plan, order if given.tma else None, target)
     if expanded:
-        forget_facts()
         remarks += expanded
         order = MemoryOrder(list(operations_below(entry)))
         warps, plan = _plan(entry, target, given, options, order if given.tma else None)

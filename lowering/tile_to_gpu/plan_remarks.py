@@ -14,10 +14,10 @@ from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand, refusal_of_operand
 from tilec.lowering.tile_to_gpu.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.operand_source import operand_source
-from tilec.lowering.tile_to_gpu.tensor_maps import extent_reason, has_whole_rows, tensor_map_for
+from tilec.lowering.tile_to_gpu.tensor_maps import extent_reason, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
-from tilec.lowering.tile_to_gpu.tma_store import can_store_row_ends
+from tilec.lowering.tile_to_gpu.tma_store import has_storable_rows
 from tilec.remarks import Remark
 
 _NOT_AN_OPERAND = "beside matrix multiplies only their operands are loaded by TMA"
@@ -95,9 +95,7 @@ def _view_reason(op: ir.OpView, use_tma: bool, target: Target) -> str | None:
 
 def _extent_reason(store: ir.OpView) -> str | None:
     """Why TMA would write beyond the rows of a matrix; tiles of one dimension are stored by threads."""
-    if store.view.type.rank == 1 or has_whole_rows(store.view) or can_store_row_ends(store):
-        return None
-    return extent_reason(store.view)
+    return None if store.view.type.rank == 1 or has_storable_rows(store) else extent_reason(store.view)
 
 
 def _gather_reason(load: ir.OpView) -> str | None:

@@ -68,19 +68,22 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
         map = tensor_map_for(store.view, swizzle=staging_swizzle(store, layout))
     if not isinstance(map, TensorMap) or not _staging_fits(type, map):
         return None
+    if not has_storable_rows(store):
+        return None
     if not has_whole_rows(store.view):
-        if not can_store_row_ends(store):
-            return None
         map = replace(map, truncated=True)
     refused = store.operation.name == REDUCTION and refusal_of_reduction(store, map.element)
     return None if refused else map
 
 
-def can_store_row_ends(store: ir.OpView) -> bool:
-    """Whether threads may store the elements behind the last multiple of 16 bytes of a row: no two share a byte."""
+def has_storable_rows(store: ir.OpView) -> bool:
+    """Whether rows are known to be whole multiples of 16 bytes, or threads may store what is left of them.
+
+    No two threads store elements of one byte, and combine elements with memory.
+    """
     type = store.view.type
     is_plain = store.operation.name != REDUCTION and not isinstance(type, Im2colViewType)
-    return is_plain and per_byte(type.element) == 1
+    return has_whole_rows(store.view) or is_plain and per_byte(type.element) == 1
 
 
 def _staging_fits(type: ir.Type, map: TensorMap) -> bool:

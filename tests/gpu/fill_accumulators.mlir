@@ -1,5 +1,6 @@
 // RUN: tilec opt %s --passes fill-accumulators --target sm_100a
-// An accumulator that no multiply has written is filled in tensor memory. A slot with another reader stays as it is.
+// An accumulator that no multiply has written is filled in tensor memory. A slot that others read stays as it is, and so
+// does a branch with an effect.
 
 #rows = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
 !t = tensor<128x64xf32, #rows>
@@ -27,6 +28,26 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
     scf.yield %none : !t
   }
   tile_gpu.release %two consumer 0 : !c
+  %three = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : !c
+  %again = tile_gpu.get %three consumer 0 : !c
+  %v = scf.if %ran -> (!t) {
+    %y = tile_gpu.load_tensor_memory %again from 0 : !d -> !t
+    scf.yield %y : !t
+  } else {
+    scf.yield %none : !t
+  }
+  %w = tile_gpu.load_tensor_memory %again from 0 : !d -> !t
+  tile_gpu.release %three consumer 0 : !c
+  %four = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : !c
+  %last = tile_gpu.get %four consumer 0 : !c
+  %u = scf.if %ran -> (!t) {
+    %y = tile_gpu.load_tensor_memory %last from 0 : !d -> !t
+    scf.yield %y : !t
+  } else {
+    tile_gpu.barrier
+    scf.yield %none : !t
+  }
+  tile_gpu.release %four consumer 0 : !c
 }
 
 // CHECK: %[[RAN:.*]] = arith.cmpi slt
@@ -39,3 +60,11 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
 // CHECK-NEXT: tile_gpu.release
 // CHECK: scf.if %[[RAN]] ->
 // CHECK-NEXT: tile_gpu.load_tensor_memory
+// CHECK: tile_gpu.get
+// CHECK-NEXT: scf.if %[[RAN]] ->
+// CHECK-NEXT: tile_gpu.load_tensor_memory
+// CHECK: tile_gpu.get
+// CHECK-NEXT: scf.if %[[RAN]] ->
+// CHECK-NEXT: tile_gpu.load_tensor_memory
+// CHECK: } else {
+// CHECK-NEXT: tile_gpu.barrier

@@ -147,3 +147,16 @@ def skipped(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
             continue
         total = ct.mma(a, b, total)
     ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def told_apart(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
+    """A branch with the condition of the loop, which stores the second tile if there is no iteration."""
+    total = ct.zeros((rows, columns), ct.float32)
+    for k in range(steps):
+        total = step(A, B, k, total, depth)
+    if steps > 0:
+        pass
+    else:
+        ct.store(C, (1, 0), ct.full((rows, columns), 7.0, ct.float32))
+    ct.store(C, (0, 0), total)

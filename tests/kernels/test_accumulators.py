@@ -82,6 +82,20 @@ def test_result_is_exact(name, steps, hints, target, random):
 
 @pytest.mark.parametrize("hints", SWITCHES, ids=str)
 @pytest.mark.parametrize("steps", [0, 3])
+@pytest.mark.parametrize("columns", [COLUMNS, 2 * COLUMNS, 4 * COLUMNS])
+def test_branches_on_the_condition_of_a_loop_keep_their_effects(columns, steps, hints, target, random):
+    """Passes may merge them with the branch that reads the sums; 64 columns are stored in two slices."""
+    A, B, C, _ = _given(random, 2)
+    B, C = np.tile(B, columns // COLUMNS), np.tile(C, columns // COLUMNS)
+    depth = steps * DEPTH
+    exact = [A[:, :depth].astype(np.float64) @ B[:depth], np.full((ROWS, columns), 3.0 if steps else 7.0)]
+    args = (A, B, C, steps, ROWS, columns, DEPTH)
+    for (found,) in run_everywhere(kernels.told_apart, (1,), args, (2,), target=target, hints=hints, seeds=SEEDS):
+        assert_within(found, np.concatenate(exact), 0.0)
+
+
+@pytest.mark.parametrize("hints", SWITCHES, ids=str)
+@pytest.mark.parametrize("steps", [0, 3])
 def test_loop_of_unknown_length(steps, hints, target, random):
     A, B, C, products = _given(random, 1)
     args = (A, B, C, np.array([steps], np.int32), ROWS, COLUMNS, DEPTH)

@@ -103,6 +103,94 @@ def test_ends_of_rows_of_three_dimensions(shape: tuple[int, ...], target: str, r
 
 
 @ct.kernel
+def columns(A, B, C):
+    total = ct.mma(ct.load(A, (0, 0), (64, 64)), ct.load(B, (0, 0), (64, 64)), ct.zeros((64, 64), ct.float32))
+    ct.store(C, (ct.bid(0), ct.bid(1)), ct.transpose(total).astype(C.dtype))
+
+
+@pytest.mark.parametrize("rows", [128, 123, 65, 61, 5, 1])
+def test_ends_of_columns(rows: int, target: str, random) -> None:
+    """Elements are adjacent along the first dimension of the tensor; five of them are less than 16 bytes."""
+    a, b = (random.integers(-3, 4, extents).astype(np.float16) for extents in ((64, 64), (64, 64)))
+    whole = np.full((70, 136), 9, np.float16)
+    given = (a, b, whole[:, :rows].T)
+    signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?] strides (1,?)"
+    compiled = ct.compile(columns, target=target, signature=signature, stop="ptx")
+    assert ROW_ENDS in compiled.ptx
+    ct.run(compiled, (2, 2), given, backend="simulate")
+    product = a.astype(np.float32) @ b.astype(np.float32)
+    expected = np.full((70, 136), 9, np.float16)
+    expected[:, :rows] = np.tile(product, (2, 2))[:70, :rows]
+    np.testing.assert_array_equal(whole, expected)
+
+
+@ct.kernel
+def rows_of_panels(X, Y, COLUMNS: ct.Constant[int]):
+    tile = ct.load(X, (ct.bid(0), ct.bid(1)), (2, COLUMNS), padding_mode=ct.PaddingMode.ZERO)
+    ct.store(Y, (ct.bid(0), ct.bid(1)), tile + 1)
+
+
+@pytest.mark.parametrize("extent", [2041, 1537, 1023, 258, 3])
+def test_ends_of_long_rows(extent: int, target: str, random) -> None:
+    """Boxes of 256 elements without swizzle are panels of the staging buffer."""
+    x = random.integers(-99, 99, (3, extent)).astype(np.float32)
+    whole = np.full((3, 2056), 9, np.float32)
+    given = (x, whole[:, :extent], 1024)
+    signature = "X: f32[?,?] align 4, Y: f32[?,?], COLUMNS=1024"
+    compiled = ct.compile(rows_of_panels, target=target, signature=signature, stop="ptx")
+    assert ROW_ENDS in compiled.ptx
+    ct.run(compiled, (2, 2), given, backend="simulate")
+    expected = np.full((3, 2056), 9, np.float32)
+    expected[:, :extent] = x + 1
+    np.testing.assert_array_equal(whole, expected)
+
+
+@ct.kernel
+def volumes(A, B, C):
+    total = ct.mma(ct.load(A, (0, 0), (64, 64)), ct.load(B, (0, 0), (64, 64)), ct.zeros((64, 64), ct.float32))
+    ct.store(C, (ct.bid(0), 0, ct.bid(1), 0, ct.bid(2)), ct.reshape(total, (2, 4, 2, 8, 32)).astype(C.dtype))
+
+
+@pytest.mark.parametrize("extents", [(3, 3, 4, 7, 61), (4, 4, 3, 8, 33)])
+@pytest.mark.parametrize("index", ["", " index i64"])
+def test_ends_of_rows_of_five_dimensions(extents: tuple[int, ...], index: str, target: str, random) -> None:
+    a, b = (random.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
+    whole = np.full((*extents[:4], 72), 9, np.float16)
+    given = (a, b, whole[..., : extents[4]])
+    signature = f"A: f16[?,?], B: f16[?,?], C: f16[?,?,?,?,?]{index}"
+    compiled = ct.compile(volumes, target=target, signature=signature, stop="ptx")
+    assert (ROW_ENDS in compiled.ptx) == (not index)
+    ct.run(compiled, (2, 2, 2), given, backend="simulate")
+    product = np.tile((a.astype(np.float32) @ b.astype(np.float32)).reshape(2, 4, 2, 8, 32), (2, 1, 2, 1, 2))
+    expected = np.full((*extents[:4], 72), 9, np.float16)
+    expected[..., : extents[4]] = product[tuple(slice(extent) for extent in extents)]
+    np.testing.assert_array_equal(whole, expected)
+
+
+@ct.kernel
+def pairs(A, B, C):
+    total = ct.zeros((256, 128), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (256, 64))):
+        a = ct.load(A, (0, k), (256, 64), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(a, ct.load(B, (k, 0), (64, 128), padding_mode=ct.PaddingMode.ZERO), total)
+    ct.store(C, (0, 0), total.astype(C.dtype))
+
+
+@pytest.mark.parametrize("columns", [128, 121, 62])
+def test_ends_of_rows_of_clusters(columns: int, target: str, random) -> None:
+    a, b = (random.integers(-3, 4, shape).astype(np.float16) for shape in ((250, 128), (128, 128)))
+    whole = np.full((250, STRIDE), 9, np.float16)
+    given = (a, b, whole[:, :columns])
+    signature, hints = "A: f16[?,?], B: f16[?,?], C: f16[?,?]", {"num_ctas": 2}
+    compiled = ct.compile(pairs, target=target, signature=signature, hints=hints, stop="ptx")
+    assert ROW_ENDS in compiled.ptx
+    ct.run(compiled, (1, 1), given, backend="simulate")
+    expected = np.full((250, STRIDE), 9, np.float16)
+    expected[:, :columns] = (a.astype(np.float32) @ b.astype(np.float32))[:, :columns]
+    np.testing.assert_array_equal(whole, expected)
+
+
+@ct.kernel
 def add_twice(A, B, C):
     total = ct.zeros((64, 64), ct.float32)
     for step in range(3):

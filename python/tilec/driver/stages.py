@@ -36,8 +36,6 @@ class Job:
     remarks: list[Remark]
     # The module from which PTX was made in this compile; remarks on spills name its values.
     lowered: list[Any] = field(default_factory=list)
-    # The last stage of this compile.
-    stop: str = "cubin"
     # Attributes of the entry: whether operands or accumulators have columns of their own (tile_to_gpu/unit_choice.py).
     own_columns: tuple[str, ...] = ()
 
@@ -107,9 +105,7 @@ def _tile_passes(module: Any, job: Job) -> Any:
 def _tile_to_gpu(module: Any, job: Job) -> Any:
     from tilec.lowering.tile_to_gpu.kernel import convert
 
-    # The passes of the next stage verify what they make of it.
-    verify = job.stop == "gpu-raw"
-    return convert(module, target=job.target, options=job.options, remarks=job.remarks, verify=verify)
+    return convert(module, target=job.target, options=job.options, remarks=job.remarks)
 
 
 def _gpu_passes(module: Any, job: Job) -> Any:
@@ -236,11 +232,10 @@ def compile(
     if stop is not None and stop not in STAGE_NAMES:
         raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")
     bound = source.target or target or settings.target
-    given = _options(source, bound, CompileOptions.of(hints or {}))
-    job = Job(bound, entry, signature, given, [], stop=stop or STAGE_NAMES[-1])
+    job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(hints or {})), [])
     _check_target(job.target, source, target)
     with COMPILING, limited_compile():
-        results = _run(source, job, Dump(settings.dump))
+        results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
     return Compiled(job.target, entry, results, source, tuple(job.remarks))
 
 
@@ -256,14 +251,14 @@ def _check_target(chosen: str, source: Source, requested: str | None) -> None:
         raise UsageError(f"{source.name} is already compiled for {chosen} and cannot be compiled for {requested}")
 
 
-def _run(source: Source, job: Job, dump: Dump) -> tuple[StageResult, ...]:
-    """The results from the stage of the source, whose time is zero, to the last one."""
+def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, ...]:
+    """The results from the stage of the source, whose time is zero, to `stop`."""
     results = []
     value, first = source.value, 0
     if source.stage is not None:
         first = STAGE_NAMES.index(source.stage) + 1
         results.append(StageResult(source.stage, STAGES[first - 1].suffix, 0.0, value, source.text))
-    last = STAGE_NAMES.index(job.stop) + 1
+    last = STAGE_NAMES.index(stop) + 1
     attempts, attempt = _attempts(job), job
     while True:
         try:
