@@ -22,10 +22,13 @@ FUZZ_MUTATIONS ?= 200000
 MUTANTS ?= 60
 SEED ?= 1
 
-.PHONY: demo test test-peers test-torch test-schedule golden soak soak-peers fuzz mutants docs wheel lint format clean
+.PHONY: demo environments test test-peers test-torch test-schedule golden soak soak-peers fuzz mutants docs wheel lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
+
+# Those of the tests of every change.
+environments: $(patsubst %,build/venv-%/.installed,test peers schedule docs) $(CHECK)/.copied
 
 test: build/venv-test/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS) --dist worksteal

@@ -1,4 +1,6 @@
-"""Results of the compiled PTX are bitwise equal to the vectors on both targets; refused.py lists refused operations.
+"""Results of the compiled PTX are bitwise equal to the vectors; refused.py lists refused operations.
+
+Each vector runs on one of the targets, and in `make soak` on the other one too.
 
 Matrix multiplies are tested in test_simulate_matrix.py: units round sums of products in more than one way.
 """
@@ -40,6 +42,7 @@ def function_units(vector: Vector) -> int:
     return FUNCTION_UNITS.get(vector.get("operation", ""), 0) if of_f32 else 0
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("case", CASES)
 def test_compiled_vector(case: Vector, target: str) -> None:
