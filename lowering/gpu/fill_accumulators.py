@@ -10,6 +10,7 @@ ptxas 13.5 takes a tenth of its time to remove.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
@@ -22,15 +23,15 @@ _STORE, _GET = "tile_gpu.store_tensor_memory", "tile_gpu.get"
 
 def fill_accumulators(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place."""
-    of_slots = defaultdict[ir.Value, list[ir.Operation]](list)
-    for op in operations_inside(kernel):
-        chosen = load_or_constant(op)
+    of_slots = defaultdict[ir.Value, dict[ir.Operation, tuple[ir.Operation, ir.Value]]](dict)
+    for branch in operations_inside(kernel):
+        chosen = load_or_constant(branch)
         if chosen is not None:
-            of_slots[chosen[0].operands[0]].append(op)
+            of_slots[chosen[0].operands[0]][branch] = chosen
     for slot, branches in of_slots.items():
         if _is_read_by(slot, branches):
-            for branch in branches:
-                _fill(branch)
+            for branch, (load, value) in branches.items():
+                _fill(branch, load, value)
 
 
 def fills_accumulator(op: ir.Operation) -> bool:
@@ -41,7 +42,7 @@ def fills_accumulator(op: ir.Operation) -> bool:
     return bool(stores) and all(store.name == _STORE and is_constant(store.operands[0]) for store in stores)
 
 
-def _is_read_by(slot: ir.Value, branches: list[ir.Operation]) -> bool:
+def _is_read_by(slot: ir.Value, branches: Collection[ir.Operation]) -> bool:
     """Whether a slot of a channel with one consumer is read by branches on one condition alone."""
     owner = slot.owner
     if isinstance(owner, ir.Block) or owner.operation.name != _GET:
@@ -51,10 +52,7 @@ def _is_read_by(slot: ir.Value, branches: list[ir.Operation]) -> bool:
     return has_one_consumer and len(conditions) == 1 and len(list(slot.uses)) == len(branches)
 
 
-def _fill(branch: ir.Operation) -> None:
-    chosen = load_or_constant(branch)
-    assert chosen is not None
-    load, value = chosen
+def _fill(branch: ir.Operation, load: ir.Operation, value: ir.Value) -> None:
     with branch.location, ir.InsertionPoint(branch):
         never = emitter.binary("arith.xori", branch.operands[0], emitter.boolean(True))
         with emitter.only_if(never):

@@ -151,7 +151,7 @@ def skipped(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
 
 @ct.kernel
 def told_apart(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
-    """A branch with the condition of the loop, which stores the second tile if there is no iteration."""
+    """A branch on the condition of the loop: it stores the second tile if the loop has zero iterations."""
     total = ct.zeros((rows, columns), ct.float32)
     for k in range(steps):
         total = step(A, B, k, total, depth)
