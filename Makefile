@@ -27,7 +27,7 @@ SEED ?= 1
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
 
-# Those of the tests of every change.
+# The virtual environments of the tests of every change, beside that of the demo.
 environments: $(patsubst %,build/venv-%/.installed,test peers schedule docs) $(CHECK)/.copied
 
 test: build/venv-test/.installed $(CHECK)/.copied

@@ -68,19 +68,19 @@ def _signed(op: ir.OpView, conversion: Conversion) -> None:
 @converts("divi")
 def _divi(op: ir.OpView, conversion: Conversion) -> None:
     """Numbers that are not negative have the quotient of unsigned ones, which needs no correction of the rounding."""
-    is_unsigned = op.rounding == "negative_inf" and _is_of_unsigned(op)
+    is_unsigned = op.rounding == "negative_inf" and _has_unsigned_result(op)
     _one(op, conversion, "arith.divui" if is_unsigned else _DIVISIONS[op.signedness, op.rounding])
 
 
 @converts("remi")
 def _remi(op: ir.OpView, conversion: Conversion) -> None:
-    is_unsigned = op.signedness == "unsigned" or _is_of_unsigned(op)
+    is_unsigned = op.signedness == "unsigned" or _has_unsigned_result(op)
     _one(op, conversion, "arith.remui" if is_unsigned else "arith.remsi")
 
 
-def _is_of_unsigned(op: ir.OpView) -> bool:
-    """Whether a division by a variable has the same result for unsigned numbers."""
-    # A constant divisor takes the place of the division, by shifts or a product.
+def _has_unsigned_result(op: ir.OpView) -> bool:
+    """Whether a division by a variable has the result of the unsigned division: no operand is negative."""
+    # Division by a constant is lowered to shifts or a product, not to a division.
     return splat(op.rhs) is None and all(bounds(each).low >= 0 for each in op.operands)
 
 

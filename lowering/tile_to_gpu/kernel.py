@@ -92,6 +92,7 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
 def _planned_kernel(
     entry: ir.OpView, target: Target, given: CompileOptions, options: CompileOptions, ctas: int, remarks: list[Remark]
 ) -> None:
+    """Plans a kernel and converts it; facts about the values of the entry are kept meanwhile."""
     warps, plan, order = _expanded_plan(entry, target, given, options, remarks)
     remarks += atomic_remarks(entry)
     refusal = occupancy_refusal(entry, plan, warps, options.occupancy)

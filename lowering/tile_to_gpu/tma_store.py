@@ -77,9 +77,9 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
 
 
 def has_storable_rows(store: ir.OpView) -> bool:
-    """Whether rows are known to be whole multiples of 16 bytes, or threads may store what is left of them.
+    """Whether rows are known to be multiples of 16 bytes, or threads may store the elements behind the last multiple.
 
-    No two threads store elements of one byte, and combine elements with memory.
+    Threads do so neither for elements that share a byte nor for reductions and im2col views.
     """
     type = store.view.type
     is_plain = store.operation.name != REDUCTION and not isinstance(type, Im2colViewType)
