@@ -32,7 +32,7 @@ def _collect(operation: ir.Operation, found: list[ir.OpView]) -> None:
                     _collect(below, found)
 
 
-def operations_inside(op: ir.OpView) -> list[ir.Operation]:
+def operations_inside(op: ir.OpView | ir.Operation) -> list[ir.Operation]:
     """The operations of operations_below() as ir.Operation, not as OpView, which takes twice the time."""
     found: list[ir.Operation] = []
 
@@ -42,6 +42,16 @@ def operations_inside(op: ir.OpView) -> list[ir.Operation]:
 
     op.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     del found[0]
+    return found
+
+
+def operations_of(block: ir.Block) -> list[ir.Operation]:
+    """The operations of a block and those inside them, each one before those inside of it."""
+    found: list[ir.Operation] = []
+    for op in block.operations:
+        found.append(op.operation)
+        if op.operation.regions:
+            found += operations_inside(op)
     return found
 
 

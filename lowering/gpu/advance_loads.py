@@ -18,7 +18,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.early_loads import addresses_of, early_loads
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.live_tiles import packed_registers, tile_peak
@@ -118,7 +118,7 @@ def _loads_of(kernel: KernelOp, target: Target) -> list[_Loads]:
     """The loads of the innermost loops that take part in multiplies, in program order."""
     roles = kernel.roles
     blocks = [kernel.body.blocks[0]] if roles is None else [region.blocks[0] for region in roles.bodies.values()]
-    inside = [(role, op.operation) for role, block in enumerate(blocks) for op in _inside(block)]
+    inside = [(role, op) for role, block in enumerate(blocks) for op in operations_of(block)]
     loops = [(role, op) for role, op in inside if op.name == "scf.for" and _is_innermost(op)]
     found = [(role, loop, early) for role, loop in loops if (early := _early_loads(loop))]
     if not found:
@@ -134,17 +134,13 @@ def _loads_of(kernel: KernelOp, target: Target) -> list[_Loads]:
     return loads
 
 
-def _inside(block: ir.Block) -> list[ir.OpView]:
-    return [inner for op in block.operations for inner in (op, *operations_below(op))]
-
-
 def _early_loads(loop: ir.Operation) -> list[ir.Operation]:
     body = loop.regions[0].blocks[0]
     return early_loads([op.operation for op in body.operations], body)
 
 
 def _is_innermost(loop: ir.Operation) -> bool:
-    return not any(op.operation.name in LOOPS for op in operations_below(loop.opview))
+    return not any(op.name in LOOPS for op in operations_inside(loop))
 
 
 def _loops_of_multiplies(kernel: KernelOp) -> set[str]:
@@ -153,7 +149,7 @@ def _loops_of_multiplies(kernel: KernelOp) -> set[str]:
     return {
         name
         for loop, name in names.items()
-        if any(op.operation.name in _MULTIPLIES for op in operations_below(loop.opview))
+        if any(op.name in _MULTIPLIES for op in operations_inside(loop))
     }
 
 

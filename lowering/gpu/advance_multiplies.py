@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead, set_iterations_ahead
 from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, TENSOR_CORE_OPERATIONS
@@ -73,8 +73,7 @@ def _rings_of_sums(group: _Group) -> list[MakeChannelOp]:
 
 
 def _loops(block: ir.Block) -> list[ir.Operation]:
-    found = [inner.operation for each in block.operations for inner in (each, *operations_below(each))]
-    return [op for op in found if op.name == "scf.for"]
+    return [op for op in operations_of(block) if op.name == "scf.for"]
 
 
 def _advance(loop: ir.Operation, loads: ir.Operation | None) -> None:
@@ -260,7 +259,7 @@ def _multiplies(op: ir.Operation) -> bool:
 
 def _inside(op: ir.Operation) -> list[ir.Operation]:
     """An operation and those inside of it."""
-    return [op, *(inner.operation for inner in operations_below(op.opview))] if op.regions else [op]
+    return [op, *operations_inside(op)] if op.regions else [op]
 
 
 def _channel(op: ir.Operation) -> MakeChannelOp:

@@ -22,7 +22,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, slot_results
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.types import ChannelType
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.alternating_loop import WARPS, AlternatingLoop, alternating_loop, is_pure, loop_of_role
 from tilec.lowering.gpu.operation_role import LOAD
 from tilec.lowering.gpu.unlike_roles import SKIP, alternate
@@ -136,7 +136,7 @@ def _copy_role(block: ir.Block, region: ir.Region) -> None:
     with ir.InsertionPoint(region.blocks.append()):
         for op in block.operations:
             copy = op.operation.clone()
-            for inner in (copy, *(each.operation for each in operations_below(copy.opview))):
+            for inner in (copy, *operations_inside(copy)):
                 for index, operand in enumerate(inner.operands):
                     inner.operands[index] = _copied(operand, copies)
             copies.update(zip(op.operation.results, copy.results, strict=True))

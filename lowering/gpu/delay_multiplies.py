@@ -18,7 +18,7 @@ from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.iterations_ahead import set_iterations_ahead
 from tilec.lowering.gpu.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.operation_work import element_bits
@@ -69,8 +69,7 @@ def delay_multiplies(kernel: KernelOp, may_set_budgets: bool = True) -> None:
     share = registers_per_thread(sum(roles.warps))
     budgets = [share] * len(roles.warps) if roles.registers is None else list(roles.registers)
     for number, region in enumerate(roles.bodies.values()):
-        inside = [inner.operation for op in region.blocks[0].operations for inner in (op, *operations_below(op))]
-        for loop in [op for op in inside if op.name == "scf.for"]:
+        for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
             found = _delayed(loop.regions[0].blocks[0])
             needed = 0 if found is None else _needed_registers(loop, found)
             if needed > budgets[number] and may_set_budgets:
@@ -93,7 +92,7 @@ def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
 def _delayed(body: ir.Block) -> _Delayed | None:
     """The second of two multiplies, if its lhs is in registers and it updates a carried accumulator; else None."""
     *operations, end = [op.operation for op in body.operations]
-    inside = [inner.operation for op in operations for inner in operations_below(op.opview)]
+    inside = [inner for op in operations for inner in operations_inside(op)]
     multiplies = [op for op in operations if op.name == _MULTIPLY]
     if len(multiplies) != 2 or any(op.name in (_MULTIPLY, _WAIT) for op in inside):
         return None
@@ -242,7 +241,7 @@ def _first_use(rest: Sequence[ir.Operation], accumulator: ir.Value, lhs: ir.Valu
     """The number of the operation that first uses the accumulator, or writes the registers of lhs."""
 
     def needs(op: ir.Operation) -> bool:
-        inside = [op, *(inner.operation for inner in operations_below(op.opview))]
+        inside = [op, *operations_inside(op)]
         return lhs in list(op.results) or any(accumulator in list(inner.operands) for inner in inside)
 
     return next(number for number, op in enumerate(rest) if needs(op))

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu.loop_parts import LoopPart, steps_in_front
@@ -21,6 +22,9 @@ from tilec.lowering.schedule.parts import Kind
 
 _STORE = "tile_gpu.store_tensor_memory"
 _GET, _COMMIT = "tile_gpu.get", "tile_gpu.put_commit"
+
+# The steps in front of the loop of a part, by name and channel.
+_CountSteps = Callable[[LoopPart], Counter[tuple[str, ir.Value]]]
 
 
 @dataclass(eq=False)
@@ -189,13 +193,14 @@ class LoopGraph:
         """
         writers: list[Access] = []
         readers: list[Access] = []
+        steps = cache(steps_in_front)
         for accesses in self.handed_over.values():
             threads = [access for access in accesses if not access.is_multiply]
             multiplies = [access for access in accesses if access.is_multiply]
             before = any(op.name == _STORE for access in threads for op, _ in access.node.members)
-            for first, second, distance in _hand_overs(threads, multiplies, int(not before)):
+            for first, second, distance in _hand_overs(threads, multiplies, int(not before), steps):
                 self.add_link(Link(first, second, distance, MBARRIER))
-            for first, second, distance in _hand_overs(multiplies, threads, int(before)):
+            for first, second, distance in _hand_overs(multiplies, threads, int(before), steps):
                 self.add_link(Link(first, second, distance, MBARRIER))
             if before:
                 readers += multiplies[-1:]
@@ -253,21 +258,23 @@ def _nodes(parts: list[list[Round]], first: int, step: int) -> dict[Node, Wait]:
     return {node: wait for rounds in parts for each in rounds[first::step] for node, wait in each.nodes.items()}
 
 
-def _hand_overs(givers: list[Access], takers: list[Access], usual: int) -> list[tuple[Node, Node, int]]:
+def _hand_overs(
+    givers: list[Access], takers: list[Access], usual: int, steps: _CountSteps
+) -> list[tuple[Node, Node, int]]:
     """The accesses that a channel orders, one of each part of a divided buffer; else the last and the first one.
 
     The third element is the number of iterations between them, the usual one if no channel tells.
     """
     found = [
-        (giver.node, taker.node, _iterations_between(giver.node, taker.node, giver.given))
+        (giver.node, taker.node, _iterations_between(giver.node, taker.node, giver.given, steps))
         for giver, taker in itertools.product(givers, takers)
         if giver.given is not None and taker.taken is not None and giver.given == taker.taken
     ]
     return found or [(giver.node, taker.node, usual) for giver, taker in zip(givers[-1:], takers[:1], strict=False)]
 
 
-def _iterations_between(giver: Node, taker: Node, channel: ir.Value) -> int:
+def _iterations_between(giver: Node, taker: Node, channel: ir.Value, steps: _CountSteps) -> int:
     """The iterations between a put and its get: one for each put in front of the loop whose get is in the loop."""
-    puts = steps_in_front(giver.part, _COMMIT, channel) - giver.ahead
-    gets = steps_in_front(taker.part, _GET, channel) - taker.ahead
+    puts = steps(giver.part)[_COMMIT, channel] - giver.ahead
+    gets = steps(taker.part)[_GET, channel] - taker.ahead
     return puts - gets

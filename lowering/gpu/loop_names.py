@@ -6,7 +6,7 @@ from collections import Counter
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_of
 from tilec.lowering.gpu.enclosing import LOOPS
 
 
@@ -17,9 +17,9 @@ def loop_names(kernel: KernelOp) -> dict[ir.Operation, str]:
     names = {}
     for outer in blocks:
         numbers: Counter[str] = Counter()
-        for op in (inner for top in outer.operations for inner in (top, *operations_below(top))):
-            if op.operation.name in LOOPS:
-                place = str(op.operation.location)
-                names[op.operation] = f"{place} {numbers[place]}"
+        for op in operations_of(outer):
+            if op.name in LOOPS:
+                place = str(op.location)
+                names[op] = f"{place} {numbers[place]}"
                 numbers[place] += 1
     return names

@@ -7,18 +7,22 @@ do not wait for each other are parts of their own.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.unlike_roles import unlike_roles
 from tilec.lowering.gpu.warpgroups import independent_warpgroups
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
+
+# The steps of channels that may be ahead.
+_STEPS = ("tile_gpu.get", "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.release", "tile_gpu.skip")
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,19 @@ def _loops(kernel: KernelOp) -> list[list[LoopPart]]:
     groups: list[tuple[str, set[ir.Value], list[LoopPart]]] = []
     names = loop_names(kernel)
     for role, warps, block in role_blocks(kernel):
-        for op in (inner for top in block.operations for inner in (top, *operations_below(top))):
-            if op.operation.name != "scf.for" or any(i.operation.name in LOOPS for i in operations_below(op)):
+        for op in operations_of(block):
+            if op.name != "scf.for":
                 continue
-            channels = {inner.operation.operands[0] for inner in operations_below(op) if is_step(inner.operation)}
-            name = names[op.operation]
+            inside = operations_inside(op)
+            if any(inner.name in LOOPS for inner in inside):
+                continue
+            channels = {inner.operands[0] for inner in inside if is_step(inner)}
+            name = names[op]
             together = [entry for entry in groups if entry[0] == name and entry[1] & channels]
             groups = [entry for entry in groups if entry not in together]
             parts = [part for _, _, entry in together for part in entry]
             of_all = channels.union(*(found for _, found, _ in together))
-            groups.append((name, of_all, [*parts, LoopPart(role, warps, op)]))
+            groups.append((name, of_all, [*parts, LoopPart(role, warps, op.opview)]))
     return [parts for _, _, parts in groups]
 
 
@@ -83,19 +90,30 @@ def is_step(op: ir.Operation) -> bool:
     return op.name in ("tile_gpu.put_begin", "tile_gpu.get")
 
 
-def steps_in_front(part: LoopPart, name: str, channel: ir.Value) -> int:
-    """How many more steps of a name on a channel the role has executed in front of its loop than in whole iterations.
+def steps_in_front(part: LoopPart) -> Counter[tuple[str, ir.Value]]:
+    """How many more steps the role has executed in front of its loop than in whole iterations, by name and channel.
 
     Loops in front of it count for the iterations that they have less than those of other roles.
     """
-    blocks = [(outer, [op.operation for op in outer.block.operations]) for outer in path_to(part.loop.operation)]
-    in_front = [op for outer, operations in blocks for op in operations[: operations.index(outer)]]
-    return sum(_steps(op, name, channel) for op in in_front)
+    found: Counter[tuple[str, ir.Value]] = Counter()
+    for outer in path_to(part.loop.operation):
+        for op in outer.block.operations:
+            if op.operation == outer:
+                break
+            _count_steps(op.operation, 1, found)
+    return found
 
 
-def _steps(op: ir.Operation, name: str, channel: ir.Value) -> int:
-    if op.name == name:
-        return int(op.operands[0] == channel)
-    inside = [inner.operation for region in op.regions for block in region.blocks for inner in block.operations]
-    count = sum(_steps(inner, name, channel) for inner in inside)
-    return -iterations_ahead(op) * count if op.name in LOOPS else count
+def _count_steps(op: ir.Operation, factor: int, found: Counter[tuple[str, ir.Value]]) -> None:
+    """Adds the steps in an operation, `factor` for each."""
+    if op.name in _STEPS:
+        found[op.name, op.operands[0]] += factor
+        return
+    if op.name in LOOPS:
+        factor *= -iterations_ahead(op)
+    if not factor:
+        return
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _count_steps(inner.operation, factor, found)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import operations_inside, operations_named, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.loop_clocks import loop_clocks
 from tilec.lowering.gpu.loop_parts import LoopPart
@@ -59,9 +59,9 @@ def order_warpgroups(kernel: KernelOp, target: Target) -> None:
 
 
 def _innermost_loops(block: ir.Block) -> Iterator[ir.OpView]:
-    for op in (inner for each in block.operations for inner in (each, *operations_below(each))):
-        if op.operation.name == "scf.for" and not any(inner.operation.name in LOOPS for inner in operations_below(op)):
-            yield op
+    for op in operations_of(block):
+        if op.name == "scf.for" and not any(inner.name in LOOPS for inner in operations_inside(op)):
+            yield op.opview
 
 
 def _section(kernel: KernelOp, loop: ir.OpView, warps: int, target: Target) -> _Section | None:

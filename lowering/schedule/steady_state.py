@@ -26,6 +26,45 @@ _MEASURED = 1 / 3
 _ERROR = 1e-6
 
 
+@dataclass(frozen=True)
+class _Step:
+    """What the execution needs to know of an operation.
+
+    Attributes:
+        ahead: the iterations that it is ahead.
+        sources: what it waits for: the operation, the iterations before, the latency, and the first iteration of the
+            operation in the loop. Operations that are ahead execute their first iterations in front of it.
+        duration: the clocks of its role.
+        is_asynchronous: whether no thread executes it, or it occupies a unit for longer than its role.
+        queues: the units that must be free.
+        uses: the units that it occupies, and for how many clocks.
+        loads: the units that threads share meanwhile, and the part of the clocks of each that it needs.
+    """
+
+    ahead: int
+    sources: tuple[tuple[int, int, float, int], ...]
+    duration: float
+    is_asynchronous: bool
+    queues: tuple[str, ...]
+    uses: tuple[tuple[str, float], ...]
+    loads: tuple[tuple[str, float], ...]
+
+
+def _step(operation: Operation, number: int, ahead: Sequence[int], arcs: Sequence[Arc]) -> _Step:
+    uses = operation.uses
+    is_asynchronous = operation.kind != Kind.TILE or any(use.busy > operation.duration for use in uses)
+    clocks = WHOLE * max(1, operation.duration)
+    return _Step(
+        ahead[number],
+        tuple((arc.source, arc.distance, arc.latency, ahead[arc.source]) for arc in arcs),
+        operation.duration,
+        is_asynchronous,
+        tuple(use.unit for use in uses if is_asynchronous or use.unit in MEMORY_UNITS),
+        tuple((use.unit, use.busy * use.share / WHOLE) for use in uses),
+        tuple((use.unit, use.busy * use.share / clocks) for use in uses if use.unit not in MEMORY_UNITS),
+    )
+
+
 @dataclass
 class _Running:
     """What threads of a role execute.
@@ -48,28 +87,26 @@ class _Execution:
     """The starts of operations so far.
 
     Attributes:
-        problem: the loop.
+        steps: the operations.
         members: the operations of each role, in program order.
-        ahead: the iterations that each operation is ahead.
-        arcs: what each operation waits for.
         iterations: the iterations to execute.
         start: the starts of each operation, by iteration; those of operations that others slowed down are delayed.
         free: when each role is free.
         unit_free: when each unit has executed all asynchronous operations.
         issued: the number of operations that each role has issued.
+        ready: when the next operations can start, by role: of those that wait only for what has started.
         running: what the threads of roles execute.
         clock: now.
     """
 
-    problem: Problem
+    steps: Sequence[_Step]
     members: list[list[int]]
-    ahead: Sequence[int]
-    arcs: dict[int, list[Arc]]
     iterations: int
     start: list[dict[int, float]]
     free: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
     unit_free: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     issued: list[int] = field(default_factory=list)
+    ready: dict[int, float] = field(default_factory=dict)
     running: dict[int, _Running] = field(default_factory=dict)
     clock: float = 0.0
 
@@ -82,10 +119,12 @@ class _Execution:
     def _issue_all(self) -> list[float]:
         """Issues what can start now; when other operations can start whose sources have started."""
         while True:
-            ready = [(clock, role) for role in range(len(self.members)) if (clock := self._ready(role)) is not None]
-            now = [role for clock, role in ready if clock <= self.clock + _ERROR]
+            for role in range(len(self.members)):
+                if role not in self.ready and (clock := self._ready(role)) is not None:
+                    self.ready[role] = clock
+            now = sorted(role for role, clock in self.ready.items() if clock <= self.clock + _ERROR)
             if not now:
-                return [clock for clock, _ in ready]
+                return list(self.ready.values())
             for role in now:
                 self._issue(role)
 
@@ -93,7 +132,7 @@ class _Execution:
         """The next operation of a role, and its iteration."""
         iteration, position = divmod(self.issued[role], len(self.members[role]))
         number = self.members[role][position]
-        return number, iteration + self.ahead[number]
+        return number, iteration + self.steps[number].ahead
 
     def _ready(self, role: int) -> float | None:
         """When the next operation of a role can start; None if it waits for one that has not, or if none is left."""
@@ -101,31 +140,28 @@ class _Execution:
             return None
         number, iteration = self._next(role)
         clock = self.free[role]
-        for arc in self.arcs[number]:
-            source = iteration - arc.distance
-            # Operations that are ahead execute their first iterations in front of the loop.
-            if source < self.ahead[arc.source]:
-                continue
-            if source not in self.start[arc.source]:
-                return None
-            clock = max(clock, self.start[arc.source][source] + arc.latency)
+        for source, distance, latency, first in self.steps[number].sources:
+            if iteration - distance >= first:
+                started = self.start[source].get(iteration - distance)
+                if started is None:
+                    return None
+                clock = max(clock, started + latency)
         return clock
 
     def _issue(self, role: int) -> None:
         number, iteration = self._next(role)
-        operation = self.problem.operations[number]
+        step = self.steps[number]
         self.issued[role] += 1
-        is_asynchronous = _is_asynchronous(operation)
-        queues = (use.unit for use in operation.uses if is_asynchronous or use.unit in MEMORY_UNITS)
-        start = max([self.clock, *(self.unit_free[unit] for unit in queues)])
-        for use in operation.uses:
+        del self.ready[role]
+        start = max([self.clock, *(self.unit_free[unit] for unit in step.queues)])
+        for unit, clocks in step.uses:
             # What threads execute at the same time delays asynchronous operations behind it.
-            self.unit_free[use.unit] = max(start, self.unit_free[use.unit]) + use.busy * use.share / WHOLE
-        if is_asynchronous:
+            self.unit_free[unit] = max(start, self.unit_free[unit]) + clocks
+        if step.is_asynchronous:
             self.start[number][iteration] = start
-            self.free[role] = self.clock + operation.duration
+            self.free[role] = self.clock + step.duration
         else:
-            self.running[role] = _Running(number, iteration, operation.duration, start - self.clock)
+            self.running[role] = _Running(number, iteration, step.duration, start - self.clock)
 
     def _advance(self, later: list[float]) -> None:
         """Executes until an operation ends, or one can start at one of the clocks."""
@@ -135,7 +171,7 @@ class _Execution:
         for role, running in list(self.running.items()):
             running.left -= (following - self.clock) / slowed[role]
             if running.left <= _ERROR:
-                duration = self.problem.operations[running.number].duration
+                duration = self.steps[running.number].duration
                 self.start[running.number][running.iteration] = following - duration + running.delay
                 self.free[role] = following
                 del self.running[role]
@@ -143,18 +179,12 @@ class _Execution:
 
     def _slowed(self) -> dict[int, float]:
         """The ratio by which what each role executes takes longer."""
-        operations = {role: self.problem.operations[running.number] for role, running in self.running.items()}
+        steps = {role: self.steps[running.number] for role, running in self.running.items()}
         load = defaultdict[str, float](float)
-        for operation in operations.values():
-            for use in operation.uses:
-                if use.unit not in MEMORY_UNITS:
-                    load[use.unit] += use.busy * use.share / (WHOLE * max(1, operation.duration))
-        return {role: max([1.0, *(load[use.unit] for use in each.uses)]) for role, each in operations.items()}
-
-
-def _is_asynchronous(operation: Operation) -> bool:
-    """Whether no thread executes an operation, or it occupies a unit for longer than its role."""
-    return operation.kind != Kind.TILE or any(use.busy > operation.duration for use in operation.uses)
+        for step in steps.values():
+            for unit, part in step.loads:
+                load[unit] += part
+        return {role: max([1.0, *(load[unit] for unit, _ in step.loads)]) for role, step in steps.items()}
 
 
 def steady_state(
@@ -182,7 +212,8 @@ def steady_state(
     arcs = defaultdict[int, list[Arc]](list)
     for arc in edge_arcs(problem, roles) + ring_arcs(problem, depth, frozenset()):
         arcs[arc.target].append(arc)
-    execution = _Execution(problem, members, ahead, arcs, iterations, [{} for _ in problem.operations])
+    steps = [_step(operation, number, ahead, arcs[number]) for number, operation in enumerate(problem.operations)]
+    execution = _Execution(steps, members, iterations, [{} for _ in steps])
     execution.run()
     # Operations that are ahead wait for iterations behind the last one.
     last, measured = iterations - 1 - max(ahead), int(iterations * _MEASURED)
