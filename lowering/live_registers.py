@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 
 LOOPS = ("scf.for", "scf.while", "cuda_tile.for", "cuda_tile.loop")
 # Addresses, predicates and barriers beside the values: ptxas 13.5 uses 154 registers where 128 hold accumulators.
@@ -77,24 +77,33 @@ class _Walk:
         self._sources: dict[ir.Value, frozenset[ir.Value]] = {}
         self.peak = RegisterPeak()
 
-    def live_before(self, block: ir.Block, live: set[ir.Value]) -> set[ir.Value]:
-        """The values that are live at the start of a block after whose end `live` are."""
+    def live_before(self, block: ir.Block, after: set[ir.Value]) -> set[ir.Value]:
+        """The values that are live at the start of a block if those are live `after` its end."""
+        live, registers = set(after), self._registers
+        total = sum(map(registers.__getitem__, live))
         for op in reversed([op.operation for op in block.operations]):
-            self._record(op, live, self._rules.beside(op))
-            live = live.difference(op.results)
-            inside = live | self._used_inside(op) if op.name in LOOPS else live
-            for inner in _blocks(op):
-                live = live | self.live_before(inner, inside).difference(inner.arguments)
-            live = live.union(self._held(self._rules.operands(op)))
-            self._record(op, live)
-            live = live.difference(self._rules.loads(op))
+            beside = [(value, count) for value, count in self._rules.beside(op) if value not in live]
+            self._record(op, live, total, beside)
+            total -= _removed(op.results, live, registers)
+            if blocks := _blocks(op):
+                inside = live | self._used_inside(op) if op.name in LOOPS else live
+                for inner in blocks:
+                    live = live | self.live_before(inner, inside).difference(inner.arguments)
+                total = sum(map(registers.__getitem__, live))
+            for value in self._held(self._rules.operands(op)):
+                if value not in live:
+                    live.add(value)
+                    total += registers[value]
+            self._record(op, live, total)
+            total -= _removed(self._rules.loads(op), live, registers)
         return live
 
-    def _record(self, op: ir.Operation, live: set[ir.Value], beside: Sequence[tuple[ir.Value, int]] = ()) -> None:
-        others = [(value, registers) for value, registers in beside if value not in live]
-        total = sum(map(self._registers.__getitem__, live)) + sum(registers for _, registers in others)
+    def _record(
+        self, op: ir.Operation, live: set[ir.Value], total: int, beside: Sequence[tuple[ir.Value, int]] = ()
+    ) -> None:
+        total += sum(registers for _, registers in beside)
         if total > self.peak.registers:
-            values = [*((value, self._registers[value]) for value in live), *others]
+            values = [*((value, self._registers[value]) for value in live), *beside]
             self.peak = RegisterPeak(total, max(registers for _, registers in values), op, tuple(values))
 
     def _registers_of(self, value: ir.Value) -> int:
@@ -106,10 +115,10 @@ class _Walk:
         """The values that the regions of an operation use and do not define."""
         used: set[ir.Value] = set()
         defined: set[ir.Value] = {argument for block in _blocks(op) for argument in block.arguments}
-        for inner in operations_below(op.opview):
-            used.update(self._held(self._rules.operands(inner.operation)))
-            defined.update(inner.operation.results)
-            defined.update(argument for block in _blocks(inner.operation) for argument in block.arguments)
+        for inner in operations_inside(op):
+            used.update(self._held(self._rules.operands(inner)))
+            defined.update(inner.results)
+            defined.update(argument for block in _blocks(inner) for argument in block.arguments)
         return used - defined
 
     def _held(self, values: Iterable[ir.Value]) -> Iterator[ir.Value]:
@@ -120,6 +129,13 @@ class _Walk:
                 held = frozenset([value]) if sources is None else frozenset(self._held(sources))
                 self._sources[value] = frozenset(each for each in held if self._registers_of(each))
             yield from self._sources[value]
+
+
+def _removed(values: Iterable[ir.Value], live: set[ir.Value], registers: dict[ir.Value, int]) -> int:
+    """Removes values from those that are live; returns their registers."""
+    removed = live.intersection(values)
+    live -= removed
+    return sum(map(registers.__getitem__, removed))
 
 
 def _blocks(op: ir.Operation) -> list[ir.Block]:

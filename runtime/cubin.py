@@ -1,42 +1,71 @@
-"""Assembly of PTX to cubin, in process by nvJitLink or by the executable ptxas; needs neither GPU nor driver."""
+"""Assembly of PTX to cubin, by the executable ptxas or in process by nvJitLink; needs neither GPU nor driver."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 
 from tilec.errors import CompileError, Note, TileCompilerExecutionError
 from tilec.process.cuda_bindings import cuda_binding
 from tilec.process.time_limit import run_in_time
 from tilec.runtime.cubin_image import SERIALIZED, Cubin
-from tilec.runtime.ptxas import ptxas_executable, run_ptxas
+from tilec.runtime.ptxas import WaitingPtxas, ptxas_executable, run_ptxas
 
 nvjitlink = cuda_binding("nvjitlink")
 
 DEFAULT_OPT_LEVEL = 3
+# That of nvJitLink (pyproject.toml): older ones have bugs (docs/hardware.md).
+_PREFERRED_VERSION = (13, 5)
+_UNKNOWN_TARGET = "is not defined for option 'gpu-name'"
 
 
-def assemble(ptx: str, target: str, name: str = "kernel.ptx", opt_level: int = DEFAULT_OPT_LEVEL) -> Cubin:
+def assemble(
+    ptx: str,
+    target: str,
+    name: str = "kernel.ptx",
+    opt_level: int = DEFAULT_OPT_LEVEL,
+    waiting: WaitingPtxas | None = None,
+) -> Cubin:
     """The cubin of PTX text for `target`, with line information.
 
-    PTX with setmaxnreg is assembled by ptxas if there is one: nvJitLink ignores the instruction (message C7504). So are
-    multiplies of warpgroups that nvJitLink serializes, because it makes calls of divisions (C7509).
+    The executable ptxas assembles it if there is one of the version of nvJitLink, or a later one: it takes less time,
+    since it compiles the program as a whole. nvJitLink compiles relocatable code, in which it ignores setmaxnreg
+    (message C7504), and makes calls of divisions, between which multiplies of warpgroups wait (C7509): of such PTX an
+    older ptxas makes the cubin too. `waiting` is a process of `waiting_ptxas` for the same target and level.
 
     Raises TileCompilerExecutionError with the messages of ptxas and the lines of `name` they refer to, and
     TileCompilerTimeoutError if the time of the compile is over.
     """
-    executable = ptxas_executable() if "setmaxnreg" in ptx else None
-    if executable is None:
+    executable = ptxas_executable()
+    if executable is not None and executable.version < _PREFERRED_VERSION and "setmaxnreg" not in ptx:
         linked = link({name: ptx}, target, opt_level)
-        executable = ptxas_executable() if any(SERIALIZED in warning for warning in linked.warnings) else None
-        if executable is None:
+        if not any(SERIALIZED in warning for warning in linked.warnings):
             return linked
-    path, version = executable
-    flags = [f"-arch={target}", "-lineinfo", f"-O{opt_level}", "-v"]
-    content, log = run_in_time(lambda: run_ptxas(path, ptx, flags), " ".join(flags), version)
+    if executable is None:
+        return link({name: ptx}, target, opt_level)
+    flags = _ptxas_flags(target, opt_level)
+    run = partial(run_ptxas, executable.path, flags=flags)
+    if waiting is not None:
+        run = waiting.assemble
+    content, log = run_in_time(lambda: run(ptx), " ".join(flags), str(executable))
+    if content is None and _UNKNOWN_TARGET in log:
+        raise CompileError(f"{executable} does not support target '{target}'")
     if content is None:
-        raise _ptxas_error(log, {name: ptx}, flags, version)
-    return _with_usage(content, log, version)
+        raise _ptxas_error(log, {name: ptx}, flags, str(executable))
+    return _with_usage(content, log, str(executable))
+
+
+@contextmanager
+def waiting_ptxas(target: str, opt_level: int = DEFAULT_OPT_LEVEL) -> Iterator[WaitingPtxas | None]:
+    """A process of ptxas for `assemble`, which starts while the caller makes the PTX; None without a preferred one."""
+    executable = ptxas_executable()
+    if executable is None or executable.version < _PREFERRED_VERSION:
+        yield None
+        return
+    with WaitingPtxas(executable.path, _ptxas_flags(target, opt_level)) as waiting:
+        yield waiting
 
 
 def link(texts: Mapping[str, str], target: str, opt_level: int = DEFAULT_OPT_LEVEL) -> Cubin:
@@ -72,6 +101,10 @@ def assembler_version() -> str:
 def _flags(target: str, opt_level: int) -> list[str]:
     # nvJitLink itself accepts -O0 and -O3 only.
     return [f"-arch={target}", "-lineinfo", f"-Xptxas=-O{opt_level}", "-verbose"]
+
+
+def _ptxas_flags(target: str, opt_level: int) -> list[str]:
+    return [f"-arch={target}", "-lineinfo", f"-O{opt_level}", "-v"]
 
 
 def _create(target: str, flags: list[str]) -> int:

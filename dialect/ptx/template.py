@@ -30,5 +30,8 @@ def format_string(text: str) -> str:
     """The text as a template for str.format, which formats ten thousand instructions in milliseconds."""
     escaped = text.replace("{", "{{").replace("}", "}}")
     if ".." not in text:
-        return _ONE_VALUE.sub(r"{\1}", escaped)
+        # Text and numbers in turn: re.sub with a template takes three times as long.
+        first, *others = _ONE_VALUE.split(escaped)
+        numbered = [f"{{{number}}}{after}" for number, after in zip(others[::2], others[1::2], strict=True)]
+        return "".join([first, *numbered])
     return _VALUES.sub(lambda match: ", ".join(f"{{{number}}}" for number in _named(match)), escaped)

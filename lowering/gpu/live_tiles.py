@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_below, reached
+from tilec.dialect.walk import operations_of, reached
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
@@ -74,8 +74,7 @@ def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
 
     A copy reads the address, and the element of the mask, of the first element that it copies.
     """
-    operations = (op.operation for outer in block.operations for op in (outer, *operations_below(outer)))
-    copies = [op for op in operations if op.name == _COPY]
+    copies = [op for op in operations_of(block) if op.name == _COPY]
     tiles = {tile for copy in copies for value in copy.operands for tile in reached(value, _passed_operands)}
     users = {tile: [use.owner.operation for use in tile.uses] for tile in tiles if is_register_tile(tile.type)}
     results = {tile: {result for op in using for result in op.results} for tile, using in users.items()}

@@ -1,4 +1,4 @@
-"""Identifies the installed compiler: its files, Python, and the versions of the packages that determine its results."""
+"""Identifies the installed compiler: its files, Python, ptxas, and the versions of packages that determine results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilec.hashing import sha256
 # The distributions whose version determines what the compiler emits, as prefixes of `.dist-info` folders.
 DISTRIBUTIONS = (
     *("numpy-", "ml_dtypes-", "torch_mlir-", "mlir-", "mlir_python_bindings-"),
-    *("cuda_bindings-", "cuda_pathfinder-", "nvidia_nvjitlink-", "nvidia_cuda_nvrtc-"),
+    *("cuda_bindings-", "cuda_pathfinder-", "nvidia_nvjitlink-", "nvidia_cuda_nvrtc-", "nvidia_cuda_nvcc-"),
     "ortools-",
 )
 # The packages whose folders contain these distributions.
@@ -31,7 +31,7 @@ def fingerprint() -> str:
     code, and its fingerprint is unique.
     """
     files = sorted(_files())
-    parts = [version.VERSION, sys.version, sys.platform, str(sys.flags.optimize), *sorted(_distributions())]
+    parts = [version.VERSION, sys.version, sys.platform, str(sys.flags.optimize), *sorted(_distributions()), _ptxas()]
     if max(modified_ns for _, _, modified_ns in files) > version.IMPORTED_NS:
         parts += [str(os.getpid()), str(version.IMPORTED_NS)]
     return sha256(repr((parts, files)).encode()).hexdigest()
@@ -48,6 +48,18 @@ def _files() -> Iterator[tuple[str, int, int]]:
                 yield item.path, status.st_size, status.st_mtime_ns
             elif item.name != "__pycache__" and item.is_dir():
                 folders.append(item.path)
+
+
+def _ptxas() -> str:
+    """The path, size and time of modification of the executable of the PATH; empty without one."""
+    for folder in os.get_exec_path():
+        path = os.path.join(folder, "ptxas")
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        return f"{path} {status.st_size} {status.st_mtime_ns}"
+    return ""
 
 
 def _distributions() -> set[str]:

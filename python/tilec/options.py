@@ -90,6 +90,11 @@ def cuda_folders() -> tuple[str | None, ...]:
     return os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")
 
 
+def environment_with(defaults: dict[str, str]) -> dict[str, str]:
+    """The environment of a process that this one starts: its own, and variables that it has not."""
+    return {**defaults, **os.environ}
+
+
 def cache_folder() -> str:
     """The cache folder: `TILEC_CACHE` if set, else the folder `tilec` in the user's cache.
 

@@ -129,6 +129,14 @@ def test_other_toolkit_compiles(compiler: Compiler, monkeypatch: pytest.MonkeyPa
     assert compiler.runs == 2
 
 
+def test_other_ptxas_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = installation.fingerprint.__wrapped__()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    without = installation.fingerprint.__wrapped__()
+    (tmp_path / "ptxas").write_text("an executable")
+    assert len({known, without, installation.fingerprint.__wrapped__()}) == 3
+
+
 def test_files_that_changed_after_the_import_are_of_no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     # The process may run the code from before the change.
     known = installation.fingerprint.__wrapped__()

@@ -21,6 +21,7 @@ PACKAGES = (
     "cuda-bindings",
     "nvidia-nvjitlink",
     "nvidia-cuda-nvrtc",
+    "nvidia-cuda-nvcc",
 )
 PEERS = ("cuda-tile", "nvidia-cuda-tileiras", "triton")
 

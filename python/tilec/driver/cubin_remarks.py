@@ -14,7 +14,7 @@ _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
 
 # What avoids a message, by its number.
 _ADVICE = dict.fromkeys(
-    ("(C7504)", SERIALIZED), ". nvJitLink compiles relocatable code: install ptxas (pip install nvidia-cuda-nvcc)"
+    ("(C7504)", SERIALIZED), ". nvJitLink compiles relocatable code: install ptxas (pip install tilec[ptxas])"
 )
 
 

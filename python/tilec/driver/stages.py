@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -36,6 +37,8 @@ class Job:
     remarks: list[Remark]
     # The module from which PTX was made in this compile; remarks on spills name its values.
     lowered: list[Any] = field(default_factory=list)
+    # A process that waits for the PTX; None if the cubin is not wanted, or ptxas not installed.
+    assembler: Any = None
     # Attributes of the entry: whether operands or accumulators have columns of their own (tile_to_gpu/unit_choice.py).
     own_columns: tuple[str, ...] = ()
 
@@ -130,14 +133,32 @@ def _ptx_to_text(module: Any, _job: Job) -> str:
 
 def _ptx_to_cubin(ptx: str, job: Job) -> Any:
     from tilec.driver.cubin_remarks import cubin_remarks
-    from tilec.runtime.cubin import DEFAULT_OPT_LEVEL, assemble
+    from tilec.runtime.cubin import assemble
 
-    level = DEFAULT_OPT_LEVEL if job.options.opt_level is None else job.options.opt_level
-    cubin = assemble(ptx, job.target, opt_level=level)
+    level = _opt_level(job)
+    cubin = assemble(ptx, job.target, opt_level=level, waiting=job.assembler)
     job.remarks.extend(cubin_remarks(cubin, ptx))
     if cubin.spill_bytes:
         job.remarks.extend(_spilled_values(job))
     return cubin
+
+
+def _opt_level(job: Job) -> int:
+    from tilec.runtime.cubin import DEFAULT_OPT_LEVEL
+
+    return DEFAULT_OPT_LEVEL if job.options.opt_level is None else job.options.opt_level
+
+
+@contextmanager
+def _with_assembler(job: Job, stages: Sequence[Stage]) -> Iterator[Job]:
+    """The job with a process of ptxas, which starts while the stages before the cubin run, if there are some."""
+    if len(stages) < 2 or stages[-1] is not STAGES[-1]:
+        yield job
+        return
+    from tilec.runtime.cubin import waiting_ptxas
+
+    with waiting_ptxas(job.target, _opt_level(job)) as assembler:
+        yield replace(job, assembler=assembler)
 
 
 def _spilled_values(job: Job) -> Iterator[Remark]:
@@ -179,7 +200,7 @@ STAGES = (
     Stage("gpu", ".gpu.mlir", ("tilec.driver.entries", "tilec.lowering.gpu.passes"), _gpu_passes),
     Stage("ptx-mlir", ".ptx.mlir", ("tilec.lowering.gpu_to_ptx.kernel",), _gpu_to_ptx),
     Stage("ptx", ".ptx", ("tilec.lowering.ptx.emit",), _ptx_to_text),
-    Stage("cubin", ".cubin", ("tilec.runtime.cubin",), _ptx_to_cubin),
+    Stage("cubin", ".cubin", ("tilec.driver.cubin_remarks", "tilec.runtime.cubin"), _ptx_to_cubin),
 )
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
 
@@ -259,18 +280,19 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
         first = STAGE_NAMES.index(source.stage) + 1
         results.append(StageResult(source.stage, STAGES[first - 1].suffix, 0.0, value, source.text))
     last = STAGE_NAMES.index(stop) + 1
-    attempts, attempt = _attempts(job), job
-    while True:
-        try:
-            _run_stages(results, value, STAGES[first:last], attempt, source, dump)
-        except TensorMemoryError:
-            following = next(attempts, None)
-            if following is None or not results or results[0].name != STAGE_NAMES[0]:
-                raise
-            del results[1:], job.remarks[:], job.lowered[:]
-            first, value, attempt = 1, results[0].value, following
-        else:
-            return tuple(results)
+    with _with_assembler(job, STAGES[first:last]) as attempt:
+        attempts = _attempts(attempt)
+        while True:
+            try:
+                _run_stages(results, value, STAGES[first:last], attempt, source, dump)
+            except TensorMemoryError:
+                following = next(attempts, None)
+                if following is None or not results or results[0].name != STAGE_NAMES[0]:
+                    raise
+                del results[1:], job.remarks[:], job.lowered[:]
+                first, value, attempt = 1, results[0].value, following
+            else:
+                return tuple(results)
 
 
 def _attempts(job: Job) -> Iterator[Job]:
