@@ -61,8 +61,10 @@ def table_cost(op: ir.Operation, target: str, groups: int = 1) -> tuple[Kind, Co
 
 def thread_work(op: ir.OpView, warps: int, target: str, known: VisitedTiles) -> Step:
     """The work of an operation of threads; none for scalars, barriers, and steps on channels."""
-    name, values = op.operation.name, (*op.operation.operands, *op.operation.results)
-    if name in _WITHOUT_COST or not any(is_register_tile(value.type) for value in values):
+    operation = op.operation
+    if operation.name in _WITHOUT_COST:
+        return NO_WORK
+    if not any(is_register_tile(value.type) for value in (*operation.results, *operation.operands)):
         return NO_WORK
     return work_of(op, warps, device_of(target), known)
 

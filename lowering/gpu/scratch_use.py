@@ -43,9 +43,12 @@ def scratch_bytes(kernel: KernelOp) -> int:
     Each role that computes has so much.
     """
     operations = operations_inside(kernel)
+    needed = max(map(scratch_of_operation, operations), default=0)
+    if not needed:
+        return 0
     roles = {compute_role(op) for op in operations}
     roles |= {name for op in operations if op.name == "tile_gpu.roles" for name in op.opview.bodies}
-    return len(roles.intersection(COMPUTE_ROLES)) * max(map(scratch_of_operation, operations), default=0)
+    return len(roles.intersection(COMPUTE_ROLES)) * needed
 
 
 def scratch_of_operation(operation: ir.Operation) -> int:

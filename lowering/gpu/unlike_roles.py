@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, RolesOp
-from tilec.dialect.walk import operations_inside
 
 SKIP = "tile_gpu.skip"
+_CHANNEL = "tile_gpu.make_channel"
 
 
 def alternate(roles: RolesOp) -> bool:
     """Whether two roles compute alternate tiles: each skips the slots of the other one."""
-    return any(op.name == SKIP for op in operations_inside(roles))
+    if len(set(roles.bodies).intersection(COMPUTE_ROLES)) < 2:
+        return False
+    channels = (op.operation.results[0] for op in roles.operation.block.operations if op.operation.name == _CHANNEL)
+    return any(use.owner.operation.name == SKIP for channel in channels for use in channel.uses)
 
 
 def unlike_roles(roles: RolesOp) -> Iterator[tuple[str, int, ir.Block]]:

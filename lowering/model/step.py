@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from operator import add
+from typing import NamedTuple
 
 from tilec.lowering.model.constants import Device
 
@@ -25,8 +26,7 @@ LAUNCH = "launch"
 _LANES = 32
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(NamedTuple):
     """The work of one iteration of a block, or of one tile outside of its loop.
 
     Attributes:
@@ -59,14 +59,12 @@ class Step:
     joined: float = 0
     other_instructions: float = 0
 
-    def __add__(self, other: Step) -> Step:
-        if other is NO_WORK:
-            return self
-        return Step(**{name: getattr(self, name) + getattr(other, name) for name in _UNITS})
+    def __add__(self, other: Step) -> Step:  # type: ignore[override]
+        return self if other is NO_WORK else Step(*map(add, self, other))
 
     def times(self, factor: float) -> Step:
         """The work of `factor` iterations."""
-        return Step(**{name: factor * getattr(self, name) for name in _UNITS})
+        return Step(*(factor * work for work in self))
 
     @property
     def instructions(self) -> float:
@@ -76,7 +74,6 @@ class Step:
 
 
 NO_WORK = Step()
-_UNITS = tuple(each.name for each in fields(Step))
 
 
 def unit_cycles(step: Step, device: Device) -> dict[str, float]:
@@ -106,4 +103,4 @@ def cycles_alone(step: Step, warps: int, device: Device) -> float:
     instructions = step.instructions / warps
     independent = max(device.independent_instructions, min(instructions, device.dependent_issue_cycles))
     issue = instructions * device.dependent_issue_cycles / independent
-    return max(issue, *unit_cycles(replace(step, tensor_cycles=0.0, dram_bytes=0.0), device).values())
+    return max(issue, *unit_cycles(step._replace(tensor_cycles=0.0, dram_bytes=0.0), device).values())

@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import floordiv
 
 from tilec.lowering.schedule.arcs import edge_arcs, ring_arcs
 from tilec.lowering.schedule.costs import MEMORY_UNITS
@@ -22,6 +23,8 @@ from tilec.lowering.schedule.schedule import Schedule
 # Iterations that are executed; the interval is the mean of the last third of them: rings are full by then.
 ITERATIONS = 96
 _MEASURED = 1 / 3
+# The state is steady if operations repeat for so many iterations, and for as many as the farthest dependence crosses.
+_LEAST_REPEATED = 6
 # Clocks are sums of quotients.
 _ERROR = 1e-6
 
@@ -97,6 +100,8 @@ class _Execution:
         ready: when the next operations can start, by role: of those that wait only for what has started.
         running: what the threads of roles execute.
         clock: now.
+        interval: the clocks between the newest iterations.
+        last: the iteration from which on all operations repeat at the interval; None if that is not known.
     """
 
     steps: Sequence[_Step]
@@ -109,12 +114,27 @@ class _Execution:
     ready: dict[int, float] = field(default_factory=dict)
     running: dict[int, _Running] = field(default_factory=dict)
     clock: float = 0.0
+    interval: float = 0.0
+    last: int | None = None
 
     def run(self) -> None:
-        """Executes all iterations, or until all roles wait."""
+        """Executes all iterations, or until all roles wait, or until all operations repeat at the same interval."""
         self.issued = [0] * len(self.members)
+        distances = (distance for step in self.steps for _, distance, _, _ in step.sources)
+        wanted, repeated = _LEAST_REPEATED + max(distances, default=0), 0
+        number = max(step.ahead for step in self.steps)
         while (later := self._issue_all()) or self.running:
             self._advance(later)
+            # Threads may still execute the newest operation of a role.
+            started = min(map(floordiv, self.issued, map(len, self.members))) - 2
+            while number < started:
+                number += 1
+                intervals = [starts[number] - starts[number - 1] for starts in self.start]
+                is_repeated = max(*intervals, self.interval) - min(*intervals, self.interval) < _ERROR
+                repeated, self.interval = repeated + 1 if is_repeated else 0, intervals[0]
+                if repeated == wanted:
+                    self.last = number
+                    return
 
     def _issue_all(self) -> list[float]:
         """Issues what can start now; when other operations can start whose sources have started."""
@@ -196,7 +216,7 @@ def steady_state(
 ) -> Schedule | None:
     """The steady state of a loop whose roles have program order, with rings of so many slots; None if it has none.
 
-    The interval is the mean of some iterations, rounded up; the starts are those of one of them.
+    The interval is that of the last iterations, rounded up: their mean, if they differ. The starts are those of one.
 
     Args:
         problem: the loop.
@@ -215,12 +235,13 @@ def steady_state(
     steps = [_step(operation, number, ahead, arcs[number]) for number, operation in enumerate(problem.operations)]
     execution = _Execution(steps, members, iterations, [{} for _ in steps])
     execution.run()
-    # Operations that are ahead wait for iterations behind the last one.
-    last, measured = iterations - 1 - max(ahead), int(iterations * _MEASURED)
-    if any(last not in starts for starts in execution.start):
-        return None
-    clocks = max(starts[last] - starts[last - measured] for starts in execution.start)
+    clocks, last = execution.interval, execution.last
+    if last is None:
+        # Operations that are ahead wait for iterations behind the last one.
+        last, measured = iterations - 1 - max(ahead), int(iterations * _MEASURED)
+        if any(last not in starts for starts in execution.start):
+            return None
+        clocks = max(starts[last] - starts[last - measured] for starts in execution.start) / measured
     base = min(starts[last] for starts in execution.start)
     start = tuple(round(starts[last] - base) for starts in execution.start)
-    interval = math.ceil(clocks / measured - _ERROR)
-    return Schedule(max(1, interval), start, roles, tuple(slots))
+    return Schedule(max(1, math.ceil(clocks - _ERROR)), start, roles, tuple(slots))
