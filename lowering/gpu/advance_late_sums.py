@@ -21,14 +21,16 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.advance_multiplies import advance_again
+from tilec.lowering.gpu.bound_loops import set_bound
 from tilec.lowering.gpu.loop_parts import divided_loops
 from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.operation_role import MULTIPLY
 from tilec.lowering.gpu.pipeline import set_stages
-from tilec.lowering.gpu.present_interval import present_schedule
+from tilec.lowering.gpu.present_interval import present_schedule, role_numbers
 from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.model.constants import device_of
+from tilec.lowering.schedule.bound import work_bound
 from tilec.lowering.schedule.costs import MBARRIER, TENSOR_CORE
 from tilec.lowering.schedule.quantum import quantized
 from tilec.lowering.schedule.schedule import Schedule
@@ -54,14 +56,17 @@ def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp
     parts = next((found for found in divided_loops(kernel) if any(part.loop.operation == loop for part in found)), None)
     plan = shared_plan(kernel, target)
     found = None if parts is None else loop_problem(kernel, parts, plan, target)
-    if found is None or not _may_be_late(found, target):
+    if parts is None or found is None or not _may_be_late(found, target):
         return False
     rounded = quantized(found.problem)
     now = present_schedule(found, rounded, _ITERATIONS)
     if now is None:
         return False
     further = replace(found, ahead=_further_ahead(found))
-    if _is_shorter(present_schedule(further, rounded, _ITERATIONS), now):
+    schedule = present_schedule(further, rounded, _ITERATIONS)
+    if schedule is not None and _is_shorter(schedule, now):
+        if work_bound(rounded, role_numbers(found)).interval >= (1 - _GAIN) * schedule.interval:
+            set_bound(parts)
         return True
     slots = _slots_with_factors(found, plan, kernel, target)
     counts = tuple(slots.get(buffer.name, count) for buffer, count in zip(rounded.buffers, found.slots, strict=True))

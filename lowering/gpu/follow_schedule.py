@@ -20,6 +20,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.walk import operations_below, operations_inside
 from tilec.errors import UnsupportedError
+from tilec.lowering.gpu.bound_loops import take_bound
 from tilec.lowering.gpu.enclosing import ancestor_in
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops
@@ -74,15 +75,15 @@ def follow_schedule(kernel: KernelOp, target: Target, options: CompileOptions, r
     if options.solver and solver_name() is None:
         message = "solver=on is not followed: OR-Tools is not installed; install tilec[schedule]"
         remarks.append(Remark("hint", message, source_location(kernel.operation.location)))
-    for number in loops_with_choices(kernel):
+    loops = divided_loops(kernel) if kernel.roles is not None else []
+    for number in [number for number, parts in enumerate(loops) if not take_bound(parts) and _has_choices(parts)]:
         kernel = _Loop(kernel, number, target, options).followed()
     return kernel
 
 
-def loops_with_choices(kernel: KernelOp) -> list[int]:
-    """The innermost loops of a kernel with roles, by number, that a schedule may change."""
-    loops = divided_loops(kernel) if kernel.roles is not None else []
-    return [number for number, parts in enumerate(loops) if _has_choices(parts)]
+def has_choices(kernel: KernelOp) -> bool:
+    """Whether a schedule may change an innermost loop of a kernel with roles."""
+    return kernel.roles is not None and any(map(_has_choices, divided_loops(kernel)))
 
 
 def _has_choices(parts: Sequence[LoopPart]) -> bool:

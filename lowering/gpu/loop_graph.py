@@ -36,7 +36,7 @@ class Node:
         kind: its class.
         ahead: the iterations that it is ahead.
         members: its operations of tile_gpu, with the clocks of each.
-        fixed: its cost; None for a run of operations on elements.
+        fixed: its cost; None for a run of operations on elements while it is read.
         work: the work of such a run.
         reduced: the results of reductions in it, and what depends on them without work.
     """

@@ -86,6 +86,8 @@ class _Builder:
 
     def problem(self, loop: ir.OpView) -> LoopProblem:
         """The problem, with the dependences and the buffers of channels."""
+        for node in self.graph.nodes:
+            node.fixed = node.cost(self.device)
         self._name_nodes()
         self.graph.link_memory()
         self.graph.link_order()

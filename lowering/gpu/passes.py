@@ -21,7 +21,7 @@ from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.divide_updates import divide_updates
 from tilec.lowering.gpu.emulate_exponentials import emulate_exponentials
 from tilec.lowering.gpu.fill_accumulators import fill_accumulators
-from tilec.lowering.gpu.follow_schedule import follow_schedule, loops_with_choices
+from tilec.lowering.gpu.follow_schedule import follow_schedule, has_choices
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.issue_early import issue_early
 from tilec.lowering.gpu.join_programs import join_programs
@@ -131,7 +131,7 @@ def run(
         for name, (_, switch) in PASSES.items():
             check_time()
             if switch is None or getattr(options, switch):
-                if name == _AFTER_CLEAN_UP and any(map(loops_with_choices, _kernels(module))):
+                if name == _AFTER_CLEAN_UP and any(map(has_choices, _kernels(module))):
                     run_upstream(CLEAN_UP, module)
                 _run_pass(module, name, target, options, remarks)
         module.operation.verify()

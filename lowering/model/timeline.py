@@ -103,10 +103,12 @@ class _Machine:
                 if isinstance(action, Busy):
                     now += action.cycles
                 elif isinstance(action, Wait):
-                    while len(times) <= taken[wait]:
+                    number = taken[wait]
+                    while len(times) <= number:
                         yield None
-                    now = max(now, times[taken[wait]])
-                    taken[wait] += 1
+                    if times[number] > now:
+                        now = times[number]
+                    taken[wait] = number + 1
                 else:
                     now = self._execute(action, now, times, loaded)
             yield now
@@ -116,20 +118,21 @@ class _Machine:
 
     def _execute(self, action: Action, now: float, times: list[float], loaded: dict[str, float]) -> float:
         """The time after an action that is neither work nor a wait."""
-        if isinstance(action, AwaitMultiplies):
+        if isinstance(action, Signal):
+            time = max(now, self.multiplied[-1]) if action.after_multiplies else now
+            if loaded and action.side is Side.FULL:
+                time = max(time, loaded.pop(action.channel, 0.0))
+            times.append(time + self.barrier_cycles)
+            self.signals += 1
+        elif isinstance(action, AwaitMultiplies):
             return max(now, self.multiplied[max(0, len(self.multiplied) - 1 - action.pending)])
-        if isinstance(action, Multiply):
+        elif isinstance(action, Multiply):
             self.pipe_free = max(now, self.pipe_free) + action.cycles
             self.multiplied.append(self.pipe_free + action.latency_cycles)
         elif isinstance(action, Load):
             self.port_free = max(now, self.port_free) + action.port_cycles
             complete = self.port_free + action.latency_cycles
             loaded[action.channel] = max(loaded.get(action.channel, 0.0), complete)
-        elif isinstance(action, Signal):
-            time = max(now, self.multiplied[-1]) if action.after_multiplies else now
-            time = max(time, loaded.pop(action.channel, 0.0) if action.side is Side.FULL else 0.0)
-            times.append(time + self.barrier_cycles)
-            self.signals += 1
         return now
 
 

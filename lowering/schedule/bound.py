@@ -29,7 +29,7 @@ def bound(problem: Problem, roles: Roles = None) -> Bound:
     Raises:
         ProblemError: no interval satisfies the dependences, or the buffers do not fit.
     """
-    found = max((unit_bound(problem), *_streams(problem, roles)), key=lambda candidate: candidate.interval)
+    found = work_bound(problem, roles)
     arcs = certain_arcs(problem, roles)
     most = sum(arc.latency for arc in arcs) + found.interval
     interval = least_interval(len(problem.operations), arcs, QUANTUM, most)
@@ -39,6 +39,11 @@ def bound(problem: Problem, roles: Roles = None) -> Bound:
     if interval <= found.interval:
         return found
     return Bound(interval, "recurrence " + _cycle_names(problem, arcs, interval - QUANTUM))
+
+
+def work_bound(problem: Problem, roles: Roles = None) -> Bound:
+    """The work of the busiest unit, or of the busiest role: a part of the bound that takes little time."""
+    return max((unit_bound(problem), *_streams(problem, roles)), key=lambda candidate: candidate.interval)
 
 
 def unit_bound(problem: Problem) -> Bound:

@@ -97,7 +97,8 @@ class _Execution:
         free: when each role is free.
         unit_free: when each unit has executed all asynchronous operations.
         issued: the number of operations that each role has issued.
-        ready: when the next operations can start, by role: of those that wait only for what has started.
+        ready: the next operations that wait only for what has started, by role: when they can start, the number of
+            the operation and its iteration.
         running: what the threads of roles execute.
         clock: now.
         interval: the clocks between the newest iterations.
@@ -111,7 +112,7 @@ class _Execution:
     free: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
     unit_free: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     issued: list[int] = field(default_factory=list)
-    ready: dict[int, float] = field(default_factory=dict)
+    ready: dict[int, tuple[float, int, int]] = field(default_factory=dict)
     running: dict[int, _Running] = field(default_factory=dict)
     clock: float = 0.0
     interval: float = 0.0
@@ -140,39 +141,34 @@ class _Execution:
         """Issues what can start now; when other operations can start whose sources have started."""
         while True:
             for role in range(len(self.members)):
-                if role not in self.ready and (clock := self._ready(role)) is not None:
-                    self.ready[role] = clock
-            now = sorted(role for role, clock in self.ready.items() if clock <= self.clock + _ERROR)
+                if role not in self.ready and role not in self.running:
+                    self._prepare(role)
+            now = sorted(role for role, (clock, _, _) in self.ready.items() if clock <= self.clock + _ERROR)
             if not now:
-                return list(self.ready.values())
+                return [clock for clock, _, _ in self.ready.values()]
             for role in now:
                 self._issue(role)
 
-    def _next(self, role: int) -> tuple[int, int]:
-        """The next operation of a role, and its iteration."""
+    def _prepare(self, role: int) -> None:
+        """Notes when the next operation of a role can start, unless it waits for one that has not, or none is left."""
         iteration, position = divmod(self.issued[role], len(self.members[role]))
+        if iteration == self.iterations:
+            return
         number = self.members[role][position]
-        return number, iteration + self.steps[number].ahead
-
-    def _ready(self, role: int) -> float | None:
-        """When the next operation of a role can start; None if it waits for one that has not, or if none is left."""
-        if role in self.running or self.issued[role] == self.iterations * len(self.members[role]):
-            return None
-        number, iteration = self._next(role)
+        iteration += self.steps[number].ahead
         clock = self.free[role]
         for source, distance, latency, first in self.steps[number].sources:
             if iteration - distance >= first:
                 started = self.start[source].get(iteration - distance)
                 if started is None:
-                    return None
+                    return
                 clock = max(clock, started + latency)
-        return clock
+        self.ready[role] = clock, number, iteration
 
     def _issue(self, role: int) -> None:
-        number, iteration = self._next(role)
+        _, number, iteration = self.ready.pop(role)
         step = self.steps[number]
         self.issued[role] += 1
-        del self.ready[role]
         start = max([self.clock, *(self.unit_free[unit] for unit in step.queues)])
         for unit, clocks in step.uses:
             # What threads execute at the same time delays asynchronous operations behind it.
