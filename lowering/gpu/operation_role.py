@@ -74,9 +74,12 @@ def _has_one_element(type: ir.Type) -> bool:
 
 def role_of(op: ir.Operation) -> str | None:
     """The role that runs an operation; None for control flow and for operations that every role may or must repeat."""
-    if op.name in CONTROL_FLOW or op.name in DECLARATIONS or is_repeatable(op) or op.name == "scf.yield":
-        return None
-    if op.name in EVERY_ROLE:
+    return None if is_repeatable(op) else _role_of_others(op)
+
+
+def _role_of_others(op: ir.Operation) -> str | None:
+    """The role that runs an operation that is not repeatable."""
+    if op.name in CONTROL_FLOW or op.name in DECLARATIONS or op.name == "scf.yield" or op.name in EVERY_ROLE:
         return None
     if op.name in ("tile_gpu.tma_load", "tile_gpu.tma_gather"):
         return LOAD
@@ -138,10 +141,10 @@ def role_operations(operations: Iterable[ir.Operation]) -> tuple[RoleOperation, 
 
 
 def _role_operation(op: ir.Operation) -> RoleOperation:
-    bodies = [_role_body(block) for region in op.regions for block in region.blocks]
-    return RoleOperation(
-        op, op.name, role_of(op), is_repeatable(op), tuple(op.operands), tuple(op.results), tuple(bodies)
-    )
+    bodies = tuple(_role_body(block) for region in op.regions for block in region.blocks)
+    repeats = is_repeatable(op)
+    role = None if repeats else _role_of_others(op)
+    return RoleOperation(op, op.name, role, repeats, tuple(op.operands), tuple(op.results), bodies)
 
 
 def _role_body(block: ir.Block) -> RoleBody:
