@@ -202,12 +202,17 @@ def _ptx(request: _Request) -> tuple[bytes, list[Compiled]]:
 
 
 def _cubin(request: _Request) -> tuple[bytes, list[Compiled]]:
-    from tilec.runtime.cubin import DEFAULT_OPT_LEVEL, link
+    from tilec.runtime.cubin import DEFAULT_OPT_LEVEL, assemble, link
 
     compiled = _compiled(request)
     level = request.kernel.hints.opt_level_for(request.target)
+    level = DEFAULT_OPT_LEVEL if level is None else level
     texts = {f"{found.entry}.ptx": found.ptx for found in compiled}
-    return link(texts, request.target, DEFAULT_OPT_LEVEL if level is None else level).content, compiled
+    if len(texts) == 1:
+        # Only nvJitLink makes one cubin of several programs.
+        ((name, ptx),) = texts.items()
+        return assemble(ptx, request.target, name, level).content, compiled
+    return link(texts, request.target, level).content, compiled
 
 
 def _compiled(request: _Request) -> list[Compiled]:
