@@ -172,7 +172,12 @@ COMPILERS: dict[str, Callable[[Case, str, Path], Result | None]] = {
 
 def versions() -> dict[str, str]:
     """The versions of the compilers and tools."""
-    packages = {"cuTile": "cuda-tile", "tileiras": "nvidia-cuda-tileiras", "Triton": "triton"}
+    packages = {
+        "ptxas": "nvidia-cuda-nvcc",
+        "cuTile": "cuda-tile",
+        "tileiras": "nvidia-cuda-tileiras",
+        "Triton": "triton",
+    }
     found = {name: _package_version(package) for name, package in packages.items()}
     return {"tilec": VERSION, **found, "nvdisasm": version("nvdisasm")}
 
