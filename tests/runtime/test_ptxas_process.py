@@ -10,12 +10,17 @@ from pathlib import Path
 import pytest
 
 import tilec as ct
-from tilec.errors import TilecError, TileCompilerExecutionError
+from tilec.errors import TilecError, TileCompilerExecutionError, TileCompilerTimeoutError
 from tilec.runtime import cubin, ptxas
 
 PTX = "// a program\n"
 # Reads its source twice, as ptxas does, and writes both texts.
 COPIES = 'cat "$2" > first; cat "$2" > second; cat first second > "$4"; echo "copied $1"'
+
+
+@ct.kernel
+def fill(x):
+    ct.store(x, (0,), ct.full((4,), 1, ct.float32))
 
 
 @pytest.fixture(autouse=True)
@@ -91,11 +96,16 @@ def test_failed_compile_ends_the_process(tmp_path: Path, monkeypatch: pytest.Mon
     assert [waiting._process.poll() is None for waiting in started] == [False]
 
 
-def test_compile_takes_what_the_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    @ct.kernel
-    def fill(x):
-        ct.store(x, (0,), ct.full((4,), 1, ct.float32))
+def test_time_limit_ends_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    use(monkeypatch, executable(tmp_path, "exec sleep 100"))
+    monkeypatch.setattr(cubin, "WaitingPtxas", lambda *given: started.append(ptxas.WaitingPtxas(*given)) or started[-1])
+    with ct.compiler_timeout(2), pytest.raises(TileCompilerTimeoutError, match="it was at stage 'cubin'"):
+        ct.compile(fill, signature="x: f32[4]")
+    assert [waiting._process.poll() is None for waiting in started] == [False]
 
+
+def test_compile_takes_what_the_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, executable(tmp_path, 'cat "$5" > "$7"; echo "$1 $2 $3 $4"'))
     compiled = ct.compile(fill, signature="x: f32[4]", target="sm_90a")
     made = compiled.stage("cubin").value
