@@ -82,9 +82,11 @@ class _Walk:
         live, registers = set(after), self._registers
         total = sum(map(registers.__getitem__, live))
         for op in reversed([op.operation for op in block.operations]):
-            beside = [(value, count) for value, count in self._rules.beside(op) if value not in live]
-            self._record(op, live, total, beside)
-            total -= _removed(op.results, live, registers)
+            self._record(op, live, total, [each for each in self._rules.beside(op) if each[0] not in live])
+            for result in op.results:
+                if result in live:
+                    live.remove(result)
+                    total -= registers[result]
             if blocks := _blocks(op):
                 inside = live | self._used_inside(op) if op.name in LOOPS else live
                 for inner in blocks:
@@ -95,13 +97,17 @@ class _Walk:
                     live.add(value)
                     total += registers[value]
             self._record(op, live, total)
-            total -= _removed(self._rules.loads(op), live, registers)
+            for value in self._rules.loads(op):
+                if value in live:
+                    live.remove(value)
+                    total -= registers[value]
         return live
 
     def _record(
         self, op: ir.Operation, live: set[ir.Value], total: int, beside: Sequence[tuple[ir.Value, int]] = ()
     ) -> None:
-        total += sum(registers for _, registers in beside)
+        if beside:
+            total += sum(registers for _, registers in beside)
         if total > self.peak.registers:
             values = [*((value, self._registers[value]) for value in live), *beside]
             self.peak = RegisterPeak(total, max(registers for _, registers in values), op, tuple(values))
@@ -129,13 +135,6 @@ class _Walk:
                 held = frozenset([value]) if sources is None else frozenset(self._held(sources))
                 self._sources[value] = frozenset(each for each in held if self._registers_of(each))
             yield from self._sources[value]
-
-
-def _removed(values: Iterable[ir.Value], live: set[ir.Value], registers: dict[ir.Value, int]) -> int:
-    """Removes values from those that are live; returns their registers."""
-    removed = live.intersection(values)
-    live -= removed
-    return sum(map(registers.__getitem__, removed))
 
 
 def _blocks(op: ir.Operation) -> list[ir.Block]:

@@ -37,7 +37,7 @@ def emulate_exponentials(kernel: KernelOp, target: Target) -> None:
     if not any(map(_is_emulated, operations_inside(kernel))):
         return
     device, known = device_of(target.name), VisitedTiles()
-    for loop in loops_of(kernel, device):
+    for loop in loops_of(kernel, device, counts_outside=False):
         if loop.depth >= 0 and not loop.has_inner_loops:
             share = _share(loop, device, known)
             if share and _saves(loop, share, device, known):

@@ -148,12 +148,15 @@ class LoopCycles:
     transfer: float = 0.0
 
 
-def loops_of(kernel: KernelOp, device: Device) -> list[LoopWork]:
-    """The operations outside of loops, then the loops in program order; a loop of several roles is one."""
+def loops_of(kernel: KernelOp, device: Device, counts_outside: bool = True) -> list[LoopWork]:
+    """The operations outside of loops, then the loops in program order; a loop of several roles is one.
+
+    With `counts_outside=False` the first one, with half of the operations of a kernel, has no work.
+    """
     found: dict[tuple[str, ...], LoopWork] = {(): LoopWork(None, -1)}
     names: dict[ir.Value, str] = {}
     for role, warps, operations in _roles(kernel):
-        _Reader(role, warps, device, found, names).read(operations, ())
+        _Reader(role, warps, device, found, names, counts_outside).read(operations, ())
     for loop in found.values():
         for run in loop.runs:
             loop.step += run.step
@@ -187,9 +190,11 @@ class _Reader:
         device: Device,
         found: dict[tuple[str, ...], LoopWork],
         names: dict[ir.Value, str],
+        counts_outside: bool,
     ) -> None:
         self.role, self.warps, self.device, self.found = role, warps, device, found
         self.elements, self.names = VisitedTiles(), names
+        self.counts_outside = counts_outside
         self.puts: dict[str, int] = {}
         # The newest run, and the results of reductions in it.
         self.run: Run | None = None
@@ -204,7 +209,10 @@ class _Reader:
                 continue
             if fills_accumulator(op.operation):
                 continue
-            self._add(op, self.found[path])
+            if path or self.counts_outside:
+                self._add(op, self.found[path])
+            else:
+                self._count_put(op, self.found[path])
             if name == "scf.if":
                 # Both branches of a condition count: a role waits for the longer one.
                 for region in op.operation.regions:

@@ -24,7 +24,7 @@ from tilec.lowering.schedule.schedule import Schedule
 ITERATIONS = 96
 _MEASURED = 1 / 3
 # The state is steady if operations repeat for so many iterations, and for as many as the farthest dependence crosses.
-_LEAST_REPEATED = 6
+_LEAST_REPEATED = 4
 # Clocks are sums of quotients.
 _ERROR = 1e-6
 
