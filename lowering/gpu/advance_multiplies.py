@@ -27,6 +27,7 @@ from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead, set_iterations_ahead
 from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
+from tilec.lowering.gpu.roles_progress import roles_progress
 from tilec.lowering.gpu.shorter_loop import last_counter, shorter_loop
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -37,8 +38,28 @@ _VIEW, _SLOT = "tile_gpu.view_buffer", "tile_gpu.slot"
 
 def advance_multiplies(kernel: KernelOp) -> None:
     """Rewrites the loops of the roles `mma` and `load` in place, where that is possible."""
-    for loop, loads in _loops_of_multiplies(kernel):
-        _advance(loop, loads)
+    for number, (loop, loads) in enumerate(_loops_of_multiplies(kernel)):
+        if not _awaits_threads(loads) or _ends(kernel, number, _advance):
+            _advance(loop, loads)
+
+
+def _awaits_threads(loads: ir.Operation | None) -> bool:
+    """Whether threads give the role `load` what it needs for its loads, as the indices of rows that it gathers."""
+    gets = [] if loads is None else [op for op in operations_inside(loads) if op.name == _GET]
+    return any(_channel(get).producer == THREADS for get in gets)
+
+
+def _ends(kernel: KernelOp, number: int, change: Callable[[ir.Operation, ir.Operation | None], object]) -> bool:
+    """Whether the roles of a kernel end after a change of one of its loops of multiplies, which a copy gets.
+
+    Threads may wait for a multiply before they give what a load of the following iteration needs.
+    """
+    with kernel.operation.location:
+        copy = kernel.operation.clone(ip=ir.InsertionPoint.after(kernel.operation)).opview
+    change(*_loops_of_multiplies(copy)[number])
+    ends = roles_progress(copy, kernel)
+    copy.operation.erase()
+    return ends
 
 
 def advance_again(kernel: KernelOp, is_worth: Callable[[ir.Operation, Sequence[MakeChannelOp]], bool]) -> None:
@@ -46,17 +67,25 @@ def advance_again(kernel: KernelOp, is_worth: Callable[[ir.Operation, Sequence[M
 
     `is_worth` gets a loop of the role `mma`, and the rings of the sums that are ahead in it.
     """
-    for loop, loads in _loops_of_multiplies(kernel):
+    for number, (loop, loads) in enumerate(_loops_of_multiplies(kernel)):
         if iterations_ahead(loop) != 1 or loads is None or iterations_ahead(loads):
             continue
         group = _group(_body(loop))
-        scalars = None if group is None else _scalars(loop, group)
-        if group is None or scalars is None or not is_worth(loop, _rings_of_sums(group)):
+        if group is None or _scalars(loop, group) is None:
             continue
-        if _advance_loads(loads, group, lambda _: True):
-            is_advanced = _advance_loads(loads, group, lambda _: True)
-            assert is_advanced, "the loads that are ahead of others can be ahead by one more iteration"
-            _rotate(loop, group, scalars)
+        if _awaits_threads(loads) and not _ends(kernel, number, _advance_again):
+            continue
+        if is_worth(loop, _rings_of_sums(group)):
+            _advance_again(loop, loads)
+
+
+def _advance_again(loop: ir.Operation, loads: ir.Operation | None) -> None:
+    group = _group(_body(loop))
+    scalars = None if group is None else _scalars(loop, group)
+    if loads is not None and group is not None and scalars is not None and _advance_loads(loads, group, lambda _: True):
+        is_advanced = _advance_loads(loads, group, lambda _: True)
+        assert is_advanced, "the loads that are ahead of others can be ahead by one more iteration"
+        _rotate(loop, group, scalars)
 
 
 def _loops_of_multiplies(kernel: KernelOp) -> list[tuple[ir.Operation, ir.Operation | None]]:
@@ -89,9 +118,7 @@ def _advance(loop: ir.Operation, loads: ir.Operation | None) -> None:
         _rotate(loop, group, scalars)
 
 
-def _advance_loads(
-    loop: ir.Operation, multiplies: _Group, is_worth: Callable[[Sequence[ir.Operation]], bool]
-) -> bool:
+def _advance_loads(loop: ir.Operation, multiplies: _Group, is_worth: Callable[[Sequence[ir.Operation]], bool]) -> bool:
     """Rewrites the loop of the loads for a group of multiplies; returns False if its order stays.
 
     `is_worth` gets the loads behind those of the group.

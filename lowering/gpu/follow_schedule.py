@@ -135,7 +135,7 @@ class _Loop:
     def _times(self, made: KernelOp) -> tuple[int, int] | None:
         """The intervals of the rewritten loop; None if it does not fit its target, or has no steady state."""
         try:
-            if self._blocks(made) < self._blocks(self.kernel) or not roles_progress(made):
+            if self._blocks(made) < self._blocks(self.kernel) or not roles_progress(made, self.kernel):
                 return None
             found = self._problem(made)
         except UnsupportedError:

@@ -1,17 +1,19 @@
 """Whether the roles of a kernel end, as far as they wait for each other: their steps on channels, executed in order.
 
-Every loop has a few iterations, less those that are in front of it or behind it, and of branches the first one is
-taken, in all roles alike.
+Every loop has a few iterations, less those that are in front of it or behind it. Branches take their first region;
+then those of one place in the source, in all roles, take the other one, always or in every other execution.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.enclosing import LOOPS, body_of
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 
@@ -30,22 +32,57 @@ class _Step:
     consumer: int = 0
 
 
-def roles_progress(kernel: KernelOp) -> bool:
-    """Whether all roles end. False, too, for kernels whose roles pass over slots of each other (`skip`)."""
+def roles_progress(kernel: KernelOp, before: KernelOp) -> bool:
+    """Whether all roles end wherever they did `before` a change of their order.
+
+    Conditions of branches are not read: what passes make, as the branch around a loop that has an iteration less, has
+    no other region to take, and a kernel that ends neither way tells nothing. False, too, for kernels whose roles pass
+    over slots of each other (`skip`).
+    """
+    return _ends(kernel, _ALL_FIRST) and all(
+        _ends(kernel, choice) or not _ends(before, choice) for choice in _choices(before)
+    )
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The executions of branches that take the second region: at some places each one, or every `period`-th."""
+
+    places: tuple[str, ...] = ()
+    period: int = 1
+
+    def region(self, place: str, execution: int) -> int:
+        return int(place in self.places and execution % self.period == 0)
+
+
+_ALL_FIRST = _Choice()
+
+
+def _choices(kernel: KernelOp) -> Iterator[_Choice]:
+    """The choices of branches with steps: those of one place, and of two, as one may be inside of the other."""
+    branches = (op for op in operations_inside(kernel) if op.name == "scf.if")
+    found = {str(op.location) for op in branches if any(inner.name in _STEPS for inner in operations_inside(op))}
+    for places in (*itertools.combinations(sorted(found), 1), *itertools.combinations(sorted(found), 2)):
+        yield _Choice(places, 1)
+        yield _Choice(places, 2)
+
+
+def _ends(kernel: KernelOp, choice: _Choice) -> bool:
+    """Whether all roles end if branches take the regions of a choice."""
     roles = kernel.roles
     if roles is None:
         return True
     threads = []
     for region in roles.bodies.values():
-        steps = list(_steps(region.blocks[0]))
+        steps = list(_steps(region.blocks[0], choice, Counter()))
         if any(step is None for step in steps):
             return False
         threads.append([step for step in steps if step is not None])
     return _Channels().end(threads)
 
 
-def _steps(block: ir.Block) -> Iterator[_Step | None]:
-    """The steps of a block in the order of execution; None for a skip."""
+def _steps(block: ir.Block, choice: _Choice, executions: Counter[str]) -> Iterator[_Step | None]:
+    """The steps of a block in the order of execution; None for a skip. Counts the executions of branches by place."""
     for op in (each.operation for each in block.operations):
         if op.name == "tile_gpu.skip":
             yield None
@@ -55,11 +92,14 @@ def _steps(block: ir.Block) -> Iterator[_Step | None]:
             if is_waiting:
                 yield _Step(op.name, _ring(channel), op.opview.consumer if has_consumer else 0)
         elif op.name in LOOPS:
-            steps = list(_steps(body_of(op)))
             for _ in range(_ITERATIONS - iterations_ahead(op)):
-                yield from steps
+                yield from _steps(body_of(op), choice, executions)
         elif op.name == "scf.if":
-            yield from _steps(op.regions[0].blocks[0])
+            place = str(op.location)
+            region = op.regions[choice.region(place, executions[place])]
+            executions[place] += 1
+            for inner in region.blocks:
+                yield from _steps(inner, choice, executions)
 
 
 def _ring(channel: ir.Value) -> ir.Value:

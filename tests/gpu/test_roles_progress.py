@@ -24,10 +24,10 @@ STEPS = {
 }
 
 
-def lines(steps: str) -> str:
-    """The steps of a text such as `get x, release x`."""
-    words = [step.split() for step in steps.split(", ")]
-    return "\n".join(STEPS[name].format(c=channel, n=number) for number, (name, channel) in enumerate(words))
+def lines(steps: str, first: int = 0) -> str:
+    """The steps of a text such as `get x, release x`, whose slots have numbers from the first one on."""
+    words = [step.split() for step in steps.split(", ") if step]
+    return "\n".join(STEPS[name].format(c=channel, n=number) for number, (name, channel) in enumerate(words, first))
 
 
 def progress(compute: str, load: str) -> bool:
@@ -40,7 +40,7 @@ def progress(compute: str, load: str) -> bool:
 def ends_of(text: str) -> bool:
     module = read_stage_module(text, "kernel.mlir")
     (kernel,) = operations_named(module, ("tile_gpu.kernel",))
-    return roles_progress(kernel)
+    return roles_progress(kernel, kernel)
 
 
 PUT_BOTH = "put x, commit x, put y, commit y"
@@ -77,3 +77,41 @@ def test_roles_that_skip_slots_are_not_known() -> None:
 }}
 """
     assert not ends_of(text)
+
+
+def with_branches(compute: str, load: str) -> str:
+    """Two roles with a loop of the steps around `(first | second)`, which are those of one branch."""
+
+    def body(steps: str) -> str:
+        before, _, rest = steps.partition("(")
+        branch, _, after = rest.partition(")")
+        first, _, second = (part.strip() for part in branch.partition("|"))
+        inside = f'scf.if %c {{\n{lines(first, 10)}\n}} else {{\n{lines(second, 20)}\n}} loc("k.py":1:1)'
+        parts = (lines(before.strip()), inside if rest else "", lines(after.strip(), 30))
+        return "\n".join(("scf.for %i = %zero to %n step %one : i32 {", *parts, "}"))
+
+    text = HEAD.replace("%n: i32", "%n: i32, %c: i1")
+    return f"{text}tile_gpu.roles compute warps 4 {{\n{body(compute)}\n}} load warps 1 {{\n{body(load)}\n}}\n}}\n"
+
+
+ONE_OF_BOTH = ("(get x, release x | get y, release y)", "(put x, commit x | put y, commit y)")
+TWO_OF_X = "put x, commit x, put x, commit x"
+
+
+@pytest.mark.parametrize(
+    ("compute", "load", "ends"),
+    [
+        (*ONE_OF_BOTH, True),
+        # The only slot of x is filled again when it is released, behind the second one.
+        ("(get x, release x | get x, get x, release x, release x)", f"(put x, commit x | {TWO_OF_X})", False),
+        ("get y, release y (| get x, release x)", "put y, commit y (| put x, commit x)", True),
+        # In front of y the loads fill x twice, which has one slot, released behind y.
+        ("get y, release y (| get x, release x, get x, release x)", f"(| {TWO_OF_X}) put y, commit y", False),
+    ],
+)
+def test_roles_end_whichever_region_a_branch_takes(compute: str, load: str, ends: bool) -> None:
+    module = read_stage_module(with_branches(compute, load), "kernel.mlir")
+    (kernel,) = operations_named(module, ("tile_gpu.kernel",))
+    ended = read_stage_module(with_branches(*ONE_OF_BOTH), "kernel.mlir")
+    (before,) = operations_named(ended, ("tile_gpu.kernel",))
+    assert roles_progress(kernel, before) == ends
