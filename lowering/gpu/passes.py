@@ -36,6 +36,7 @@ from tilec.lowering.gpu.register_budgets import register_budgets
 from tilec.lowering.gpu.repeat_scalars import repeat_scalars
 from tilec.lowering.gpu.reuse_channels import reuse_channels
 from tilec.lowering.gpu.ring_depth import ring_depth
+from tilec.lowering.gpu.roles_progress import roles_wait_for_ever
 from tilec.lowering.gpu.share_loads import share_loads
 from tilec.lowering.gpu.skip_updates import skip_updates
 from tilec.lowering.gpu.unroll_loads import unroll_loads
@@ -118,10 +119,21 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
 _AFTER_CLEAN_UP = "follow-schedule"
 
 
+# Passes after which operations of one iteration are executed before those of the iteration before.
+_REORDERING = ("advance-multiplies", "delay-multiplies", "advance-late-sums", "follow-schedule")
+
+
 def run(
-    module: ir.Module, *, target: str, options: CompileOptions = DEFAULTS, remarks: list[Remark] | None = None
+    module: ir.Module,
+    *,
+    target: str,
+    options: CompileOptions = DEFAULTS,
+    remarks: list[Remark] | None = None,
+    reorders: bool = True,
 ) -> ir.Module:
     """Runs all passes in place, and verifies the module before upstream's; `remarks` gets what was not possible.
+
+    With `reorders=False` loops keep the order of the program.
 
     Of the options, `roles`, `multicast`, `register_budgets` and `pipeline` (False switches off), `solver` and `stages`
     (the most slots of a ring) count here.
@@ -130,13 +142,18 @@ def run(
         run_upstream(CLEAN_UP, module)
         for name, (_, switch) in PASSES.items():
             check_time()
-            if switch is None or getattr(options, switch):
+            if (switch is None or getattr(options, switch)) and (reorders or name not in _REORDERING):
                 if name == _AFTER_CLEAN_UP and any(map(has_choices, _kernels(module))):
                     run_upstream(CLEAN_UP, module)
                 _run_pass(module, name, target, options, remarks)
         module.operation.verify()
         run_upstream(CLEAN_UP, module)
     return module
+
+
+def waiting_kernels(module: ir.Module) -> list[KernelOp]:
+    """The kernels whose roles wait for each other for ever, because a pass has reordered a loop."""
+    return [kernel for kernel in _kernels(module) if roles_wait_for_ever(kernel)]
 
 
 def run_pass(

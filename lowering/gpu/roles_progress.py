@@ -39,9 +39,16 @@ def roles_progress(kernel: KernelOp, before: KernelOp) -> bool:
     no other region to take, and a kernel that ends neither way tells nothing. False, too, for kernels whose roles pass
     over slots of each other (`skip`).
     """
-    return _ends(kernel, _ALL_FIRST) and all(
+    return bool(_ends(kernel, _ALL_FIRST)) and all(
         _ends(kernel, choice) or not _ends(before, choice) for choice in _choices(before)
     )
+
+
+def roles_wait_for_ever(kernel: KernelOp) -> bool:
+    """Whether roles whose loops are reordered wait for each other although branches take their first region."""
+    roles = kernel.roles
+    loops = [] if roles is None else [op for op in operations_inside(roles) if op.name in LOOPS]
+    return any(map(iterations_ahead, loops)) and _ends(kernel, _ALL_FIRST) is False
 
 
 @dataclass(frozen=True)
@@ -67,8 +74,8 @@ def _choices(kernel: KernelOp) -> Iterator[_Choice]:
         yield _Choice(places, 2)
 
 
-def _ends(kernel: KernelOp, choice: _Choice) -> bool:
-    """Whether all roles end if branches take the regions of a choice."""
+def _ends(kernel: KernelOp, choice: _Choice) -> bool | None:
+    """Whether all roles end if branches take the regions of a choice; None if roles pass over slots of each other."""
     roles = kernel.roles
     if roles is None:
         return True
@@ -76,7 +83,7 @@ def _ends(kernel: KernelOp, choice: _Choice) -> bool:
     for region in roles.bodies.values():
         steps = list(_steps(region.blocks[0], choice, Counter()))
         if any(step is None for step in steps):
-            return False
+            return None
         threads.append([step for step in steps if step is not None])
     return _Channels().end(threads)
 

@@ -176,7 +176,11 @@ def _simulated(case: Case, kernel: Any, settings: Settings) -> np.ndarray:
 def _compiled(kernel: Any, given: dict[str, Any], settings: Settings) -> Any:
     with limited_compiler(settings):
         signature = Signature.from_arguments(kernel, tuple(given.values()))
-        return ct.compile(kernel, target=settings.target, signature=signature, hints=settings.hints, stop="ptx")
+        compiled = ct.compile(kernel, target=settings.target, signature=signature, hints=settings.hints, stop="ptx")
+    # The compiler has found a deadlock, and made another kernel.
+    waiting = [remark.message for remark in compiled.remarks if "would wait for each other" in remark.message]
+    assert not waiting, waiting
+    return compiled
 
 
 def outcomes_in_process(case: Case, folder: Path) -> list[Outcome]:

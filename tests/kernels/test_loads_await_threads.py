@@ -7,6 +7,8 @@ import pytest
 from compare import run_everywhere
 
 import tilec as ct
+from tilec.lowering.gpu import advance_multiplies
+from tilec.signature import Signature
 
 TARGETS = ["sm_100a", "sm_90a"]
 HINTS = [{}, {"pipeline": False}]
@@ -85,3 +87,18 @@ def test_schedule_of_steps_in_one_branch(target: str, n: int, last: int, hints: 
     args = (Q, K, rows, V, np.zeros((64, 64), np.float32), n, last)
     for (found,) in run_everywhere(some_blocks, (1,), args, (4,), target=target, hints=hints, seeds=SEEDS):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_deadlock_that_a_pass_makes_costs_speed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler executes the steps of reordered roles, and makes the kernel again if they do not end."""
+    args = (integers(128, 64), integers(128, 64), indices(32), integers(64, 64), np.zeros((128, 64), np.float32), 1)
+    signature = Signature.from_arguments(two_products, args)
+
+    def messages() -> list[str]:
+        compiled = ct.compile(two_products, target="sm_100a", signature=signature, stop="ptx")
+        ct.run(compiled, (1,), args, backend="simulate")
+        return [remark.message for remark in compiled.remarks if "would wait for each other" in remark.message]
+
+    assert messages() == []
+    monkeypatch.setattr(advance_multiplies, "_awaits_threads", lambda loads: False)
+    assert messages() == ["loops keep the order of the program: in a faster one, roles would wait for each other"]
