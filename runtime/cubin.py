@@ -46,9 +46,7 @@ def assemble(
     if executable is None:
         return link({name: ptx}, target, opt_level)
     flags = _ptxas_flags(target, opt_level)
-    run = partial(run_ptxas, executable.path, flags=flags)
-    if waiting is not None:
-        run = waiting.assemble
+    run = waiting.assemble if waiting is not None else partial(run_ptxas, executable.path, flags=flags)
     content, log = run_in_time(lambda: run(ptx), " ".join(flags), str(executable))
     if content is None and _UNKNOWN_TARGET in log:
         raise CompileError(f"{executable} does not support target '{target}'")
