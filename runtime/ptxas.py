@@ -43,7 +43,7 @@ def ptxas_executable() -> Ptxas | None:
     folders = [] if spec is None else spec.submodule_search_locations or []
     packaged = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/ptxas"))]
     on_path = shutil.which("ptxas")
-    for path in [*packaged, *([] if on_path is None else [Path(on_path)])]:
+    for path in [*(path for path in packaged if os.access(path, os.X_OK)), *([Path(on_path)] if on_path else [])]:
         version = _version_of_package(path) or _reported_version(path)
         if version is not None and version >= _LEAST_VERSION:
             return Ptxas(path, version)
@@ -85,21 +85,25 @@ class WaitingPtxas:
     """
 
     def __init__(self, executable: Path, flags: Sequence[str]) -> None:
+        self._command = [str(executable), *flags, _SOURCE, "-o", _CUBIN]
         self._folder = tempfile.TemporaryDirectory(prefix="tilec-ptxas-")
         Path(self._folder.name, _SOURCE).symlink_to("/dev/stdin")
         try:
-            self._process = subprocess.Popen(
-                [str(executable), *flags, _SOURCE, "-o", _CUBIN],
-                cwd=self._folder.name,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=options.environment_with({"GLIBC_TUNABLES": _TUNABLES}),
-            )
+            self._process = self._started()
         except OSError:
             self._folder.cleanup()
             raise
         _waiting.add(self)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self._command,
+            cwd=self._folder.name,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=options.environment_with({"GLIBC_TUNABLES": _TUNABLES}),
+        )
 
     def assemble(self, ptx: str) -> tuple[bytes | None, str]:
         """The cubin of PTX text, None if ptxas refuses it, and the messages of ptxas; called once."""
@@ -107,6 +111,10 @@ class WaitingPtxas:
         Path(self._folder.name, _PROGRAM).write_bytes(program)
         # ptxas that has not opened its source yet reads the file, and another one the same text from its input.
         os.replace(Path(self._folder.name, _PROGRAM), Path(self._folder.name, _SOURCE))
+        if (ended := self._process).poll() is not None:
+            # Without /dev/stdin, as in some containers, ptxas has found no source. The statement closes its pipes.
+            with ended:
+                self._process = self._started()
         output = b"".join(self._process.communicate(program)).decode(errors="replace").strip()
         if self._process.returncode != 0:
             return None, output or f"ptxas ended with status {self._process.returncode}"

@@ -58,6 +58,13 @@ def test_source_is_complete_whenever_it_is_opened(before: str, tmp_path: Path) -
     assert ptxas.run_ptxas(path, program, ["-O3"]) == (2 * program.encode(), "copied -O3")
 
 
+def test_source_is_read_later_where_there_is_no_standard_input(tmp_path: Path) -> None:
+    path = executable(tmp_path, f"if [ -L kernel.ptx ]; then echo no such file; exit 1; fi\n{COPIES}")
+    with ptxas.WaitingPtxas(path, ["-O3"]) as waiting:
+        waiting._process.wait()
+        assert waiting.assemble(PTX) == (2 * PTX.encode(), "copied -O3")
+
+
 def test_process_that_nobody_needs_ends(tmp_path: Path) -> None:
     with ptxas.WaitingPtxas(executable(tmp_path, COPIES), ["-O3"]) as waiting:
         process, folder = waiting._process, Path(waiting._folder.name)
@@ -156,8 +163,11 @@ def test_version_of_a_package_needs_no_process(
 
 
 def test_files_that_are_no_programs_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = executable(tmp_path, COPIES)
-    path.write_bytes(b"\x7fELF")
-    use(monkeypatch, path)
+    path = executable(tmp_path / "nvidia/cu13/bin", COPIES)
+    path.chmod(0o644)
+    spec = ModuleSpec("nvidia", None, is_package=True)
+    spec.submodule_search_locations = [str(tmp_path / "nvidia")]
+    monkeypatch.setattr(ptxas, "find_spec", lambda name: spec)
+    executable(tmp_path, COPIES).write_bytes(b"\x7fELF")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert ptxas.ptxas_executable() is None
