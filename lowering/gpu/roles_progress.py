@@ -99,8 +99,13 @@ def _steps(block: ir.Block, choice: _Choice, executions: Counter[str]) -> Iterat
             if is_waiting:
                 yield _Step(op.name, _ring(channel), op.opview.consumer if has_consumer else 0)
         elif op.name in LOOPS:
-            for _ in range(_ITERATIONS - iterations_ahead(op)):
-                yield from _steps(body_of(op), choice, executions)
+            count = _ITERATIONS - iterations_ahead(op)
+            if choice.places:
+                for _ in range(count):
+                    yield from _steps(body_of(op), choice, executions)
+            else:
+                # All iterations are alike.
+                yield from list(_steps(body_of(op), choice, executions)) * count
         elif op.name == "scf.if":
             place = str(op.location)
             region = op.regions[choice.region(place, executions[place])]
