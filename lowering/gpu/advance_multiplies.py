@@ -173,7 +173,9 @@ def _group(operations: Sequence[ir.Operation]) -> _Group | None:
         return None
     if not all(_slot_of(op.operands[0]) in filled for op in multiplies):
         return None
-    is_released = all(_is_released_first(channel, rest) for channel, _ in filled)
+    # Not the first channel of the ring, which a loop before this one uses.
+    signals = {op.operands[0] for op in members if op.name == _COMMIT}
+    is_released = all(_is_released_first(channel, rest) for channel in signals)
     return _Group(members, rest, _places(members, rest)) if is_released else None
 
 

@@ -1,6 +1,8 @@
-"""Roles end where the role of the loads waits for threads, or where roles wait for each other in one branch alone."""
+"""Roles end where loads await threads, in one branch alone, and where a ring has slots of two loops."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +24,12 @@ def integers(*shape: int) -> np.ndarray:
 
 def indices(count: int) -> np.ndarray:
     return np.random.default_rng(count).integers(0, 8, count).astype(np.int32)
+
+
+def remarks_on_order(kernel: Any, args: tuple[Any, ...], target: str) -> list[str]:
+    """The remarks that the compiler has made a kernel again, because its roles would not have ended."""
+    compiled = ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="gpu")
+    return [remark.message for remark in compiled.remarks if "would wait for each other" in remark.message]
 
 
 @ct.kernel
@@ -89,16 +97,72 @@ def test_schedule_of_steps_in_one_branch(target: str, n: int, last: int, hints: 
         np.testing.assert_array_equal(found, expected)
 
 
+def clipped(tile):
+    return ct.minimum(ct.maximum(tile, -2), 2)
+
+
+@ct.kernel
+def products_then_scores(A, B, H, C, n: int, m: int):
+    """The sums of the second loop are in the ring of the first one, and threads wait for both sums of an iteration."""
+    for i in range(n):
+        first, second = ct.zeros((128, 64), ct.float32), ct.zeros((128, 128), ct.float32)
+        for k in range(n):
+            a = ct.permute(ct.load(A, (2, k % 2), (32, 128)), (1, 0))
+            first = ct.mma(a, ct.load(B, (k % 8, 1), (32, 64)), first)
+            second = ct.mma(a, ct.load(B, (1, k % 2), (32, 128)), second)
+        ct.store(C, (i, 0), second)
+        ct.store(C, (3 + i, 0), first)
+    rows, columns = ct.arange(64, dtype=ct.int32)[:, None], ct.arange(32, dtype=ct.int32)[None, :]
+    for j in range(2):
+        q = ct.load(A, (0, j), (256, 32))
+        largest = ct.full((256, 1), -3, dtype=ct.float32)
+        total, p = ct.zeros((256, 32), ct.float32), ct.zeros((256, 64), ct.float16)
+        for k in range(m):
+            keys = ct.permute(ct.load(B, (1, k % 8), (64, 32)), (1, 0))
+            total = ct.mma(p, ct.gather(B, (rows + 3 * j, columns)), total)
+            scores = clipped(ct.mma(q, keys, ct.zeros((256, 64), ct.float32)))
+            now = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
+            total = total * ct.exp2(largest - now)
+            p, largest = ct.exp2(scores - now).astype(ct.float16), now
+        ct.store(C, (4 + j, 0), total)
+        last = ct.load(H, (j % 2, 0), (64, 128))
+        last = ct.mma(ct.permute(ct.load(A, (2, j), (32, 64)), (1, 0)), ct.load(B, (j, 0), (32, 128)), last)
+        ct.store(C, (24 + j, 0), last)
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 3), (3, 0), (3, 1), (2, 3)])
+@pytest.mark.parametrize("target", TARGETS)
+def test_sums_whose_ring_a_loop_before_uses_too(target: str, n: int, m: int) -> None:
+    A, B, H = integers(256, 256), integers(256, 256), integers(128, 128).astype(np.float32)
+    a, b = A.astype(np.float64), B.astype(np.float64)
+    expected = np.zeros((26 * 64, 128))
+    for i in range(n):
+        lhs = [a[64:96, k % 2 * 128 :][:, :128].T for k in range(n)]
+        expected[128 * i :][:128] = sum(x @ b[32:64, k % 2 * 128 :][:, :128] for k, x in enumerate(lhs))
+        expected[128 * (3 + i) :][:128, :64] = sum(x @ b[32 * k :][:32, 64:128] for k, x in enumerate(lhs))
+    for j in range(2):
+        largest, total, p = np.full((256, 1), -3.0), np.zeros((256, 32)), np.zeros((256, 64))
+        for k in range(m):
+            total += p @ b[3 * j : 3 * j + 64, :32]
+            scores = np.clip(a[:, 32 * j :][:, :32] @ b[64:128, 32 * k :][:, :32].T, -2, 2)
+            now = np.maximum(largest, scores.max(1, keepdims=True))
+            total, p, largest = total * np.exp2(largest - now), np.exp2(scores - now), now
+        expected[256 * (4 + j) :][:256, :32] = total
+        product = a[64:96, 64 * j :][:, :64].T @ b[32 * j :][:32, :128]
+        expected[64 * (24 + j) :][:64] = product + H[64 * j :][:64]
+    args = (A, B, H, np.zeros(expected.shape, np.float32), n, m)
+    made = run_everywhere(products_then_scores, (1,), args, (3,), target=target, hints={}, seeds=range(2))
+    for (found,) in made:
+        np.testing.assert_array_equal(found, expected)
+    assert remarks_on_order(products_then_scores, args, target) == []
+
+
 def test_deadlock_that_a_pass_makes_costs_speed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiler executes the steps of reordered roles, and makes the kernel again if they do not end."""
     args = (integers(128, 64), integers(128, 64), indices(32), integers(64, 64), np.zeros((128, 64), np.float32), 1)
-    signature = Signature.from_arguments(two_products, args)
-
-    def messages() -> list[str]:
-        compiled = ct.compile(two_products, target="sm_100a", signature=signature, stop="ptx")
-        ct.run(compiled, (1,), args, backend="simulate")
-        return [remark.message for remark in compiled.remarks if "would wait for each other" in remark.message]
-
-    assert messages() == []
+    assert remarks_on_order(two_products, args, "sm_100a") == []
     monkeypatch.setattr(advance_multiplies, "_awaits_threads", lambda loads: False)
-    assert messages() == ["loops keep the order of the program: in a faster one, roles would wait for each other"]
+    (message,) = remarks_on_order(two_products, args, "sm_100a")
+    assert message == "loops keep the order of the program: in a faster one, roles would wait for each other"
+    compiled = ct.compile(two_products, target="sm_100a", signature=Signature.from_arguments(two_products, args))
+    ct.run(compiled, (1,), args, backend="simulate")
