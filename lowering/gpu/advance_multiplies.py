@@ -216,13 +216,13 @@ def _has_room_for_loads(operations: Sequence[ir.Operation], members: Sequence[ir
     """
     last = max((number for number, op in enumerate(operations) if op in members and _is_load(op)), default=-1)
     # What the group gets of a ring that the rest uses too precedes the release of the rest.
-    slots = Counter({op.operands[0] for op in members if _is_load(op)})
+    slots = Counter({_slot_of_step(op)[0] for op in members if _is_load(op)})
     for number, op in enumerate(operations):
         for inner in () if op in members else filter(_is_load, _inside(op)):
             around = path_to(inner)
             if any(each.name in LOOPS for each in around[around.index(op) :]):
                 return False
-            slots[inner.operands[0]] += 2 if number < last else 1
+            slots[_slot_of_step(inner)[0]] += 2 if number < last else 1
     return all(count <= ring.owner.opview.stages for ring, count in slots.items())
 
 
