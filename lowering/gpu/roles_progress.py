@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.enclosing import LOOPS, body_of
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 
-# More than operations are ahead, and than short rings have slots.
-_ITERATIONS = 7
+# More than operations are ahead; a loop has more than the longest ring has slots.
+_LEAST_ITERATIONS = 7
 _PUT, _COMMIT, _GET, _RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release"
 _STEPS = (_PUT, _COMMIT, _GET, _RELEASE)
 
@@ -79,16 +79,18 @@ def _ends(kernel: KernelOp, choice: _Choice) -> bool | None:
     roles = kernel.roles
     if roles is None:
         return True
+    channels = [op.operation.opview for op in operations_named(kernel, ("tile_gpu.make_channel",))]
+    iterations = max([_LEAST_ITERATIONS, *(channel.stages + 2 for channel in channels)])
     threads = []
     for region in roles.bodies.values():
-        steps = list(_steps(region.blocks[0], choice, Counter()))
+        steps = list(_steps(region.blocks[0], choice, iterations, Counter()))
         if any(step is None for step in steps):
             return None
         threads.append([step for step in steps if step is not None])
     return _Channels().end(threads)
 
 
-def _steps(block: ir.Block, choice: _Choice, executions: Counter[str]) -> Iterator[_Step | None]:
+def _steps(block: ir.Block, choice: _Choice, iterations: int, executions: Counter[str]) -> Iterator[_Step | None]:
     """The steps of a block in the order of execution; None for a skip. Counts the executions of branches by place."""
     for op in (each.operation for each in block.operations):
         if op.name == "tile_gpu.skip":
@@ -99,19 +101,19 @@ def _steps(block: ir.Block, choice: _Choice, executions: Counter[str]) -> Iterat
             if is_waiting:
                 yield _Step(op.name, _ring(channel), op.opview.consumer if has_consumer else 0)
         elif op.name in LOOPS:
-            count = _ITERATIONS - iterations_ahead(op)
+            count = iterations - iterations_ahead(op)
             if choice.places:
                 for _ in range(count):
-                    yield from _steps(body_of(op), choice, executions)
+                    yield from _steps(body_of(op), choice, iterations, executions)
             else:
                 # All iterations are alike.
-                yield from list(_steps(body_of(op), choice, executions)) * count
+                yield from list(_steps(body_of(op), choice, iterations, executions)) * count
         elif op.name == "scf.if":
             place = str(op.location)
             region = op.regions[choice.region(place, executions[place])]
             executions[place] += 1
             for inner in region.blocks:
-                yield from _steps(inner, choice, executions)
+                yield from _steps(inner, choice, iterations, executions)
 
 
 def _ring(channel: ir.Value) -> ir.Value:
