@@ -24,13 +24,14 @@ _MEMORY, _STAGING = "memory", "staging"
 _TENSOR_STORES = "stores of tensor memory"
 
 _WAIT, _SLOT, _VIEW = "tile_gpu.wgmma_wait", "tile_gpu.slot", "tile_gpu.view_buffer"
+_STORE = "tile_gpu.tma_store"
 _STEPS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release", "tile_gpu.skip")
 _LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
 # By operation, what it writes besides its buffers.
 _WRITTEN: dict[str, tuple[Place, ...]] = {
     **dict.fromkeys(("tile_gpu.store_view", "tile_gpu.store_global"), (_MEMORY,)),
     **dict.fromkeys(("tile_gpu.store_wait", "tile_gpu.fence_async", "tile_gpu.barrier"), (_STAGING, _MEMORY)),
-    "tile_gpu.tma_store": (_STAGING, _MEMORY),
+    _STORE: (_STAGING, _MEMORY),
     "tile_gpu.store_tensor_memory": (_TENSOR_STORES,),
     **dict.fromkeys(("tile_gpu.store_shared", "tile_gpu.tma_load", "tile_gpu.tma_gather", *COPIES_OF_THREADS), ()),
     "tile_gpu.tcgen05_copy_scales": (),
@@ -54,6 +55,8 @@ def accessed_places(op: ir.Operation) -> dict[Place, bool]:
 def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
     if op.name in _STEPS:
         yield _place_of_step(op), True
+        if _is_staging(op.operands[0]):
+            yield _STAGING, True
     elif op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block):
         # The slots that the multiply reads are released behind the wait.
         yield from _accesses(op.operands[0].owner.operation)
@@ -67,6 +70,8 @@ def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
     elif op.name in _WRITTEN and not ("order" in op.attributes and op.opview.order is not None):
         yield from ((place, True) for place in _WRITTEN[op.name])
         yield from ((place, True) for place in map(_place_of_buffer, op.operands) if place is not None)
+        if any(map(_is_staged, op.operands)):
+            yield _STAGING, True
     elif op.name not in ("scf.if", "scf.yield") and not has_no_effects(op):
         yield EVERYTHING, True
 
@@ -82,6 +87,18 @@ def _ring(channel: ir.Value) -> ir.Value:
     """The channel that has the slots of a channel."""
     shared = channel.owner.opview.shares
     return channel if shared is None else _ring(shared)
+
+
+def _is_staged(value: ir.Value) -> bool:
+    """Whether a value is a slot that TMA stores."""
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name in _STEPS and _is_staging(owner.operands[0])
+
+
+def _is_staging(channel: ir.Value) -> bool:
+    """Whether TMA stores the slots of a channel: waits, fences and barriers are between its steps."""
+    slots = (slot for use in channel.uses if use.owner.operation.name in _STEPS for slot in use.owner.operation.results)
+    return any(use.owner.operation.name == _STORE for slot in slots for use in slot.uses)
 
 
 def _place_of_buffer(value: ir.Value) -> Place | None:
