@@ -66,7 +66,7 @@ def loop_problem(
     graph = LoopGraph()
     for part in parts:
         LoopReader(graph, part, plan, target).read()
-    if len(graph.nodes) < 2 or any(link.distance < 0 for link in graph.links):
+    if len(graph.nodes) < 2:
         return None
     return _Builder(kernel, target, plan, graph).problem(parts[0].loop)
 
@@ -84,8 +84,8 @@ class _Builder:
     def device(self) -> Device:
         return device_of(self.target.name)
 
-    def problem(self, loop: ir.OpView) -> LoopProblem:
-        """The problem, with the dependences and the buffers of channels."""
+    def problem(self, loop: ir.OpView) -> LoopProblem | None:
+        """The problem, with the dependences and the buffers of channels; None if one waits for a later iteration."""
         for node in self.graph.nodes:
             node.fixed = node.cost(self.device)
         self._name_nodes()
@@ -96,6 +96,8 @@ class _Builder:
         for _, plan, rounds in rings:
             graph.link_channel(rounds, plan.stages)
         graph.link_uses()
+        if any(link.distance < 0 for link in graph.links):
+            return None
         edges = tuple(map(self._edge, self.graph.links))
         # The slots of a channel with several rounds are those that it has: its links say what waits for them.
         buffers = [
