@@ -233,7 +233,7 @@ class _Reader:
         inner = (*path, f"{place[-1]} {self.numbers[place]}")
         self.numbers[place] += 1
         if inner not in self.found:
-            self.found[inner] = LoopWork(location, len(path), _known_iterations(op))
+            self.found[inner] = LoopWork(location, len(path), known_iterations(op))
         outer = self.found[path]
         before = len(outer.roles.setdefault(self.role, []))
         outer.inner.setdefault(self.role, []).append((before, self.found[inner]))
@@ -388,7 +388,7 @@ def is_barrier_step(op: ir.Operation) -> bool:
     return not is_used_once or op.name not in ("tile_gpu.put_begin", "tile_gpu.release")
 
 
-def _known_iterations(op: ir.OpView) -> int | None:
+def known_iterations(op: ir.OpView) -> int | None:
     """The iterations of scf.for with constant bounds."""
     if op.operation.name != "scf.for":
         return None

@@ -16,9 +16,12 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.enclosing import LOOPS, body_of
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.loop_work import known_iterations
 
 # More than operations are ahead; a loop has more than the longest ring has slots.
 _LEAST_ITERATIONS = 7
+# Loops of so many iterations have just these.
+_MOST_KNOWN = 16
 _PUT, _COMMIT, _GET, _RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release"
 _STEPS = (_PUT, _COMMIT, _GET, _RELEASE)
 
@@ -101,7 +104,7 @@ def _steps(block: ir.Block, choice: _Choice, iterations: int, executions: Counte
             if is_waiting:
                 yield _Step(op.name, _ring(channel), op.opview.consumer if has_consumer else 0)
         elif op.name in LOOPS:
-            count = iterations - iterations_ahead(op)
+            count = _count(op, iterations)
             if choice.places:
                 for _ in range(count):
                     yield from _steps(body_of(op), choice, iterations, executions)
@@ -114,6 +117,12 @@ def _steps(block: ir.Block, choice: _Choice, iterations: int, executions: Counte
             executions[place] += 1
             for inner in region.blocks:
                 yield from _steps(inner, choice, iterations, executions)
+
+
+def _count(loop: ir.Operation, iterations: int) -> int:
+    """The iterations of a loop: those that it has, if they are known and few, as others may be without their loop."""
+    ahead, known = iterations_ahead(loop), known_iterations(loop.opview)
+    return known if known is not None and known + ahead <= _MOST_KNOWN else iterations - ahead
 
 
 def _ring(channel: ir.Value) -> ir.Value:

@@ -115,3 +115,21 @@ def test_roles_end_whichever_region_a_branch_takes(compute: str, load: str, ends
     ended = read_stage_module(with_branches(*ONE_OF_BOTH), "kernel.mlir")
     (before,) = operations_named(ended, ("tile_gpu.kernel",))
     assert roles_progress(kernel, before) == ends
+
+
+@pytest.mark.parametrize(("gets", "ends"), [(2, True), (3, False)])
+def test_loop_of_few_iterations_has_just_these(gets: int, ends: bool) -> None:
+    """Another role may have the steps of two iterations without a loop."""
+    compute = lines(", ".join(["get x, release x"] * gets))
+    text = f"""{HEAD}
+  %two = arith.constant 2 : i32
+  tile_gpu.roles compute warps 4 {{
+    {compute}
+  }} load warps 1 {{
+    scf.for %i = %zero to %two step %one : i32 {{
+      {lines("put x, commit x")}
+    }}
+  }}
+}}
+"""
+    assert ends_of(text) == ends

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import compare
@@ -27,6 +28,7 @@ from tilec.lowering.gpu.passes import PASSES
 from tilec.lowering.gpu.present_interval import role_numbers
 from tilec.lowering.gpu.schedule_report import LoopReport, schedule_reports
 from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.target import TARGETS
 from tilec.signature import Signature
 
 Const = ct.Constant[int]
@@ -242,3 +244,74 @@ def test_no_schedule_makes_results_wrong(
         for (found,) in runs:
             assert_within(found, expected, test_shared_operands.RELATIVE * magnitudes + 1e-5)
     assert any(taken)
+
+
+# ---- places that keep their order
+
+
+@ct.kernel
+def stored_and_multiplied(A, H, C, tiles: int):
+    """Threads fill an operand, and with little memory the tiles that TMA stores are in its slots."""
+    for t in range(ct.bid(0), tiles, ct.num_blocks(0)):
+        a = ct.permute(ct.load(A, (0, 1), (64, 128)), (1, 0))
+        b = (ct.load(H, (0, 0), (64, 64)).astype(ct.int32) & 3).astype(ct.int8)
+        product = ct.mma(a, b, ct.zeros((128, 64), ct.int32))
+        product = ct.maximum(product + ct.load(H, (2, 0), (1, 64)).astype(ct.int32), 0)
+        ct.store(C, (0, t), product)
+        ct.store(C, (1, t), product)
+
+
+@pytest.mark.parametrize("tiles", [1, 3])
+def test_slots_that_tma_stores_keep_their_order(tiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TARGETS, "sm_100a", replace(TARGETS["sm_100a"], shared_bytes=30000))
+    numbers = np.random.default_rng(tiles)
+    A = numbers.integers(-2, 3, (64, 256)).astype(np.int8)
+    H = numbers.integers(0, 8, (64, 64)).astype(np.float32)
+    args = (A, H, np.zeros((256, 192), np.int32), tiles)
+    signature = Signature.from_arguments(stored_and_multiplied, args)
+    compiled = ct.compile(stored_and_multiplied, target="sm_100a", signature=signature, stop="ptx")
+    tile = A[:, 128:].T.astype(np.int64) @ (H.astype(np.int64) & 3) + H[2].astype(np.int64)
+    for seed in range(6):
+        C = np.zeros_like(args[2])
+        ct.run(compiled, (1,), (A, H, C, tiles), backend="simulate", seed=seed)
+        np.testing.assert_array_equal(C[:, : 64 * tiles], np.tile(np.maximum(tile, 0), (2, tiles)))
+
+
+@ct.kernel
+def updated_between_loops(A, B, C, tiles: int):
+    """Threads update sums in a loop of scores, and then in another one, whose multiplies read what they store."""
+    for t in range(tiles):
+        q, total = ct.load(A, (0, 0), (64, 64)), ct.zeros((64, 64), ct.float32)
+        for k in range(2):
+            scores = ct.mma(q, ct.load(B, (0, k), (64, 128)), ct.zeros((64, 128), ct.float32))
+            scores = ct.minimum(ct.maximum(scores, -2), 2)
+            largest = ct.maximum(ct.full((64, 1), -3, dtype=ct.float32), ct.max(scores, 1, keepdims=True))
+            total = total * ct.exp2(-3 - largest)
+            values = ct.permute(ct.load(B, (k, 0), (64, 128)), (1, 0))
+            total = ct.mma(ct.exp2(scores - largest).astype(ct.float16), values, total)
+        for k in range(t):
+            ct.store(C, (k, t), total)
+            p = ct.minimum(ct.maximum(total, -2), 2).astype(ct.float16)
+            total = ct.mma(ct.load(A, (0, k), (64, 64)), p, total)
+        ct.store(C, (2, t), total)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_tiles_that_are_handed_over_to_later_iterations(target: str) -> None:
+    numbers = np.random.default_rng(0)
+    A, B = (numbers.integers(-1, 2, shape).astype(np.float16) for shape in ((64, 128), (128, 256)))
+    a, b, expected = A.astype(np.float64), B.astype(np.float64), np.zeros((192, 192))
+    for t in range(3):
+        total = np.zeros((64, 64))
+        for k in range(2):
+            scores = np.clip(a[:, :64] @ b[:64, 128 * k : 128 * k + 128], -2, 2)
+            largest = np.maximum(-3, scores.max(1, keepdims=True))
+            p = np.exp2(scores - largest)
+            total = total * np.exp2(-3 - largest) + p @ b[64 * k : 64 * k + 64, :128].T
+        for k in range(t):
+            expected[64 * k : 64 * k + 64, 64 * t : 64 * t + 64] = total
+            total = a[:, 64 * k : 64 * k + 64] @ np.clip(total, -2, 2).astype(np.float16).astype(np.float64) + total
+        expected[128:, 64 * t : 64 * t + 64] = total
+    args = (A, B, np.zeros((192, 192), np.float32), 3)
+    for (found,) in run_everywhere(updated_between_loops, (1,), args, (2,), target=target, hints={}, seeds=range(3)):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
