@@ -21,8 +21,8 @@ from tilec.lowering.gpu.unlike_roles import unlike_roles
 from tilec.lowering.gpu.warpgroups import independent_warpgroups
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
-# The steps of channels that may be ahead.
-_STEPS = ("tile_gpu.get", "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.release", "tile_gpu.skip")
+# The steps that tell how many iterations are between a put and its get.
+_COUNTED_STEPS = ("tile_gpu.get", "tile_gpu.put_commit")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def is_step(op: ir.Operation) -> bool:
 
 
 def steps_in_front(part: LoopPart) -> Counter[tuple[str, ir.Value]]:
-    """How many more steps the role has executed in front of its loop than in whole iterations, by name and channel.
+    """How many more steps of a name on a channel the role has executed in front of its loop than in whole iterations.
 
     Loops in front of it count for the iterations that they have less than those of other roles.
     """
@@ -106,7 +106,7 @@ def steps_in_front(part: LoopPart) -> Counter[tuple[str, ir.Value]]:
 
 def _count_steps(op: ir.Operation, factor: int, found: Counter[tuple[str, ir.Value]]) -> None:
     """Adds the steps in an operation, `factor` for each."""
-    if op.name in _STEPS:
+    if op.name in _COUNTED_STEPS:
         found[op.name, op.operands[0]] += factor
         return
     if op.name in LOOPS:

@@ -86,6 +86,7 @@ class _Builder:
 
     def problem(self, loop: ir.OpView) -> LoopProblem | None:
         """The problem, with the dependences and the buffers of channels; None if one waits for a later iteration."""
+        # All operations are read, and the cost of each is needed several times.
         for node in self.graph.nodes:
             node.fixed = node.cost(self.device)
         self._name_nodes()
