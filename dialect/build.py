@@ -38,8 +38,8 @@ def build(
     full = name if "." in name else f"cuda_tile.{name}"
     cls = OPERATIONS[full]
     stored = _attributes(cls, attributes)
-    operands = _grouped(cls.operand_fields, operands, segments, "operand", full, stored)
-    results = _grouped(cls.result_fields, results, None, "result", full, stored)
+    operands = _grouped(cls, operands, segments, "operand", full, stored)
+    results = _grouped(cls, results, None, "result", full, stored)
     count = len(cls.region_fields) if regions is None else regions
     return ir.Operation.create(full, results, operands, stored, regions=count, loc=loc)
 
@@ -56,16 +56,17 @@ def _attributes(cls: type[Operation], given: Mapping[str, object] | None) -> dic
 
 
 def _grouped(
-    fields: tuple[ValueField, ...],
+    cls: type[Operation],
     given: Sequence[Group],
     sizes: Sequence[int] | None,
     kind: str,
     name: str,
     stored: dict[str, ir.Attribute],
 ) -> list[ir.Value | ir.Type]:
-    if all(field.arity == ONE for field in fields):
-        return list(given)
     flat = list(given)
+    if cls.verifier.has_only_single_values[kind]:
+        return flat
+    fields = cls.operand_fields if kind == "operand" else cls.result_fields
     if any(value is None or isinstance(value, list | tuple) for value in flat):
         groups = [[] if v is None else list(v) if isinstance(v, list | tuple) else [v] for v in flat]
         flat, sizes = [value for group in groups for value in group], [len(group) for group in groups]

@@ -32,7 +32,7 @@ def noted(problem: str, note: str, at: ir.Operation) -> str:
 
 
 class OperationVerifier:
-    """The checks of one operation class, with a cache of combinations of types that passed."""
+    """The checks of one operation class, with caches of the combinations of types and of attributes that passed."""
 
     def __init__(self, operation_class: type[Operation]) -> None:
         rules = operation_class.rules
@@ -40,26 +40,33 @@ class OperationVerifier:
         self._type_rules = [rule for rule in rules if getattr(rule, "types_only", False)]
         self._other_rules = [rule for rule in rules if not getattr(rule, "types_only", False)]
         self._passed: dict[object, None] = table()
+        # The sets of attributes that passed, each with the sizes of the groups of operands and of results in it.
+        self._sound: dict[tuple[Any, ...], tuple[ir.Attribute | None, ir.Attribute | None]] = table()
         fields = {"operand": operation_class.operand_fields, "result": operation_class.result_fields}
-        # Most operations have one value for each field, whose checks need no groups.
-        self._fields_of_one = {kind: all(each.arity == ONE for each in of_kind) for kind, of_kind in fields.items()}
+        # Most operations have one value for each field, which needs no groups.
+        self.has_only_single_values = {kind: all(each.arity == ONE for each in of) for kind, of in fields.items()}
 
     def problem(self, op: ir.OpView) -> str | None:
         """The first problem with an operation, or None; runs before MLIR's own checks."""
         operation = op.operation
-        stored = dict(operation.attributes.items())
+        attributes = tuple(operation.attributes.items())
+        sizes = self._sound.get(attributes) or self._sizes_of_groups(attributes)
         key = (
             tuple([value.type for value in operation.operands]),
             tuple([value.type for value in operation.results]),
-            stored.get("operandSegmentSizes"),
-            stored.get("resultSegmentSizes"),
+            *sizes,
         )
         if key not in self._passed:
             found = self._type_problem(op, key)
             if found is not None:
                 return found
             self._passed[key] = None
-        found = self._attribute_problem(stored) or self._other_problem(op)
+        if attributes not in self._sound:
+            found = self._attribute_problem(dict(attributes))
+            if found is not None:
+                return found
+            self._sound[attributes] = sizes
+        found = self._other_problem(op)
         location = operation.location
         return found if found or type(location) in _PLAIN else op.check_location(location)
 
@@ -70,6 +77,11 @@ class OperationVerifier:
             if blocks > 1 or (blocks == 0 and field.required):
                 return f"region #{index} ('{field.name}') must have exactly one block, but has {blocks}"
         return op.check_regions()
+
+    @staticmethod
+    def _sizes_of_groups(attributes: tuple[Any, ...]) -> tuple[ir.Attribute | None, ir.Attribute | None]:
+        stored = dict(attributes)
+        return stored.get(_SEGMENTS[0]), stored.get(_SEGMENTS[1])
 
     def _other_problem(self, op: ir.OpView) -> str | None:
         for rule in self._other_rules:
@@ -101,7 +113,7 @@ class OperationVerifier:
             ("operand", cls.operand_fields, key[0], key[2]),
             ("result", cls.result_fields, key[1], key[3]),
         ):
-            if self._fields_of_one[kind] and segments is None and len(types) == len(fields):
+            if self.has_only_single_values[kind] and segments is None and len(types) == len(fields):
                 pairs = enumerate(zip(fields, types, strict=True))
                 found = next(filter(None, (_type_problem(kind, at, *pair, bound) for at, pair in pairs)), None)
             else:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tilec.dialect.mlir import ir
 
+# Looked up once: MLIR's enumerations take as long for it as for the visit of an operation.
+_ADVANCE = ir.WalkResult.ADVANCE
+
 
 def inner_operations(op: ir.OpView) -> Iterator[ir.OpView]:
     """The operations directly inside the regions of an operation."""
@@ -36,9 +39,11 @@ def operations_inside(op: ir.OpView | ir.Operation) -> list[ir.Operation]:
     """The operations of operations_below() as ir.Operation, not as OpView, which takes twice the time."""
     found: list[ir.Operation] = []
 
+    append = found.append
+
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        found.append(operation)
-        return ir.WalkResult.ADVANCE
+        append(operation)
+        return _ADVANCE
 
     op.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     del found[0]
@@ -76,7 +81,7 @@ def operations_named(
     def visit(operation: ir.Operation) -> ir.WalkResult:
         if matches(operation):
             found.append(operation.opview)
-        return ir.WalkResult.ADVANCE
+        return _ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.POST_ORDER if innermost_first else ir.WalkOrder.PRE_ORDER)
     return found

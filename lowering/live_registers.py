@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
@@ -75,6 +75,8 @@ class _Walk:
         self._rules = rules
         self._registers: dict[ir.Value, int] = {}
         self._sources: dict[ir.Value, frozenset[ir.Value]] = {}
+        # The values with registers behind the operands of each operation, which loops around it ask for too.
+        self._read: dict[ir.Operation, list[ir.Value]] = {}
         self.peak = RegisterPeak()
 
     def live_before(self, block: ir.Block, after: set[ir.Value]) -> set[ir.Value]:
@@ -82,7 +84,10 @@ class _Walk:
         live, registers = set(after), self._registers
         total = sum(map(registers.__getitem__, live))
         for op in reversed([op.operation for op in block.operations]):
-            self._record(op, live, total, [each for each in self._rules.beside(op) if each[0] not in live])
+            if beside := [each for each in self._rules.beside(op) if each[0] not in live]:
+                self._record(op, live, total + sum(count for _, count in beside), beside)
+            elif total > self.peak.registers:
+                self._record(op, live, total)
             for result in op.results:
                 if result in live:
                     live.remove(result)
@@ -92,11 +97,12 @@ class _Walk:
                 for inner in blocks:
                     live = live | self.live_before(inner, inside).difference(inner.arguments)
                 total = sum(map(registers.__getitem__, live))
-            for value in self._held(self._rules.operands(op)):
+            for value in self._read_by(op):
                 if value not in live:
                     live.add(value)
                     total += registers[value]
-            self._record(op, live, total)
+            if total > self.peak.registers:
+                self._record(op, live, total)
             for value in self._rules.loads(op):
                 if value in live:
                     live.remove(value)
@@ -106,8 +112,7 @@ class _Walk:
     def _record(
         self, op: ir.Operation, live: set[ir.Value], total: int, beside: Sequence[tuple[ir.Value, int]] = ()
     ) -> None:
-        if beside:
-            total += sum(registers for _, registers in beside)
+        """Notes the sum at an operation if it is the largest; it includes the registers `beside` the live values."""
         if total > self.peak.registers:
             values = [*((value, self._registers[value]) for value in live), *beside]
             self.peak = RegisterPeak(total, max(registers for _, registers in values), op, tuple(values))
@@ -122,19 +127,26 @@ class _Walk:
         used: set[ir.Value] = set()
         defined: set[ir.Value] = {argument for block in _blocks(op) for argument in block.arguments}
         for inner in operations_inside(op):
-            used.update(self._held(self._rules.operands(inner)))
+            used.update(self._read_by(inner))
             defined.update(inner.results)
-            defined.update(argument for block in _blocks(inner) for argument in block.arguments)
+            if inner.regions:
+                defined.update(argument for block in _blocks(inner) for argument in block.arguments)
         return used - defined
 
-    def _held(self, values: Iterable[ir.Value]) -> Iterator[ir.Value]:
-        """The values with registers from which these values come."""
-        for value in values:
-            if value not in self._sources:
-                sources = self._rules.sources(value)
-                held = frozenset([value]) if sources is None else frozenset(self._held(sources))
-                self._sources[value] = frozenset(each for each in held if self._registers_of(each))
-            yield from self._sources[value]
+    def _read_by(self, op: ir.Operation) -> list[ir.Value]:
+        """The values with registers from which the operands of an operation come."""
+        if op not in self._read:
+            self._read[op] = [each for value in self._rules.operands(op) for each in self._held(value)]
+        return self._read[op]
+
+    def _held(self, value: ir.Value) -> frozenset[ir.Value]:
+        """The values with registers from which a value comes."""
+        found = self._sources.get(value)
+        if found is None:
+            sources = self._rules.sources(value)
+            held = [value] if sources is None else [each for source in sources for each in self._held(source)]
+            found = self._sources[value] = frozenset([each for each in held if self._registers_of(each)])
+        return found
 
 
 def _blocks(op: ir.Operation) -> list[ir.Block]:

@@ -8,6 +8,7 @@ from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel, Integer32
 from tilec.dialect.tile_gpu.types import TENSOR, ChannelType
+from tilec.dialect.verify import types_only
 
 TMA, THREADS, MMA, WGMMA, WARP, COPIES = "tma", "threads", "mma", "wgmma", "warp", "copies"
 PRODUCERS = (TMA, THREADS, MMA, COPIES)
@@ -34,6 +35,7 @@ def _slot_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir
     return {name: [buffer] for name, buffer in zip(_SLOT, buffers, strict=False)}
 
 
+@types_only
 def _slot_of_channel(op: ir.OpView) -> str | None:
     expected = op.operands[0].type.buffers
     found = [result.type for result in op.results]

@@ -7,7 +7,7 @@ from tilec.dialect.tile_gpu.layouts import upstream_disagreement
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.registers import budget_error
 from tilec.dialect.tile_gpu.sets import Integer32
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 
 # CUDA programming guide, "Thread Block Clusters": every device runs clusters of up to eight CTAs.
 CLUSTERS = (1, 2, 4, 8)
@@ -74,12 +74,11 @@ def kernel_around(op: ir.OpView) -> KernelOp:
 
 def _gather_problem(kernel: KernelOp) -> str | None:
     """Exchanges of tiles have a part of each CTA, and all threads of the CTAs take part in their barriers."""
-    operations = list(operations_below(kernel))
-    names = {op.operation.name for op in operations}
-    for op in (each for each in operations if each.operation.name == "tile_gpu.gather_parts"):
+    operations = operations_inside(kernel)
+    for op in (each.opview for each in operations if each.name == "tile_gpu.gather_parts"):
         if op.result.type.shape[0] != kernel.ctas:
             return f"expected parts of {kernel.ctas} CTAs, but got {op.result.type}"
-        if "tile_gpu.roles" in names:
+        if any(each.name == "tile_gpu.roles" for each in operations):
             return "gather_parts needs a kernel without roles"
     return None
 
@@ -89,7 +88,7 @@ _MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.
 
 def _pairs_problem(kernel: KernelOp) -> str | None:
     """PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group."""
-    operations = [op.operation for op in operations_below(kernel)]
+    operations = operations_inside(kernel)
     in_pairs = ["pair" in op.attributes for op in operations if op.name in _MULTIPLIES]
     if not any(in_pairs):
         return None

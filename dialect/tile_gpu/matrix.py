@@ -16,6 +16,7 @@ from tilec.dialect.tile_gpu.sets import (
     is_register_tile,
 )
 from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.verify import types_only
 from tilec.element_types import ELEMENT_TYPES, element_type
 
 # Elements of operands that tensor cores multiply without block scaling; mmaf of Tile IR has no f4E2M1FN.
@@ -28,6 +29,7 @@ _NARROW_ROWS = 64
 OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 
 
+@types_only
 def matrix_shapes(op: ir.OpView) -> str | None:
     """The problem with the shapes of accumulator, lhs and rhs, or None."""
     accumulator = tuple(op.operands[0].type.shape)
@@ -44,6 +46,7 @@ def signs_of_integers(op: ir.OpView) -> str | None:
     return None
 
 
+@types_only
 def places_of_operands(op: ir.OpView) -> str | None:
     """Operand A in tensor memory is packed and has the lanes of the accumulator, which is not packed."""
     lhs, accumulator = op.lhs.type, op.accumulator.type
@@ -73,6 +76,7 @@ def _part_of_depth(op: ir.OpView) -> str | None:
     return None
 
 
+@types_only
 def whole_steps(op: ir.OpView) -> str | None:
     element, step = op.lhs.type.element, _step(op)
     if op.lhs.type.shape[1] % step:

@@ -5,6 +5,7 @@ from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import RegisterTile, SharedBuffer, TensorBuffer
+from tilec.dialect.verify import types_only
 
 
 class SharedOp(Operation, name="shared"):
@@ -21,6 +22,7 @@ class SharedOp(Operation, name="shared"):
         return "a buffer must share memory that another tile_gpu.shared has of its own"
 
 
+@types_only
 def _same_shape(op: ir.OpView) -> str | None:
     tile = (op.results[0] if len(op.results) else op.operands[0]).type
     buffer = op.operands[-1].type

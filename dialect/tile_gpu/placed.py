@@ -42,6 +42,7 @@ from tilec.dialect.tile_gpu.tma import (
     swizzle_of_map,
 )
 from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.verify import types_only
 
 T = TypeVariable("T", TensorBuffer)
 _MULTIPLIES = ("tile_gpu.multiply", "tile_gpu.multiply_scaled")
@@ -92,6 +93,7 @@ class StoreTileOp(Operation, name="store_tile"):
     rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map, ends_of_elements]
 
 
+@types_only
 def _same_tile(op: ir.OpView) -> str | None:
     values = [op.operands[0], op.results[0]]
     (tile,) = (value.type for value in values if isinstance(value.type, ir.RankedTensorType))

@@ -8,6 +8,7 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.matrix import matrix_shapes
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, SharedBuffer, TensorBuffer
+from tilec.dialect.verify import types_only
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ SCALED_KINDS = {
 }
 
 
+@types_only
 def _equal_buffers(op: ir.OpView) -> str | None:
     source, destination = op.source.type, op.destination.type
     if (source.shape, source.element, source.layout) != (destination.shape, destination.element, destination.layout):
@@ -35,6 +37,7 @@ def _equal_buffers(op: ir.OpView) -> str | None:
     return None
 
 
+@types_only
 def scale_shapes(op: ir.OpView) -> str | None:
     lhs, rhs = op.lhs.type, op.rhs.type
     left, right = op.lhs_scale.type, op.rhs_scale.type

@@ -9,6 +9,7 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.layouts import operands_agree, operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Anything, RegisterTile, Scalar, is_register_tile
+from tilec.dialect.verify import types_only
 from tilec.element_types import ELEMENT_TYPES
 
 # The function of which polynomials compute some elements of each thread, and the elements of which they compute n.
@@ -19,6 +20,7 @@ def _element(value: ir.Value) -> ir.Type:
     return value.type.element_type if isinstance(value.type, ir.RankedTensorType) else value.type
 
 
+@types_only
 def _same_element(op: ir.OpView) -> str | None:
     source, result = _element(op.operands[0]), _element(op.results[0])
     return (
@@ -28,6 +30,7 @@ def _same_element(op: ir.OpView) -> str | None:
     )
 
 
+@types_only
 def _broadcast_shape(op: ir.OpView) -> str | None:
     source, result = op.operands[0].type.shape, op.results[0].type.shape
     if len(source) == len(result) and all(old in (1, new) for old, new in zip(source, result, strict=True)):
@@ -35,6 +38,7 @@ def _broadcast_shape(op: ir.OpView) -> str | None:
     return f"expected each source extent to be 1 or that of the result, but got {source} and {result}"
 
 
+@types_only
 def _reshape_shape(op: ir.OpView) -> str | None:
     source, result = op.operands[0].type.shape, op.results[0].type.shape
     if math.prod(source) == math.prod(result):

@@ -71,18 +71,27 @@ def advance_again(kernel: KernelOp, is_worth: Callable[[ir.Operation, Sequence[M
         if iterations_ahead(loop) != 1 or loads is None or iterations_ahead(loads):
             continue
         group = _group(_body(loop))
-        if group is None or _scalars(loop, group) is None:
+        scalars = None if group is None else _scalars(loop, group)
+        if group is None or scalars is None:
             continue
         if _awaits_threads(loads) and not _ends(kernel, number, _advance_again):
             continue
         if is_worth(loop, _rings_of_sums(group)):
-            _advance_again(loop, loads)
+            _rotate_again(loop, loads, group, scalars)
 
 
 def _advance_again(loop: ir.Operation, loads: ir.Operation | None) -> None:
     group = _group(_body(loop))
     scalars = None if group is None else _scalars(loop, group)
-    if loads is not None and group is not None and scalars is not None and _advance_loads(loads, group, lambda _: True):
+    if loads is not None and group is not None and scalars is not None:
+        _rotate_again(loop, loads, group, scalars)
+
+
+def _rotate_again(
+    loop: ir.Operation, loads: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]
+) -> None:
+    """Rotates a loop by a group, and the loop of the loads twice, if the order of the loads may change."""
+    if _advance_loads(loads, group, lambda _: True):
         is_advanced = _advance_loads(loads, group, lambda _: True)
         assert is_advanced, "the loads that are ahead of others can be ahead by one more iteration"
         _rotate(loop, group, scalars)
@@ -93,7 +102,7 @@ def _loops_of_multiplies(kernel: KernelOp) -> list[tuple[ir.Operation, ir.Operat
     roles = kernel.roles
     if roles is None or MULTIPLY not in roles.bodies:
         return []
-    loops = {name: _loops(region.blocks[0]) for name, region in roles.bodies.items()}
+    loops = {name: _loops(roles.bodies[name].blocks[0]) for name in (MULTIPLY, LOAD) if name in roles.bodies}
     return [(loop, _loop_of_loads(loop, loops)) for loop in loops[MULTIPLY]]
 
 

@@ -7,6 +7,7 @@ A chain has all operations whose tiles depend on each other; tiles that both cha
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence, Set
 
 from tilec.dialect.location import source_location
@@ -139,6 +140,8 @@ class _Chains:
     def __init__(self, operations: Sequence[ir.Operation], unknown: Set[ir.Value], shared: Set[ir.Value]) -> None:
         self._operations, self._unknown, self._shared = operations, unknown, shared
         self._sets = Sets()
+        # The results of _of(), as each chain asks for those of all operations.
+        self._known: dict[ir.Operation, list[ir.Value]] = {}
         for op in operations:
             for group in carried_groups(op) if op.name.startswith("scf.") else [[*op.operands, *op.results]]:
                 self._sets.join([value for value in group if self._connects(value)])
@@ -156,9 +159,11 @@ class _Chains:
 
     def _of(self, op: ir.Operation) -> list[ir.Value]:
         """The chain of an operation of threads, as a list; empty for other operations."""
-        if op.name.startswith("scf.") or op.name in MULTIPLIES:
-            return []
-        return [self._sets.of(value) for value in (*op.operands, *op.results) if self._connects(value)][:1]
+        if op not in self._known:
+            is_of_threads = not op.name.startswith("scf.") and op.name not in MULTIPLIES
+            values = filter(self._connects, (*op.operands, *op.results)) if is_of_threads else iter(())
+            self._known[op] = [self._sets.of(value) for value in itertools.islice(values, 1)]
+        return self._known[op]
 
     def carrying(self, use: ir.OpOperand) -> ir.Value:
         """The chain of the value that a tile becomes, which a loop or a branch carries."""

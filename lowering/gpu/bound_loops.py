@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.loop_parts import LoopPart
 
 _NAME = "tile_gpu.bound"
@@ -16,10 +17,19 @@ def set_bound(parts: Iterable[LoopPart]) -> None:
         part.loop.operation.attributes[_NAME] = ir.UnitAttr.get(part.loop.operation.context)
 
 
-def take_bound(parts: Iterable[LoopPart]) -> bool:
-    """Whether one of the loops is marked; removes the marks."""
-    marked = [part.loop.operation.attributes for part in parts if _NAME in part.loop.operation.attributes]
-    for attributes in marked:
-        if _NAME in attributes:
-            del attributes[_NAME]
-    return bool(marked)
+def is_bound(parts: Iterable[LoopPart]) -> bool:
+    """Whether one of the loops is marked."""
+    return any(_NAME in part.loop.operation.attributes for part in parts)
+
+
+def is_in_open_loop(op: ir.Operation) -> bool:
+    """Whether an operation is in loops of which none is marked."""
+    loops = [outer for outer in path_to(op) if outer.name in LOOPS]
+    return bool(loops) and not any(_NAME in loop.attributes for loop in loops)
+
+
+def remove_marks(operations: Iterable[ir.Operation]) -> None:
+    """Removes the marks of the loops among some operations."""
+    for op in operations:
+        if op.name == "scf.for" and _NAME in op.attributes:
+            del op.attributes[_NAME]

@@ -92,9 +92,10 @@ def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
 def _delayed(body: ir.Block) -> _Delayed | None:
     """The second of two multiplies, if its lhs is in registers and it updates a carried accumulator; else None."""
     *operations, end = [op.operation for op in body.operations]
-    inside = [inner for op in operations for inner in operations_inside(op)]
     multiplies = [op for op in operations if op.name == _MULTIPLY]
-    if len(multiplies) != 2 or any(op.name in (_MULTIPLY, _WAIT) for op in inside):
+    if len(multiplies) != 2:
+        return None
+    if any(inner.name in (_MULTIPLY, _WAIT) for op in operations for inner in operations_inside(op)):
         return None
     first, multiply = multiplies
     wait = _only_wait(multiply)

@@ -18,9 +18,9 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
-from tilec.dialect.walk import operations_below, operations_inside
+from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
-from tilec.lowering.gpu.bound_loops import take_bound
+from tilec.lowering.gpu.bound_loops import is_bound, is_in_open_loop, remove_marks
 from tilec.lowering.gpu.enclosing import ancestor_in
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops
@@ -75,15 +75,27 @@ def follow_schedule(kernel: KernelOp, target: Target, options: CompileOptions, r
     if options.solver and solver_name() is None:
         message = "solver=on is not followed: OR-Tools is not installed; install tilec[schedule]"
         remarks.append(Remark("hint", message, source_location(kernel.operation.location)))
-    loops = divided_loops(kernel) if kernel.roles is not None else []
-    for number in [number for number, parts in enumerate(loops) if not take_bound(parts) and _has_choices(parts)]:
+    numbers = list(_loops_with_choices(kernel))
+    if kernel.roles is not None:
+        remove_marks(operations_inside(kernel))
+    for number in numbers:
         kernel = _Loop(kernel, number, target, options).followed()
     return kernel
 
 
 def has_choices(kernel: KernelOp) -> bool:
     """Whether a schedule may change an innermost loop of a kernel with roles."""
-    return kernel.roles is not None and any(map(_has_choices, divided_loops(kernel)))
+    return any(True for _ in _loops_with_choices(kernel))
+
+
+def _loops_with_choices(kernel: KernelOp) -> Iterator[int]:
+    """The numbers of the innermost loops of a kernel with roles that a schedule may change."""
+    multiplies = (op for op in operations_inside(kernel) if op.name in _MULTIPLIES)
+    # Most kernels have one loop, and marks are quicker to read than parts.
+    if kernel.roles is not None and any(map(is_in_open_loop, multiplies)):
+        for number, parts in enumerate(divided_loops(kernel)):
+            if not is_bound(parts) and _has_choices(parts):
+                yield number
 
 
 def _has_choices(parts: Sequence[LoopPart]) -> bool:
@@ -92,7 +104,7 @@ def _has_choices(parts: Sequence[LoopPart]) -> bool:
     Loops without multiplies wait for memory, and several blocks of an SM do so at the same time.
     """
     loops = {part.loop.operation: part.loop for part in parts}
-    operations = [op.operation for loop in loops.values() for op in operations_below(loop)]
+    operations = [op for loop in loops.values() for op in operations_inside(loop)]
     multiplies = [op for op in operations if op.name in _MULTIPLIES]
     is_alone = all(op.name in _OF_MULTIPLIES or is_rematerializable(op) for op in operations)
     return bool(multiplies) and not (is_alone and len(multiplies) == 1)
@@ -190,7 +202,7 @@ class _Loop:
     ) -> bool:
         """Gives the loop of a role an order; returns False if it cannot have it."""
         loop = found.parts[order.operations[0]].loop.operation
-        if repeats(loop) > 1 or any(op.operation.name in _ORDERED for op in operations_below(loop.opview)):
+        if repeats(loop) > 1 or any(op.name in _ORDERED for op in operations_inside(loop)):
             return False
         numbers = {op: number for number, op in enumerate(operations_of_body(loop))}
         ranks, advances = dict[int, int](), dict[int, int]()
@@ -211,7 +223,7 @@ class _Loop:
         roles = made.roles
         assert roles is not None, "loops of roles are rewritten"
         number = _role_around(loop, roles)
-        if any(op.operation.name == _WARPGROUP_MULTIPLY for op in operations_below(loop.opview)):
+        if any(op.name == _WARPGROUP_MULTIPLY for op in operations_inside(loop)):
             needed += _WARPGROUP_MARGIN
         if needed > registers_of_role(roles, number) and self.options.register_budgets:
             set_budgets(made, roles, {number: needed})

@@ -14,7 +14,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import TMA
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS, ancestor_in
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.pending_multiplies import MOST_PENDING, count_pending
@@ -35,8 +35,7 @@ def issue_early(kernel: KernelOp, may_set_budgets: bool = True) -> None:
     if roles is None:
         return
     for number, region in enumerate(roles.bodies.values()):
-        inside = list(_all([op.operation for op in region.blocks[0].operations]))
-        for loop in [op for op in inside if op.name == "scf.for"]:
+        for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
             _issue_early(loop, kernel, roles, number, may_set_budgets)
 
 
@@ -60,12 +59,11 @@ def _issue_early(loop: ir.Operation, kernel: KernelOp, roles: RolesOp, number: i
 
 def _multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation] | None:
     """The multiplies of a body, if there are several, and one wait in the body for each of them; else None."""
-    inside = [inner.operation for op in operations for inner in operations_below(op.opview)]
-    if any(op.name in (_MULTIPLY, _WAIT, *LOOPS) for op in inside):
-        return None
     multiplies = [op for op in operations if op.name == _MULTIPLY]
     waits = [op for op in operations if op.name == _WAIT]
     if not 1 < len(multiplies) <= MOST_PENDING or len(waits) != len(multiplies):
+        return None
+    if any(inner.name in (_MULTIPLY, _WAIT, *LOOPS) for op in operations for inner in operations_inside(op)):
         return None
     for op in multiplies:
         users = [use.owner.operation for use in op.results[0].uses]
@@ -134,7 +132,7 @@ def _all(operations: Sequence[ir.Operation]) -> Iterator[ir.Operation]:
     """Operations and those inside of them."""
     for op in operations:
         yield op
-        yield from (inner.operation for inner in operations_below(op.opview))
+        yield from operations_inside(op)
 
 
 def _needed(multiply: ir.Operation, body: ir.Block) -> set[ir.Operation] | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from graphlib import TopologicalSorter
 
+from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.types import TENSOR
@@ -54,15 +55,20 @@ def _registers_of(value: ir.Value, copied: Mapping[ir.Value, int]) -> int:
     if _is_computed_again(value):
         return 0
     if is_register_tile(type):
-        elements = _distinct_elements(type)
-        if _is_stored_in_cells(value):
-            return -(-elements * element_bits(type.element_type) // REGISTER_BITS)
         if value in copied:
             return copied[value] * (_registers(type.element_type) or _COMPARED)
-        return elements * _registers(type.element_type)
+        packed, separate = packed_registers(type), _separate_registers(type)
+        return packed if packed != separate and _is_stored_in_cells(value) else separate
     return _registers(type) if is_scalar(type) else 0
 
 
+@cached
+def _separate_registers(type: ir.Type) -> int:
+    """The registers of a thread that hold a tile whose elements share none."""
+    return _distinct_elements(type) * _registers(type.element_type)
+
+
+@cached
 def _distinct_elements(type: ir.Type) -> int:
     """The different elements of a tile that a thread has, as far as registers repeat others."""
     layout = parse_layout(ir.StringAttr(type.encoding).value)
@@ -101,6 +107,7 @@ def _passed_operands(value: ir.Value) -> Sequence[ir.Value]:
     return list(owner.operands) if not isinstance(owner, ir.Block) and owner.name.startswith(_PASSED_ON) else ()
 
 
+@cached
 def packed_registers(type: ir.Type) -> int:
     """The registers of a thread that hold a tile whose elements share registers, as loops carry them."""
     return -(-_distinct_elements(type) * element_bits(type.element_type) // REGISTER_BITS)
@@ -144,6 +151,7 @@ def _stores_in_tensor_memory(op: ir.Operation) -> bool:
     return op.name == "tile_gpu.store_tensor_memory"
 
 
+@cached
 def _registers(element: ir.Type) -> int:
     return 0 if str(element) == "i1" else max(1, element_bits(element) // REGISTER_BITS)
 

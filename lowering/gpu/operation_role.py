@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
+from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, TMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY
@@ -51,9 +51,13 @@ def is_rematerializable(op: ir.Operation) -> bool:
 
 def is_repeatable(op: ir.Operation) -> bool:
     """Whether any role may repeat an operation: arithmetic of scalars and of tiles of one element, and their loads."""
-    if op.name.startswith(_SCALAR_DIALECTS) or op.name in _ELEMENT_OPERATIONS:
-        values = (*op.operands, *op.results)
-        return all(is_scalar(value.type) or _has_one_element(value.type) for value in values)
+    return _is_repeatable(op, op.operands, op.results)
+
+
+def _is_repeatable(op: ir.Operation, operands: Iterable[ir.Value], results: Iterable[ir.Value]) -> bool:
+    name = op.name
+    if name.startswith(_SCALAR_DIALECTS) or name in _ELEMENT_OPERATIONS:
+        return all(_is_repeated(value.type) for values in (results, operands) for value in values)
     return is_rematerializable(op) or is_repeatable_load(op)
 
 
@@ -67,8 +71,13 @@ def has_repeatable_elements(op: ir.Operation) -> bool:
     return op.name in _LOADS and "repeatable" in op.attributes
 
 
+@cached
+def _is_repeated(type: ir.Type) -> bool:
+    """Whether every thread of any role holds a scalar, or the element of a tile."""
+    return is_scalar(type) or _has_one_element(type)
+
+
 def _has_one_element(type: ir.Type) -> bool:
-    """Every thread of any role holds the element of such a tile."""
     return is_register_tile(type) and math.prod(ir.RankedTensorType(type).shape) == 1
 
 
@@ -109,6 +118,7 @@ class RoleOperation:
         operands: its operands.
         results: its results.
         bodies: the blocks inside of it.
+        roles_inside: the roles of the operations inside, without those at the end of loops and branches.
     """
 
     op: ir.Operation
@@ -118,12 +128,7 @@ class RoleOperation:
     operands: tuple[ir.Value, ...]
     results: tuple[ir.Value, ...]
     bodies: tuple[RoleBody, ...]
-
-    @cached_property
-    def roles_inside(self) -> frozenset[str | None]:
-        """The roles of the operations inside, without those at the end of loops and branches."""
-        inside = [op for body in self.bodies for op in (*body.operations, body.end) if op.name != "scf.yield"]
-        return frozenset({op.role for op in inside}.union(*(op.roles_inside for op in inside)))
+    roles_inside: frozenset[str | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +146,13 @@ def role_operations(operations: Iterable[ir.Operation]) -> tuple[RoleOperation, 
 
 
 def _role_operation(op: ir.Operation) -> RoleOperation:
-    bodies = tuple(_role_body(block) for region in op.regions for block in region.blocks)
-    repeats = is_repeatable(op)
+    bodies = tuple([_role_body(block) for region in op.regions for block in region.blocks])
+    inside = [op for body in bodies for op in (*body.operations, body.end) if op.name != "scf.yield"]
+    roles_inside = frozenset({op.role for op in inside}.union(*(op.roles_inside for op in inside)))
+    operands, results = tuple(op.operands), tuple(op.results)
+    repeats = _is_repeatable(op, operands, results)
     role = None if repeats else _role_of_others(op)
-    return RoleOperation(op, op.name, role, repeats, tuple(op.operands), tuple(op.results), bodies)
+    return RoleOperation(op, op.name, role, repeats, operands, results, bodies, roles_inside)
 
 
 def _role_body(block: ir.Block) -> RoleBody:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 
+from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.kernel import kernel_around
@@ -73,11 +74,13 @@ class VisitedTiles:
     vectors: dict[ir.Value, int] = field(default_factory=dict)
 
 
+@cached
 def element_bits(element: ir.Type) -> int:
     """Bits of an element in memory."""
     return element_type(spell(element)).packed_bits
 
 
+@cached
 def tile_bytes(type: ir.Type) -> float:
     """Bytes of the elements of a register tile, of a buffer, or of a scalar."""
     if isinstance(type, BufferType):
@@ -184,12 +187,14 @@ def _vector_of(access: ir.Operation, value: ir.Value) -> int:
     return 1 if elements is not None and value == elements else view.vector
 
 
+@cached
 def executed_elements(tile: ir.RankedTensorType) -> float:
     """The elements of a tile that threads compute: those that several threads hold count for each."""
     layout = parse_layout(ir.StringAttr(tile.encoding).value)
     return float(thread_elements(tile) * _LANES * layout.warps)
 
 
+@cached
 def thread_elements(tile: ir.RankedTensorType) -> int:
     """The different elements of a tile that a thread has."""
     return _representatives(ir.StringAttr(tile.encoding).value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.operation_role import is_rematerializable
 
 
@@ -32,7 +32,7 @@ def copy_all(operations: Sequence[ir.Operation], values: dict[ir.Value, ir.Value
     copies = []
     for op in operations:
         copy = op.clone(ip=ir.InsertionPoint.current)
-        for copied in (copy, *(inner.operation for inner in operations_below(copy.opview))):
+        for copied in (copy, *operations_inside(copy)):
             for index, operand in enumerate(copied.operands):
                 if operand in values:
                     copied.operands[index] = values[operand]

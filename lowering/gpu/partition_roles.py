@@ -193,9 +193,9 @@ class _RoleCopy:
                 self._copy_control_flow(op)
             elif op.is_repeatable:
                 if self._unknown.isdisjoint(op.operands):
-                    self._copy(op.op)
+                    self._copy(op)
             elif op.name in EVERY_ROLE or op.role == self._role:
-                self._copy(op.op)
+                self._copy(op)
                 if op.op in self._crossing:
                     self._crossing[op.op].put(self._copies[op.results[0]])
             elif op.op in self._got:
@@ -206,15 +206,21 @@ class _RoleCopy:
             raise _NotSeparableError(self._role, value)
         return self._copies.get(value, value)
 
-    def _copy(self, op: ir.Operation) -> None:
-        copy = op.clone(ip=ir.InsertionPoint.current)
+    def _copy(self, op: RoleOperation) -> None:
+        copy = op.op.clone(ip=ir.InsertionPoint.current)
         clear_compute_role(copy)
         # A clone, at every depth of its regions, still uses the originals of values that are defined outside of it.
-        inside = [inner.operation for inner in operations_below(copy.opview)] if copy.regions else []
-        for copied in (copy, *inside):
-            for index, operand in enumerate(copied.operands):
-                copied.operands[index] = self._copy_of(operand)
+        self._rename_operands(copy, op.operands)
+        for inner in operations_inside(copy) if op.bodies else ():
+            self._rename_operands(inner, list(inner.operands))
         self._copies.update(zip(op.results, copy.results, strict=True))
+
+    def _rename_operands(self, copy: ir.Operation, originals: Sequence[ir.Value]) -> None:
+        operands = copy.operands
+        for index, original in enumerate(originals):
+            copied = self._copy_of(original)
+            if copied is not original:
+                operands[index] = copied
 
     def _copy_control_flow(self, op: RoleOperation) -> None:
         if self._role in op.roles_inside or op.op in self._around or self._known(op.results):

@@ -17,7 +17,7 @@ from tilec.dialect.tile_gpu.channel import WGMMA
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.upstream_predicates import predicate_attribute
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.tile_to_gpu import emitter
 
 _MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
@@ -44,7 +44,7 @@ def wgmma_in_flight(kernel: KernelOp) -> None:
     """
     if kernel.roles is None:
         return
-    loops = [op.operation for op in operations_below(kernel.roles) if op.operation.name == "scf.for"]
+    loops = [op for op in operations_inside(kernel.roles) if op.name == "scf.for"]
     # Several loops use a ring that `reuse-channels` made, and each is looked at before any is changed.
     for found in [found for loop in loops if (found := _multiplies(loop)) is not None]:
         _leave_in_flight(found)
@@ -52,11 +52,13 @@ def wgmma_in_flight(kernel: KernelOp) -> None:
 
 def _multiplies(loop: ir.Operation) -> _Multiplies | None:
     body = loop.regions[0].blocks[0]
-    operations = [op.operation for op in body.operations]
-    inside = [op.operation for op in operations_below(loop.opview) if op.operation.name in (_MULTIPLY, _WAIT)]
+    inside = [op for op in operations_inside(loop) if op.name in (_MULTIPLY, _WAIT)]
     multiplies = [op for op in inside if op.name == _MULTIPLY]
     waits = [op for op in inside if op.name == _WAIT]
-    if not 0 < len(multiplies) <= _MOST_PENDING or any(op not in operations for op in inside):
+    if not 0 < len(multiplies) <= _MOST_PENDING:
+        return None
+    operations = [op.operation for op in body.operations]
+    if any(op not in operations for op in inside):
         return None
     accumulators = [_carried(multiply, body) for multiply in multiplies]
     if [wait.operands[0] for wait in waits] != [multiply.results[0] for multiply in multiplies]:
@@ -170,7 +172,7 @@ def _last_signal(loop: ir.Operation) -> ir.Operation:
 
 
 def _only_signals(branch: ir.Operation) -> bool:
-    names = {op.operation.name for op in operations_below(branch.opview)}
+    names = {op.name for op in operations_inside(branch)}
     return names <= {"tile_gpu.put_begin", "tile_gpu.put_commit", "scf.yield"}
 
 

@@ -18,6 +18,9 @@ class Side(Enum):
     FULL = "full"
     EMPTY = "empty"
 
+    # Members are equal only to themselves; that of enum.Enum is a function in Python.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True)
 class Busy:
@@ -91,18 +94,23 @@ class _Machine:
         """Executes the iterations of a role; yields its time after each, and None while it waits for another role."""
         now = 0.0
         numbers: dict[Wait, int] = {}
-        # Looked up once: the times of the slots that an action waits for or changes, and the number of its wait.
+        # Looked up once: the cycles of work, the times of the slots that a wait or a signal has, the number of a wait.
         steps = [
-            (each, self._times_of(each), numbers.setdefault(each, len(numbers)) if isinstance(each, Wait) else -1)
+            (
+                each,
+                each.cycles if isinstance(each, Busy) else None,
+                self._times_of(each),
+                numbers.setdefault(each, len(numbers)) if isinstance(each, Wait) else None,
+            )
             for each in actions
         ]
         taken = [0] * len(numbers)
         loaded: dict[str, float] = {}
         for _ in range(_ITERATIONS):
-            for action, times, wait in steps:
-                if isinstance(action, Busy):
-                    now += action.cycles
-                elif isinstance(action, Wait):
+            for action, cycles, times, wait in steps:
+                if cycles is not None:
+                    now += cycles
+                elif wait is not None:
                     number = taken[wait]
                     while len(times) <= number:
                         yield None

@@ -99,6 +99,7 @@ class _Execution:
         issued: the number of operations that each role has issued.
         ready: the next operations that wait only for what has started, by role: when they can start, the number of
             the operation and its iteration.
+        awaited: what the next operation of a role waits for first, by role: an operation and its iteration.
         running: what the threads of roles execute.
         clock: now.
         interval: the clocks between the newest iterations.
@@ -113,6 +114,7 @@ class _Execution:
     unit_free: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     issued: list[int] = field(default_factory=list)
     ready: dict[int, tuple[float, int, int]] = field(default_factory=dict)
+    awaited: dict[int, tuple[int, int]] = field(default_factory=dict)
     running: dict[int, _Running] = field(default_factory=dict)
     clock: float = 0.0
     interval: float = 0.0
@@ -139,13 +141,22 @@ class _Execution:
 
     def _issue_all(self) -> list[float]:
         """Issues what can start now; when other operations can start whose sources have started."""
+        ready, running, awaited = self.ready, self.running, self.awaited
+        roles = range(len(self.members))
         while True:
-            for role in range(len(self.members)):
-                if role not in self.ready and role not in self.running:
-                    self._prepare(role)
-            now = sorted(role for role, (clock, _, _) in self.ready.items() if clock <= self.clock + _ERROR)
+            for role in roles:
+                if role in ready or role in running:
+                    continue
+                if role in awaited:
+                    source, iteration = awaited[role]
+                    if iteration not in self.start[source]:
+                        continue
+                    del awaited[role]
+                self._prepare(role)
+            latest = self.clock + _ERROR
+            now = [role for role in roles if role in ready and ready[role][0] <= latest]
             if not now:
-                return [clock for clock, _, _ in self.ready.values()]
+                return [clock for clock, _, _ in ready.values()]
             for role in now:
                 self._issue(role)
 
@@ -155,21 +166,27 @@ class _Execution:
         if iteration == self.iterations:
             return
         number = self.members[role][position]
-        iteration += self.steps[number].ahead
+        step, start = self.steps[number], self.start
+        iteration += step.ahead
         clock = self.free[role]
-        for source, distance, latency, first in self.steps[number].sources:
-            if iteration - distance >= first:
-                started = self.start[source].get(iteration - distance)
+        for source, distance, latency, first in step.sources:
+            before = iteration - distance
+            if before >= first:
+                started = start[source].get(before)
                 if started is None:
+                    self.awaited[role] = source, before
                     return
-                clock = max(clock, started + latency)
+                if started + latency > clock:
+                    clock = started + latency
         self.ready[role] = clock, number, iteration
 
     def _issue(self, role: int) -> None:
         _, number, iteration = self.ready.pop(role)
         step = self.steps[number]
         self.issued[role] += 1
-        start = max([self.clock, *(self.unit_free[unit] for unit in step.queues)])
+        start = self.clock
+        for unit in step.queues:
+            start = max(start, self.unit_free[unit])
         for unit, clocks in step.uses:
             # What threads execute at the same time delays asynchronous operations behind it.
             self.unit_free[unit] = max(start, self.unit_free[unit]) + clocks
@@ -183,7 +200,7 @@ class _Execution:
         """Executes until an operation ends, or one can start at one of the clocks."""
         slowed = self._slowed()
         ends = [self.clock + running.left * slowed[role] for role, running in self.running.items()]
-        following = min([*later, *ends])
+        following = min(later + ends)
         for role, running in list(self.running.items()):
             running.left -= (following - self.clock) / slowed[role]
             if running.left <= _ERROR:
@@ -200,7 +217,12 @@ class _Execution:
         for step in steps.values():
             for unit, part in step.loads:
                 load[unit] += part
-        return {role: max([1.0, *(load[unit] for unit, _ in step.loads)]) for role, step in steps.items()}
+        slowed = {}
+        for role, step in steps.items():
+            slowed[role] = 1.0
+            for unit, _ in step.loads:
+                slowed[role] = max(slowed[role], load[unit])
+        return slowed
 
 
 def steady_state(
