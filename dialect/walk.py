@@ -76,10 +76,10 @@ def operations_named(
 ) -> list[ir.OpView]:
     """The operations of a module with one of these full names, or for which a predicate holds, in program order."""
     found: list[ir.OpView] = []
-    matches = names if callable(names) else lambda operation: operation.name in names
+    matches = names if callable(names) else None
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if matches(operation):
+        if operation.name in names if matches is None else matches(operation):  # type: ignore[operator]
             found.append(operation.opview)
         return _ADVANCE
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS, has_repeatable_elements
 
@@ -45,7 +45,7 @@ _READERS = (
 
 def accessed_places(op: ir.Operation) -> dict[Place, bool]:
     """The places that an operation, or one inside of it, accesses, and whether it writes them."""
-    inside = [op, *(inner.operation for inner in operations_below(op.opview))] if op.regions else [op]
+    inside = [op, *operations_inside(op)] if op.regions else [op]
     found: dict[Place, bool] = {}
     for place, is_written in (access for each in inside for access in _accesses(each)):
         found[place] = found.get(place, False) or is_written

@@ -9,7 +9,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import TMA, WGMMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COPY, KernelOp, RolesOp
-from tilec.dialect.walk import inner_operations, is_within, operations_below
+from tilec.dialect.walk import inner_operations, is_within, operations_inside
 from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.live_tiles import tile_peak
@@ -172,7 +172,7 @@ def _access_refusal(loop: AlternatingLoop) -> str | None:
 
 
 def _with_inner(op: ir.Operation) -> list[ir.Operation]:
-    return [op, *(inner.operation for inner in operations_below(op.opview))]
+    return [op, *operations_inside(op)]
 
 
 def is_pure(op: ir.Operation) -> bool:

@@ -9,7 +9,7 @@ from collections import defaultdict
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.occupancy import blocks_together
 from tilec.lowering.gpu.operation_work import tile_bytes
 from tilec.lowering.model.constants import device_of
@@ -32,11 +32,11 @@ def blocks_for_bandwidth(kernel: KernelOp, target: Target, shared_bytes: int) ->
     At most as many as fit by registers without spills, and by shared memory.
     """
     in_flight: defaultdict[ir.Block, float] = defaultdict(float)
-    for op in operations_below(kernel):
-        if op.operation.name in _OTHER_KERNELS:
+    for op in operations_inside(kernel):
+        if op.name in _OTHER_KERNELS:
             return None
-        if op.operation.name in _LOADS:
-            in_flight[op.operation.block] += tile_bytes(op.operation.results[0].type)
+        if op.name in _LOADS:
+            in_flight[op.block] += tile_bytes(op.results[0].type)
     if not in_flight:
         return None
     wanted = bytes_in_flight_for(_FULL_BANDWIDTH, device_of(target.name)) / max(in_flight.values())

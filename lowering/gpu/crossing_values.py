@@ -20,7 +20,7 @@ from tilec.dialect.tile_gpu.channel import THREADS, WARP, slot_results
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.operation_role import CONTROL_FLOW, RoleOperation, is_repeatable
 from tilec.lowering.gpu.operation_work import element_bits
@@ -100,7 +100,7 @@ def _behind(op: ir.Operation) -> list[ir.Operation]:
 
 def _operands(op: ir.Operation) -> list[ir.Value]:
     """The operands of an operation and of those inside of it."""
-    inside = [inner.operation for inner in operations_below(op.opview)] if op.regions else []
+    inside = operations_inside(op) if op.regions else []
     return [value for each in (op, *inside) for value in each.operands]
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.chosen_loads import is_constant, load_or_constant
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, use_place
@@ -50,7 +50,7 @@ class _Read:
 
 def divide_tensor_loads(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
-    for branch in [op for op in operations_below(kernel) if _chooses_reads(op)]:
+    for branch in [op for op in operations_named(kernel, ("scf.if",)) if _chooses_reads(op)]:
         _separate(branch)
     loads = operations_named(kernel, (_LOAD,))
     for load in loads:
@@ -64,7 +64,7 @@ def divide_tensor_loads(kernel: KernelOp) -> None:
 
 def _chooses_reads(op: ir.OpView) -> bool:
     """Whether a branch chooses between several loads of accumulators, each of one use, and constants."""
-    if op.operation.name != "scf.if" or len(op.operation.results) < 2:
+    if len(op.operation.results) < 2:
         return False
     *loads, end = [each.operation for each in op.operation.regions[0].blocks[0].operations]
     *others, otherwise = [each.operation for each in op.operation.regions[1].blocks[0].operations]
@@ -179,7 +179,7 @@ def _move_release(read: _Read, last: ir.Operation) -> bool:
     release = min(releases, key=order.__getitem__)
     between = [op for op, number in order.items() if order[release] < number <= order[last]]
     # An accumulator that is filled in between would wait for ever for the slot, or could not share its columns.
-    inner = (op for each in between for op in (each, *(below.operation for below in operations_below(each.opview))))
+    inner = (op for each in between for op in (each, *operations_inside(each)))
     if any(map(_fills_tensor_memory, inner)):
         return False
     release.move_after(last)

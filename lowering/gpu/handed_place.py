@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 
 _SLOT, _CHANNEL = "tile_gpu.slot", "tile_gpu.make_channel"
 
@@ -28,5 +28,5 @@ def is_place(value: ir.Value, place: ir.Value) -> bool:
 
 def use_place(operations: Iterable[ir.Operation], place: ir.Value) -> bool:
     """Whether operations, or those inside of them, access a place or hand it over."""
-    inside = (each.operation for op in operations for each in (op.opview, *operations_below(op.opview)))
+    inside = (each for op in operations for each in (op, *operations_inside(op)))
     return any(is_place(value, place) for op in inside if op.name != _SLOT for value in op.operands)

@@ -11,7 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_of, reached
-from tilec.lowering.gpu.operation_work import element_bits
+from tilec.lowering.gpu.operation_work import element_bits, thread_elements
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
 
@@ -65,14 +65,7 @@ def _registers_of(value: ir.Value, copied: Mapping[ir.Value, int]) -> int:
 @cached
 def _separate_registers(type: ir.Type) -> int:
     """The registers of a thread that hold a tile whose elements share none."""
-    return _distinct_elements(type) * _registers(type.element_type)
-
-
-@cached
-def _distinct_elements(type: ir.Type) -> int:
-    """The different elements of a tile that a thread has, as far as registers repeat others."""
-    layout = parse_layout(ir.StringAttr(type.encoding).value)
-    return layout.register_count >> layout.free_register_mask.bit_count()
+    return thread_elements(type) * _registers(type.element_type)
 
 
 def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
@@ -94,7 +87,7 @@ def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
 
 def _elements_for(user: ir.Operation, tile: ir.Value, copied: Mapping[ir.Value, int]) -> int | None:
     """The elements of a tile that a thread computes for an operation; None if it uses all of them."""
-    own = _distinct_elements(tile.type)
+    own = thread_elements(tile.type)
     if user.name == _COPY:
         return own // user.opview.vector
     needed = copied.get(user.results[0]) if user.name.startswith(_PASSED_ON) else None
@@ -110,7 +103,7 @@ def _passed_operands(value: ir.Value) -> Sequence[ir.Value]:
 @cached
 def packed_registers(type: ir.Type) -> int:
     """The registers of a thread that hold a tile whose elements share registers, as loops carry them."""
-    return -(-_distinct_elements(type) * element_bits(type.element_type) // REGISTER_BITS)
+    return -(-thread_elements(type) * element_bits(type.element_type) // REGISTER_BITS)
 
 
 def _packed_lhs(op: ir.Operation) -> list[tuple[ir.Value, int]]:

@@ -10,12 +10,19 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
-from tilec.dialect.walk import inner_operations, operations_below
+from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.fill_accumulators import fills_accumulator
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS
-from tilec.lowering.gpu.operation_work import VisitedTiles, l2_bytes_of_load, multiply_of, tile_bytes, work_of
+from tilec.lowering.gpu.operation_work import (
+    MULTIPLIES,
+    VisitedTiles,
+    l2_bytes_of_load,
+    multiply_of,
+    tile_bytes,
+    work_of,
+)
 from tilec.lowering.gpu.unlike_roles import SKIP, unlike_roles
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
@@ -221,7 +228,7 @@ class _Reader:
 
     def _uncount(self, op: ir.OpView, outer: LoopWork) -> None:
         """The operations of some iterations are in front of the loop and behind it, and count as those of the loop."""
-        for inner in operations_below(op):
+        for inner in operations_named(op, MULTIPLIES):
             multiply = multiply_of(inner)
             outside = 0 if multiply is None else iterations_ahead(op.operation) * multiply.multiply_adds
             outer.multiply_adds -= outside

@@ -17,7 +17,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, slot_results
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
-from tilec.dialect.walk import operations_below, operations_inside
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.accumulator_channels import Accumulators, is_in_accumulator
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
@@ -119,7 +119,7 @@ def with_channels(module: ir.Module) -> ir.Module:
 
 
 def _has_placed_tiles(op: ir.OpView) -> bool:
-    return any(inner.operation.name in _PLACED for inner in operations_below(op))
+    return any(inner.name in _PLACED for inner in operations_inside(op))
 
 
 def _group(op: ir.Operation) -> object:

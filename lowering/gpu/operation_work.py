@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import prod
 
 from tilec.dialect.cache import cached
@@ -63,7 +62,7 @@ _DIVISOR_FMA, _DIVISOR_ALU = 8, 8
 # negation. Seven of eight tests of bits are one instruction, and the eighth is another (ptxas 13.0).
 _WORD_BITS = 32
 _WORD_ALU, _BOUND_ALU, _BIT_TEST_ALU = 2, 5, 8 / 32
-_MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.wgmma")
+MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.wgmma")
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def tile_bytes(type: ir.Type) -> float:
 
 def multiply_of(op: ir.OpView) -> Multiply | None:
     """The multiply of an operation of the tensor pipe; None for other operations."""
-    if op.operation.name not in _MULTIPLIES:
+    if op.operation.name not in MULTIPLIES:
         return None
     (rows, depth), columns = op.lhs.type.shape, op.rhs.type.shape[-1]
     if "depth" in op.operation.attributes:
@@ -196,13 +195,9 @@ def executed_elements(tile: ir.RankedTensorType) -> float:
 
 @cached
 def thread_elements(tile: ir.RankedTensorType) -> int:
-    """The different elements of a tile that a thread has."""
-    return _representatives(ir.StringAttr(tile.encoding).value)
-
-
-@lru_cache(maxsize=4096)
-def _representatives(layout: str) -> int:
-    return len(set(parse_layout(layout).representatives))
+    """The different elements of a tile that a thread has, as far as registers repeat others."""
+    layout = parse_layout(ir.StringAttr(tile.encoding).value)
+    return layout.register_count >> layout.free_register_mask.bit_count()
 
 
 def _function(op: ir.OpView) -> str:

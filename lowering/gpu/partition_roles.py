@@ -14,7 +14,7 @@ from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp
-from tilec.dialect.walk import operations_below, operations_inside
+from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.compute_roles import clear_compute_role
 from tilec.lowering.gpu.crossing_values import Crossing, get_late, make_crossing, source_of
 from tilec.lowering.gpu.enclosing import is_repeated, path_to
@@ -147,8 +147,8 @@ def _warps_of(role: str, kernel: KernelOp) -> int:
 
 def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:
     """A remark at the first multiply of a loop in a kernel without asynchronous work."""
-    for op in operations_below(kernel):
-        if op.operation.name in _MULTIPLIES and is_repeated(op.operation):
+    for op in operations_named(kernel, _MULTIPLIES):
+        if is_repeated(op.operation):
             message = "the kernel is not split into roles: none of its loads uses TMA, and threads issue its multiplies"
             return [Remark("roles", message, source_location(op.operation.location))]
     return []

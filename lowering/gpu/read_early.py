@@ -17,7 +17,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import operations_named, operations_of
 from tilec.lowering.gpu.epilogue_remark import is_of_tiles
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.shared_plan import memory_plan
@@ -80,7 +80,7 @@ def _holds_other_tiles(block: ir.Block) -> bool:
     """Whether register tiles from outside of a block, other than constants, are live in it."""
     if any(is_register_tile(argument.type) for argument in block.arguments):
         return True
-    operations = [each.operation for op in block.operations for each in (op, *operations_below(op))]
+    operations = operations_of(block)
     outside = {value for op in operations for value in op.operands if is_register_tile(value.type)}
     outside -= {result for op in operations for result in op.results}
     return any(isinstance(value.owner, ir.Block) or value.owner.operation.name not in _FREE for value in outside)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.accessed_places import EVERYTHING, Place, accessed_places
 
 # Operations by number, with the numbers of those that they follow.
@@ -111,7 +111,7 @@ class _Accesses:
 
 def _owners(op: ir.Operation) -> list[ir.Operation]:
     """The operations whose results an operation, or one inside of it, uses."""
-    inside = [op, *(inner.operation for inner in operations_below(op.opview))] if op.regions else [op]
+    inside = [op, *operations_inside(op)] if op.regions else [op]
     values = (value for each in inside for value in each.operands)
     return [value.owner.operation for value in values if not isinstance(value.owner, ir.Block)]
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.enclosing import ancestor_in
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead, set_iterations_ahead
 from tilec.lowering.gpu.operation_role import is_rematerializable
@@ -64,7 +64,7 @@ def _scalars_behind(operations: Collection[ir.Operation], body: ir.Block) -> set
     waiting = list(operations)
     while waiting:
         op = waiting.pop()
-        inside = [op, *(inner.operation for inner in operations_below(op.opview))]
+        inside = [op, *operations_inside(op)]
         for value in (value for each in inside for value in each.operands):
             owner = value.owner
             if isinstance(owner, ir.Block) or owner.operation.block != body or owner.operation in found:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.types import SHARED
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
@@ -39,19 +39,19 @@ def _late_parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> set
     """The parties that count their releases apart."""
     found = set()
     for operation in operations:
-        for op in [operation.opview, *operations_below(operation.opview)]:
-            if op.operation.name == "tile_gpu.release" and op.late:
-                found.add(f"{lowering.plan.channels[op.operation.operands[0]].name}.{party_of(op.operation)}")
+        for op in [operation, *operations_inside(operation)]:
+            if op.name == "tile_gpu.release" and op.opview.late:
+                found.add(f"{lowering.plan.channels[op.operands[0]].name}.{party_of(op)}")
     return found
 
 
 def _parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> list[tuple[str, ChannelPlan, bool]]:
     found: dict[str, tuple[str, ChannelPlan, bool]] = {}
     for operation in operations:
-        for op in [operation.opview, *operations_below(operation.opview)]:
-            if op.operation.name in _PARTIES:
-                channel = lowering.plan.channels[op.operation.operands[0]]
-                party = party_of(op.operation)
+        for op in [operation, *operations_inside(operation)]:
+            if op.name in _PARTIES:
+                channel = lowering.plan.channels[op.operands[0]]
+                party = party_of(op)
                 key = f"{channel.name}.{party}"
                 found[key] = (key, channel, party.is_producer)
     return [found[key] for key in sorted(found)]

@@ -11,7 +11,7 @@ from tilec.dialect.tile_gpu.channel import CLUSTER
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.bandwidth_occupancy import blocks_for_bandwidth
 from tilec.lowering.gpu.make_channels import with_channels
 from tilec.lowering.gpu.occupancy import followed_occupancy
@@ -137,7 +137,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
 
 def _multiplies_in_pairs(kernel: KernelOp) -> bool:
     """PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group."""
-    return any(op.operation.name == "tile_gpu.tcgen05_mma" and op.pair for op in operations_below(kernel))
+    return any(op.pair for op in operations_named(kernel, ("tile_gpu.tcgen05_mma",)))
 
 
 def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
@@ -352,7 +352,7 @@ def _needs_registers(kernel: KernelOp) -> bool:
     tile of 16x128x64 ptxas 13.0 loads each fragment just before its multiply (32 registers), with it up to seven
     fragments ahead (51 registers).
     """
-    return any(op.operation.name in ("tile_gpu.mma_sync", "tile_gpu.roles") for op in operations_below(kernel))
+    return bool(operations_named(kernel, ("tile_gpu.mma_sync", "tile_gpu.roles")))
 
 
 def _free_heap_memory(lowering: Lowering) -> None:

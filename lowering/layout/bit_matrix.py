@@ -43,12 +43,15 @@ class BitMatrix:
 
     @cached_property
     def _reduced(self) -> list[tuple[int, int]]:
-        """Pairs (image, input) with image = self(input), leading bits of the images distinct; greedy from bit 0."""
+        """Pairs (image, input) with image = self(input), the largest image first; greedy from bit 0.
+
+        The leading bits of the images are distinct.
+        """
         reduced: list[tuple[int, int]] = []
         for bit, column in enumerate(self.columns):
             image, source = _reduce(column, 1 << bit, reduced)
             if image:
-                reduced.append((image, source))
+                _insert(reduced, image, source)
         return reduced
 
     @property
@@ -71,7 +74,7 @@ class BitMatrix:
         for bit, column in enumerate(self.columns):
             image, source = _reduce(column, 1 << bit, reduced)
             if image:
-                reduced.append((image, source))
+                _insert(reduced, image, source)
             else:
                 basis.append(source)
         return tuple(basis)
@@ -103,7 +106,7 @@ def independent(vectors: Iterable[int]) -> tuple[int, ...]:
     for vector in vectors:
         remainder, _ = _reduce(vector, 0, reduced)
         if remainder:
-            reduced.append((remainder, 0))
+            _insert(reduced, remainder, 0)
             kept.append(vector)
     return tuple(kept)
 
@@ -122,8 +125,16 @@ def intersection(left: Iterable[int], right: Iterable[int], rows: int) -> tuple[
     return tuple(span(relation & kept) for relation in BitMatrix(left_basis + right_basis, rows).kernel())
 
 
+def _insert(reduced: list[tuple[int, int]], image: int, source: int) -> None:
+    """Adds a pair, so that the largest image stays first."""
+    reduced.append((image, source))
+    reduced.sort(reverse=True)
+
+
 def _reduce(vector: int, source: int, reduced: list[tuple[int, int]]) -> tuple[int, int]:
-    for image, origin in sorted(reduced, reverse=True):
-        if vector >> (image.bit_length() - 1) & 1:
+    """Subtracts images, the largest first, whose leading bits are in a vector."""
+    for image, origin in reduced:
+        # The difference is smaller if, and only if, the vector has the leading bit of the image.
+        if vector ^ image < vector:
             vector, source = vector ^ image, source ^ origin
     return vector, source

@@ -14,7 +14,7 @@ from dataclasses import replace
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import operations_inside, operations_named
 from tilec.element_types import element_type
 from tilec.lowering.tile.operand_dimensions import divided_operands
 from tilec.lowering.tile.part_access import divides_bytes, is_divisible_access, join_tokens, store_part, view_of_parts
@@ -41,14 +41,15 @@ _FIRST_CARRIED = {"cuda_tile.for": 1, "cuda_tile.loop": 0}
 def divide_stores(module: ir.Module) -> None:
     """Changes a module in place; the whole tiles that nothing uses any more are left to `remove-dead`."""
     for entry in operations_named(module, ("cuda_tile.entry",)):
-        found = {op.operation: division for op in operations_below(entry) if (division := _division(op)) is not None}
+        stores = operations_named(entry, ("cuda_tile.store_view_tko",))
+        found = {op.operation: division for op in stores if (division := _division(op)) is not None}
         if found:
             _divide(entry, found)
 
 
 def _division(store: ir.OpView) -> Slice | None:
-    """The first slice of a store that is worth dividing; None for other operations."""
-    if store.operation.name != "cuda_tile.store_view_tko" or not is_divisible_access(store):
+    """The first slice of a store that is worth dividing; None for other stores."""
+    if not is_divisible_access(store):
         return None
     for dimension in reversed(range(store.tile.type.rank)):
         first = Slice(dimension, 0, _slice_size(store, dimension))
@@ -170,9 +171,9 @@ def _computed(entry: ir.OpView, stores: Mapping[ir.Operation, Slice]) -> Collect
                 found.add((value, along))
     divided = {*stores, *(value.owner.operation for value, _ in found)}
     # Users of a value come after it, so they are decided before it.
-    for op in reversed(list(operations_below(entry))):
-        if op.operation not in divided or op.operation in stores or op.operation.name in REPEATABLE:
+    for op in reversed(operations_inside(entry)):
+        if op not in divided or op in stores or op.name in REPEATABLE:
             continue
-        if any(use.owner.operation not in divided for use in op.operation.results[0].uses):
-            divided.discard(op.operation)
+        if any(use.owner.operation not in divided for use in op.results[0].uses):
+            divided.discard(op)
     return {each for each in found if each[0].owner.operation in divided}

@@ -13,6 +13,7 @@ Replacement: TypeAlias = ir.Value | Sequence[ir.Value] | None
 Rule = Callable[[ir.OpView], Replacement]
 
 _DIALECT = "cuda_tile."
+_ADVANCE = ir.WalkResult.ADVANCE
 
 
 def replace_results(module: ir.Module, rules: dict[str, Rule]) -> None:
@@ -33,7 +34,7 @@ def _sweep(module: ir.Module, rules: dict[str, Rule]) -> bool:
             rule = rules.get(name[len(_DIALECT) :])
             if rule is not None:
                 found.append((operation.opview, rule))
-        return ir.WalkResult.ADVANCE
+        return _ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return sum(_replace(op, rule) for op, rule in found) > 0

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_named
 from tilec.lowering.tile_to_gpu.memory_order import ACQUIRING
 from tilec.remarks import Remark
 
 
 def atomic_remarks(entry: ir.OpView) -> Iterator[Remark]:
     """A remark for each update that is not a reduction only because of its order."""
-    for op in operations_below(entry):
-        if op.operation.name != "cuda_tile.atomic_rmw_tko" or op.mode == "xchg" or list(op.result.uses):
+    for op in operations_named(entry, ("cuda_tile.atomic_rmw_tko",)):
+        if op.mode == "xchg" or list(op.result.uses):
             continue
         order = op.memory_ordering_semantics
         if order in ACQUIRING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_named
 from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.conversion import in_loop
@@ -37,7 +37,7 @@ def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> 
 
 def asks_for_slots(entry: ir.OpView, target: Target, options: CompileOptions) -> bool:
     """Whether a hint limits the slots of rings, which are then those of whole tiles."""
-    loads = (op for op in operations_below(entry) if op.operation.name in LOADS)
+    loads = operations_named(entry, LOADS)
     return options.stages is not None or any(tile_hint(op, "latency", target) is not None for op in loads)
 
 
@@ -86,8 +86,8 @@ def hint_remarks(
     if refusal is not None:
         message = f"occupancy={options.occupancy} is not followed: {refusal}"
         found.append(Remark("hint", message, location))
-    for op in operations_below(entry):
-        latency = tile_hint(op, "latency", target) if op.operation.name in _ACCESSES else None
+    for op in operations_named(entry, _ACCESSES):
+        latency = tile_hint(op, "latency", target)
         if latency is not None and not _is_ring(op, plan):
             message = f"latency={latency} is not followed: the access is not a load by TMA in a loop"
             found.append(Remark("hint", message, source_location(op.operation.location)))

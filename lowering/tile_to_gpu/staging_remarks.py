@@ -8,7 +8,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_named
 from tilec.element_types import element_type
 from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.tile.divide_stores import SLICE_BYTES
@@ -30,9 +30,7 @@ def staging_remarks(kernel: ir.OpView, plan: MatrixPlan) -> Iterator[Remark]:
         return
     in_narrow_pairs = any(is_in_narrow_pair(multiply.op) for multiply in plan.multiplies.values())
     advice = _WIDER_TILES if in_narrow_pairs else _COLUMNS
-    for op in operations_below(kernel):
-        if op.operation.name != _STORE:
-            continue
+    for op in operations_named(kernel, (_STORE,)):
         (buffer,) = [value.type for value in op.operation.operands if isinstance(value.type, BufferType)]
         per_byte = element_type(spell(buffer.element)).per_byte
         layout = parse_shared_layout(buffer.layout, buffer.shape, element_bytes(buffer.element), per_byte)

@@ -85,6 +85,10 @@ class Frozen:
             cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__  # type: ignore[method-assign]
 
     def __init__(self, *given: Any, **named: Any) -> None:
+        if not named and len(given) == len(self._defaults) and not self._keywords_only:
+            self.__dict__.update(zip(self._defaults, given, strict=True))
+            self.__post_init__()
+            return
         # In the order of the fields, as the identity of a kernel requires.
         fields = {**self._defaults, **dict(zip(self._defaults, given, strict=False)), **named}
         missing = any(value is _REQUIRED for value in fields.values())
