@@ -41,25 +41,47 @@ _PURE = (*_ELEMENTWISE, *_RENAMING, _REDUCE)
 def order_steps(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before it is split into roles."""
     operations = operations_inside(kernel)
+    order = _Order()
     for op in [op for op in operations if op.name == _RELEASE]:
-        _release_late(op)
+        _release_late(op, order)
     for op in [op for op in operations if op.name == _PUT and _waits(op)]:
-        _compute_before(op)
+        _compute_before(op, order)
     for op in [op for op in operations if op.name == _COMMIT and op.opview.channel.owner.opview.producer == THREADS]:
-        _signal_first(op)
+        _signal_first(op, order)
 
 
-def _signal_first(commit: ir.Operation) -> None:
+class _Order:
+    """The operations of blocks, which are read again only where one has moved."""
+
+    def __init__(self) -> None:
+        self._known: dict[ir.Block, list[ir.Operation]] = {}
+
+    def around(self, op: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation]]:
+        """The operations of the block of an operation in front of it, and those behind it."""
+        block = op.block
+        if block not in self._known:
+            self._known[block] = [each.operation for each in block.operations]
+        operations = self._known[block]
+        at = operations.index(op)
+        return operations[:at], operations[at + 1 :]
+
+    def forget(self, op: ir.Operation) -> None:
+        """Must be called where operations of the block of an operation have moved."""
+        self._known.pop(op.block, None)
+
+
+def _signal_first(commit: ir.Operation, order: _Order) -> None:
     """Inserts a barrier for the assembler behind a signal in a loop, if threads store what they compute behind it."""
     if not is_repeated(commit):
         return
     role = role_of(commit)
-    behind = itertools.islice(itertools.dropwhile(lambda op: op != commit, _operations(commit.block)), 1, None)
+    _, behind = order.around(commit)
     own = (op for op in behind if role_of(op) in (role, None))
     computed = itertools.takewhile(lambda op: op.name == _STORE or _is_pure(op) or op.name == _SLOT, own)
     if any(op.name == _STORE for op in computed):
         with commit.location, ir.InsertionPoint.after(commit):
             made = emitter.gpu("schedule_barrier", [], [])
+        order.forget(commit)
         set_compute_role(made.operation, compute_role(commit))
 
 
@@ -70,19 +92,19 @@ def _waits(put: ir.Operation) -> bool:
     return channel.producer == THREADS and channel.reuse == "ring" and in_tensor_memory
 
 
-def _release_late(release: ir.Operation) -> None:
+def _release_late(release: ir.Operation, order: _Order) -> None:
     """Moves the release of a slot behind the reduction of the tile that was loaded from it."""
     role = compute_role(release)
-    before = list(itertools.takewhile(lambda op: op != release, _operations(release.block)))
+    before, behind = order.around(release)
     if not before or before[-1].name != _LOAD or compute_role(before[-1]) != role:
         return
     reduced = _reduction(before[-1].results[0])
     if reduced is None:
         return
-    behind = _operations(release.block)[len(before) + 1 :]
     passed = list(itertools.takewhile(lambda op: op != reduced, behind))
     if len(passed) < len(behind) and all(_is_pure(op) for op in passed):
         release.move_after(reduced)
+        order.forget(release)
 
 
 def _reduction(tile: ir.Value) -> ir.Operation | None:
@@ -93,9 +115,9 @@ def _reduction(tile: ir.Value) -> ir.Operation | None:
     return next((each for each in (*found, *inner) if each is not None), None)
 
 
-def _compute_before(put: ir.Operation) -> None:
+def _compute_before(put: ir.Operation, order: _Order) -> None:
     """Moves what is computed without a slot in front of the wait for it."""
-    behind = list(itertools.dropwhile(lambda op: op != put, _operations(put.block)))[1:]
+    _, behind = order.around(put)
     following = list(itertools.takewhile(lambda op: not _is_other_step(op, put), behind))
     stored = _stored(following)
     moved = list[ir.Operation]()
@@ -105,6 +127,7 @@ def _compute_before(put: ir.Operation) -> None:
             moved.append(op)
     for op in moved:
         op.move_before(put)
+        order.forget(put)
 
 
 def _stored(operations: Sequence[ir.Operation]) -> set[ir.Operation]:
@@ -125,7 +148,3 @@ def _is_other_step(op: ir.Operation, put: ir.Operation) -> bool:
 
 def _is_pure(op: ir.Operation) -> bool:
     return op.name.startswith(_PURE)
-
-
-def _operations(block: ir.Block) -> list[ir.Operation]:
-    return [op.operation for op in block.operations]

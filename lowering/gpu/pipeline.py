@@ -38,6 +38,7 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     blocks = followed_occupancy(kernel, target, plan.declared_bytes, plan.tensor_columns, remarks)
     if blocks is not None:
         target = share_of_block(target, blocks)
+        plan = shared_plan(kernel, target)
     elif OCCUPANCY in kernel.operation.attributes:
         del kernel.operation.attributes[OCCUPANCY]
     channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and _is_ring(op)]
@@ -74,11 +75,14 @@ def _deepen_scale_factors(
     kernel: KernelOp, plan: SharedPlan, channels: list[MakeChannelOp], target: Target
 ) -> SharedPlan:
     """Two slots of scale factors from registers, so that one is stored while the other is multiplied; the new plan."""
+    slots = [(op, plan.channels[op.operation.results[0]]) for op in channels]
+    factors = [(op, slot) for op, slot in slots if slot.slot_columns and slot.slot_bytes]
+    if not factors:
+        return plan
     free = target.shared_bytes - scratch_bytes(kernel) - plan.scratch
     columns = target.tensor_memory_columns - plan.columns_used
-    for op in channels:
-        slot = plan.channels[op.operation.results[0]]
-        if slot.slot_columns and slot.slot_bytes and slot.slot_bytes <= free and slot.slot_columns <= columns:
+    for op, slot in factors:
+        if slot.slot_bytes <= free and slot.slot_columns <= columns:
             set_stages(op, 2)
             free, columns = free - slot.slot_bytes, columns - slot.slot_columns
     return shared_plan(kernel, target)

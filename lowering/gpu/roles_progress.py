@@ -133,11 +133,12 @@ def _ring(channel: ir.Value) -> ir.Value:
 
 @dataclass
 class _Channels:
-    """What the parties of channels have done, by ring, and by consumer."""
+    """What the parties of channels have done, by ring, and by consumer; the slots of rings, and their consumers."""
 
     filled: defaultdict[ir.Value, int] = field(default_factory=lambda: defaultdict(int))
     got: defaultdict[tuple[ir.Value, int], int] = field(default_factory=lambda: defaultdict(int))
     released: defaultdict[tuple[ir.Value, int], int] = field(default_factory=lambda: defaultdict(int))
+    sizes: dict[ir.Value, tuple[int | None, int]] = field(default_factory=dict)
 
     def end(self, roles: list[list[_Step]]) -> bool:
         """Executes the steps of all roles until none can go on; returns whether they have ended."""
@@ -155,11 +156,16 @@ class _Channels:
     def _can(self, step: _Step) -> bool:
         if step.name == _GET:
             return self.filled[step.ring] > self.got[step.ring, step.consumer]
-        made = step.ring.owner.opview
-        if step.name != _PUT or made.reuse != "ring":
+        if step.name != _PUT:
             return True
-        consumers = range(len(made.operation.attributes["consumers"]))
-        return self.filled[step.ring] - min(self.released[step.ring, each] for each in consumers) < made.stages
+        if step.ring not in self.sizes:
+            made = step.ring.owner.opview
+            stages = made.stages if made.reuse == "ring" else None
+            self.sizes[step.ring] = stages, len(made.operation.attributes["consumers"])
+        stages, consumers = self.sizes[step.ring]
+        if stages is None:
+            return True
+        return self.filled[step.ring] - min([self.released[step.ring, each] for each in range(consumers)]) < stages
 
     def _execute(self, step: _Step) -> None:
         if step.name == _COMMIT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
@@ -64,8 +65,12 @@ def scratch_of_operation(operation: ir.Operation) -> int:
 
 def _conversion_bytes(operation: ir.Operation) -> int:
     """The bytes of the parts in which a tile goes through scratch memory; 0 if elements stay in their warps."""
-    converted = operation.results[0].type
-    source, target = _layout(operation.operands[0].type), _layout(converted)
+    return _bytes_between(operation.operands[0].type, operation.results[0].type)
+
+
+@cached
+def _bytes_between(tile: ir.Type, converted: ir.Type) -> int:
+    source, target = _layout(tile), _layout(converted)
     if not isinstance(conversion(source, target), ThroughShared):
         return 0
     element = _element_bytes(converted)

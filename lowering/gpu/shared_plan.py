@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tilec.dialect.cache import cached
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -179,6 +180,7 @@ def tensor_layout(buffer: BufferType) -> TensorLayout:
     return parse_tensor_layout(buffer.layout, buffer.shape, element_bytes(buffer.element))
 
 
+@cached
 def tensor_columns(buffer: BufferType) -> int:
     """The columns of tensor memory under a buffer."""
     if is_scale_layout(buffer.layout):
@@ -241,6 +243,7 @@ def _staging_sizes(declarations: Sequence[ir.OpView]) -> dict[ir.Value, int]:
     return sizes
 
 
+@cached
 def buffer_bytes(buffer: BufferType) -> int:
     """The bytes of shared memory under a buffer."""
     return _aligned(stored_layout(buffer).size_bytes)

@@ -72,6 +72,7 @@ class AwaitMultiplies:
 
 
 Action = Busy | Wait | Signal | Load | Multiply | AwaitMultiplies
+_ON_SLOTS = (Wait, Signal)
 
 
 class _Machine:
@@ -94,20 +95,20 @@ class _Machine:
         """Executes the iterations of a role; yields its time after each, and None while it waits for another role."""
         now = 0.0
         numbers: dict[Wait, int] = {}
-        # Looked up once: the cycles of work, the times of the slots that a wait or a signal has, the number of a wait.
+        # Looked up once: the cycles of work, the times of the slots of a wait or a signal, and the number of a wait.
         steps = [
             (
-                each,
                 each.cycles if isinstance(each, Busy) else None,
-                self._times_of(each),
+                self.times[each.channel, each.side] if isinstance(each, _ON_SLOTS) else [],
                 numbers.setdefault(each, len(numbers)) if isinstance(each, Wait) else None,
+                each,
             )
             for each in actions
         ]
         taken = [0] * len(numbers)
         loaded: dict[str, float] = {}
         for _ in range(_ITERATIONS):
-            for action, cycles, times, wait in steps:
+            for cycles, times, wait, action in steps:
                 if cycles is not None:
                     now += cycles
                 elif wait is not None:
@@ -117,24 +118,23 @@ class _Machine:
                     if times[number] > now:
                         now = times[number]
                     taken[wait] = number + 1
+                elif isinstance(action, Signal):
+                    time = now
+                    if action.after_multiplies and self.multiplied[-1] > now:
+                        time = self.multiplied[-1]
+                    if loaded and action.side is Side.FULL:
+                        time = max(time, loaded.pop(action.channel, 0.0))
+                    times.append(time + self.barrier_cycles)
+                    self.signals += 1
                 else:
-                    now = self._execute(action, now, times, loaded)
+                    now = self._execute(action, now, loaded)
             yield now
 
-    def _times_of(self, action: Action) -> list[float]:
-        return self.times[action.channel, action.side] if isinstance(action, Wait | Signal) else []
-
-    def _execute(self, action: Action, now: float, times: list[float], loaded: dict[str, float]) -> float:
-        """The time after an action that is neither work nor a wait."""
-        if isinstance(action, Signal):
-            time = max(now, self.multiplied[-1]) if action.after_multiplies else now
-            if loaded and action.side is Side.FULL:
-                time = max(time, loaded.pop(action.channel, 0.0))
-            times.append(time + self.barrier_cycles)
-            self.signals += 1
-        elif isinstance(action, AwaitMultiplies):
+    def _execute(self, action: Action, now: float, loaded: dict[str, float]) -> float:
+        """The time after an action of a unit, or a wait for it."""
+        if isinstance(action, AwaitMultiplies):
             return max(now, self.multiplied[max(0, len(self.multiplied) - 1 - action.pending)])
-        elif isinstance(action, Multiply):
+        if isinstance(action, Multiply):
             self.pipe_free = max(now, self.pipe_free) + action.cycles
             self.multiplied.append(self.pipe_free + action.latency_cycles)
         elif isinstance(action, Load):
