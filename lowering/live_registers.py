@@ -92,7 +92,7 @@ class _Walk:
                 if result in live:
                     live.remove(result)
                     total -= registers[result]
-            if blocks := _blocks(op):
+            if op.regions and (blocks := _blocks(op)):
                 inside = live | self._used_inside(op) if op.name in LOOPS else live
                 for inner in blocks:
                     live = live | self.live_before(inner, inside).difference(inner.arguments)

@@ -101,6 +101,7 @@ class _Execution:
             the operation and its iteration.
         awaited: what the next operation of a role waits for first, by role: an operation and its iteration.
         running: what the threads of roles execute.
+        slowed: the ratios by which operations that threads execute together take longer, by role.
         clock: now.
         interval: the clocks between the newest iterations.
         last: the iteration from which on all operations repeat at the interval; None if that is not known.
@@ -116,6 +117,7 @@ class _Execution:
     ready: dict[int, tuple[float, int, int]] = field(default_factory=dict)
     awaited: dict[int, tuple[int, int]] = field(default_factory=dict)
     running: dict[int, _Running] = field(default_factory=dict)
+    slowed: dict[tuple[tuple[int, int], ...], dict[int, float]] = field(default_factory=dict)
     clock: float = 0.0
     interval: float = 0.0
     last: int | None = None
@@ -212,7 +214,14 @@ class _Execution:
 
     def _slowed(self) -> dict[int, float]:
         """The ratio by which what each role executes takes longer."""
-        steps = {role: self.steps[running.number] for role, running in self.running.items()}
+        # In the order in which the roles have started: another order of a sum would round in another way.
+        together = tuple([(role, running.number) for role, running in self.running.items()])
+        if together not in self.slowed:
+            self.slowed[together] = self._ratios(together)
+        return self.slowed[together]
+
+    def _ratios(self, together: tuple[tuple[int, int], ...]) -> dict[int, float]:
+        steps = {role: self.steps[number] for role, number in together}
         load = defaultdict[str, float](float)
         for step in steps.values():
             for unit, part in step.loads:
