@@ -1,38 +1,48 @@
 """Whether the roles of a kernel end, as far as they wait for each other: their steps on channels, executed in order.
 
-Every loop has a few iterations, less those that are in front of it or behind it. Branches take their first region;
-then those of one place in the source, in all roles, take the other one, always or in every other execution.
+Branches take their first region; then those of one place in the source, in all roles, take the other one, always or in
+every other execution. Loops have a few iterations, as far as all of this together is soon executed.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_inside, operations_named
-from tilec.lowering.gpu.enclosing import LOOPS, body_of
+from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
-from tilec.lowering.gpu.loop_work import known_iterations
+from tilec.lowering.gpu.role_steps import (
+    ALL_FIRST,
+    COMMIT,
+    GET,
+    PUT,
+    RELEASE,
+    SKIP,
+    Choice,
+    Loop,
+    Step,
+    branches,
+    loops,
+    read_roles,
+    size,
+    steps_outside_of_loops,
+    unrolled,
+)
 
 # More than operations are ahead; a loop has more than the longest ring has slots.
 _LEAST_ITERATIONS = 7
 # Loops of so many iterations have just these.
 _MOST_KNOWN = 16
-_PUT, _COMMIT, _GET, _RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release"
-_STEPS = (_PUT, _COMMIT, _GET, _RELEASE)
-
-
-@dataclass(frozen=True)
-class _Step:
-    """A step on a ring: of its producer, or of the consumer of a number."""
-
-    name: str
-    ring: ir.Value
-    consumer: int = 0
+# Iterations of loops around other loops, if all of their iterations would take too long.
+_FEW_ITERATIONS = 3
+# The steps that are executed in half a second.
+_MOST_STEPS = 500_000
 
 
 def roles_progress(kernel: KernelOp, before: KernelOp) -> bool:
@@ -40,95 +50,96 @@ def roles_progress(kernel: KernelOp, before: KernelOp) -> bool:
 
     Conditions of branches are not read: what passes make, as the branch around a loop that has an iteration less, has
     no other region to take, and a kernel that ends neither way tells nothing. False, too, for kernels whose roles pass
-    over slots of each other (`skip`).
+    over slots of each other (`skip`), and for those whose steps take too long to execute.
     """
-    return bool(_ends(kernel, _ALL_FIRST)) and all(
-        _ends(kernel, choice) or not _ends(before, choice) for choice in _choices(before)
-    )
+    if kernel.roles is None:
+        return True
+    after, known = _Code(kernel), _Code(before)
+    for outer in (None, max(after.few_iterations, known.few_iterations)):
+        for choices in (list(known.choices()), list(known.nested_choices())):
+            if (1 + len(choices)) * (after.steps(outer) + known.steps(outer)) <= _MOST_STEPS:
+                return bool(after.ends(ALL_FIRST, outer)) and all(
+                    after.ends(choice, outer) or not known.ends(choice, outer) for choice in choices
+                )
+    return False
 
 
 def roles_wait_for_ever(kernel: KernelOp) -> bool:
-    """Whether roles whose loops are reordered wait for each other although branches take their first region."""
+    """Whether roles whose loops are reordered wait for each other although branches take their first region.
+
+    False if their steps take too long to execute.
+    """
     roles = kernel.roles
-    loops = [] if roles is None else [op for op in operations_inside(roles) if op.name in LOOPS]
-    return any(map(iterations_ahead, loops)) and _ends(kernel, _ALL_FIRST) is False
+    operations = [] if roles is None else operations_inside(roles)
+    if not any(iterations_ahead(op) for op in operations if op.name in LOOPS):
+        return False
+    code = _Code(kernel)
+    fitting = (outer for outer in (None, code.few_iterations) if code.steps(outer) <= _MOST_STEPS)
+    return any(code.ends(ALL_FIRST, outer) is False for outer in itertools.islice(fitting, 1))
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """The executions of branches that take the second region: at some places each one, or every `period`-th."""
+class _Code:
+    """The code of the roles of a kernel; `outer` is the most iterations of loops around other loops, None for all."""
 
-    places: tuple[str, ...] = ()
-    period: int = 1
+    def __init__(self, kernel: KernelOp) -> None:
+        self.roles = read_roles(kernel)
+        rings = {op.operation.results[0]: op for op in kernel.body.blocks[0].operations if _is_channel(op)}
+        self._slots = {channel: op.stages for channel, op in rings.items()}
+        self._iterations = max([_LEAST_ITERATIONS, *(slots + 2 for slots in self._slots.values())])
+        # A role may have a loop without the loops that are inside of it in others.
+        self._outer = {loop.name for loop in self._loops() if next(loops(loop.body), None) is not None}
 
-    def region(self, place: str, execution: int) -> int:
-        return int(place in self.places and execution % self.period == 0)
+    def _loops(self) -> Iterator[Loop]:
+        return itertools.chain.from_iterable(map(loops, self.roles))
 
+    @property
+    def few_iterations(self) -> int:
+        """The least iterations of loops around others in which the rings that they step on themselves are full."""
+        outer = [loop for loop in self._loops() if loop.name in self._outer]
+        used = {step.ring for loop in outer for step in steps_outside_of_loops(loop.body)}
+        slots = (self._slots[ring] + 2 for ring in used)
+        return max([_FEW_ITERATIONS, *slots, *(loop.ahead + 2 for loop in outer)])
 
-_ALL_FIRST = _Choice()
+    def choices(self) -> Iterator[Choice]:
+        """The choices of branches of one place, and of two."""
+        places = sorted({branch.place for role in self.roles for branch in branches(role)})
+        return _both_periods((*itertools.combinations(places, 1), *itertools.combinations(places, 2)))
 
+    def nested_choices(self) -> Iterator[Choice]:
+        """The choices of branches of one place, and of two of which one is inside of the other."""
+        found = [branch for role in self.roles for branch in branches(role)]
+        pairs = {(outer.place, inner.place) for outer in found for each in outer.regions for inner in branches(each)}
+        return _both_periods((*((place,) for place in sorted({each.place for each in found})), *sorted(pairs)))
 
-def _choices(kernel: KernelOp) -> Iterator[_Choice]:
-    """The choices of branches with steps: those of one place, and of two, as one may be inside of the other."""
-    branches = (op for op in operations_inside(kernel) if op.name == "scf.if")
-    found = {str(op.location) for op in branches if any(inner.name in _STEPS for inner in operations_inside(op))}
-    for places in (*itertools.combinations(sorted(found), 1), *itertools.combinations(sorted(found), 2)):
-        yield _Choice(places, 1)
-        yield _Choice(places, 2)
+    def steps(self, outer: int | None) -> int:
+        """The most steps of all roles together."""
+        return sum(size(role, partial(self._count, outer)) for role in self.roles)
 
-
-def _ends(kernel: KernelOp, choice: _Choice) -> bool | None:
-    """Whether all roles end if branches take the regions of a choice; None if roles pass over slots of each other."""
-    roles = kernel.roles
-    if roles is None:
-        return True
-    channels = [op.operation.opview for op in operations_named(kernel, ("tile_gpu.make_channel",))]
-    iterations = max([_LEAST_ITERATIONS, *(channel.stages + 2 for channel in channels)])
-    threads = []
-    for region in roles.bodies.values():
-        steps = list(_steps(region.blocks[0], choice, iterations, Counter()))
-        if any(step is None for step in steps):
+    def ends(self, choice: Choice, outer: int | None) -> bool | None:
+        """Whether all roles end if branches take the regions of a choice; None if roles pass over slots of others."""
+        iterations = partial(self._count, outer)
+        steps = [unrolled(role, choice, iterations, Counter()) for role in self.roles]
+        if any(step.name == SKIP for role in steps for step in role):
             return None
-        threads.append([step for step in steps if step is not None])
-    return _Channels().end(threads)
+        return _Channels().end(steps)
+
+    def _count(self, outer: int | None, loop: Loop) -> int:
+        """The iterations of a loop: those that it has, if they are known and few, as others may be without theirs."""
+        is_known = loop.known is not None and loop.known + loop.ahead <= _MOST_KNOWN
+        total = (loop.known or 0) + loop.ahead if is_known else self._iterations
+        if outer is not None and loop.name in self._outer:
+            total = min(total, outer)
+        return max(0, total - loop.ahead)
 
 
-def _steps(block: ir.Block, choice: _Choice, iterations: int, executions: Counter[str]) -> Iterator[_Step | None]:
-    """The steps of a block in the order of execution; None for a skip. Counts the executions of branches by place."""
-    for op in (each.operation for each in block.operations):
-        if op.name == "tile_gpu.skip":
-            yield None
-        elif op.name in _STEPS:
-            channel, has_consumer = op.operands[0], op.name in (_GET, _RELEASE)
-            is_waiting = op.name != _PUT or "first_round" not in op.attributes
-            if is_waiting:
-                yield _Step(op.name, _ring(channel), op.opview.consumer if has_consumer else 0)
-        elif op.name in LOOPS:
-            count = _count(op, iterations)
-            if choice.places:
-                for _ in range(count):
-                    yield from _steps(body_of(op), choice, iterations, executions)
-            else:
-                # All iterations are alike.
-                yield from list(_steps(body_of(op), choice, iterations, executions)) * count
-        elif op.name == "scf.if":
-            place = str(op.location)
-            region = op.regions[choice.region(place, executions[place])]
-            executions[place] += 1
-            for inner in region.blocks:
-                yield from _steps(inner, choice, iterations, executions)
+def _is_channel(op: ir.OpView) -> bool:
+    return op.operation.name == "tile_gpu.make_channel"
 
 
-def _count(loop: ir.Operation, iterations: int) -> int:
-    """The iterations of a loop: those that it has, if they are known and few, as others may be without their loop."""
-    ahead, known = iterations_ahead(loop), known_iterations(loop.opview)
-    return known if known is not None and known + ahead <= _MOST_KNOWN else iterations - ahead
-
-
-def _ring(channel: ir.Value) -> ir.Value:
-    """The first channel of a ring."""
-    made = channel.owner.opview
-    return _ring(made.shares) if made.continues else channel
+def _both_periods(places: Sequence[tuple[str, ...]]) -> Iterator[Choice]:
+    for each in places:
+        yield Choice(each, 1)
+        yield Choice(each, 2)
 
 
 @dataclass
@@ -140,7 +151,7 @@ class _Channels:
     released: defaultdict[tuple[ir.Value, int], int] = field(default_factory=lambda: defaultdict(int))
     sizes: dict[ir.Value, tuple[int | None, int]] = field(default_factory=dict)
 
-    def end(self, roles: list[list[_Step]]) -> bool:
+    def end(self, roles: Sequence[Sequence[Step]]) -> bool:
         """Executes the steps of all roles until none can go on; returns whether they have ended."""
         following = [0] * len(roles)
         is_going_on = True
@@ -153,10 +164,10 @@ class _Channels:
                     is_going_on = True
         return all(count == len(steps) for count, steps in zip(following, roles, strict=True))
 
-    def _can(self, step: _Step) -> bool:
-        if step.name == _GET:
+    def _can(self, step: Step) -> bool:
+        if step.name == GET:
             return self.filled[step.ring] > self.got[step.ring, step.consumer]
-        if step.name != _PUT:
+        if step.name != PUT:
             return True
         if step.ring not in self.sizes:
             made = step.ring.owner.opview
@@ -167,10 +178,10 @@ class _Channels:
             return True
         return self.filled[step.ring] - min([self.released[step.ring, each] for each in range(consumers)]) < stages
 
-    def _execute(self, step: _Step) -> None:
-        if step.name == _COMMIT:
+    def _execute(self, step: Step) -> None:
+        if step.name == COMMIT:
             self.filled[step.ring] += 1
-        elif step.name == _GET:
+        elif step.name == GET:
             self.got[step.ring, step.consumer] += 1
-        elif step.name == _RELEASE:
+        elif step.name == RELEASE:
             self.released[step.ring, step.consumer] += 1

@@ -133,3 +133,38 @@ def test_loop_of_few_iterations_has_just_these(gets: int, ends: bool) -> None:
 }}
 """
     assert ends_of(text) == ends
+
+
+def in_loops(inside: str, depth: int, outer: str = "") -> str:
+    """Nested loops around a branch with some steps; those of `outer` are in the outermost loop alone."""
+    heads = [f"scf.for %i{number} = %zero to %n step %one : i32 {{" for number in range(depth)]
+    branch = ["scf.if %c {", lines(inside), '} loc("k.py":1:1)']
+    return "\n".join([heads[0], lines(outer, 10), *heads[1:], *branch, *["}"] * depth])
+
+
+def nest(depth: int, compute: tuple[str, str], load: tuple[str, str]) -> str:
+    """Two roles with nested loops: the steps of the innermost and of the outermost one."""
+    loops = [in_loops(inside, depth, outer) for inside, outer in (compute, load)]
+    text = HEAD.replace("%n: i32", "%n: i32, %c: i1")
+    return f"{text}tile_gpu.roles compute warps 4 {{\n{loops[0]}\n}} load warps 1 {{\n{loops[1]}\n}}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("compute", "load", "ends"),
+    [
+        (("get x, release x", ""), ("put x, commit x", ""), True),
+        (("get x, get x, release x, release x", ""), (TWO_OF_X, ""), False),
+        (("get x, release x", "get y, release y"), ("put x, commit x", "put y, commit y"), True),
+        # The third iteration of the outermost loop waits for a slot of y.
+        (("get x, release x", "get y"), ("put x, commit x", "put y, commit y"), False),
+    ],
+)
+def test_outer_loops_have_fewer_iterations_in_a_deep_nest(
+    compute: tuple[str, str], load: tuple[str, str], ends: bool
+) -> None:
+    """Six loops of seven iterations each have half a million steps, in each of several choices."""
+    assert ends_of(nest(6, compute, load)) == ends
+
+
+def test_steps_that_take_too_long_to_execute_are_not_known() -> None:
+    assert not ends_of(nest(20, ("get x, release x", ""), ("put x, commit x", "")))

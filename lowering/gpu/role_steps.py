@@ -1,0 +1,179 @@
+"""The steps of the roles of a kernel on their channels, in the order of execution: read once, and unrolled often.
+
+Loops have a few iterations, less those that are in front of them or behind them; branches take the regions of a choice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.lowering.gpu.enclosing import LOOPS, body_of
+from tilec.lowering.gpu.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.loop_names import loop_names
+from tilec.lowering.gpu.loop_work import known_iterations
+
+PUT, COMMIT, GET, RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release"
+STEPS = (PUT, COMMIT, GET, RELEASE)
+# A role passes over a slot of another one.
+SKIP = "tile_gpu.skip"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step on a ring: of its producer, or of the consumer of a number."""
+
+    name: str
+    ring: ir.Value
+    consumer: int = 0
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop.
+
+    Attributes:
+        name: its name, which is the same in all roles.
+        ahead: the iterations that are in front of it or behind it.
+        known: its iterations, if they are known.
+        body: what it contains.
+    """
+
+    name: str
+    ahead: int
+    known: int | None
+    body: tuple[Item, ...]
+
+    @cached_property
+    def places(self) -> frozenset[str]:
+        """The places in the source of the branches inside."""
+        return frozenset(branch.place for branch in branches(self.body))
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A branch at a place in the source, with its regions."""
+
+    place: str
+    regions: tuple[tuple[Item, ...], ...]
+
+
+Item = Step | Loop | Branch
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The executions of branches that take the second region: at some places each one, or every `period`-th."""
+
+    places: tuple[str, ...] = ()
+    period: int = 1
+
+    def region(self, place: str, execution: int) -> int:
+        return int(place in self.places and execution % self.period == 0)
+
+
+ALL_FIRST = Choice()
+
+
+def read_roles(kernel: KernelOp) -> list[tuple[Item, ...]]:
+    """The code of each role of a kernel with roles, without branches and loops that have no steps."""
+    roles = kernel.roles
+    assert roles is not None, "kernels with roles are read"
+    names = loop_names(kernel)
+    return [_read(region.blocks[0], names) for region in roles.bodies.values()]
+
+
+def _read(block: ir.Block, names: Mapping[ir.Operation, str]) -> tuple[Item, ...]:
+    found: list[Item] = []
+    for op in (each.operation for each in block.operations):
+        name = op.name
+        if name in STEPS or name == SKIP:
+            # Puts of the first round find their slots empty.
+            if name != PUT or "first_round" not in op.attributes:
+                found.append(Step(name, _ring(op.operands[0]), op.opview.consumer if name in (GET, RELEASE) else 0))
+        elif name in LOOPS:
+            if body := _read(body_of(op), names):
+                found.append(Loop(names[op], iterations_ahead(op), known_iterations(op.opview), body))
+        elif name == "scf.if":
+            regions = tuple(_read(region.blocks[0], names) if len(region.blocks) else () for region in op.regions)
+            if any(regions):
+                found.append(Branch(str(op.location), regions))
+    return tuple(found)
+
+
+def _ring(channel: ir.Value) -> ir.Value:
+    """The first channel of a ring."""
+    made = channel.owner.opview
+    return _ring(made.shares) if made.continues else channel
+
+
+def branches(items: Sequence[Item]) -> Iterator[Branch]:
+    """The branches in some code, each before those inside of it."""
+    for item in items:
+        if isinstance(item, Branch):
+            yield item
+        for inner in _inside(item):
+            yield from branches(inner)
+
+
+def loops(items: Sequence[Item]) -> Iterator[Loop]:
+    """The loops in some code, each before those inside of it."""
+    for item in items:
+        if isinstance(item, Loop):
+            yield item
+        for inner in _inside(item):
+            yield from loops(inner)
+
+
+def _inside(item: Item) -> Sequence[Sequence[Item]]:
+    if isinstance(item, Branch):
+        return item.regions
+    return [item.body] if isinstance(item, Loop) else []
+
+
+def steps_outside_of_loops(items: Sequence[Item]) -> Iterator[Step]:
+    """The steps in some code that no loop in it contains."""
+    for item in items:
+        if isinstance(item, Step):
+            yield item
+        elif isinstance(item, Branch):
+            for region in item.regions:
+                yield from steps_outside_of_loops(region)
+
+
+def size(items: Sequence[Item], iterations: Callable[[Loop], int]) -> int:
+    """The most steps that `unrolled` returns."""
+    total = 0
+    for item in items:
+        if isinstance(item, Loop):
+            total += iterations(item) * size(item.body, iterations)
+        elif isinstance(item, Branch):
+            total += max(size(region, iterations) for region in item.regions)
+        else:
+            total += 1
+    return total
+
+
+def unrolled(
+    items: Sequence[Item], choice: Choice, iterations: Callable[[Loop], int], executions: Counter[str]
+) -> list[Step]:
+    """The steps of some code in the order of execution; counts the executions of branches by place."""
+    found: list[Step] = []
+    for item in items:
+        if isinstance(item, Step):
+            found.append(item)
+        elif isinstance(item, Branch):
+            region = choice.region(item.place, executions[item.place])
+            executions[item.place] += 1
+            found += unrolled(item.regions[region], choice, iterations, executions)
+        elif item.places.isdisjoint(choice.places):
+            # All iterations are alike.
+            found += unrolled(item.body, choice, iterations, executions) * iterations(item)
+        else:
+            for _ in range(iterations(item)):
+                found += unrolled(item.body, choice, iterations, executions)
+    return found
