@@ -14,12 +14,16 @@ def loop_names(kernel: KernelOp) -> dict[ir.Operation, str]:
     """The name of each loop: its place in the source, and its number among the loops of its role at that place."""
     block, roles = kernel.body.blocks[0], kernel.roles
     blocks = [block] if roles is None else [region.blocks[0] for region in roles.bodies.values()]
+    return {op: name for outer in blocks for op, name in loops_of_role(outer).items()}
+
+
+def loops_of_role(block: ir.Block) -> dict[ir.Operation, str]:
+    """The name of each loop in the code of one role, in program order."""
     names = {}
-    for outer in blocks:
-        numbers: Counter[str] = Counter()
-        for op in operations_of(outer):
-            if op.name in LOOPS:
-                place = str(op.location)
-                names[op] = f"{place} {numbers[place]}"
-                numbers[place] += 1
+    numbers: Counter[str] = Counter()
+    for op in operations_of(block):
+        if op.name in LOOPS:
+            place = str(op.location)
+            names[op] = f"{place} {numbers[place]}"
+            numbers[place] += 1
     return names

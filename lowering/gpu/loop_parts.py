@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
-from tilec.dialect.walk import operations_inside, operations_of
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
-from tilec.lowering.gpu.loop_names import loop_names
+from tilec.lowering.gpu.loop_names import loops_of_role
 from tilec.lowering.gpu.unlike_roles import unlike_roles
 from tilec.lowering.gpu.warpgroups import independent_warpgroups
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
@@ -50,16 +50,14 @@ def divided_loops(kernel: KernelOp) -> list[list[LoopPart]]:
 def _loops(kernel: KernelOp) -> list[list[LoopPart]]:
     """The innermost loops, those of all roles at one place together if they use the same channels."""
     groups: list[tuple[str, set[ir.Value], list[LoopPart]]] = []
-    names = loop_names(kernel)
     for role, warps, block in role_blocks(kernel):
-        for op in operations_of(block):
+        for op, name in loops_of_role(block).items():
             if op.name != "scf.for":
                 continue
             inside = operations_inside(op)
             if any(inner.name in LOOPS for inner in inside):
                 continue
             channels = {inner.operands[0] for inner in inside if is_step(inner)}
-            name = names[op]
             together = [entry for entry in groups if entry[0] == name and entry[1] & channels]
             groups = [entry for entry in groups if entry not in together]
             parts = [part for _, _, entry in together for part in entry]

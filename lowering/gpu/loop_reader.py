@@ -110,18 +110,20 @@ class LoopReader:
                 self.sources[result] = self._sources_of(yielded)
 
     def _visit(self, op: ir.Operation) -> None:
-        if op.name in _WAITS or is_barrier_step(op):
+        name = op.name
+        if name in _WAITS or is_barrier_step(op):
             self.run = None
-        self._hand_over(op)
-        if op.name == "tile_gpu.wgmma_wait":
+        if name in (_GET, _COMMIT):
+            self._hand_over(op)
+        if name == "tile_gpu.wgmma_wait":
             self.awaited = len(self.issued) - op.opview.pending
-        if op.name == "tile_gpu.order_wait":
+        if name == "tile_gpu.order_wait":
             self.ordered_from = len(self.graph.nodes)
-        elif op.name == "tile_gpu.order_signal" and self.last in self.graph.nodes[self.ordered_from :]:
+        elif name == "tile_gpu.order_signal" and self.last in self.graph.nodes[self.ordered_from :]:
             self.graph.ordered.append((self.graph.nodes[self.ordered_from], self.last))
         if is_step(op):
             self._start_round(op)
-        elif op.name == "tile_gpu.view_buffer" and op.operands[0] in self.rounds:
+        elif name == "tile_gpu.view_buffer" and op.operands[0] in self.rounds:
             self.rounds[op.results[0]] = self.rounds[op.operands[0]]
         elif (node := self._node(op)) is None:
             self._pass_on(op)
@@ -183,7 +185,8 @@ class LoopReader:
                 self.graph.add_link(Link(source, node, distance + node.ahead - source.ahead))
 
     def _extends(self, run: Node, op: ir.Operation) -> bool:
-        return run is self.last and _is_overlapped(op) and run.reduced.isdisjoint(op.operands)
+        is_behind = run is self.last and _is_overlapped(op)
+        return is_behind and (not run.reduced or run.reduced.isdisjoint(op.operands))
 
     @staticmethod
     def _extend(run: Node, op: ir.Operation, work: Step, clocks: float) -> None:
@@ -195,20 +198,21 @@ class LoopReader:
     def _pass_on(self, op: ir.Operation) -> None:
         """The results of an operation that counts as none depend on all that its operands depend on."""
         # What stores in a buffer has the buffer as its result.
-        results = list(op.operands)[1:2] if op.name in _STORES and op.operands[1] in self.plan.buffers else op.results
-        for value in op.operands:
-            if value in self.rounds and op.name in _STORES and self.last is not None:
+        operands, is_store = list(op.operands), op.name in _STORES
+        results = operands[1:2] if is_store and operands[1] in self.plan.buffers else list(op.results)
+        for value in operands:
+            if value in self.rounds and is_store and self.last is not None:
                 self.rounds[value].nodes[self.last] = Wait.RESULT
             elif (found := self.rounds.get(value, self.read_from.get(value))) is not None:
                 self.read_from.update(dict.fromkeys(results, found))
-        arguments = [value for value in op.operands if value in self.carried]
-        before = self._sources_of(op.operands)
+        arguments = [value for value in operands if value in self.carried]
+        before = self._sources_of(operands)
         for result in results:
             self.sources[result] = before
             # A value that is computed from a carried one is carried too.
             if arguments and result not in self.carried:
                 self.carried[result] = self.carried[arguments[0]]
-        if self.run is not None and not self.run.reduced.isdisjoint(op.operands):
+        if self.run is not None and not self.run.reduced.isdisjoint(operands):
             self.run.reduced.update(op.results)
 
     def _sources_of(self, values: Iterable[ir.Value]) -> _Sources:
@@ -240,8 +244,8 @@ class LoopReader:
                 self._link(source, node, distance, min(kb, passed))
 
     def _hand_over(self, op: ir.Operation) -> None:
-        """Notes that a step hands its place over, to this role or by it."""
-        if op.name not in (_GET, _COMMIT) or (place := handed_place(op.operands[0])) is None:
+        """Notes that a get or a commit hands its place over, to this role or by it."""
+        if (place := handed_place(op.operands[0])) is None:
             return
         if op.name == _GET:
             self.taken[place] = op.operands[0]

@@ -42,6 +42,8 @@ from tilec.lowering.model.timeline import (
 
 _THREAD_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
 _STORE = "tile_gpu.store_tensor_memory"
+# The steps that fill a slot, or empty it.
+_COUNTED = ("tile_gpu.get", "tile_gpu.put_commit")
 # What deeper rings save at least, if their latency bounds the loop.
 _SAVED = 1.02
 # Rings of this depth never wait for a load.
@@ -218,7 +220,7 @@ class _Reader:
                 continue
             if path or self.counts_outside:
                 self._add(op, self.found[path])
-            else:
+            elif name in _COUNTED:
                 self._count_put(op, self.found[path])
             if name == "scf.if":
                 # Both branches of a condition count: a role waits for the longer one.
@@ -253,20 +255,23 @@ class _Reader:
         self.run = None
 
     def _add(self, op: ir.OpView, loop: LoopWork) -> None:
+        operation = op.operation
+        name = operation.name
         step = work_of(op, self.warps, self.device, self.elements)
-        multiply = multiply_of(op)
-        if multiply is not None:
+        if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
             loop.multiply_adds += multiply.multiply_adds
-        if op.operation.name in _THREAD_LOADS:
-            loop.thread_bytes += tile_bytes(op.operation.results[0].type)
+        if name in _THREAD_LOADS:
+            loop.thread_bytes += tile_bytes(operation.results[0].type)
         actions = loop.roles.setdefault(self.role, [])
-        loop.alternates |= op.operation.name == SKIP
-        self._count_put(op, loop)
-        if op.operation.name.startswith(OVERLAPPED) or op.operation.name == _STORE and op.pending:
-            self._extend_run(op.operation, step, loop, actions)
+        loop.alternates |= name == SKIP
+        if name in _COUNTED:
+            self._count_put(op, loop)
+        if name.startswith(OVERLAPPED) or name == _STORE and op.pending:
+            self._extend_run(operation, step, loop, actions)
         else:
             loop.step += step
-            self._rename(op.operation)
+            if self.reduced:
+                self._rename(operation)
             actions += self._actions(op, step, loop)
 
     def _extend_run(self, op: ir.Operation, step: Step, loop: LoopWork, actions: list[Action]) -> None:
@@ -279,7 +284,8 @@ class _Reader:
             run is None
             or run not in loop.runs[-1:]
             or run.action != len(actions) - 1
-            or not self.reduced.isdisjoint(op.operands)
+            or self.reduced
+            and not self.reduced.isdisjoint(op.operands)
         ):
             run = self.run = Run(self.role, self.warps, len(actions))
             self.reduced.clear()
@@ -287,9 +293,10 @@ class _Reader:
             # Its cycles are known at the end of the run.
             actions.append(Busy(0.0))
         run.step += step
-        if op.name == "tile_gpu.math":
+        name = op.name
+        if name == "tile_gpu.math":
             run.functions.append(op)
-        if op.name == "tile_gpu.reduce":
+        if name == "tile_gpu.reduce":
             self.reduced.update(op.results)
 
     def _rename(self, op: ir.Operation) -> None:
@@ -319,8 +326,7 @@ class _Reader:
     def _actions(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
         """What the timeline of the role executes for an operation."""
         name, device = op.operation.name, self.device
-        multiply = multiply_of(op)
-        if multiply is not None:
+        if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
             return [Multiply(_port_or_pipe_cycles(op, device), latency_cycles(multiply, device))]
         if name in ("tile_gpu.tma_load", "tile_gpu.tma_gather"):
             return [self._load(op, loop)]

@@ -64,7 +64,7 @@ def thread_work(op: ir.OpView, warps: int, target: str, known: VisitedTiles) -> 
     operation = op.operation
     if operation.name in _WITHOUT_COST:
         return NO_WORK
-    if not any(is_register_tile(value.type) for value in (*operation.results, *operation.operands)):
+    if not any(is_register_tile(each.type) for values in (operation.results, operation.operands) for each in values):
         return NO_WORK
     return work_of(op, warps, device_of(target), known)
 

@@ -119,8 +119,7 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
         return NO_WORK
     if name in _RULES:
         return _RULES[name](op, device)
-    multiply = multiply_of(op)
-    if multiply is not None:
+    if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
         use = pipe_use(multiply, device)
         return Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
     results = [result for result in op.operation.results if is_register_tile(result.type)]

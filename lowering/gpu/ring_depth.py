@@ -99,12 +99,13 @@ class LoopCycles:
     def _read(self, around: ir.OpView, loop: str | None, warps: int, elements: VisitedTiles) -> None:
         """Adds the operations inside an operation, which is in a loop or outside of loops."""
         for op in inner_operations(around):
-            inner = self.names.get(op.operation)
+            operation = op.operation
+            inner = self.names.get(operation)
             if loop is not None and inner is not None:
                 self.outer.add(loop)
             elif loop is not None:
                 self.work[loop] += work_of(op, warps, self.device, elements)
-            if op.operation.regions:
+            if operation.regions:
                 self._read(op, loop if inner is None else inner, warps, elements)
 
     def _around(self, op: ir.Operation) -> str | None:

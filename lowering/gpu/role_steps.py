@@ -6,7 +6,7 @@ Loops have a few iterations, less those that are in front of them or behind them
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,13 +14,12 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.enclosing import LOOPS, body_of
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
-from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.loop_work import known_iterations
 
 PUT, COMMIT, GET, RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release"
-STEPS = (PUT, COMMIT, GET, RELEASE)
 # A role passes over a slot of another one.
 SKIP = "tile_gpu.skip"
+_STEPS_AND_SKIPS = (PUT, COMMIT, GET, RELEASE, SKIP)
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Loop:
     """A loop.
 
     Attributes:
-        name: its name, which is the same in all roles.
+        name: its place in the source, and its number among those of its role there, which are the same in all roles.
         ahead: the iterations that are in front of it or behind it.
         known: its iterations, if they are known.
         body: what it contains.
@@ -83,32 +82,45 @@ def read_roles(kernel: KernelOp) -> list[tuple[Item, ...]]:
     """The code of each role of a kernel with roles, without branches and loops that have no steps."""
     roles = kernel.roles
     assert roles is not None, "kernels with roles are read"
-    names = loop_names(kernel)
-    return [_read(region.blocks[0], names) for region in roles.bodies.values()]
+    rings: dict[ir.Value, ir.Value] = {}
+    return [_Reader(rings).read(region.blocks[0]) for region in roles.bodies.values()]
 
 
-def _read(block: ir.Block, names: Mapping[ir.Operation, str]) -> tuple[Item, ...]:
-    found: list[Item] = []
-    for op in (each.operation for each in block.operations):
-        name = op.name
-        if name in STEPS or name == SKIP:
-            # Puts of the first round find their slots empty.
-            if name != PUT or "first_round" not in op.attributes:
-                found.append(Step(name, _ring(op.operands[0]), op.opview.consumer if name in (GET, RELEASE) else 0))
-        elif name in LOOPS:
-            if body := _read(body_of(op), names):
-                found.append(Loop(names[op], iterations_ahead(op), known_iterations(op.opview), body))
-        elif name == "scf.if":
-            regions = tuple(_read(region.blocks[0], names) if len(region.blocks) else () for region in op.regions)
-            if any(regions):
-                found.append(Branch(str(op.location), regions))
-    return tuple(found)
+class _Reader:
+    """Reads the code of one role; `rings` has the first channel of the ring of each channel that was met."""
 
+    def __init__(self, rings: dict[ir.Value, ir.Value]) -> None:
+        self._rings = rings
+        self._numbers: Counter[str] = Counter()
 
-def _ring(channel: ir.Value) -> ir.Value:
-    """The first channel of a ring."""
-    made = channel.owner.opview
-    return _ring(made.shares) if made.continues else channel
+    def read(self, block: ir.Block) -> tuple[Item, ...]:
+        found: list[Item] = []
+        for op in (each.operation for each in block.operations):
+            name = op.name
+            if name in _STEPS_AND_SKIPS:
+                # Puts of the first round find their slots empty.
+                if name != PUT or "first_round" not in op.attributes:
+                    consumer = op.opview.consumer if name in (GET, RELEASE) else 0
+                    found.append(Step(name, self._ring(op.operands[0]), consumer))
+            elif name in LOOPS:
+                place = str(op.location)
+                number = self._numbers[place]
+                self._numbers[place] += 1
+                if body := self.read(body_of(op)):
+                    known = known_iterations(op.opview)
+                    found.append(Loop(f"{place} {number}", iterations_ahead(op), known, body))
+            elif name == "scf.if":
+                regions = tuple(self.read(region.blocks[0]) if len(region.blocks) else () for region in op.regions)
+                if any(regions):
+                    found.append(Branch(str(op.location), regions))
+        return tuple(found)
+
+    def _ring(self, channel: ir.Value) -> ir.Value:
+        """The first channel of the ring of a channel."""
+        if channel not in self._rings:
+            made = channel.owner.opview
+            self._rings[channel] = self._ring(made.shares) if made.continues else channel
+        return self._rings[channel]
 
 
 def branches(items: Sequence[Item]) -> Iterator[Branch]:
