@@ -6,6 +6,9 @@
 The kernel is the f16 matmul in Python, or with --case the bytecode of a row of the sheet (machine_code.py), which
 cuTile's front end writes.
 
+A Python that was built without --enable-optimizations, as pyenv does by default, takes a fifth more time than those of
+distributions.
+
 Each repeat is the first compile of a new process. The time excludes imports and the loading of the dialects, and
 includes nvJitLink, which contains ptxas. Prints the median of each stage in milliseconds, and its shortest time, which
 other programs of the machine disturb least; and the time of all stages but that of ptxas per operation of Tile IR.
@@ -44,7 +47,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         options.bytecode = None if options.case is None else write_bytecode(options.case, Path(folder))
         name = f"f16 matmul, tile {options.tile}" if options.case is None else options.case
-        print(f"{name}, {options.target}, {options.repeats} processes, {machine()}")
+        print(f"{name}, {options.target}, {options.repeats} processes, {machine()}, Python {platform.python_version()}")
         columns = {"tilec": measure("tilec", options)}
         if installed():
             columns["tileiras"] = measure("tileiras", options)
@@ -129,7 +132,7 @@ def measure(child: str, options: argparse.Namespace) -> dict[str, list[float]]:
 def compile_once(options: argparse.Namespace) -> dict[str, float]:
     """Seconds per stage of the first compile in this process."""
     import tilec
-    from tilec.dialect.mlir import context
+    from tilec.dialect.mlir import PACKAGE, context
     from tilec.driver.stages import STAGES
     from tilec.language.kernel import find
 
@@ -137,6 +140,8 @@ def compile_once(options: argparse.Namespace) -> dict[str, float]:
         import_all(package)
     for module in (module for stage in STAGES for module in stage.modules):
         importlib.import_module(module)
+    # MLIR loads it where a kernel first has one of its operations.
+    importlib.import_module(f"{PACKAGE}.dialects.math")
     context()
     kernel = find(KERNEL) if options.bytecode is None else options.bytecode
     start = time.perf_counter()
