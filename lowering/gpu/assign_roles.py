@@ -161,8 +161,9 @@ class _Chains:
         """The chain of an operation of threads, as a list; empty for other operations."""
         if op not in self._known:
             is_of_threads = not op.name.startswith("scf.") and op.name not in MULTIPLIES
-            values = filter(self._connects, (*op.operands, *op.results)) if is_of_threads else iter(())
-            self._known[op] = [self._sets.of(value) for value in itertools.islice(values, 1)]
+            values = [*op.operands, *op.results] if is_of_threads else []
+            connecting = itertools.islice(filter(self._connects, values), 1)
+            self._known[op] = [self._sets.of(value) for value in connecting]
         return self._known[op]
 
     def carrying(self, use: ir.OpOperand) -> ir.Value:
