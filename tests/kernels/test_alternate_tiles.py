@@ -53,6 +53,7 @@ def expected(kernel: Any, a: np.ndarray, b: np.ndarray, c: np.ndarray, tiles: in
 
 
 # An even and an odd number of tiles of a block, one, and none; the depth ends in the last step, or has no step.
+@pytest.mark.covering
 @pytest.mark.parametrize("depth", [200, 8, 0])
 @pytest.mark.parametrize(("tiles", "blocks"), [(4, 1), (5, 1), (5, 2), (1, 1), (2, 3), (0, 1), (-3, 2)])
 @pytest.mark.parametrize("kernel", ALTERNATING, ids=name)

@@ -252,6 +252,7 @@ def arguments(name: str, random: np.random.Generator) -> tuple[Any, ...]:
     return a, b.astype(dtype), C, count
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("hints", [{}, {"tma": False}, {"roles": False}, {"num_ctas": 2}], ids=str)
 @pytest.mark.parametrize("name", CASES)

@@ -217,6 +217,7 @@ def random_schedule(choose: random.Random, found: LoopProblem) -> Schedule:
     return Schedule(100, starts, role_numbers(found), slots)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 @pytest.mark.parametrize("name", CASES)
 def test_no_schedule_makes_results_wrong(

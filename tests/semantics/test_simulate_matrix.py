@@ -105,6 +105,7 @@ def test_compiled_multiply(case: Vector, target: str) -> None:
     check(case, target, compiled(case, target))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("target", MULTIPLIES)
 @pytest.mark.parametrize("case", CASES)
 def test_tile_of_the_size_of_tensor_cores(case: Vector, target: str) -> None:
@@ -117,6 +118,7 @@ def test_tile_of_the_size_of_tensor_cores(case: Vector, target: str) -> None:
     check(large, target, kernel)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("target", MULTIPLIES)
 @pytest.mark.parametrize("fragment", FRAGMENTS, ids=str)
 @pytest.mark.parametrize("case", [row for row in CASES if not is_scaled(row.values[0])])
