@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 KERNEL = Path(__file__).with_name("matmul_kernel.py")
 # The most seconds for all stages; other kernels have no goal.
@@ -129,9 +130,8 @@ def measure(child: str, options: argparse.Namespace) -> dict[str, list[float]]:
     return {stage: [run[stage] for run in runs] for stage in runs[0]}
 
 
-def compile_once(options: argparse.Namespace) -> dict[str, float]:
-    """Seconds per stage of the first compile in this process."""
-    import tilec
+def ready_kernel(options: argparse.Namespace) -> Any:
+    """The kernel, or the path of its bytecode, when all modules and dialects that a compile needs are loaded."""
     from tilec.dialect.mlir import PACKAGE, context
     from tilec.driver.stages import STAGES
     from tilec.language.kernel import find
@@ -143,7 +143,14 @@ def compile_once(options: argparse.Namespace) -> dict[str, float]:
     # MLIR loads it where a kernel first has one of its operations.
     importlib.import_module(f"{PACKAGE}.dialects.math")
     context()
-    kernel = find(KERNEL) if options.bytecode is None else options.bytecode
+    return find(KERNEL) if options.bytecode is None else options.bytecode
+
+
+def compile_once(options: argparse.Namespace) -> dict[str, float]:
+    """Seconds per stage of the first compile in this process."""
+    import tilec
+
+    kernel = ready_kernel(options)
     start = time.perf_counter()
     compiled = tilec.compile(kernel, target=options.target, signature=signature(options))
     total = time.perf_counter() - start

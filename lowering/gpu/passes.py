@@ -119,6 +119,11 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
 _AFTER_CLEAN_UP = "follow-schedule"
 
 
+# The matrix unit whose multiplies are those of warpgroups, and the passes that rewrite these alone.
+_WARPGROUP_UNIT = "wgmma"
+_OF_WARPGROUPS = ("issue-early", "delay-multiplies", "wgmma-in-flight", "order-warpgroups")
+
+
 # Passes after which operations of one iteration are executed before those of the iteration before.
 _REORDERING = ("advance-multiplies", "delay-multiplies", "advance-late-sums", "follow-schedule")
 
@@ -138,11 +143,13 @@ def run(
     Of the options, `roles`, `multicast`, `register_budgets` and `pipeline` (False switches off), `solver` and `stages`
     (the most slots of a ring) count here.
     """
+    left_out = () if _WARPGROUP_UNIT in target_named(target).matrix_units else _OF_WARPGROUPS
+    left_out += () if reorders else _REORDERING
     with module.context, ir.Location.unknown():
         run_upstream(CLEAN_UP, module)
         for name, (_, switch) in PASSES.items():
             check_time()
-            if (switch is None or getattr(options, switch)) and (reorders or name not in _REORDERING):
+            if (switch is None or getattr(options, switch)) and name not in left_out:
                 if name == _AFTER_CLEAN_UP and any(map(has_choices, _kernels(module))):
                     run_upstream(CLEAN_UP, module)
                 _run_pass(module, name, target, options, remarks)
