@@ -193,38 +193,11 @@ def _bind_arguments(
     return {parameter: given.get(parameter, plain(value)) for parameter, value in bound.arguments.items()}
 
 
-def _bound_plainly(
-    function: Callable[..., object], arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
-) -> dict[str, KernelValue] | None:
-    """The result of `_bind_arguments` for a function with plain parameters; None for others, and for wrong arguments.
-
-    `inspect` takes as long for the signatures of nine functions as MLIR for the operations of a matmul.
-    """
-    if not isinstance(function, FunctionType) or hasattr(function, "__signature__") or hasattr(function, "signature"):
-        return None
-    code = function.__code__
-    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_posonlyargcount:
-        return None
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    given = dict(zip(names[: code.co_argcount], arguments, strict=False))
-    if len(arguments) > code.co_argcount or not given.keys().isdisjoint(keywords) or not keywords.keys() <= {*names}:
-        return None
-    given |= keywords
-    values = function.__defaults__ or ()
-    defaults = dict(zip(names[code.co_argcount - len(values) : code.co_argcount], values, strict=True))
-    defaults |= function.__kwdefaults__ or {}
-    if any(name not in given and name not in defaults for name in names):
-        return None
-    return {name: given[name] if name in given else plain(defaults[name]) for name in names}
-
-
 def _build_call(
     tracer: Tracer, function: Callable[..., object], arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
 ) -> KernelValue:
     """Builds the operations of a language function and returns its result."""
-    given = _bound_plainly(function, arguments, keywords)
-    if given is None:
-        given = _bind_arguments(function_name(function), _builtin_signature(function), arguments, keywords)
+    given = _bind_arguments(function_name(function), _builtin_signature(function), arguments, keywords)
     return HANDLERS[function](emitter=tracer.emitter, **given)
 
 
