@@ -143,8 +143,9 @@ def run(
     Of the options, `roles`, `multicast`, `register_budgets` and `pipeline` (False switches off), `solver` and `stages`
     (the most slots of a ring) count here.
     """
-    left_out = () if _WARPGROUP_UNIT in target_named(target).matrix_units else _OF_WARPGROUPS
-    left_out += () if reorders else _REORDERING
+    left_out: list[str] = []
+    left_out += [] if _WARPGROUP_UNIT in target_named(target).matrix_units else _OF_WARPGROUPS
+    left_out += [] if reorders else _REORDERING
     with module.context, ir.Location.unknown():
         run_upstream(CLEAN_UP, module)
         for name, (_, switch) in PASSES.items():
