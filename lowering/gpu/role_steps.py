@@ -5,6 +5,7 @@ Loops have a few iterations, less those that are in front of them or behind them
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +16,9 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.enclosing import LOOPS, body_of
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loop_work import known_iterations
+from tilec.lowering.gpu.unlike_roles import SKIP
 
 PUT, COMMIT, GET, RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release"
-# A role passes over a slot of another one.
-SKIP = "tile_gpu.skip"
 _STEPS_AND_SKIPS = (PUT, COMMIT, GET, RELEASE, SKIP)
 
 
@@ -125,26 +125,22 @@ class _Reader:
 
 def branches(items: Sequence[Item]) -> Iterator[Branch]:
     """The branches in some code, each before those inside of it."""
-    for item in items:
-        if isinstance(item, Branch):
-            yield item
-        for inner in _inside(item):
-            yield from branches(inner)
+    return (item for item in _all(items) if isinstance(item, Branch))
 
 
 def loops(items: Sequence[Item]) -> Iterator[Loop]:
     """The loops in some code, each before those inside of it."""
+    return (item for item in _all(items) if isinstance(item, Loop))
+
+
+def _all(items: Sequence[Item]) -> Iterator[Item]:
+    """All items in some code, each before those inside of it."""
     for item in items:
-        if isinstance(item, Loop):
-            yield item
-        for inner in _inside(item):
-            yield from loops(inner)
-
-
-def _inside(item: Item) -> Sequence[Sequence[Item]]:
-    if isinstance(item, Branch):
-        return item.regions
-    return [item.body] if isinstance(item, Loop) else []
+        yield item
+        if isinstance(item, Branch):
+            yield from itertools.chain.from_iterable(map(_all, item.regions))
+        elif isinstance(item, Loop):
+            yield from _all(item.body)
 
 
 def steps_outside_of_loops(items: Sequence[Item]) -> Iterator[Step]:

@@ -23,7 +23,6 @@ from tilec.lowering.gpu.role_steps import (
     GET,
     PUT,
     RELEASE,
-    SKIP,
     Choice,
     Loop,
     Step,
@@ -34,6 +33,7 @@ from tilec.lowering.gpu.role_steps import (
     steps_outside_of_loops,
     unrolled,
 )
+from tilec.lowering.gpu.unlike_roles import SKIP
 
 # More than operations are ahead; a loop has more than the longest ring has slots.
 _LEAST_ITERATIONS = 7
@@ -56,8 +56,9 @@ def roles_progress(kernel: KernelOp, before: KernelOp) -> bool:
         return True
     after, known = _Code(kernel), _Code(before)
     for outer in (None, max(after.few_iterations, known.few_iterations)):
+        steps = after.steps(outer) + known.steps(outer)
         for choices in (list(known.choices()), list(known.nested_choices())):
-            if (1 + len(choices)) * (after.steps(outer) + known.steps(outer)) <= _MOST_STEPS:
+            if (1 + len(choices)) * steps <= _MOST_STEPS:
                 return bool(after.ends(ALL_FIRST, outer)) and all(
                     after.ends(choice, outer) or not known.ends(choice, outer) for choice in choices
                 )
@@ -74,8 +75,10 @@ def roles_wait_for_ever(kernel: KernelOp) -> bool:
     if not any(iterations_ahead(op) for op in operations if op.name in LOOPS):
         return False
     code = _Code(kernel)
-    fitting = (outer for outer in (None, code.few_iterations) if code.steps(outer) <= _MOST_STEPS)
-    return any(code.ends(ALL_FIRST, outer) is False for outer in itertools.islice(fitting, 1))
+    for outer in (None, code.few_iterations):
+        if code.steps(outer) <= _MOST_STEPS:
+            return code.ends(ALL_FIRST, outer) is False
+    return False
 
 
 class _Code:
