@@ -41,8 +41,7 @@ def ptxas_executable() -> Ptxas | None:
     """The first executable that reads our PTX: of the packages of NVIDIA for Python, then of the PATH."""
     spec = find_spec("nvidia")
     folders = [] if spec is None else spec.submodule_search_locations or []
-    # Path.glob takes half a millisecond.
-    packaged = [Path(each, name, "bin", "ptxas") for each in folders for name in sorted(os.listdir(each))]
+    packaged = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/ptxas"))]
     on_path = shutil.which("ptxas")
     for path in [*(path for path in packaged if os.access(path, os.X_OK)), *([Path(on_path)] if on_path else [])]:
         version = _version_of_package(path) or _reported_version(path)
