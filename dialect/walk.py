@@ -38,7 +38,6 @@ def _collect(operation: ir.Operation, found: list[ir.OpView]) -> None:
 def operations_inside(op: ir.OpView | ir.Operation) -> list[ir.Operation]:
     """The operations of operations_below() as ir.Operation, not as OpView, which takes twice the time."""
     found: list[ir.Operation] = []
-
     append = found.append
 
     def visit(operation: ir.Operation) -> ir.WalkResult:

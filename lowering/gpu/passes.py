@@ -138,7 +138,8 @@ def run(
 ) -> ir.Module:
     """Runs all passes in place, and verifies the module before upstream's; `remarks` gets what was not possible.
 
-    With `reorders=False` loops keep the order of the program.
+    With `reorders=False` loops keep the order of the program. The passes for multiplies of warpgroups are left out for
+    targets that have none.
 
     Of the options, `roles`, `multicast`, `register_budgets` and `pipeline` (False switches off), `solver` and `stages`
     (the most slots of a ring) count here.
