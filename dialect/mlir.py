@@ -48,6 +48,11 @@ else:
 _module("dialects._ods_common")._cext.globals.append_dialect_search_prefix("tilec.dialect")
 
 
+# The upstream dialects of the modules that tilec makes. ir.Context() loads all that MLIR has, for 10 ms, and the first
+# run of `canonicalize` collects the patterns of all that are loaded.
+_UPSTREAM = ("arith", "cf", "irdl", "math", "scf")
+
+
 def register(context: ir.Context) -> ir.Context:
     """Loads the dialects of tilec into a context and returns it; idempotent.
 
@@ -75,8 +80,14 @@ def context() -> ir.Context:
 
 @functools.cache
 def _own() -> ir.Context:
-    """The process-wide context; loading the dialects takes milliseconds."""
-    return register(ir.Context())
+    """The process-wide context; loading the dialects takes milliseconds.
+
+    MLIR loads any other dialect that it has where a text or a pass names it first.
+    """
+    context = ir.Context(load_on_create_dialects=[])
+    for name in _UPSTREAM:
+        context.get_dialect_descriptor(name)
+    return register(context)
 
 
 @functools.cache

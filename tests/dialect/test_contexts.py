@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tilec.dialect import mlir
 from tilec.dialect.assembly.reader import read_module
 from tilec.dialect.build import build
 from tilec.dialect.cache import forget
@@ -143,6 +144,19 @@ def test_operations_mix_with_upstream_dialects(users: ir.Context) -> None:
         passmanager.PassManager.parse("builtin.module(func.func(canonicalize,cse))").run(module.operation)
     assert text.count("cuda_tile.addi") == 2
     assert str(module).count("cuda_tile.addi") == 1
+
+
+def test_own_context_loads_other_upstream_dialects_where_they_are_named() -> None:
+    # A new one: other tests have named dialects in that of the process.
+    with mlir._own.__wrapped__() as own:
+        assert [own.is_dialect_loaded(name) for name in ("scf", "func", "vector")] == [True, False, False]
+        module = ir.Module.parse("func.func @f(%n: index) -> index { return %n : index }")
+        assert [own.is_dialect_loaded(name) for name in ("func", "vector")] == [True, False]
+        passmanager.PassManager.parse("builtin.module(func.func(canonicalize,cse))").run(module.operation)
+        own.get_dialect_descriptor("vector")
+        with ir.Location.unknown():
+            made = ir.Operation.create("vector.vscale", [ir.IndexType.get()])
+    assert made.verify()
 
 
 def test_errors_among_operations_of_upstream_dialects_are_reported(users: ir.Context) -> None:
