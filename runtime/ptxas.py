@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -42,12 +43,17 @@ def ptxas_executable() -> Ptxas | None:
     spec = find_spec("nvidia")
     folders = [] if spec is None else spec.submodule_search_locations or []
     packaged = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/ptxas"))]
-    on_path = shutil.which("ptxas")
-    for path in [*(path for path in packaged if os.access(path, os.X_OK)), *([Path(on_path)] if on_path else [])]:
+    for path in itertools.chain((path for path in packaged if os.access(path, os.X_OK)), _on_path()):
         version = _version_of_package(path) or _reported_version(path)
         if version is not None and version >= _LEAST_VERSION:
             return Ptxas(path, version)
     return None
+
+
+def _on_path() -> Iterator[Path]:
+    # Searched only where no package has one: the folders of the PATH are many.
+    if found := shutil.which("ptxas"):
+        yield Path(found)
 
 
 def _version_of_package(path: Path) -> tuple[int, int] | None:
