@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 Names = frozenset[str]
 NOTHING: Names = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 _WRITES = (ast.Store, ast.Del)
+# Fields in which there are neither names nor statements.
+_LEAVES = frozenset({"attr", "ctx", "id", "op", "ops"})
+
+
+def _outermost(node: ast.AST, kinds: type[ast.AST] | tuple[type[ast.AST], ...]) -> Iterator[Any]:
+    """The nodes of `kinds` in a tree that are not inside another one of them."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, kinds):
+            yield node
+            continue
+        for field in node._fields:
+            if field in _LEAVES:
+                continue
+            value = getattr(node, field, None)
+            if isinstance(value, ast.AST):
+                pending.append(value)
+            elif isinstance(value, list):
+                pending += [item for item in value if isinstance(item, ast.AST)]
 
 
 def assigned(statements: Iterable[ast.AST]) -> Names:
@@ -23,27 +44,22 @@ def assigned(statements: Iterable[ast.AST]) -> Names:
 
 
 def _collect_assigned(node: ast.AST, found: set[str]) -> None:
-    if isinstance(node, ast.FunctionDef):
-        found.add(node.name)
-        return
-    if isinstance(node, ast.Lambda):
-        return
-    if isinstance(node, ast.Name) and isinstance(node.ctx, _WRITES):
-        found.add(node.id)
-    if isinstance(node, ast.comprehension):
-        # The target of a comprehension is a name of the comprehension alone.
-        for part in (node.iter, *node.ifs):
-            _collect_assigned(part, found)
-        return
-    for child in ast.iter_child_nodes(node):
-        _collect_assigned(child, found)
+    for part in _outermost(node, (ast.Name, ast.FunctionDef, ast.Lambda, ast.comprehension)):
+        if isinstance(part, ast.FunctionDef):
+            found.add(part.name)
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, _WRITES):
+            found.add(part.id)
+        elif isinstance(part, ast.comprehension):
+            # Its target is a name of the comprehension alone.
+            for inner in (part.iter, *part.ifs):
+                _collect_assigned(inner, found)
 
 
 def read(node: ast.AST | None) -> Names:
     """The names that an expression may read, including the bodies of nested functions."""
     if node is None:
         return NOTHING
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return frozenset(name.id for name in _outermost(node, ast.Name) if isinstance(name.ctx, ast.Load))
 
 
 def free_names(function: ast.FunctionDef | ast.Lambda) -> Names:
@@ -69,21 +85,17 @@ def _reads_of(node: ast.AST) -> Names:
 
 def captured_names(node: ast.AST) -> Names:
     """The names that the functions defined in a statement may read when they are called later."""
-    if isinstance(node, _FUNCTIONS):
-        return free_names(node) | captured_names(node.args)
-    return NOTHING.union(*map(captured_names, ast.iter_child_nodes(node)))
+    functions = _outermost(node, _FUNCTIONS)
+    return NOTHING.union(*(free_names(function) | captured_names(function.args) for function in functions))
 
 
-def contains(node: ast.AST | Sequence[ast.stmt], kinds: type | tuple[type, ...]) -> bool:
+def contains(node: ast.AST | Sequence[ast.stmt], kinds: type[ast.AST] | tuple[type[ast.AST], ...]) -> bool:
     """Whether the tree contains a node of one of `kinds` outside nested functions."""
     # Not by the class Sequence: it looks for each new class among all that are registered, for two milliseconds.
     if not isinstance(node, ast.AST):
         return any(contains(item, kinds) for item in node)
-    if isinstance(node, kinds):
-        return True
-    if isinstance(node, _FUNCTIONS):
-        return False
-    return any(contains(child, kinds) for child in ast.iter_child_nodes(node))
+    ends = (*kinds, *_FUNCTIONS) if isinstance(kinds, tuple) else (kinds, *_FUNCTIONS)
+    return any(isinstance(found, kinds) for found in _outermost(node, ends))
 
 
 def leaves_loop(statements: Sequence[ast.stmt]) -> bool:
@@ -189,9 +201,5 @@ class Liveness:
 
 def _plain_targets(targets: Sequence[ast.expr]) -> Names:
     """The names assigned as a whole; a subscript or attribute target reads its object."""
-    return frozenset(
-        name.id
-        for target in targets
-        for name in ast.walk(target)
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-    )
+    names = (name for target in targets for name in _outermost(target, ast.Name))
+    return frozenset(name.id for name in names if isinstance(name.ctx, ast.Store))
