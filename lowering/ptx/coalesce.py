@@ -73,11 +73,18 @@ def _connected(affinities: list[Affinity], leader: list[int]) -> list[list[Affin
 
 
 class _Sharing:
+    """Registers by value; what a test needs of a value is looked up once, because long groups are tested many times."""
+
     def __init__(self, program: Program, flow: Flow, live: Liveness) -> None:
-        self.flow, self.live = flow, live
+        self.live = live
         self.leader = list(range(len(program.classes)))
         # The values in the register of a leader.
         self.members: dict[int, list[int]] = {}
+        # The numbers of the blocks of values in the dominator tree, and the order of their definitions in it.
+        self.enter = [flow.enter[block] for block in live.block]
+        self.leave = [flow.leave[block] for block in live.block]
+        most = max(live.position, default=0) + 2
+        self.order = [enter * most + position for enter, position in zip(self.enter, live.position, strict=True)]
 
     def join(self, values: Iterable[int]) -> bool:
         """Merges the registers of these values; returns False and changes nothing if live ranges intersect."""
@@ -85,10 +92,8 @@ class _Sharing:
         if len(leaders) == 1:
             return True
         together = [value for leader in leaders for value in self.members.get(leader, (leader,))]
-        together.sort(key=self._order)
-        # Nearly all groups are a result and the operand that it is tied to.
-        first, second, *others = together
-        if self._intersect(together) if others else self._meet(first, second):
+        together.sort(key=self.order.__getitem__)
+        if self._intersect(together):
             return False
         leader = together[0]
         self.members[leader] = together
@@ -96,33 +101,28 @@ class _Sharing:
             self.leader[value] = leader
         return True
 
-    def _order(self, value: int) -> tuple[int, int]:
-        return self.flow.enter[self.live.block[value]], self.live.position[value]
-
     def _intersect(self, together: list[int]) -> bool:
         """Whether two live ranges intersect. A value first intersects the range of its nearest dominator."""
+        enter, leave = self.enter, self.leave
         above: list[int] = []
         for value in together:
-            while above and not self._dominates(above[-1], value):
+            entered, left = enter[value], leave[value]
+            while above:
+                nearest = above[-1]
+                if enter[nearest] <= entered and left <= leave[nearest]:
+                    if self._lives_at_definition(nearest, value):
+                        return True
+                    break
                 above.pop()
-            if above and self._lives_at_definition(above[-1], value):
-                return True
             above.append(value)
         return False
 
-    def _meet(self, first: int, second: int) -> bool:
-        """Whether the live ranges of two values intersect, of which the first one in the order is given first."""
-        return self._dominates(first, second) and self._lives_at_definition(first, second)
-
-    def _dominates(self, first: int, second: int) -> bool:
-        return self.flow.dominates(self.live.block[first], self.live.block[second])
-
     def _lives_at_definition(self, value: int, defined: int) -> bool:
         """Whether `value`, defined earlier, is live when `defined` is written."""
+        if self.order[value] == self.order[defined]:
+            return True
         live = self.live
         block, position = live.block[defined], live.position[defined]
-        if live.block[value] == block and live.position[value] == position:
-            return True
         if value in live.live_out[block]:
             return True
         last = live.last_use[block].get(value, -2)
