@@ -73,18 +73,14 @@ def _connected(affinities: list[Affinity], leader: list[int]) -> list[list[Affin
 
 
 class _Sharing:
-    """Registers by value; what a test needs of a value is looked up once, because long groups are tested many times."""
-
     def __init__(self, program: Program, flow: Flow, live: Liveness) -> None:
-        self.live = live
+        self.flow, self.live = flow, live
         self.leader = list(range(len(program.classes)))
         # The values in the register of a leader.
         self.members: dict[int, list[int]] = {}
-        # The numbers of the blocks of values in the dominator tree, and the order of their definitions in it.
-        self.enter = [flow.enter[block] for block in live.block]
-        self.leave = [flow.leave[block] for block in live.block]
-        most = max(live.position, default=0) + 2
-        self.order = [enter * most + position for enter, position in zip(self.enter, live.position, strict=True)]
+        # The order of the definitions of values: of blocks in the dominator tree, then of instructions.
+        most, enter = max(live.position, default=0) + 2, flow.enter
+        self.order = [enter[block] * most + at for block, at in zip(live.block, live.position, strict=True)]
 
     def join(self, values: Iterable[int]) -> bool:
         """Merges the registers of these values; returns False and changes nothing if live ranges intersect."""
@@ -103,17 +99,13 @@ class _Sharing:
 
     def _intersect(self, together: list[int]) -> bool:
         """Whether two live ranges intersect. A value first intersects the range of its nearest dominator."""
-        enter, leave = self.enter, self.leave
+        dominates, block = self.flow.dominates, self.live.block
         above: list[int] = []
         for value in together:
-            entered, left = enter[value], leave[value]
-            while above:
-                nearest = above[-1]
-                if enter[nearest] <= entered and left <= leave[nearest]:
-                    if self._lives_at_definition(nearest, value):
-                        return True
-                    break
+            while above and not dominates(block[above[-1]], block[value]):
                 above.pop()
+            if above and self._lives_at_definition(above[-1], value):
+                return True
             above.append(value)
         return False
 
