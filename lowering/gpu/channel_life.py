@@ -1,4 +1,8 @@
-"""When the slots of a channel are in use: from the first put to the last release, in program order."""
+"""When the slots of a channel are in use: from the first put to the last release, in program order.
+
+Threads access a slot that multiplies hand over to them (`tile_gpu.slot`) behind its release too, as long as they fill
+it next.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from tilec.lowering.gpu.enclosing import LOOPS
 
 _STEPS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
 _FIRST_ROUND = "first_round"
+_SLOT, _VIEW = "tile_gpu.slot", "tile_gpu.view_buffer"
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ def channel_lives(kernel: KernelOp) -> list[ChannelLife]:
     for op in made:
         channels = (op, *sharing[op.operation.results[0]])
         if op.shares is None and all(_is_balanced(channel) for channel in channels):
-            found.append(ChannelLife(channels, _places([use for one in channels for use in uses(one)], numbers)))
+            found.append(ChannelLife(channels, _places([each for one in channels for each in _accesses(one)], numbers)))
     return sorted(found, key=lambda life: life.starts)
 
 
@@ -98,6 +103,22 @@ def uses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     for use in channel.operation.results[0].uses:
         if use.owner.operation.name != "tile_gpu.make_channel":
             yield use.owner.operation
+
+
+def _accesses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
+    """The operations on a channel, and those on the slots that threads keep behind its steps."""
+    for op in uses(channel):
+        yield op
+        if op.name == _SLOT:
+            yield from _users(op)
+
+
+def _users(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The operations on the results of a slot, or of a view of it."""
+    for user in (use.owner.operation for result in op.results for use in result.uses):
+        yield user
+        if user.name == _VIEW:
+            yield from _users(user)
 
 
 def loops_around(op: ir.Operation) -> int:

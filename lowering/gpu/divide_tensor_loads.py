@@ -9,9 +9,9 @@ read whole, because a pair has only some columns of them in the lanes of a warp 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
@@ -21,7 +21,8 @@ from tilec.lowering.gpu.chosen_loads import is_constant, load_or_constant
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, use_place
 from tilec.lowering.gpu.narrow_accumulators import is_narrow
-from tilec.lowering.gpu.shared_plan import tensor_layout
+from tilec.lowering.gpu.shared_plan import memory_plan, tensor_layout
+from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 
 # tcgen05.ld reads at least eight columns as .16x256b.
@@ -48,15 +49,16 @@ class _Read:
         return self.outermost.results[0]
 
 
-def divide_tensor_loads(kernel: KernelOp) -> None:
-    """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
+def divide_tensor_loads(kernel: KernelOp, target: Target) -> None:
+    """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles, and before slots are reused."""
+    is_short = cache(lambda: memory_plan(kernel).columns_used > target.tensor_memory_columns)
     for branch in [op for op in operations_named(kernel, ("scf.if",)) if _chooses_reads(op)]:
         _separate(branch)
     loads = operations_named(kernel, (_LOAD,))
     for load in loads:
         read = _read(load)
         if read is not None and not (kernel.ctas > 1 and is_narrow(load.buffer.type)):
-            _divide(read, kernel.warps)
+            _divide(read, kernel.warps, is_short)
 
 
 # ---- branches
@@ -104,7 +106,7 @@ def _read(load: ir.OpView) -> _Read | None:
     return _Read(load, branch, elements.get_splat_value()) if elements.is_splat else None
 
 
-def _divide(read: _Read, warps: int) -> None:
+def _divide(read: _Read, warps: int, is_short: Callable[[], bool]) -> None:
     users = [use.owner.operation for use in read.tile.uses]
     converted = [user for user in users if user.name == "tile_gpu.convert_layout"]
     users = [user for user in users if user not in converted]
@@ -112,7 +114,7 @@ def _divide(read: _Read, warps: int) -> None:
     if not pieces or not all(_is_columns(piece, warps) for piece in pieces):
         return
     last = _last(read, pieces)
-    if last is None or not _keep_place(read, last, warps) and not _move_release(read, last):
+    if last is None or not _keep_place(read, last, warps, is_short) and not _move_release(read, last):
         return
     for piece in pieces:
         with ir.InsertionPoint(piece.operation), piece.location:
@@ -147,17 +149,19 @@ def _last(read: _Read, pieces: Sequence[ir.OpView]) -> ir.Operation | None:
     return max(ancestors, key=_order(block).__getitem__) if len(ancestors) == len(pieces) else None
 
 
-def _keep_place(read: _Read, last: ir.Operation, warps: int) -> bool:
+def _keep_place(read: _Read, last: ir.Operation, warps: int, is_short: Callable[[], bool]) -> bool:
     """Whether threads keep a place that multiplies hand over to them until the last piece is read.
 
     They write it next without a wait, so that each reads only what it writes. Of more than four warps, those of the
-    same lanes divide the columns, of a piece otherwise than of the whole.
+    same lanes divide the columns, of a piece otherwise than of the whole. If columns are short, accumulators that are
+    filled in between share the place, which is free once it is read.
     """
     place = handed_place(read.load.buffer)
     if place is None or warps > _WARPS_OF_LANES:
         return False
     order = _order(read.outermost.block)
-    return not use_place((op for op, number in order.items() if order[read.outermost] < number <= order[last]), place)
+    between = [op for op, number in order.items() if order[read.outermost] < number <= order[last]]
+    return not use_place(between, place) and not (_fill_tensor_memory(between) and is_short())
 
 
 def _move_release(read: _Read, last: ir.Operation) -> bool:
@@ -179,17 +183,17 @@ def _move_release(read: _Read, last: ir.Operation) -> bool:
     release = min(releases, key=order.__getitem__)
     between = [op for op, number in order.items() if order[release] < number <= order[last]]
     # An accumulator that is filled in between would wait for ever for the slot, or could not share its columns.
-    inner = (op for each in between for op in (each, *operations_inside(each)))
-    if any(map(_fills_tensor_memory, inner)):
+    if _fill_tensor_memory(between):
         return False
     release.move_after(last)
     return True
 
 
-def _fills_tensor_memory(op: ir.Operation) -> bool:
-    if op.name != "tile_gpu.put_begin":
-        return False
-    return any(result.type.memory == TENSOR for result in op.results)
+def _fill_tensor_memory(operations: Iterable[ir.Operation]) -> bool:
+    """Whether operations, or those inside of them, fill an accumulator."""
+    inside = (each for op in operations for each in (op, *operations_inside(op)))
+    puts = (op for op in inside if op.name == "tile_gpu.put_begin")
+    return any(result.type.memory == TENSOR for op in puts for result in op.results)
 
 
 def _order(block: ir.Block) -> dict[ir.Operation, int]:

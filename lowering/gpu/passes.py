@@ -76,7 +76,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "assign-roles": (lambda kernel, target, options, remarks: assign_roles(kernel, remarks), "roles"),
     "make-channels": (lambda kernel, target, options, remarks: make_channels(kernel), None),
     "copy-rows": (lambda kernel, target, options, remarks: copy_rows(kernel, remarks), "roles"),
-    "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel), None),
+    "divide-tensor-loads": (lambda kernel, target, options, remarks: divide_tensor_loads(kernel, target), None),
     "divide-updates": (lambda kernel, target, options, remarks: divide_updates(kernel), None),
     "divide-operands": (lambda kernel, target, options, remarks: divide_operands(kernel, target), None),
     "order-steps": (lambda kernel, target, options, remarks: order_steps(kernel), None),

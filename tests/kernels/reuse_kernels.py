@@ -98,3 +98,22 @@ def row_of_product(A, B, C, steps: int, row: int, rows: Const, columns: Const, d
     """A row of A @ B, which is known at run time only: the whole product goes through scratch memory."""
     total = product(A, B, 0, steps, rows, columns, depth)
     ct.store(C, index=(0, 0), tile=ct.extract(total, (row, 0), (1, columns)))
+
+
+@ct.kernel
+def sums_in_use_together(A, B, C, steps: int, rows: Const, narrow: Const, wide: Const, depth: Const):
+    """In each step a wide product, then three narrow ones, of which none is stored before all are computed."""
+    for i in range(steps):
+        a = ct.load(A, index=(0, i), shape=(rows, depth))
+        total = ct.full((rows, wide), 2, dtype=ct.float32)
+        total = ct.mma(a, ct.load(B, index=(i, 0), shape=(depth, wide)), total)
+        ct.store(C, index=(2 * i, 0), tile=total)
+        first = ct.full((rows, narrow), 3, dtype=ct.float32)
+        first = ct.mma(a, ct.load(B, index=(0, 0), shape=(depth, narrow)), first)
+        second = ct.full((rows, narrow), 4, dtype=ct.float32)
+        second = ct.mma(a, ct.load(B, index=(0, 1), shape=(depth, narrow)), second)
+        third = ct.full((rows, narrow), 5, dtype=ct.float32)
+        third = ct.mma(a, ct.load(B, index=(0, 2), shape=(depth, narrow)), third)
+        ct.store(C, index=(2 * i + 1, 0), tile=first)
+        ct.store(C, index=(2 * i + 1, 1), tile=second)
+        ct.store(C, index=(2 * i + 1, 2), tile=third)

@@ -114,6 +114,24 @@ def test_rings_leave_memory_to_a_tile_that_is_exchanged_as_a_whole(target, row, 
     assert rings(kernel, args, target, "tma") == [5]
 
 
+# Columns for all four accumulators; for those in use together, if threads read them at once; for the wide one alone.
+@pytest.mark.parametrize("rows, narrow, wide", [(128, 64, 256), (128, 128, 256), (64, 128, 256), (64, 256, 256)])
+@pytest.mark.parametrize("hints", [{}, {"roles": False}], ids=str)
+def test_accumulators_that_are_in_use_together_have_columns_of_their_own(target, rows, narrow, wide, hints, random):
+    A, B = integers(random, rows, 2 * 32), integers(random, 2 * 32, 3 * 256)
+    exact = np.zeros((4 * rows, max(wide, 3 * narrow)))
+    for step in range(2):
+        a, at = A[:, 32 * step : 32 * (step + 1)].astype(np.float64), 2 * step * rows
+        exact[at : at + rows, :wide] = 2 + a @ B[32 * step : 32 * (step + 1), :wide]
+        exact[at + rows : at + 2 * rows, : 3 * narrow] = np.repeat([3, 4, 5], narrow) + a @ B[:32, : 3 * narrow]
+    args = (A, B, np.zeros(exact.shape, np.float32), 2, rows, narrow, wide, 32)
+    kernel = reuse_kernels.sums_in_use_together
+    for (found,) in run_everywhere(kernel, (1,), args, (2,), target=target, hints=hints, seeds=SEEDS):
+        assert_within(found, exact, 0.0)
+    compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="ptx")
+    assert "mma.sync" not in compiled.ptx
+
+
 # The weights are rounded to float16 before the second multiply, the result too; everything else is float32.
 ATTENTION_RELATIVE = 3 * 2.0**-11
 
