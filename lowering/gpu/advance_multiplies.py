@@ -87,7 +87,9 @@ def _advance_again(loop: ir.Operation, loads: ir.Operation | None) -> None:
         _rotate_again(loop, loads, group, scalars)
 
 
-def _rotate_again(loop: ir.Operation, loads: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]) -> None:
+def _rotate_again(
+    loop: ir.Operation, loads: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]
+) -> None:
     """Rotates a loop by a group, and the loop of the loads twice, if the order of the loads may change."""
     if _advance_loads(loads, group, lambda _: True):
         is_advanced = _advance_loads(loads, group, lambda _: True)
