@@ -110,15 +110,17 @@ def _accesses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     for op in uses(channel):
         yield op
         if op.name == _SLOT:
-            yield from _users(op)
+            for slot in op.results:
+                yield from slot_users(slot)
 
 
-def _users(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The operations on the results of a slot, or of a view of it."""
-    for user in (use.owner.operation for result in op.results for use in result.uses):
-        yield user
-        if user.name == _VIEW:
-            yield from _users(user)
+def slot_users(slot: ir.Value) -> Iterator[ir.Operation]:
+    """The operations that use a slot, or a view of it."""
+    for use in slot.uses:
+        op = use.owner.operation
+        yield op
+        if op.name == _VIEW:
+            yield from slot_users(op.results[0])
 
 
 def loops_around(op: ir.Operation) -> int:

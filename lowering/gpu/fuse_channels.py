@@ -9,7 +9,7 @@ with one that does not: that one may run ahead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
@@ -17,6 +17,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MAXIMUM_BUFFERS, THREADS, TMA, MakeChannelOp, slot_results
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
+from tilec.lowering.gpu.channel_life import slot_users
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
 
@@ -101,20 +102,11 @@ def _together(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) ->
 
 def _waits_for_threads(uses: _Uses) -> bool:
     """Whether a multiply of a slot has an operand that threads store in the block of the loads."""
-    multiplies = [op for slot in uses.get.results for op in _users(slot) if op.name in TENSOR_CORE_OPERATIONS]
+    multiplies = [op for slot in uses.get.results for op in slot_users(slot) if op.name in TENSOR_CORE_OPERATIONS]
     operands = [channel for op in multiplies for value in op.operands if (channel := _channel_of(value)) is not None]
     channels = [channel for channel in operands if channel.owner.opview.producer == THREADS]
     puts = (use.owner.operation for channel in channels for use in channel.uses if use.owner.name == _PUT)
     return any(put.block == uses.put_begin.block for put in puts)
-
-
-def _users(slot: ir.Value) -> Iterator[ir.Operation]:
-    """The operations that use a slot, or a view of it."""
-    for use in slot.uses:
-        op = use.owner.operation
-        yield op
-        if op.name == _VIEW:
-            yield from _users(op.results[0])
 
 
 def _channel_of(value: ir.Value) -> ir.Value | None:
