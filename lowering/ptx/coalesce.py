@@ -79,8 +79,8 @@ class _Sharing:
         # The values in the register of a leader.
         self.members: dict[int, list[int]] = {}
         # The order of the definitions of values: of blocks in the dominator tree, then of instructions.
-        most, enter = max(live.position, default=0) + 2, flow.enter
-        self.order = [enter[block] * most + at for block, at in zip(live.block, live.position, strict=True)]
+        stride, enter = max(live.position, default=0) + 2, flow.enter
+        self.order = [enter[block] * stride + at for block, at in zip(live.block, live.position, strict=True)]
 
     def join(self, values: Iterable[int]) -> bool:
         """Merges the registers of these values; returns False and changes nothing if live ranges intersect."""
