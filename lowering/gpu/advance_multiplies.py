@@ -39,14 +39,26 @@ _VIEW, _SLOT = "tile_gpu.view_buffer", "tile_gpu.slot"
 def advance_multiplies(kernel: KernelOp) -> None:
     """Rewrites the loops of the roles `mma` and `load` in place, where that is possible."""
     for number, (loop, loads) in enumerate(_loops_of_multiplies(kernel)):
-        if not _awaits_threads(loads) or _ends(kernel, number, _advance):
+        if not _may_wait(loop, loads) or _ends(kernel, number, _advance):
             _advance(loop, loads)
+
+
+def _may_wait(loop: ir.Operation, loads: ir.Operation | None) -> bool:
+    """Whether a multiply that runs ahead may wait for threads that wait for a multiply behind it."""
+    return _awaits_threads(loads) or _shares_sums(loop)
 
 
 def _awaits_threads(loads: ir.Operation | None) -> bool:
     """Whether threads give the role `load` what it needs for its loads, as the indices of rows that it gathers."""
     gets = [] if loads is None else [op for op in operations_inside(loads) if op.name == _GET]
     return any(_channel(get).producer == THREADS for get in gets)
+
+
+def _shares_sums(loop: ir.Operation) -> bool:
+    """Whether the sums of several multiplies of an iteration are in the slots of one ring."""
+    commits = [_channel(op) for op in operations_inside(loop) if op.name == _COMMIT]
+    rings = Counter(channel.shares or channel.operation.results[0] for channel in commits if channel.producer == MMA)
+    return max(rings.values(), default=0) > 1
 
 
 def _ends(kernel: KernelOp, number: int, change: Callable[[ir.Operation, ir.Operation | None], object]) -> bool:
@@ -74,7 +86,7 @@ def advance_again(kernel: KernelOp, is_worth: Callable[[ir.Operation, Sequence[M
         scalars = None if group is None else _scalars(loop, group)
         if group is None or scalars is None:
             continue
-        if _awaits_threads(loads) and not _ends(kernel, number, _advance_again):
+        if _may_wait(loop, loads) and not _ends(kernel, number, _advance_again):
             continue
         if is_worth(loop, _rings_of_sums(group)):
             _rotate_again(loop, loads, group, scalars)

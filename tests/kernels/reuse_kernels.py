@@ -117,3 +117,26 @@ def sums_in_use_together(A, B, C, steps: int, rows: Const, narrow: Const, wide: 
         ct.store(C, index=(2 * i + 1, 0), tile=first)
         ct.store(C, index=(2 * i + 1, 1), tile=second)
         ct.store(C, index=(2 * i + 1, 2), tile=third)
+
+
+@ct.function
+def add_block(A, B, k, total, rows: Const, columns: Const, depth: Const):
+    """total + A @ B over block k of K."""
+    a = ct.load(A, index=(0, k), shape=(rows, depth))
+    return ct.mma(a, ct.load(B, index=(k, 0), shape=(depth, columns)), total)
+
+
+@ct.kernel
+def sums_stored_at_the_end(A, B, C, steps: int, rows: Const, narrow: Const, wide: Const, depth: Const):
+    """In each step a narrow product and three wide ones, the last of several blocks of K; then all are stored."""
+    for i in range(steps):
+        small = add_block(A, B, 0, ct.zeros((rows, narrow), ct.float32), rows, narrow, depth)
+        first = add_block(A, B, 1, ct.zeros((rows, wide), ct.float32), rows, wide, depth)
+        second = add_block(A, B, 1, ct.full((rows, wide), 4, dtype=ct.float32), rows, wide, depth)
+        third = ct.full((rows, wide), 5, dtype=ct.float32)
+        for k in range(i, 2):
+            third = add_block(A, B, k, third, rows, wide, depth)
+        ct.store(C, index=(4 * i, 0), tile=small)
+        ct.store(C, index=(4 * i + 1, 0), tile=first)
+        ct.store(C, index=(4 * i + 2, 0), tile=third)
+        ct.store(C, index=(4 * i + 3, 0), tile=second)

@@ -132,6 +132,28 @@ def test_accumulators_that_are_in_use_together_have_columns_of_their_own(target,
     assert "mma.sync" not in compiled.ptx
 
 
+# Accumulators of 256 rows, of 832 and 896 columns together: multiplies of the next step await the stores of this one.
+# Rows that are 129 of 132 numbers are stored by TMA or by threads, which the end of the last row decides.
+@pytest.mark.parametrize("narrow", [32, 64])
+def test_multiplies_do_not_run_ahead_of_stores_that_free_their_columns(target, narrow, random):
+    rows, wide, steps = 256, 128, 3
+    A, B = integers(random, rows, 2 * 32), integers(random, 2 * 32, wide)
+    left, right = A.astype(np.float64).reshape(rows, 2, 32), B.astype(np.float64).reshape(2, 32, wide)
+    exact = np.zeros((steps, 4, rows, wide + 1))
+    for i in range(steps):
+        exact[i, 0, :, :narrow] = left[:, 0] @ right[0, :, :narrow]
+        exact[i, 1, :, :wide] = left[:, 1] @ right[1]
+        exact[i, 2, :, :wide] = 5 + sum(left[:, k] @ right[k] for k in range(i, 2))
+        exact[i, 3, :, :wide] = 4 + left[:, 1] @ right[1]
+    C = np.zeros((steps * 4 * rows, wide + 4), np.float32)[:, : wide + 1]
+    args = (A, B, C, steps, rows, narrow, wide, 32)
+    kernel = reuse_kernels.sums_stored_at_the_end
+    for (found,) in run_everywhere(kernel, (1,), args, (2,), target=target, hints={}, seeds=SEEDS):
+        assert_within(found, exact.reshape(found.shape), 0.0)
+    compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="gpu")
+    assert not [remark.message for remark in compiled.remarks if "would wait for each other" in remark.message]
+
+
 # The weights are rounded to float16 before the second multiply, the result too; everything else is float32.
 ATTENTION_RELATIVE = 3 * 2.0**-11
 
