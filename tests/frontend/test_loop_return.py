@@ -138,6 +138,76 @@ def test_counter_after_its_loop(options: dict[str, Any]) -> None:
     assert out.tolist() == [counters(n) for n in range(7)]
 
 
+def assigned_in_a_branch(n):
+    total = 1
+    for i in range(n):
+        total = total + i
+        if n < total:
+            total = 0
+        if i == 2:
+            return 7
+        total = i
+    return total + n
+
+
+def assigned_in_the_inner_loop(n):
+    total, k = 1, 0
+    while k < n:
+        for i in range(k):
+            if total < 4:
+                total = 2 * i
+            if i + k == 4:
+                return -k
+            total = k - i
+        k = k + 1
+        total = total + k
+    return total
+
+
+def assigned_before_a_return(n):
+    for i in range(n):
+        if i == 1:
+            last = n + i
+            return last
+        last = i
+    last = n
+    return last
+
+
+@BACKENDS
+@pytest.mark.parametrize("function", [assigned_in_a_branch, assigned_in_the_inner_loop, assigned_before_a_return])
+def test_names_that_a_return_does_not_need(function: Callable[[int], int], options: dict[str, Any]) -> None:
+    """Nothing reads them behind the branch, unless the loop ends without the `return`."""
+
+    @ct.kernel
+    def kernel(out):
+        ct.scatter(out, ct.bid(0), function(ct.bid(0)))
+
+    out = np.zeros(7, np.int32)
+    ct.launch(None, 7, kernel, (out,), **options)
+    assert out.tolist() == [function(n) for n in range(7)]
+
+
+@BACKENDS
+def test_name_of_another_type_at_a_return(options: dict[str, Any]) -> None:
+    def sum_or_limit(x, n):
+        row = ct.load(x, (0,), (4,))
+        for i in range(n):
+            if i == 2:
+                row = i + n
+                return row
+            row = row + ct.load(x, (i,), (4,))
+        return ct.sum(row)
+
+    @ct.kernel
+    def kernel(x, out):
+        ct.scatter(out, ct.bid(0), sum_or_limit(x, ct.bid(0)))
+
+    x, out = np.arange(8, dtype=np.int32), np.zeros(5, np.int32)
+    ct.launch(None, 5, kernel, (x, out), **options)
+    assert out.tolist() == [6, 12, 34, 5, 6]
+
+
 def row_of(x, n):
     for i in range(2):
         if i == n:

@@ -17,7 +17,7 @@ from tilec.ast_to_tile.iteration import unroll
 from tilec.ast_to_tile.liveness import assigned, contains, leaves_loop
 from tilec.ast_to_tile.loop_return import after_loop
 from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify, with_kept_constants
-from tilec.ast_to_tile.return_exits import FLAG, VALUE, filled, plan_of_flags, plan_of_values
+from tilec.ast_to_tile.return_exits import FLAG, VALUE, filled, has_value, plan_of_flags, plan_of_values
 from tilec.ast_to_tile.static_calls import is_static_call
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
 from tilec.ast_to_tile.values import KernelValue, Operand, Range, Tile, Unusable, describe, is_number
@@ -316,18 +316,29 @@ def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -
     note = Note("in this loop", tracer.frame.source_location(node))
     if name in (FLAG, VALUE):
         return plan_of_flags(exits) if name == FLAG else plan_of_values(exits)
-    values = [each.names.get(name) for each in exits]
-    for each, value in zip(exits, values, strict=True):
+    # What follows the loop reads a name only if no `return` left the loop.
+    staying = [each.names for each in exits if FLAG not in each.names]
+    for names in staying:
+        value = names.get(name)
         if isinstance(value, Unusable):
             return value
-        if name not in each.names:
+        if name not in names:
             problem = f"'{name}' is not assigned on every path out of a loop: assign it before the loop too"
             return Unusable(problem, (note,))
+    values = [each.names[name] for each in exits if has_value(each.names, name)]
+    if not values:
+        return Unusable(f"'{name}' has no value after a loop that never ends", (note,))
     try:
-        return (
-            unify(values, local=True)
-            if values
-            else Unusable(f"'{name}' has no value after a loop that never ends", (note,))
-        )
+        return _unified(values, [names[name] for names in staying])
     except NoMerge as problem:
         return Unusable(f"'{name}' has incompatible values after the loop: {problem.message}", (note,))
+
+
+def _unified(values: Sequence[KernelValue], staying: Sequence[KernelValue]) -> Plan:
+    """The plan of the values of all exits, or of those that stay in the function if the others do not fit."""
+    try:
+        return unify(values, local=True)
+    except NoMerge:
+        if not staying:
+            raise
+        return unify(staying, local=True)

@@ -9,7 +9,7 @@ from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.merge import Carried, NoMerge, Plan, Several, lower, unify
 from tilec.ast_to_tile.merged_arrays import CarriedArray, null_array
 from tilec.ast_to_tile.tracer import Flow, Jump, Left, Tracer
-from tilec.ast_to_tile.values import KernelValue
+from tilec.ast_to_tile.values import KernelValue, Unusable
 from tilec.dialect.mlir import ir
 from tilec.errors import TileTypeError
 
@@ -40,13 +40,27 @@ def plan_of_values(exits: Sequence[Jump]) -> Plan:
         raise TileTypeError(f"{UNLIKE_RETURNS}: {problem.message}") from problem
 
 
+def has_value(names: dict[str, KernelValue], name: str) -> bool:
+    """Whether a name has a value at an exit. At a `return` it may have none, if only what follows the loop reads it."""
+    return name in names and not isinstance(names[name], Unusable)
+
+
 def filled(emitter: Emitter, plan: Plan, names: dict[str, KernelValue], name: str) -> list[ir.Value]:
-    """The operands of an exit for a name; an exit that returns no value passes zeros, which are not read."""
+    """The operands of an exit for a name, which are zeros where nothing reads them.
+
+    An exit that returns no value has none to pass. An exit that returns one may have no value of other names, or one
+    that does not fit.
+    """
     if name == FLAG:
         return lower(emitter, plan, FLAG in names)
-    if name != VALUE or name in names:
+    if not has_value(names, name):
+        return _zeros(emitter, plan)
+    try:
         return lower(emitter, plan, names[name])
-    return _zeros(emitter, plan)
+    except NoMerge:
+        if name == VALUE or FLAG not in names:
+            raise
+        return _zeros(emitter, plan)
 
 
 def _zeros(emitter: Emitter, plan: Plan) -> list[ir.Value]:
