@@ -57,7 +57,7 @@ def _awaits_threads(loads: ir.Operation | None) -> bool:
 def _shares_sums(loop: ir.Operation) -> bool:
     """Whether the sums of several multiplies of an iteration are in the slots of one ring."""
     commits = [_channel(op) for op in operations_inside(loop) if op.name == _COMMIT]
-    rings = Counter(channel.shares or channel.operation.results[0] for channel in commits if channel.producer == MMA)
+    rings = Counter(_ring(channel) for channel in commits if channel.producer == MMA)
     return max(rings.values(), default=0) > 1
 
 
@@ -328,7 +328,12 @@ def _slot(op: ir.Operation) -> _Slot | None:
 def _slot_of_step(step: ir.Operation) -> _Slot:
     channel = _channel(step)
     consumer = step.opview.consumer if step.name in (_GET, _RELEASE) and channel.producer == TMA else 0
-    return channel.operation.results[0] if channel.shares is None else channel.shares, consumer
+    return _ring(channel), consumer
+
+
+def _ring(channel: MakeChannelOp) -> ir.Value:
+    """The channel that owns the slots of a channel."""
+    return channel.operation.results[0] if channel.shares is None else channel.shares
 
 
 def _slots_of(op: ir.Operation) -> set[_Slot]:
