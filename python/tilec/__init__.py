@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tilec.driver.stages import compile
     from tilec.errors import (
         CompileError,
+        ConstantWarning,
         StaticException,
         TilecError,
         TileCompilerExecutionError,
@@ -171,8 +172,8 @@ if TYPE_CHECKING:
 # Defining module -> the public names of the kernel language and of errors.
 _LANGUAGE = {
     "tilec.errors": """
-        CompileError StaticException TileCompilerExecutionError TileCompilerTimeoutError TileError TileInternalError
-        TileRecursionError TileStaticAssertionError TileStaticEvalError TileSyntaxError TileTypeError
+        CompileError ConstantWarning StaticException TileCompilerExecutionError TileCompilerTimeoutError TileError
+        TileInternalError TileRecursionError TileStaticAssertionError TileStaticEvalError TileSyntaxError TileTypeError
         TileUnsupportedFeatureError TileValueError TilecError
     """,
     "tilec.language.annotations": """

@@ -103,6 +103,21 @@ class CompilerWarning(Frozen):
         return _line("warning", self.message, self.location)
 
 
+class ConstantWarning(UserWarning):
+    """A constant in a kernel is out of range of the element type that it gets, and the kernel uses another value.
+
+    Example:
+        >>> import warnings
+        >>> @ct.kernel
+        ... def example(): print(ct.full(2, 300, ct.int8))
+        >>> with warnings.catch_warnings(record=True, action="always") as caught:
+        ...     ct.launch(None, 1, example, (), backend="interpret")
+        [44, 44]
+        >>> print(caught[0].message)
+        the constant 300 is out of range of int8 and becomes 44: write ct.astype(300, ct.int8) if this is intended
+    """
+
+
 class UsageError(TilecError):
     """The command or call itself is invalid: an unknown option, a missing file name."""
 

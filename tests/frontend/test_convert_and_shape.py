@@ -203,7 +203,8 @@ def constants_of_tuples(x, y):
 
 def test_tuples_of_constants_are_one_constant(interpret: Interpret) -> None:
     x, y = np.zeros((2, 2), np.float32), np.zeros((2, 2), np.int8)
-    interpret(constants_of_tuples, 1, x, y)
+    with pytest.warns(ct.ConstantWarning):
+        interpret(constants_of_tuples, 1, x, y)
     assert x.tolist() == [[1, 2], [4, 6]]
     # 300 modulo 256 is 44; a fraction is dropped.
     assert y.tolist() == [[1, 44], [2, -4]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ def emitter() -> Iterator[Emitter]:
     with context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            yield Emitter(ir.Location.unknown, lambda function, values: operator.add(*values))
+            yield Emitter(ir.Location.unknown, warnings.warn, lambda function, values: operator.add(*values))
 
 
 def _operand(emitter: Emitter, name: str) -> Any:

@@ -216,7 +216,8 @@ def constants(out):
 @pytest.mark.parametrize("backend", ["interpret", "simulate"])
 def test_typed_constants_in_a_kernel(backend: str) -> None:
     out = np.zeros(8, np.int64)
-    ct.launch(None, 1, constants, (out,), backend=backend)
+    with pytest.warns(ct.ConstantWarning):
+        ct.launch(None, 1, constants, (out,), backend=backend)
     assert out.tolist() == [4294967293, -1294967296, 4, 4294967292, 4294967293, 2048, -1, 44]
 
 
@@ -256,7 +257,8 @@ def named_types(signed, unsigned):
 def test_constants_of_a_named_type_keep_their_low_bits() -> None:
     """As `astype` does, and cuTile Python: the fraction is dropped, and integers are reduced modulo 2^n."""
     signed, unsigned = np.zeros(16, np.int8), np.zeros(8, np.uint32)
-    ct.launch(None, 1, named_types, (signed, unsigned), backend="interpret")
+    with pytest.warns(ct.ConstantWarning):
+        ct.launch(None, 1, named_types, (signed, unsigned), backend="interpret")
     assert signed.reshape(4, 4).tolist() == [[44] * 4, [86] * 4, [-1] * 4, [44, 127, 2, 1]]
     assert unsigned.reshape(2, 4).tolist() == [[2**32 - 1] * 4, [7] * 4]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tilec.errors import TileValueError
@@ -18,6 +20,26 @@ def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
     if dtype.is_boolean:
         return bool(number)
     return _rounded(number, dtype) if dtype.is_float else wrapped(_truncated(number, dtype), dtype)
+
+
+def replacement(number: bool | int | float, dtype: DType) -> bool | int | float | None:
+    """The value that `dtype` stores instead of a number out of its range; None if it stores the number, or rounds it.
+
+    Out of range are integers that wrap, fractions of integers, floats that become infinite, finite or zero, and zero in
+    a type without zero.
+    """
+    if dtype.is_boolean or math.isnan(number):
+        return None
+    value = stored(number, dtype)
+    if not dtype.is_float:
+        return None if value == number else value
+    form = FORMATS[dtype.element]
+    half_unit = math.ldexp(0.5, form.max_exponent - form.precision + 1)
+    if math.isinf(number):
+        is_kept = math.isinf(value)
+    else:
+        is_kept = bool(value) == bool(number) and not math.isinf(value) and abs(number) - form.largest < half_unit
+    return None if is_kept else value
 
 
 def wrapped(integer: int, dtype: DType) -> int:

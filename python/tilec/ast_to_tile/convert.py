@@ -42,7 +42,9 @@ def to_dtype(emitter: Emitter, value: Operand, dtype: DType, rounding: RoundingM
 
 
 def constant_tile(emitter: Emitter, value: Constant, dtype: DType, shape: Shape = ()) -> Tile:
-    """A splat of a constant: a typed constant is converted as at run time, a Python number must be in range."""
+    """A splat of a constant: a typed constant is converted as at run time, a Python integer must be in range."""
+    if not isinstance(value, TypedConstant) and dtype.is_float:
+        emitter.warn_if_replaced(value, dtype)
     return emitter.constant(constant_value(value, dtype), dtype, shape)
 
 
@@ -53,14 +55,16 @@ def constant_value(value: Constant, dtype: DType) -> Number:
     return int(value) if dtype.is_integral else value
 
 
-def named_type_value(value: Constant, dtype: DType) -> Number:
+def named_type_value(emitter: Emitter, value: Constant, dtype: DType) -> Number:
     """A constant in an element type that the program names: as at run time, integers keep their low bits.
 
-    Raises TileValueError for an integer that no integer type has, and for NaN or infinity as an integer.
+    Gives a warning for a constant out of range of the type. Raises TileValueError for an integer that no integer type
+    has, and for NaN or infinity as an integer.
     """
     number = arguments.known(value)
     if dtype.is_integral and isinstance(number, int) and not -(1 << 63) <= number < 1 << 64:
         raise TileValueError(f"the constant {number} is out of range of every integer type")
+    emitter.warn_if_replaced(number, dtype)
     return stored(number, dtype)
 
 
@@ -169,6 +173,8 @@ def construct(dtype: DType, value: KernelValue, emitter: Emitter) -> Operand:
     if isinstance(value, str):
         value = _parsed(dtype, value)
     if is_number(value) or isinstance(value, TypedConstant):
+        if is_number(value):
+            emitter.warn_if_replaced(value, dtype)
         return TypedConstant(arguments.known(value), dtype)
     if not isinstance(value, Tile) or value.shape:
         raise TileTypeError(f"'{dtype}(...)' takes a scalar, got {describe(value)}")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from tilec.ast_to_tile.constant_value import stored
+from tilec.ast_to_tile.constant_value import replacement, stored
 from tilec.ast_to_tile.values import KernelValue, Shape, Tile, TypedConstant, describe
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
-from tilec.errors import TileTypeError, TileValueError
+from tilec.errors import ConstantWarning, TileTypeError, TileValueError
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
 
@@ -56,12 +57,19 @@ def pointer_type(dtype: DType, shape: Shape = ()) -> ir.Type:
 
 
 class Emitter:
-    """Builds operations at the current insertion point, with the location that `locate` returns."""
+    """Builds operations at the current insertion point, with the location that `locate` returns.
+
+    `warn` gives a Python warning of a category at the line of the program.
+    """
 
     def __init__(
-        self, locate: Callable[[], ir.Location], call: Callable[[KernelValue, Sequence[KernelValue]], KernelValue]
+        self,
+        locate: Callable[[], ir.Location],
+        warn: Callable[[str, type[Warning]], None],
+        call: Callable[[KernelValue, Sequence[KernelValue]], KernelValue],
     ) -> None:
         self.locate = locate
+        self.warn = warn
         # Calls a user function, for operations such as ct.reduce that take a function.
         self.call = call
         # "reduce" or "scan" while the function of one is traced.
@@ -102,6 +110,14 @@ class Emitter:
         dense = ir.DenseElementsAttr.get([element_attribute(value, dtype) for value in values], tensor)
         made = self.build("constant", [], [tile_type(dtype, shape)], {"value": dense})
         return Tile(made.results[0], dtype, shape)
+
+    def warn_if_replaced(self, number: bool | int | float, dtype: DType) -> None:
+        """Gives a warning if a constant of the program is out of range of the element type that it gets."""
+        value = replacement(number, dtype)
+        if value is not None:
+            written = repr(number) if math.isfinite(number) else f"float('{number}')"
+            change = f"the constant {number} is out of range of {dtype} and becomes {value}"
+            self.warn(f"{change}: write ct.astype({written}, ct.{dtype}) if this is intended", ConstantWarning)
 
     def as_tile(self, value: KernelValue, dtype: DType | None = None) -> Tile:
         """The value as a tile; a Python number takes `dtype`, or its default element type."""

@@ -51,7 +51,7 @@ def _scalars(value: KernelValue) -> Iterator[Operand]:
 
 
 def _constant_tile(emitter: Emitter, constants: list[Constant], dtype: DType, shape: Shape) -> Tile:
-    values = [arguments.at("value", named_type_value, item, dtype) for item in constants]
+    values = [arguments.at("value", named_type_value, emitter, item, dtype) for item in constants]
     return emitter.elements(values, dtype, shape)
 
 

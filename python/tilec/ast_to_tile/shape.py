@@ -71,7 +71,7 @@ def _full(emitter: Emitter, shape: KernelValue, fill_value: KernelValue, dtype: 
     element = arguments.dtype(dtype)
     value = arguments.tile_like(fill_value, "fill_value")
     if not isinstance(value, Tile):
-        return emitter.constant(arguments.at("fill_value", named_type_value, value, element), element, extents)
+        return emitter.constant(arguments.at("fill_value", named_type_value, emitter, value, element), element, extents)
     if value.shape:
         raise BadArgument("fill_value", f"expected a scalar, got {describe(value)}")
     return broadcast(emitter, to_dtype(emitter, value, element), extents)

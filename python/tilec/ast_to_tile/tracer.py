@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from tilec.ast_to_tile.unsupported import reject_expression, reject_statement
 from tilec.ast_to_tile.values import Array, KernelValue, Method, Range, Record, Tile, TypedConstant, View, describe
 from tilec.dialect.mlir import ir
 from tilec.dialect.rule_table import RuleTable
-from tilec.errors import CompileError, TileTypeError
+from tilec.errors import CompileError, SourceLocation, TileTypeError, TileValueError
 from tilec.language.datatypes import bool_
 from tilec.process.time_limit import check_time
 
@@ -120,8 +121,9 @@ class Tracer:
         self.loops: list[Loop] = []
         self.contexts: list[Context] = []
         self.holders: list[ir.Operation] = []
-        self.emitter = Emitter(self.location, lambda function, values: call(self, function, values, {}))
+        self.emitter = Emitter(self.location, self.warn, lambda function, values: call(self, function, values, {}))
         self._locations: dict[tuple[Frame, ast.AST], ir.Location] = {}
+        self._warned: set[tuple[str, SourceLocation]] = set()
 
     def location(self) -> ir.Location:
         """The location of the operations that are currently built."""
@@ -129,6 +131,20 @@ class Tracer:
         if key not in self._locations:
             self._locations[key] = self.frame.location(self.node)
         return self._locations[key]
+
+    def warn(self, message: str, category: type[Warning]) -> None:
+        """Gives a Python warning at the traced line, once per compilation: loop bodies can be traced repeatedly.
+
+        Raises TileValueError if the filters of the program make the warning an error.
+        """
+        location = self.frame.source_location(self.node)
+        if (message, location) in self._warned:
+            return
+        self._warned.add((message, location))
+        try:
+            warnings.warn_explicit(message, category, location.file, location.line)
+        except category as problem:
+            raise TileValueError(message) from problem
 
     def evaluate(self, node: ast.expr) -> KernelValue:
         """The value of an expression; raises CompileError at the innermost invalid node."""

@@ -24,6 +24,8 @@ def astype(x: Operand, /, dtype: DType, *, rounding_mode: RoundingMode | None = 
 
     Returns:
         A tile of the shape of x. Conversions of floats to integers truncate; a bool is true for any nonzero value.
+        Integers keep their low bits. 8- and 4-bit floats saturate, as conversions of the hardware do: a value above the
+        largest one becomes the largest one, infinity included, also in float8_e5m2.
 
     Raises:
         TileTypeError: `dtype` is not an element type, or a rounding mode is given and a type is not a float type.

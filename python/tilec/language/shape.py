@@ -18,7 +18,8 @@ def full(shape: Shape, fill_value: Operand, dtype: DType) -> Tile:
 
     Args:
         shape: the extents.
-        fill_value: the value, a scalar or a Python number; it is converted to `dtype` as by ct.astype.
+        fill_value: the value, a scalar or a Python number; it is converted to `dtype` as by ct.astype: integers wrap,
+            and 8- and 4-bit floats saturate, infinity too. A number out of range gives a ct.ConstantWarning.
         dtype: the element type.
 
     Returns:
