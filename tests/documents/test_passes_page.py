@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import tilec
 from tilec import pipeline
 from tilec.dialect.mlir import passmanager
+from tilec.lowering.gpu.passes import PASSES as GPU_PASSES
 from tilec.lowering.tile.passes import DEFAULT, PASSES, run
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.text_input.module import Module
@@ -40,6 +42,13 @@ def test_page_lists_every_pass_in_order() -> None:
     assert list(SECTIONS) == list(PASSES)
     shown = re.search(r"Compiling runs `(.*?)`", PAGE, re.DOTALL)[1]
     assert tuple(re.split(r",\s+", shown)) == DEFAULT
+
+
+def test_page_and_description_of_the_dialect_list_the_passes_over_tile_gpu_in_order() -> None:
+    shown = re.search(r"schedule loops: `(.*?)`", PAGE, re.DOTALL)[1]
+    assert re.split(r",\s+", shown) == list(GPU_PASSES)
+    description = (Path(tilec.__file__).parent / "dialect" / "tile_gpu" / "README.md").read_text()
+    assert re.findall(r"^\| `([\w-]+)` \|", description.partition("## Values")[0], re.MULTILINE) == list(GPU_PASSES)
 
 
 @pytest.mark.parametrize("name", SECTIONS)

@@ -12,8 +12,6 @@ from tilec.lowering.target import TARGETS
 from tilec.lowering.tile.passes import PASSES as TILE_PASSES
 from tilec.lowering.tile.passes import TilePass
 
-# Without its plan of memory a kernel has no offsets.
-REQUIRED_PASSES = frozenset({"plan-memory"})
 # The passes over Tile IR that no later stage needs.
 OPTIONAL_TILE_PASSES = (
     "simplify-control", "split-tiles", "split-chains", "divide-stores", "divide-depth", "compare-positions",
@@ -61,7 +59,7 @@ def random_omissions(random: Random) -> tuple[str, ...]:
     if random.random() < 0.5:
         return ()
     over_tiles = tuple(name for name in OPTIONAL_TILE_PASSES if random.random() < 0.1)
-    return over_tiles + tuple(name for name in PASSES if name not in REQUIRED_PASSES and random.random() < 0.25)
+    return over_tiles + tuple(name for name in PASSES if random.random() < 0.25)
 
 
 @contextmanager
