@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "error_catalogue",
+    "memory_picture",
     "mlir_lexer",
     "public_names",
     "source_links",

@@ -31,3 +31,19 @@ def test_each_public_name_is_on_one_page_of_the_reference(monkeypatch) -> None:
     named = re.findall(r"<!-- public names of (.*) -->", "".join(path.read_text() for path in pages().values()))
     listed = [module for modules in named for module in modules.split()]
     assert sorted(listed) == sorted(modules())
+
+
+def test_picture_of_the_memory_plan_is_drawn_from_the_example(monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "extensions"))
+    from memory_picture import MARKER, picture
+
+    page = (DOCS / "memory.md").read_text()
+    # The first line and the contents of the regions, which the page shows as text, too.
+    shown = page.partition("```text\n")[2].partition("```")[0].splitlines()
+    drawn = picture(page)
+    assert page.count(MARKER) == 1 and shown[0] in drawn
+    assert all(row.split("  ")[-1] in drawn for row in shown[3:])
+
+
+def test_pages_show_no_picture_that_nothing_draws() -> None:
+    assert not list(DOCS.rglob("*.svg")) and not list(DOCS.rglob("*.png"))

@@ -59,8 +59,23 @@ def test_json_has_the_same_regions():
 
 def test_the_picture_has_a_box_for_each_use():
     root = ElementTree.fromstring(memory("sm_90a").svg())
-    boxes = [each for each in root.iter("{http://www.w3.org/2000/svg}rect") if each.get("fill") != "none"]
-    assert len(boxes) == 4
+    frame, *boxes = root.iter("{http://www.w3.org/2000/svg}rect")
+    assert frame.get("fill") == "none"
+    end = float(frame.get("x")) + float(frame.get("width"))
+    inside = [box for box in boxes if float(box.get("x")) < end]
+    # Two regions with two uses each, and beside the chart the color of each region.
+    assert (len(inside), len(boxes)) == (4, 6)
+
+
+def test_labels_of_the_picture_do_not_overlap():
+    """Each label has a line of its own beside the chart, also at regions that are thinner than a line."""
+    root = ElementTree.fromstring(memory("sm_90a").svg())
+    frame = next(root.iter("{http://www.w3.org/2000/svg}rect"))
+    end = float(frame.get("x")) + float(frame.get("width"))
+    texts = [text for text in root.iter("{http://www.w3.org/2000/svg}text") if float(text.get("x")) > end]
+    heights = sorted(float(text.get("y")) for text in texts)
+    assert len(texts) == 2
+    assert all(low + 11 <= high for low, high in zip(heights, heights[1:]))
 
 
 def test_the_command_writes_a_picture(tmp_path: Path, capsys: Any):

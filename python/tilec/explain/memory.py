@@ -22,7 +22,8 @@ _Lines = tuple[int, ...]
 _FIRST_USES = ("tile_gpu.put_begin", "tile_gpu.store_shared")
 _USED, _FREE = "#", "."
 # Sizes of the picture in pixels.
-_STEP, _HEIGHT, _MARGIN, _GAP, _LEAST_WIDTH = 24, 240, 90, 40, 400
+_STEP, _HEIGHT, _MARGIN, _GAP, _LEGEND = 24, 240, 40, 40, 420
+_SWATCH, _LINE = 10, 16
 _FONT = 'font-size="11" font-family="sans-serif"'
 _COLORS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#76b7b2", "#e15759", "#9c755f", "#edc948")
 
@@ -104,7 +105,7 @@ class KernelMemory:
         panels = [("shared memory (bytes)", SHARED, self.shared_bytes[1])]
         if self.tensor_columns[1]:
             panels.append(("tensor memory (columns)", "tensor", self.tensor_columns[1]))
-        width = 2 * _MARGIN + max(_STEP * len(self.lines), _LEAST_WIDTH)
+        width = 2 * _MARGIN + _STEP * len(self.lines) + _LEGEND
         height = _GAP + (_HEIGHT + 2 * _GAP) * len(panels)
         drawn = [f'<text x="{_MARGIN}" y="20">{escape(self.text().splitlines()[0])}</text>']
         for number, (title, memory, limit) in enumerate(panels):
@@ -120,20 +121,25 @@ class KernelMemory:
         for position, line in enumerate(self.lines):
             x = _MARGIN + _STEP * position + _STEP // 2
             yield f'<text x="{x}" y="{bottom + 14}" text-anchor="middle">{line}</text>'
-        uses = [use for use in self.regions if use.region.memory == memory]
+        uses = sorted((use for use in self.regions if use.region.memory == memory), key=lambda use: use.region.start)
+        scale, legend, top_of_label = _HEIGHT / limit, _MARGIN + width + _SWATCH, float(bottom)
         for number, use in enumerate(uses):
-            yield from _boxes(use, bottom, _HEIGHT / limit, _COLORS[number % len(_COLORS)])
+            color = _COLORS[number % len(_COLORS)]
+            yield from _boxes(use, bottom, scale, color)
+            # Labels are beside the chart, each at its region, or above the one before where regions are thin.
+            top_of_label = min(bottom - scale * (use.region.start + use.region.size / 2), top_of_label - _LINE)
+            yield _rectangle(legend, round(top_of_label, 1), _SWATCH, _SWATCH, f'fill="{color}"')
+            label = escape(f"{use.region.start}: {use.region.contents}")
+            yield f'<text x="{legend + 2 * _SWATCH}" y="{round(top_of_label + _SWATCH - 1, 1)}">{label}</text>'
 
 
 def _boxes(use: RegionUse, bottom: int, scale: float, color: str) -> Iterator[str]:
-    """A box for each use of a region, and its contents as text."""
+    """A box for each use of a region."""
     region = use.region
     height, y = round(scale * region.size, 1), round(bottom - scale * (region.start + region.size), 1)
-    yield f'<text x="{_MARGIN - 8}" y="{y + height}" text-anchor="end">{region.start}</text>'
     for first, last in use.uses:
         x, width = _MARGIN + _STEP * first, _STEP * (last + 1 - first)
         yield _rectangle(x, y, width, height, f'fill="{color}" stroke="white"')
-    yield f'<text x="{_MARGIN + 4}" y="{y + height / 2 + 4}">{escape(region.contents)}</text>'
 
 
 def _rectangle(x: float, y: float, width: float, height: float, style: str) -> str:
