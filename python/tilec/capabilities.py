@@ -1,6 +1,7 @@
-"""The private names of cuTile Python by which programs, NVIDIA's samples among them, ask what they can run.
+"""The private names of cuTile Python that programs use, NVIDIA's samples and TileGym among them.
 
-`tilec.compat` offers them in the modules of cuTile. All other private names have no counterpart.
+By some of them programs ask what they can run. The others are public names that programs import from the private module
+that defines them. `tilec.compat` offers both in the modules of cuTile. All other private names have no counterpart.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any
 
+import tilec
 from tilec import options
 from tilec.lowering.target import target_named
 
@@ -66,6 +68,25 @@ def newest_bytecode_version(temp_dir: str, allow_dev: bool = False) -> BytecodeV
     return max(BytecodeVersion)
 
 
+# Private module -> the modules of tilec whose public names it has.
+_PUBLIC_NAMES = {
+    "_datatype": ("tilec.language.datatypes",),
+    "_exception": ("tilec.errors",),
+    "_execution": ("tilec.language.kernel",),
+    "_memory_model": ("tilec.language.modes",),
+    "_numeric_semantics": ("tilec.language.modes",),
+    # All functions of kernels.
+    "_stub": tuple(f"tilec.language.{group}" for group in (
+        "arith", "atomic", "bitwise", "comparison", "control", "convert", "debug", "grid_dependency", "math", "memory",
+        "mma", "reduce", "scan", "shape", "view",
+    )),
+}  # fmt: skip
+
+
+def _public_names(*modules: str) -> dict[str, Any]:
+    return {name: getattr(tilec, name) for name, module in tilec._DEFINED_IN.items() if module in modules}
+
+
 # The names by module, relative to `cuda.tile`.
 MODULES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -73,5 +94,6 @@ MODULES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "_bytecode": {"BytecodeVersion": BytecodeVersion},
         "_bytecode.version": {"BytecodeVersion": BytecodeVersion},
         "_compile": {"_get_max_supported_bytecode_version": newest_bytecode_version},
+        **{private: _public_names(*modules) for private, modules in _PUBLIC_NAMES.items()},
     }
 )

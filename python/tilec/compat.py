@@ -5,7 +5,7 @@
     python -m tilec.compat -c CODE [ARGUMENT ...]
 
 Other packages below `cuda`, such as `cuda.bindings`, remain importable. Of the private modules of cuTile there are the
-names of `tilec.capabilities`, by which programs ask what they can run. The environment variables TILEC_BACKEND and
+names of `tilec.capabilities`, which programs use. The environment variables TILEC_BACKEND and
 TILEC_TARGET select where the kernels run.
 """
 

@@ -70,7 +70,7 @@ def message(statement):
     except ImportError as error:
         return f"{type(error).__name__}: {error}"
 
-for module in ("_stub", "_ir.hir", "stub", "errors"):
+for module in ("_passes", "_ir.hir", "stub", "errors"):
     print(message(f"import cuda.tile.{module}"))
 print(message("from cuda.tile import nothing"))
 import cuda.bindings
@@ -85,7 +85,7 @@ def test_modules_of_installed_imports(tmp_path: Path) -> None:
     assert process.stderr == ""
     *lines, missing_name, bindings = process.stdout.splitlines()
     assert lines == [
-        f"ModuleNotFoundError: 'cuda.tile._stub' {private}",
+        f"ModuleNotFoundError: 'cuda.tile._passes' {private}",
         f"ModuleNotFoundError: 'cuda.tile._ir' {private}",
         f"ModuleNotFoundError: no module named 'cuda.tile.stub': {public}",
         f"ModuleNotFoundError: no module named 'cuda.tile.errors': {public}",
@@ -116,6 +116,37 @@ def test_program_asks_what_it_can_run(
     process = run("-m", "tilec.compat", "-c", CAPABILITIES, folder=tmp_path)
     assert process.stdout == f"{capability} 13.5 True True\n"
     assert process.stderr.splitlines()[-1].startswith("ImportError: cannot import name 'launch' from 'cuda.tile._cext'")
+
+
+PRIVATE_NAMES = """
+import cuda.tile as ct
+import cuda.tile._stub as stub
+from cuda.tile._datatype import DType, float4_e2m1fn, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, int32
+from cuda.tile._exception import TileError, TileSyntaxError, TileTypeError, TileUnsupportedFeatureError
+from cuda.tile._execution import function, kernel
+from cuda.tile._memory_model import MemoryOrder, MemoryScope
+from cuda.tile._numeric_semantics import PaddingMode, RoundingMode
+from cuda.tile._stub import load, mma, pack_to_bytes
+
+for value in (float4_e2m1fn, TileError, kernel, MemoryOrder, RoundingMode, PaddingMode, pack_to_bytes, load, mma):
+    assert value in vars(ct).values(), value
+assert all(getattr(ct, name) is value for name, value in vars(stub).items() if not name.startswith("__"))
+
+@ct.kernel(occupancy=2)
+def double(x):
+    ct.store(x, ct.bid(0), 2 * ct.load(x, ct.bid(0), 8))
+
+# TileGym makes kernels with other hints like this.
+import numpy as np
+x = np.ones(8, np.float32)
+ct.launch(None, (1,), ct.kernel(double._pyfunc, occupancy=1), (x,))
+print(x.tolist(), double._pyfunc.__name__)
+"""
+
+
+def test_public_names_in_the_private_modules_that_define_them(tmp_path: Path) -> None:
+    process = run("-m", "tilec.compat", "-c", PRIVATE_NAMES, folder=tmp_path)
+    assert (process.stdout, process.stderr) == (f"{[2.0] * 8} double\n", "")
 
 
 def test_versions_of_programs_are_those_of_bytecode() -> None:

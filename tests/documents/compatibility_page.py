@@ -55,7 +55,9 @@ python -m tilec.compat double.py 8
 call `tilec.compat.install()` before its first import of `cuda.tile`. In both cases imports of `cuda.tile`,
 `cuda.tile.compilation`, `cuda.tile.tune` and `cuda.tile.jax` import tilec; other packages below `cuda`, such as
 `cuda.bindings`, remain importable. Private modules of cuTile Python, whose names start with `_`, raise
-ModuleNotFoundError.
+ModuleNotFoundError, but for names that programs use: the public names in the modules that define them (`_datatype`,
+`_exception`, `_execution`, `_memory_model`, `_numeric_semantics`, `_stub`), and those by which programs ask what they
+can run (`_cext`, `_bytecode`, `_compile`). Kernels have `_pyfunc`.
 
 * *same*: tilec has the name with all its parameters, and with their defaults.
 * *extended*: tilec has all this and more, which is listed.

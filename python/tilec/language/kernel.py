@@ -152,6 +152,11 @@ class kernel(KernelDispatch):
         raise _not_importable(self)
 
     @property
+    def _pyfunc(self) -> Callable[..., object]:
+        """The Python function, under the name by which programs written for cuTile Python take it out of a kernel."""
+        return self.function
+
+    @property
     def refusal_in_kernel(self) -> str:
         """The error message for a call of this kernel in a kernel."""
         return f"kernel '{self.name}' cannot be called from a kernel: call a plain function"
