@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilec.dialect import undefined_behaviour
 from tilec.runtime.interpret.integer import reading, signed, unsigned, wrap
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.overflow import check_overflow
@@ -77,11 +78,11 @@ def _check_division(op: Step, machine: Machine, lhs: Tile, rhs: Tile) -> None:
     if not machine.check:
         return
     if np.any(unsigned(rhs, op.element) == 0):
-        machine.undefined("division by zero is undefined")
+        machine.undefined(undefined_behaviour.DIVISION_BY_ZERO)
     lowest = -(2 ** (op.element.width - 1))
     signed_division = op["signedness"] == "signed" and op.name == "cuda_tile.divi"
     if signed_division and np.any((signed(lhs, op.element) == lowest) & (signed(rhs, op.element) == -1)):
-        machine.undefined(f"dividing the most negative {op.element} by -1 is undefined")
+        machine.undefined(undefined_behaviour.quotient(str(op.element)))
 
 
 @interprets("divi", elementwise=True)
@@ -123,7 +124,7 @@ def _amount(op: Step, machine: Machine, rhs: Tile) -> tuple[Tile, Tile]:
     over = amount >= op.element.width
     if machine.check and over.any():
         found = amount[over].flat[0]
-        machine.undefined(f"shift amount of {op.element} must be below {op.element.width}, got {found}")
+        machine.undefined(f"{undefined_behaviour.shift_amount(str(op.element), op.element.width)}, got {found}")
     return np.where(over, np.uint64(op.element.width - 1), amount), over
 
 

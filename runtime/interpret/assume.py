@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
+from tilec.dialect import undefined_behaviour
+from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr
+from tilec.lowering.tile.stride_assumptions import Predicate
 from tilec.runtime.interpret.integer import signed
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step, TensorViewType, TileType
 
 Tile = np.ndarray
-Predicate = BoundedAttr | DivByAttr | SameElementsAttr
 
 
 @interprets("assume")
@@ -26,7 +27,7 @@ def _assume(op: Step, machine: Machine, value: object) -> object:
 def check_assumption(machine: Machine, predicate: Predicate, value: object, kind: TileType | TensorViewType) -> None:
     """When checking, raises Fault if an assumption about a value does not hold."""
     if machine.check and not _holds(predicate, value, kind):
-        machine.undefined(f"the assumption {predicate.spelled()} does not hold{_example(value)}")
+        machine.undefined(undefined_behaviour.assumption(predicate.spelled()) + _example(value))
 
 
 def _example(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilec.dialect import undefined_behaviour
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import limits, scalar, wrap
 from tilec.runtime.interpret.machine import Machine
@@ -35,7 +36,7 @@ def _for(
     signedness = "unsigned" if op["unsignedCmp"] else "signed"
     start, stop, stride = (scalar(bound, element, signedness) for bound in (lower, upper, step))
     if stride <= 0:
-        raise Fault(f"a for loop needs a positive step, got {stride}")
+        raise Fault(f"{undefined_behaviour.STEP}, got {stride}")
     counters = range(start, stop, stride)
     for counter in counters:
         induction = wrap(np.asarray(counter % 2**64, np.uint64), element)
@@ -45,7 +46,7 @@ def _for(
         carried = leave.values
     if counters and counters[-1] + stride > limits(element, signedness)[1]:
         machine.undefined(
-            f"the counter of this loop overflows: after its last iteration {counters[-1]} + {stride} does not fit "
+            f"{undefined_behaviour.COUNTER}: after its last iteration {counters[-1]} + {stride} does not fit "
             f"{signedness} {element.name}"
         )
     return carried

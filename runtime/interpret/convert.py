@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilec.dialect import undefined_behaviour
 from tilec.runtime.interpret.integer import limits, reading, wrap
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.overflow import check_overflow
@@ -55,7 +56,7 @@ def _ftoi(op: Step, machine: Machine, source: Tile) -> Tile:
     outside = below | above | is_nan
     if not op["saturating"] and np.any(outside):
         found = np.asarray(values)[outside].flat[0]
-        machine.undefined(f"converting {found} to {op['signedness']} {op.element} is undefined")
+        machine.undefined(undefined_behaviour.conversion(op["signedness"], str(op.element), found))
     kind = np.int64 if op["signedness"] == "signed" else np.uint64
     inside = np.where(outside, 0.0, values).astype(kind)
     clamped = np.where(below, kind(low), np.where(above, kind(high), inside))

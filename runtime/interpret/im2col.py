@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilec.dialect import undefined_behaviour
 from tilec.runtime.interpret import access
 from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.integer import scalar
@@ -66,7 +67,7 @@ class Im2colView:
 def _make_im2col_view(op: Step, machine: Machine, tensor: TensorView) -> Im2colView:
     size = op.result_types[0].interleave
     if size is not None and tensor.shape[-1] != size:
-        machine.undefined(f"the innermost extent of an interleaved tensor must be {size}, got {tensor.shape[-1]}")
+        machine.undefined(f"{undefined_behaviour.interleaved_extent(size)}, got {tensor.shape[-1]}")
     return Im2colView(tensor, op.result_types[0])
 
 

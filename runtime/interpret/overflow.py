@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tilec.dialect import undefined_behaviour
 from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.integer import limits, reading
 from tilec.runtime.interpret.machine import Machine
@@ -34,9 +35,7 @@ def check_overflow(op: Step, machine: Machine, *tiles: np.ndarray) -> None:
         outside = np.asarray((exact < low) | (exact > high), np.bool_)
         if outside.any():
             value = np.asarray(exact, object)[outside].flat[0]
-            machine.undefined(
-                f"the result {value} does not fit {signedness} {op.element}, which violates {op['overflow']}"
-            )
+            machine.undefined(undefined_behaviour.overflow(signedness, str(op.element), op["overflow"], value))
 
 
 def _integers(op: Step, signedness: str, tiles: tuple[np.ndarray, ...]) -> list[np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilec.dialect import undefined_behaviour
 from tilec.runtime.interpret import access
 from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.integer import scalar, signed, wrap
@@ -54,7 +55,7 @@ def _part(machine: Machine, whole: Tile, part: tuple[int, ...], indices: tuple[T
     for axis, (extent, size, index) in enumerate(zip(whole.shape, part, indices, strict=True)):
         number, count = scalar(index, _INDEX, "unsigned"), extent // size
         if number >= count:
-            machine.undefined(f"dimension {axis} has {count} sub-tiles of {size}, got index {number}")
+            machine.undefined(f"{undefined_behaviour.sub_tile(axis, count, size)}, got index {number}")
         start = min(number, count - 1) * size
         found.append(slice(start, start + size))
     return tuple(found)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilec.dialect import undefined_behaviour
 from tilec.runtime.interpret import access
 from tilec.runtime.interpret.assume import check_assumption
 from tilec.runtime.interpret.element import TileElement
@@ -89,7 +90,7 @@ def extent_results(op: Step, machine: Machine, values: list[int]) -> tuple[Tile,
     """Extents as unsigned results; faults for one that does not fit its type."""
     for value in values:
         if value > limits(op.element, "unsigned")[1]:
-            machine.undefined(f"the extent {value} does not fit {op.element}")
+            machine.undefined(undefined_behaviour.extent(str(op.element), value))
     return tuple(wrap(np.asarray(value, np.uint64), op.element) for value in values)
 
 
@@ -114,7 +115,7 @@ def check_number(machine: Machine, operand: str, number: Tile, element: TileElem
     if scalar(number, element, "unsigned") >= count:
         shown = scalar(number, element)
         note = f"; {POISON}" if access.may_be_poison(number, element).any() else ""
-        machine.undefined(f"{operand} of the view must be at least 0 and below {count}, got {shown}{note}")
+        machine.undefined(f"{undefined_behaviour.view_operand(operand, count)}, got {shown}{note}")
 
 
 def locate(
@@ -130,8 +131,8 @@ def locate(
         positions = _positions(view, axis, index[axis], types[axis].element)
         within = positions < tensor.shape[dim]
         if assumed[axis] and not within.all():
-            extent = tensor.shape[dim]
-            machine.undefined(f"index {axis} is marked as within bounds of {extent} elements, got {positions.max()}")
+            text = undefined_behaviour.inbounds(axis, tensor.shape[dim])
+            machine.undefined(f"{text}, got {positions.max()}")
         along = [1] * len(shape)
         along[axis] = shape[axis]
         positions = np.where(within, positions, 0)
@@ -152,8 +153,8 @@ def _check_whole_bytes(machine: Machine, view: TileView, addresses: Tile, inside
     if tensor.packed is None:
         return
     if tensor.shape[tensor.packed] % 2:
-        extent = f"the extent of dimension {tensor.packed}, whose elements share bytes"
-        machine.undefined(f"{extent}, must be even, got {tensor.shape[tensor.packed]}")
+        text = undefined_behaviour.packed_extent(tensor.packed)
+        machine.undefined(f"{text}, got {tensor.shape[tensor.packed]}")
     axis = view.type.dim_map.index(tensor.packed)
     firsts = tuple(slice(None, None, 2) if k == axis else slice(None) for k in range(addresses.ndim))
     if np.any(addresses[firsts][inside[firsts]] & np.uint64(1)):

@@ -1,12 +1,16 @@
-"""Assumptions about strides: make_tensor_view verifies them, and only for extents other than 1.
+"""Assumptions about strides: checks verify them at make_tensor_view, and only for extents other than 1.
 
 cuTile marks all strides of an array as divisible, also those of extents of 1, and `assume` does not know the extent.
 """
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
 from tilec.dialect.mlir import ir
-from tilec.runtime.interpret.assume import Predicate
+
+Predicate: TypeAlias = "BoundedAttr | DivByAttr | SameElementsAttr"
 
 ASSUME, MAKE_TENSOR_VIEW = "cuda_tile.assume", "cuda_tile.make_tensor_view"
 
