@@ -29,7 +29,7 @@ def hoist_invariants(module: ir.Module) -> None:
                 op.operation.move_before(loop.operation)
 
 
-def _may_be_undefined(op: ir.OpView) -> bool:
+def may_be_undefined(op: ir.OpView) -> bool:
     """Whether some operands make the operation undefined, so that it must not run speculatively."""
     name = op.operation.name.removeprefix("cuda_tile.")
     if name in _DIVISIONS:
@@ -53,7 +53,7 @@ def _is_speculatable(op: ir.OpView) -> bool:
     # Only operations defined in Python carry their traits as data.
     if ext.Pure not in getattr(op, "_traits", ()) and op.operation.name not in _ALSO_PURE:
         return False
-    if _may_be_undefined(op):
+    if may_be_undefined(op):
         return False
     return all(_is_speculatable(inner) for inner in inner_operations(op))
 

@@ -16,6 +16,7 @@ from tilec.lowering.tile.expand_tilex import expand_im2col_extents, expand_tilex
 from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
 from tilec.lowering.tile.fuse_fma import fuse_fma
 from tilec.lowering.tile.hoist_invariants import hoist_invariants
+from tilec.lowering.tile.insert_checks import insert_checks
 from tilec.lowering.tile.mark_inbounds import mark_inbounds
 from tilec.lowering.tile.prune_tokens import prune_tokens
 from tilec.lowering.tile.remove_dead import remove_dead
@@ -50,6 +51,9 @@ def _plain(run: Callable[[ir.Module], None]) -> Callable[[ir.Module, Evaluate], 
 PASSES: dict[str, TilePass] = {
     "canonicalize": TilePass("MLIR: remove dead operations and simplify regions", _upstream("canonicalize")),
     "cse": TilePass("MLIR: eliminate common subexpressions", _upstream("cse")),
+    "insert-checks": TilePass(
+        "insert an assertion before each operation that some operands make undefined", _plain(insert_checks)
+    ),
     "fold-constants": TilePass("fold operations on constants whose result is exact", fold_constants),
     "simplify": TilePass("fold-constants, and algebraic identities that change no bit", simplify),
     "simplify-control": TilePass(

@@ -8,7 +8,7 @@ from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewTy
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.producer import producer, without_assumptions
 
-_MAKERS = (
+MAKERS = (
     "make_partition_view",
     "make_strided_view",
     "make_gather_scatter_view",
@@ -19,7 +19,7 @@ _MAKERS = (
 
 def tensor_under(view: ir.Value) -> ir.OpView | None:
     """The make_tensor_view whose tensor a tile view cuts into tiles, if it is in this kernel."""
-    maker = producer(view, *_MAKERS)
+    maker = producer(view, *MAKERS)
     return None if maker is None else producer(maker.tensor_view, "make_tensor_view")
 
 

@@ -15,6 +15,7 @@ SWITCHES = {
     "multicast": "load once what all blocks of a cluster need, also for clusters of adjacent tile blocks",
     "register_budgets": "take registers from warps that need few where computing warps need more",
     "solver": "let OR-Tools (extra 'schedule') search shorter schedules of loops, about 2 s each; off unless set",
+    "checks": "assert at run time that no operation is undefined; off unless set",
 }
 SIZES = {
     "stages": ("number of buffers in the ring", range(1, 17)),
@@ -35,6 +36,7 @@ class CompileOptions(Frozen):
     tma: bool = True
     multicast: bool = True
     solver: bool = False
+    checks: bool = False
     stages: int | None = None
     warps: int | None = None
     occupancy: int | None = None

@@ -15,6 +15,7 @@ TOPICS = {
     "roles": "a kernel is not split into roles, or one role computes what several could",
     "hint": "a hint is not followed",
     "cache": "a compiled kernel is not kept on disk",
+    "checks": "an operation of a checked build has no check",
     "registers": "registers spill, or ptxas serializes instructions",
 }
 

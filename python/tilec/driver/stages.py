@@ -66,6 +66,7 @@ def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.dialect.mlir import ir
     from tilec.driver.entries import entries, with_one_entry
     from tilec.lowering.target import target_named
+    from tilec.lowering.tile.insert_checks import insert_checks
     from tilec.lowering.tile.passes import (
         AFTER_EXPANSION,
         BEFORE_STORES,
@@ -87,6 +88,9 @@ def _tile_passes(module: Any, job: Job) -> Any:
     with made.context:
         for name in job.own_columns:
             entry.attributes[name] = ir.UnitAttr.get()
+        if job.options.checks:
+            # First, because later passes use what the kernel promises.
+            insert_checks(entry, job.remarks)
     target = target_named(job.target)
     ctas = entry_options(entry.opview, target, job.options).num_ctas or 1
     last = () if asks_for_slots(entry.opview, target, job.options) else DEPTH
