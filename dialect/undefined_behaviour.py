@@ -49,6 +49,12 @@ def inbounds(axis: int, extent: int | None) -> str:
     return f"index {axis} is marked as {bounds}"
 
 
+def element_index(axis: int, extent: int | None) -> str:
+    """An index of a gather, a scatter or an atomic is outside of the array, although `check_bounds=False` promises."""
+    limit = "the extent of the array" if extent is None else extent
+    return f"index {axis} must be at least 0 and below {limit}, as check_bounds=False promises"
+
+
 def extent(element: str, value: int | None = None) -> str:
     """An extent does not fit the type of the result."""
     return f"the extent{'' if value is None else f' {value}'} does not fit {element}"

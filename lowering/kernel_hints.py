@@ -12,6 +12,8 @@ OCCUPANCY, STAGES = "tilec.occupancy", "tilec.stages"
 NUM_CTAS = "tilec.num_ctas"
 # Why a cluster computes each tile block although no hint asks for it, as text.
 CLUSTER_CHOICE = "tilec.cluster_choice"
+# On an assertion of Tile IR: no warp passes it, so that the operation after it is not executed by any thread.
+EACH_WARP = "tilec.each_warp"
 
 
 def kernel_hint(kernel: Any, name: str) -> int | None:

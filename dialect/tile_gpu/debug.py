@@ -1,6 +1,6 @@
 """Output and assertions of a running kernel."""
 
-from tilec.dialect.attributes import Text
+from tilec.dialect.attributes import Flag, Text
 from tilec.dialect.fields import MANY_RUNS, Mixed, Operand
 from tilec.dialect.print_format import Directive, parse_format
 from tilec.dialect.tile_gpu.namespace import Operation
@@ -8,11 +8,15 @@ from tilec.dialect.tile_gpu.sets import Anything, is_register_tile
 
 
 class AssertOp(Operation, name="assert"):
-    """Stops the kernel with an error that has the message if an element of the condition is false."""
+    """Stops the kernel with an error that has the message if an element of the condition is false.
+
+    With `each_warp` each warp that holds a false element stops here, else only one warp.
+    """
 
     condition: Operand[Anything]
     message: Text
-    assembly = "$condition, $message attr-dict : type($condition)"
+    each_warp: Flag
+    assembly = "$condition, $message{ $each_warp} attr-dict : type($condition)"
 
     def check(self) -> str | None:
         type = self.condition.type

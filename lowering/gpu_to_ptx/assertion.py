@@ -1,4 +1,4 @@
-"""tile_gpu.assert by __assertfail, in each thread that is the first to hold a false element."""
+"""tile_gpu.assert by __assertfail, in the first thread of the role or of each warp that holds a false element."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import layout_of
 from tilec.lowering.layout.linear_layout import LinearLayout
 
+# The bits of the number of a thread that are its number in its warp.
+_LANES = 31
+
 
 @lowers("tile_gpu.assert")
 def assertion(lowering: Lowering, operation: ir.Operation) -> None:
@@ -21,18 +24,20 @@ def assertion(lowering: Lowering, operation: ir.Operation) -> None:
     layout = layout_of(op.condition.type)
     file, line = (location.file, location.line) if location is not None else ("", 0)
     function = lowering.b.entry.attributes["sym_name"].value
-    with if_true(lowering, _fails(lowering, layout, lowering.get(op.condition)), "assertion"):
+    with if_true(lowering, _fails(lowering, layout, lowering.get(op.condition), op.each_warp), "assertion"):
         call_assertfail(lowering, op.message, file, line, function)
 
 
-def _fails(lowering: Lowering, layout: LinearLayout, registers: list[ir.Value]) -> ir.Value | None:
+def _fails(lowering: Lowering, layout: LinearLayout, registers: list[ir.Value], each_warp: bool) -> ir.Value | None:
     distinct = [value for register, value in enumerate(registers) if not register & layout.free_register_mask]
     holds = reduce(lambda a, b: lowering.compute("and.pred $0, $1, $2;", "i1", a, b), distinct)
     fails = lowering.compute("not.pred $0, $1;", "i1", holds)
-    return conjunction(lowering, fails, _first_holder(lowering, layout))
+    return conjunction(lowering, fails, _first_holder(lowering, layout, each_warp))
 
 
-def _first_holder(lowering: Lowering, layout: LinearLayout) -> ir.Value | None:
+def _first_holder(lowering: Lowering, layout: LinearLayout, each_warp: bool) -> ir.Value | None:
+    if each_warp:
+        return first_holder(lowering, layout.free_thread_mask & _LANES if layout.shape else _LANES)
     if layout.shape:
         return first_holder(lowering, layout.free_thread_mask)
     # A scalar is in every thread of the role.

@@ -20,6 +20,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.lowering.kernel_hints import EACH_WARP
 from tilec.lowering.tile.access_checks import access_checks, im2col_checks, packed_checks, shape_checks, slice_checks
 from tilec.lowering.tile.assumption_checks import holds
 from tilec.lowering.tile.bounds import bounds
@@ -80,7 +81,7 @@ def _operations(op: ir.Module | ir.OpView) -> Iterator[ir.OpView]:
 def _require(condition: Condition, message: str) -> None:
     if isinstance(condition, bool):
         condition = integer_splat(TileType.get((), ir.IntegerType.get_signless(1)), int(condition))
-    build("assert", [condition], [], {"message": message})
+    build("assert", [condition], [], {"message": message, EACH_WARP: ir.UnitAttr.get()})
 
 
 def _for(op: ir.OpView) -> Checks:

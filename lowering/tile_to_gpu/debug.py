@@ -7,6 +7,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.print_format import Directive, parse_format
 from tilec.errors import UnsupportedError
+from tilec.lowering.kernel_hints import EACH_WARP
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
@@ -19,7 +20,8 @@ def _assert(op: ir.OpView, conversion: Conversion) -> None:
     if "\0" in op.message:
         message = f"{operation_name(op)}: expected a message without NUL characters"
         raise UnsupportedError(message, source_location(op.operation.location))
-    emitter.gpu("assert", [conversion.get(op.condition)], message=op.message)
+    each_warp = EACH_WARP in op.operation.attributes
+    emitter.gpu("assert", [conversion.get(op.condition)], message=op.message, each_warp=each_warp)
 
 
 @converts("print_tko")

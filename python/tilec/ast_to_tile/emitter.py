@@ -14,6 +14,7 @@ from tilec.dialect.mlir import ir
 from tilec.errors import ConstantWarning, TileTypeError, TileValueError
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
+from tilec.lowering.kernel_hints import EACH_WARP
 
 # The values of one operand field and the types of one result field, and the Python value of an attribute.
 OperandGroup: TypeAlias = ir.Value | Sequence[ir.Value] | None
@@ -67,11 +68,14 @@ class Emitter:
         locate: Callable[[], ir.Location],
         warn: Callable[[str, type[Warning]], None],
         call: Callable[[KernelValue, Sequence[KernelValue]], KernelValue],
+        checks: bool = False,
     ) -> None:
         self.locate = locate
         self.warn = warn
         # Calls a user function, for operations such as ct.reduce that take a function.
         self.call = call
+        # Whether the promises of a kernel that Tile IR does not express are asserted.
+        self.checks = checks
         # "reduce" or "scan" while the function of one is traced.
         self.reduction: str | None = None
 
@@ -95,6 +99,11 @@ class Emitter:
         values = [operand.value for operand in operands]
         made = self.build(name, values, [tile_type(dtype, shape)], attributes)
         return Tile(made.results[0], dtype, shape)
+
+    def check(self, condition: Tile, message: str) -> None:
+        """Asserts a condition in a checked build."""
+        if self.checks:
+            self.build("assert", [condition.value], [], {"message": message, EACH_WARP: ir.UnitAttr.get()})
 
     def constant(self, value: bool | int | float, dtype: DType, shape: Shape = ()) -> Tile:
         """A splat of `value` converted to `dtype`; raises CompileError if the value is out of range."""

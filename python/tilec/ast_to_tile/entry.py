@@ -59,13 +59,16 @@ if TYPE_CHECKING:
 
 
 @deep_recursion()
-def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
-    """The module with the entry of one kernel; raises CompileError with the source location."""
+def kernel_to_tile(kernel: Kernel, signature: Signature, checks: bool = False) -> ir.Module:
+    """The module with the entry of one kernel; raises CompileError with the source location.
+
+    With `checks` the promises of the kernel that Tile IR does not express are asserted.
+    """
     source = read(kernel.function)
     outer = {**kernel.function.__globals__, **closure(kernel.function)}
     frame = Frame(kernel.name, source, source.body, {}, outer, is_kernel=True)
     with context(), ir.Location.unknown():
-        tracer = Tracer(frame, call)
+        tracer = Tracer(frame, call, checks)
         module = ir.Module.create(tracer.location())
         module.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
         try:

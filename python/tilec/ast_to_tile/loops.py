@@ -21,6 +21,7 @@ from tilec.ast_to_tile.return_exits import FLAG, VALUE, filled, has_value, plan_
 from tilec.ast_to_tile.static_calls import is_static_call
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
 from tilec.ast_to_tile.values import KernelValue, Operand, Range, Tile, Unusable, describe, is_number
+from tilec.dialect import undefined_behaviour
 from tilec.dialect.fields import MANY_RUNS, run_lengths
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, TileSyntaxError, TileTypeError
@@ -46,6 +47,9 @@ def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
     plans = _carried(tracer, node)
     leaves = leaves_loop(node.body) or contains(node.body, ast.Return)
     if leaves:
+        if tracer.emitter.checks and isinstance(known(bounds.step), Tile):
+            positive = compare(tracer.emitter, "gt", step, tracer.emitter.constant(0, step.dtype))
+            tracer.emitter.check(positive, undefined_behaviour.STEP)
         _for_as_loop(tracer, node, counter, plans, start, stop, step, _may_overflow(bounds, start.dtype))
     else:
         _counted(tracer, node, counter, plans, start, stop, step)

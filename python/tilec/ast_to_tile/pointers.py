@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
-from tilec.ast_to_tile.arith import binary, compare
+from tilec.ast_to_tile.arith import binary, compare, invert
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, pointer_type
 from tilec.ast_to_tile.shape import broadcast, common_shape
 from tilec.ast_to_tile.values import Array, KernelValue, Shape, Tile, TypedConstant, describe, needs_64_bits
+from tilec.dialect import undefined_behaviour
 from tilec.dialect.mlir import ir
 from tilec.language import datatypes
 
@@ -24,8 +25,20 @@ def addresses(
         for item, extent in zip(items, array.shape, strict=True):
             inside = broadcast(emitter, _below(emitter, item, extent), shape)
             chosen = inside if chosen is None else binary(emitter, "and", chosen, inside)
+    elif emitter.checks:
+        _check_indices(emitter, array, items, shape, chosen)
     offset = _offset(emitter, array, items, shape)
     return _pointers(emitter, array, offset, shape), shape, chosen
+
+
+def _check_indices(emitter: Emitter, array: Array, items: list[Tile], shape: Shape, mask: Tile | None) -> None:
+    """Asserts that the indices of all elements that a mask selects are inside of the array."""
+    for axis, (item, extent) in enumerate(zip(items, array.shape, strict=True)):
+        inside = broadcast(emitter, _below(emitter, item, extent), shape)
+        if mask is not None:
+            inside = binary(emitter, "or", inside, invert(emitter, mask))
+        count = extent if isinstance(extent, int) else None
+        emitter.check(inside, undefined_behaviour.element_index(axis, count))
 
 
 def offset_addresses(

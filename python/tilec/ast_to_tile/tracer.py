@@ -115,13 +115,15 @@ Call = Callable[["Tracer", KernelValue, Sequence[KernelValue], dict[str, KernelV
 class Tracer:
     """The state of one compilation: the traced call, the current syntax node, and the enclosing loops."""
 
-    def __init__(self, frame: Frame, call: Call) -> None:
+    def __init__(self, frame: Frame, call: Call, checks: bool = False) -> None:
         self.frame = frame
         self.node: ast.AST = frame.source.node
         self.loops: list[Loop] = []
         self.contexts: list[Context] = []
         self.holders: list[ir.Operation] = []
-        self.emitter = Emitter(self.location, self.warn, lambda function, values: call(self, function, values, {}))
+        self.emitter = Emitter(
+            self.location, self.warn, lambda function, values: call(self, function, values, {}), checks
+        )
         self._locations: dict[tuple[Frame, ast.AST], ir.Location] = {}
         self._warned: set[tuple[str, SourceLocation]] = set()
 

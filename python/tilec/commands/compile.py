@@ -62,6 +62,11 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="signature, e.g. 'A: f16[?,?], B: f16[?,?] strides (1,?), TM=128'; with --folder it can be repeated",
     )
     parser.add_argument("--hint", metavar="NAME=VALUE", action="append", default=[], help=_HINTS)
+    parser.add_argument(
+        "--checks",
+        action="store_true",
+        help="the compiled kernel asserts that no operation is undefined, at its line (docs/checking.md)",
+    )
     parser.add_argument("--locations", action="store_true", help="print the source location of each operation")
     parser.add_argument(
         "--remarks",
@@ -133,6 +138,7 @@ def _compiled(arguments: argparse.Namespace, source: str) -> Compiled:
         target=arguments.target[0] if arguments.target else None,
         signature=arguments.sig[0] if arguments.sig else None,
         hints=compile_options.hints_from_text(arguments.hint),
+        checks=arguments.checks,
         stop="cubin" if arguments.emit == "all" else arguments.emit,
     )
 

@@ -84,7 +84,7 @@ def _requests(arguments: argparse.Namespace) -> list[Request]:
     targets = arguments.target or [options.from_environment().target]
     for target in targets:
         target_named(target)
-    hints = compile_options.hints_from_text(arguments.hint)
+    hints = compile_options.hints_from_text(arguments.hint) | ({"checks": True} if arguments.checks else {})
     compile_options.CompileOptions.of(hints)
     selection = Selection(targets, arguments.sig, hints, entry=arguments.entry)
     requests = [request for source in arguments.source for request in requests_of(source, selection)]

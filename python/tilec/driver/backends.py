@@ -127,7 +127,8 @@ def run(
     if hasattr(compiled_or_module, "to_tile"):
         from tilec.driver.specialized import specialized
 
-        compiled_or_module = specialized(compiled_or_module, chosen, args, target=target)
+        hints = {"checks": True} if settings.get("check") else None
+        compiled_or_module = specialized(compiled_or_module, chosen, args, target=target, hints=hints)
     if chosen == "interpret":
         _interpret(compiled_or_module, grid, args, entry, settings)
         return None

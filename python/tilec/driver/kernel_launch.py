@@ -74,6 +74,8 @@ def _launch(
         if hints:
             raise UsageError(f"kernel '{kernel.name}' is already compiled, so hints have no effect: remove them")
         return run(kernel, grid, args, backend=chosen, stream=stream, **settings)
+    if settings.get("check"):
+        hints = {**(hints or {}), "checks": True}
     compiled = specialized(kernel, chosen, args, hints=hints)
     return run(compiled, grid, args, backend=chosen, stream=stream, **settings)
 

@@ -59,7 +59,8 @@ class Stage:
 def _kernel_to_tile(kernel: Any, job: Job) -> Any:
     from tilec.text_input.source import signature_of
 
-    return kernel.to_tile(signature_of(kernel, job.signature), target=job.target).ir
+    signature = signature_of(kernel, job.signature)
+    return kernel.to_tile(signature, target=job.target, checks=job.options.checks).ir
 
 
 def _tile_passes(module: Any, job: Job) -> Any:
@@ -228,6 +229,7 @@ def compile(
     target: str | None = None,
     signature: Any = None,
     hints: Mapping[str, Any] | None = None,
+    checks: bool = False,
     stop: str | None = None,
 ) -> Compiled:
     """Compiles one entry, from a kernel or the text of any stage up to the stage `stop`.
@@ -239,6 +241,8 @@ def compile(
         target: "sm_100a" or "sm_90a" (default: `TILEC_TARGET`, else "sm_100a").
         signature: the signature that a kernel is compiled for, as text (docs/signature.md) or tilec.Signature.
         hints: options of tilec.compile_options by name; they take precedence over the hints of the kernel.
+        checks: whether the compiled kernel asserts that none of its operations is undefined (docs/checking.md), as the
+            option "checks" of `hints`.
         stop: the last stage, one of STAGE_NAMES (default: "cubin").
 
     Returns:
@@ -268,8 +272,11 @@ def compile(
     if stop is not None and stop not in STAGE_NAMES:
         raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")
     bound = source.target or target or settings.target
-    job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(hints or {})), [])
+    given = {**(hints or {}), **({"checks": True} if checks else {})}
+    job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(given)), [])
     _check_target(job.target, source, target)
+    if job.options.checks and source.stage not in (None, STAGE_NAMES[0]):
+        raise UsageError(f"{source.name} is at stage '{source.stage}': checks are inserted into Tile IR, compile that")
     with COMPILING, limited_compile():
         results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
     return Compiled(job.target, entry, results, source, tuple(job.remarks))

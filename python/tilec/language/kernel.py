@@ -190,12 +190,13 @@ class kernel(KernelDispatch):
         return kernel(self.function, interpret=self.interpret, **vars(self.hints.replace(**hints)))
 
     @public
-    def to_tile(self, signature: Signature, *, target: str | None = None) -> Module:
+    def to_tile(self, signature: Signature, *, target: str | None = None, checks: bool = False) -> Module:
         """The verified Tile IR of this kernel for one signature.
 
         Args:
             signature: the signature.
             target: ignored, because the module is the same for every target.
+            checks: whether to assert what the kernel promises by `check_bounds=False` and by the steps of its loops.
 
         Returns:
             The module.
@@ -215,7 +216,7 @@ class kernel(KernelDispatch):
         from tilec.ast_to_tile.entry import kernel_to_tile
         from tilec.text_input.module import Module
 
-        return Module(kernel_to_tile(self, signature.bind(self)))
+        return Module(kernel_to_tile(self, signature.bind(self), checks))
 
 
 # The name of the class in annotations.
