@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tilec.dialect import undefined_behaviour
 from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -28,6 +29,7 @@ def access_checks(op: ir.OpView) -> Checks:
     flags = op.inbounds or []
     for axis in (axis for axis, is_promised in enumerate(flags) if is_promised):
         yield _inside(op, axis, is_sparse=axis == sparse)
+    yield from _whole_bytes(view)
 
 
 def im2col_checks(op: ir.OpView) -> Checks:
@@ -111,9 +113,7 @@ def _same_view(one: ir.Value, other: ir.Value) -> bool:
 def _inside(op: ir.OpView, axis: int, is_sparse: bool) -> tuple[Condition, str]:
     """The check that the elements along a dimension are inside of the tensor."""
     number, type = list(op.index)[axis], op.view.type
-    tensor = producer(op.view, *MAKERS)
-    assert tensor is not None
-    extent = _extents(tensor.tensor_view)[type.dim_map[axis]]
+    extent = _extents(_tensor(op.view))[type.dim_map[axis]]
     text = undefined_behaviour.inbounds(axis, extent if isinstance(extent, int) else None)
     wide = widened(number, _WIDE, "unsigned")
     if is_sparse:
@@ -124,6 +124,26 @@ def _inside(op: ir.OpView, axis: int, is_sparse: bool) -> tuple[Condition, str]:
     first = wide if step == 1 else integer("muli", wide, step)
     last = first if span == 1 else integer("addi", first, span - 1)
     return compare("less_than", last, extent, "unsigned"), text
+
+
+def _whole_bytes(view: ir.Value) -> Checks:
+    """The check that elements of 4 bits, which share bytes along one dimension, fill their bytes."""
+    type = view.type.tensor_view
+    if ELEMENT_BITS[spell(type.element)] >= 8 or 1 not in type.strides:
+        return
+    packed = type.strides.index(1)
+    extent = type.shape[packed]
+    if extent is None:
+        extent = _extents(_tensor(view))[packed]
+    is_even = extent % 2 == 0 if isinstance(extent, int) else compare("equal", integer("andi", extent, 1), 0)
+    yield is_even, undefined_behaviour.packed_extent(packed)
+
+
+def _tensor(view: ir.Value) -> ir.Value:
+    """The tensor that a view cuts into tiles: views have no other operation."""
+    maker = producer(view, *MAKERS)
+    assert maker is not None
+    return maker.tensor_view
 
 
 def _like(scalar: ir.Value, tile: ir.Value) -> ir.Value:

@@ -77,4 +77,5 @@ def _same(sizes: Sequence[int], numbers: ir.Value) -> Condition | None:
     firsts = [extent if k % 2 == 0 else 1 for k, extent in enumerate(grid)]
     first = Part(split, (0,) * len(grid), tuple(firsts)).extracted()
     repeated = build("broadcast", [first], [split.type]).result
-    return compare("equal", split, repeated)
+    equal = compare("equal", split, repeated)
+    return equal if isinstance(equal, bool) else reshaped(equal, shape)

@@ -107,7 +107,9 @@ def _counter_fits(op: ir.OpView, signedness: str) -> Condition:
 def _division(op: ir.OpView) -> Checks:
     yield compare("not_equal", op.rhs, 0), undefined_behaviour.DIVISION_BY_ZERO
     if op.operation.name == "cuda_tile.divi" and op.signedness == "signed":
-        fits = either(compare("not_equal", op.lhs, least_of(op.lhs)), compare("not_equal", op.rhs, -1))
+        fits = compare("not_equal", op.lhs, least_of(op.lhs))
+        if fits is not True:
+            fits = either(fits, compare("not_equal", op.rhs, -1))
         yield fits, undefined_behaviour.quotient(spell(op.result.type.element))
 
 
@@ -240,7 +242,7 @@ def _strides(op: ir.OpView) -> Checks:
     for extent, stride, predicates in zip(dynamic, op.dynamicStrides, stride_assumptions(op), strict=True):
         for predicate in predicates if extent != 1 else ():
             condition = holds(predicate, stride)
-            if condition is not None and not isinstance(extent, int):
+            if condition not in (None, True) and not isinstance(extent, int):
                 condition = either(condition, compare("equal", extent, 1))
             yield condition, undefined_behaviour.assumption(predicate.spelled())
 

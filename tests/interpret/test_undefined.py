@@ -264,10 +264,11 @@ def test_lifetime_of_alloca_ends_with_its_region(execute):
 
 
 def test_document_names_every_case():
+    """The page also has the conditions that tests/checks shows for the compiler."""
     rows = re.findall(r"^\| ([^|]+?) \|", DOCUMENT.read_text(), re.MULTILINE)
     alone = ("memory of `alloca` after its lifetime", "an overflow of the loop counter")
     tested = {*(case.name for case in CASES), *POISONED, *INFINITE_LOOPS, *alone}
-    assert set(rows) - {"condition", "---", "access"} == tested
+    assert not {name for name in tested if not any(row.startswith(name) for row in rows)}
 
 
 GATHER = """%none = constant <i32: -1> : tile<4xi32>
