@@ -242,7 +242,7 @@ def _strides(op: ir.OpView) -> Checks:
     for extent, stride, predicates in zip(dynamic, op.dynamicStrides, stride_assumptions(op), strict=True):
         for predicate in predicates if extent != 1 else ():
             condition = holds(predicate, stride)
-            if condition not in (None, True) and not isinstance(extent, int):
+            if isinstance(condition, ir.Value) and isinstance(extent, ir.Value):
                 condition = either(condition, compare("equal", extent, 1))
             yield condition, undefined_behaviour.assumption(predicate.spelled())
 

@@ -231,7 +231,8 @@ TABLE = (
         checked(
             f"""%t = make_tensor_view %p, shape = [1, 3, 4], strides = [12, 4, 1] : {IMAGES}
             %v = tilex.make_im2col_view %t : {IM2COL} {ZERO}
-            %x, %k = tilex.load_im2col_tko weak %v[%zero, %zero] offset [%a] : {IM2COL}, tile<i32> -> tile<4x4xi32>, token""",
+            %x, %k = tilex.load_im2col_tko weak %v[%zero, %zero] offset [%a]
+              : {IM2COL}, tile<i32> -> tile<4x4xi32>, token""",
             (2, 0), (1, 0), "offset 0 of the view must be at least 0 and below 2", ", got 2",
         ),
         Case(
@@ -324,8 +325,8 @@ TABLE = (
         ),
     )),
     Row("an address outside of the address space",
-        "`offset`; accesses of a view 2**63 or more elements from its start; for pointers that only masked accesses use, "
-        "only where the mask is true", "error", "", "", (
+        "`offset`; accesses of a view 2**63 or more elements from its start; for pointers that only masked accesses "
+        "use, only where the mask is true", "error", "", "", (
         unreported(
             """%far = constant <i64: 0x2000000000000000> : tile<i64> %n = exti %a signed : tile<i32> -> tile<i64>
             %big = muli %far, %n : tile<i64>
@@ -354,7 +355,7 @@ TABLE = (
         "weak accesses of the same memory: in one tile block without a token or value between them, in two without a "
         "release and an acquire", "error that names both", "", "", (
         unreported(
-            f"""%k = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token
+            """%k = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token
             %q = offset %p, %b : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
             %x, %l = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token""", (0, 0), (0, 1),
             "unordered access: no token or value orders it after 'cuda_tile.store_ptr_tko' on the same memory",
@@ -402,30 +403,30 @@ TABLE = (
             "load of 4 bytes at 0x[0-9a-f]+ is outside all arrays of the launch",
         ),
     )),
-    Row("a loop that never ends: an iteration that changes neither the carried values nor memory; longer cycles are not "
-        "detected", "`loop`", "error, also without `check`", "", "", (
+    Row("a loop that never ends: an iteration that changes neither the carried values nor memory; longer cycles are "
+        "not detected", "`loop`", "error, also without `check`", "", "", (
         unreported(
             f"""{ZERO} %r = loop iter_values(%i = %a) : tile<i32> -> tile<i32> {{
               %done = cmpi equal %i, %zero, signed : tile<i32> -> tile<i1>
               if %done {{ break %i : tile<i32> }}
               continue %i : tile<i32>
             }}""", (3, 0), (0, 0),
-            "infinite loop: an iteration changed neither the carried values nor memory.*a loop without effects is assumed",
+            "infinite loop: an iteration changed neither the carried values nor memory.*without effects is assumed",
         ),
     )),
-    Row("a wait for another tile block that never ends; the interpreter runs tile blocks in order, so that none can wait "
-        "for a later one", "`loop`", "error, also without `check`", "error", "error", (
+    Row("a wait for another tile block that never ends; the interpreter runs tile blocks in order, so that none can "
+        "wait for a later one", "`loop`", "error, also without `check`", "error", "error", (
         # %a is the lock that the loop takes, and that is free only if it is 0.
         Case(
-            f"""%k = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token
+            """%k = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token
             %free = constant <i32: 0> : tile<i32> %taken = constant <i32: 1> : tile<i32>
-            %end = loop iter_values(%t = %k) : token -> token {{
+            %end = loop iter_values(%t = %k) : token -> token {
               %old, %u = atomic_cas_tko acquire device %p, %free, %taken token=%t
                 : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
               %mine = cmpi equal %old, %free, signed : tile<i32> -> tile<i1>
-              if %mine {{ break %u : token }}
+              if %mine { break %u : token }
               continue %u : token
-            }}""", (1, 0), (0, 0), "infinite loop: an iteration changed neither", WAITS, WAITS,
+            }""", (1, 0), (0, 0), "infinite loop: an iteration changed neither", WAITS, WAITS,
         ),
     )),
     Row("a failed assertion", "`assert`", "error, also without `check`", "error", "error", (
