@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tilec.dialect import undefined_behaviour
 from tilec.dialect.build import build
-from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.condition import Condition, compare, integer, limits, widened, width
 from tilec.lowering.tile.producer import producer
@@ -129,7 +129,7 @@ def _inside(op: ir.OpView, axis: int, is_sparse: bool) -> tuple[Condition, str]:
 def _whole_bytes(view: ir.Value) -> Checks:
     """The check that elements of 4 bits, which share bytes along one dimension, fill their bytes."""
     type = view.type.tensor_view
-    if ELEMENT_BITS[spell(type.element)] >= 8 or 1 not in type.strides:
+    if ELEMENT_TYPES[spell(type.element)].storage_bits >= 8 or 1 not in type.strides:
         return
     packed = type.strides.index(1)
     extent = type.shape[packed]

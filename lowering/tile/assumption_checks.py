@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr
-from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.tile.condition import Condition, both, compare, integer, widened, width
 from tilec.lowering.tile.producer import producer, without_assumptions
 from tilec.lowering.tile.stride_assumptions import Predicate
@@ -23,7 +23,7 @@ def holds(predicate: Predicate, value: ir.Value) -> Condition | None:
         return None if maker is None else holds(predicate, maker.base)
     numbers, step = value, 1
     if isinstance(value.type.element, PointerType):
-        step = max(ELEMENT_BITS[spell(value.type.element.element)] // 8, 1)
+        step = ELEMENT_TYPES[spell(value.type.element.element)].storage_bytes
         type = TileType.get(value.type.shape, ir.IntegerType.get_signless(64))
         numbers = build("ptr_to_int", [value], [type]).result
     if isinstance(predicate, BoundedAttr):

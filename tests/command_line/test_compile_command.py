@@ -40,6 +40,19 @@ def test_each_text_stage_can_be_emitted(tilec: Any, emit: str, expected: str) ->
     assert expected in tilec("compile", *ADD, "--emit", emit).out
 
 
+def test_checks(tilec: Any, tmp_path: Path) -> None:
+    """The option of a compile and of a folder, and the hint of the same name."""
+    assert "__assertfail" not in tilec("compile", *ADD).out
+    checked = tilec("compile", *ADD, "--checks")
+    assert checked.status == 0 and "__assertfail" in checked.out
+    assert tilec("compile", *ADD, "--hint", "checks=on").out == checked.out
+    assert tilec("compile", *ADD, "--checks", "--folder", tmp_path / "out").status == 0
+    assert any("__assertfail" in file.read_text() for file in (tmp_path / "out").glob("*.ptx"))
+    (tmp_path / "add.ptx").write_text(checked.out)
+    again = tilec("compile", tmp_path / "add.ptx", "--checks")
+    assert again.status == 2 and "is at stage 'ptx': checks are inserted into Tile IR, compile that" in again.err
+
+
 def test_emit_all_writes_every_stage_and_prints_times(tilec: Any, tmp_path: Path) -> None:
     outcome = tilec("compile", *ADD, "--emit", "all", "-o", tmp_path / "add")
     expected = {f"add.{suffix}" for suffix in (*STAGES, "launch.json")}

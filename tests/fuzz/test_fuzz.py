@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,18 @@ def test_results_of_random_control_flow_agree(first: int) -> None:
     assert_results_agree("exits", first)
 
 
-def assert_results_agree(kind: str, first: int) -> None:
+@pytest.mark.parametrize(("kind", "first"), [("programs", FIRST_PROGRAM), ("programs", 2_054), ("exits", FIRST_EXITS)])
+def test_checks_of_random_programs_hold(kind: str, first: int) -> None:
+    """The programs are defined, so that no assertion of a checked build fails."""
+    assert_results_agree(kind, first, checks=True)
+
+
+def assert_results_agree(kind: str, first: int, **hints: bool) -> None:
     programs = importlib.import_module("program_fuzz")
     for seed in range(first, first + PER_TEST):
-        failed = [
-            outcome for outcome in programs.outcomes_in_subprocess(programs.GENERATORS[kind](seed)) if outcome.failed
-        ]
+        program = programs.GENERATORS[kind](seed)
+        program = replace(program, hints={**program.hints, **hints})
+        failed = [outcome for outcome in programs.outcomes_in_subprocess(program) if outcome.failed]
         assert not failed, f"python tests/fuzz/fuzz.py {kind} --inputs 1 --seed {seed}: {failed}"
 
 

@@ -49,3 +49,21 @@ def test_false_scalar_fails_in_the_first_thread() -> None:
     with pytest.raises(_native.Trap, match="n is not positive") as caught:
         run(text, [0], seed=7)
     assert caught.value.thread == (0, 0, 0)
+
+
+@pytest.mark.parametrize("each_warp", [False, True])
+def test_no_warp_passes_an_assertion_of_each_warp(each_warp: bool) -> None:
+    """The store after the assertion is outside of memory, and other warps than the first can execute it first."""
+    body = f"""%zero = arith.constant 0 : i32
+%holds = arith.cmpi sgt, %n, %zero : i32
+tile_gpu.assert %holds, "n is not positive"{" each_warp" if each_warp else ""} : i1
+%y = arith.constant dense<0> : {tile("i32", LAYOUTS[1])}
+%at = arith.constant dense<8> : {tile("i64", LAYOUTS[1])}
+tile_gpu.store_global %y -> %at vector 1 : {tile("i32", LAYOUTS[1])}, {tile("i64", LAYOUTS[1])}"""
+    text = kernel("%n: i32", body)
+    messages = set()
+    for seed in range(8):
+        with pytest.raises(_native.Trap) as caught:
+            run(text, [0], seed=seed)
+        messages.add("n is not positive" in str(caught.value))
+    assert messages == ({True} if each_warp else {True, False})

@@ -165,6 +165,18 @@ def test_an_assumption_whose_groups_do_not_divide_the_tile_has_a_remark() -> Non
     assert [remark.message for remark in remarks] == ["the assumption has no check: its groups do not divide the tile"]
 
 
+@pytest.mark.parametrize(("element", "count"), [("i1", 0), ("i8", 0), ("f4E2M1FN", 1)])
+def test_rows_that_end_inside_of_a_byte(element: str, count: int) -> None:
+    """An i1 in memory is a byte."""
+    tensor = f"tensor_view<7x{element}, strides=[1]>"
+    view = f"partition_view<tile=(4), padding_value = zero, {tensor}>"
+    body = f"""%t = make_tensor_view %p, shape = [7], strides = [1] : {tensor}
+    %v = make_partition_view %t : {view} %zero = constant <i32: 0> : tile<i32>
+    %x, %k = load_view_tko weak %v[%zero] : {view}, tile<i32> -> tile<4x{element}>, token"""
+    text = checked(f"%p: tile<ptr<{element}>>", body, "alone").to_text()
+    assert text.count("must be even") == text.count("assert") == count
+
+
 def test_a_loop_over_the_tiles_of_a_view_needs_no_check_of_the_index() -> None:
     view = "partition_view<tile=(4), padding_value = zero, tensor_view<?xi32, strides=[1]>>"
     body = f"""%t = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xi32, strides=[1]>
