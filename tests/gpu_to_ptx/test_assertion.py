@@ -54,12 +54,16 @@ def test_false_scalar_fails_in_the_first_thread() -> None:
 @pytest.mark.parametrize("each_warp", [False, True])
 def test_no_warp_passes_an_assertion_of_each_warp(each_warp: bool) -> None:
     """The store after the assertion is outside of memory, and other warps than the first can execute it first."""
+    flag = ", each_warp" if each_warp else ""
+    layout = blocked((512,), 4)
+    values, addresses = tile("i32", layout), tile("i64", layout)
     body = f"""%zero = arith.constant 0 : i32
 %holds = arith.cmpi sgt, %n, %zero : i32
-tile_gpu.assert %holds, "n is not positive"{" each_warp" if each_warp else ""} : i1
-%y = arith.constant dense<0> : {tile("i32", LAYOUTS[1])}
-%at = arith.constant dense<8> : {tile("i64", LAYOUTS[1])}
-tile_gpu.store_global %y -> %at vector 1 : {tile("i32", LAYOUTS[1])}, {tile("i64", LAYOUTS[1])}"""
+"tile_gpu.assert"(%holds) {{message = "n is not positive"{flag}}} : (i1) -> ()
+%y = arith.constant dense<0> : {values}
+%at = arith.constant dense<8> : {addresses}
+"tile_gpu.store_global"(%at, %y) {{vector = 1 : i32, operandSegmentSizes = array<i32: 1, 1, 0>}} \
+  : ({addresses}, {values}) -> ()"""
     text = kernel("%n: i32", body)
     messages = set()
     for seed in range(8):
