@@ -55,4 +55,5 @@ class Program:
         same_value_races: bool = False,
         read_fences: bool = True,
         print: Callable[[str], object] | None = None,
+        time_limit_s: float = 0.0,
     ) -> dict[str, int]: ...

@@ -1,5 +1,7 @@
 #include "launch_limits.h"
 
+#include "special.h"
+
 #include <algorithm>
 
 namespace ptxsim {
@@ -14,6 +16,11 @@ constexpr Extents maximum_block = {1024, 1024, 64};
 constexpr uint64_t maximum_block_threads = 1024;
 constexpr uint64_t maximum_cluster_ctas = 16; // 8 are portable; more need an attribute of the function
 constexpr uint64_t maximum_shared_bytes = 227 * 1024;
+// The same table, per SM.
+constexpr uint64_t sm_blocks = 32;
+constexpr uint64_t sm_threads = 2048;
+constexpr uint64_t sm_shared_bytes = 228 * 1024;
+constexpr uint64_t sm_registers = 64 * 1024;
 
 std::string text_of(const Extents &size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
@@ -61,6 +68,18 @@ uint64_t dynamic_shared_begin(const Program &program, const Function &entry) {
     if (variable.external && variable.space == Space::SharedCta)
       alignment = std::max<uint64_t>(alignment, variable.alignment);
   return (shared_base + uint64_t(entry.shared_bytes) + alignment - 1) / alignment * alignment;
+}
+
+uint64_t resident_clusters(const Program &program, const Function &entry, const LaunchOptions &options) {
+  const uint64_t threads = (volume(options.block) + lane_count - 1) / lane_count * lane_count;
+  // Each block also occupies the bytes that the system reserves, which dynamic_shared_begin includes.
+  const uint64_t shared = dynamic_shared_begin(program, entry) + options.dynamic_shared_bytes;
+  const uint64_t registers = uint64_t(entry.launch_registers) * threads;
+  uint64_t blocks = std::min(sm_blocks, sm_threads / threads);
+  blocks = std::min(blocks, sm_shared_bytes / shared);
+  if (registers)
+    blocks = std::min(blocks, sm_registers / registers);
+  return std::max<uint64_t>(1, sm_count(program) * std::max<uint64_t>(1, blocks) / volume(options.cluster));
 }
 
 void check_launch(const Program &program, const Function &entry, const LaunchOptions &options) {

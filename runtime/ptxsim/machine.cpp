@@ -2,6 +2,7 @@
 
 #include "launch_limits.h"
 #include "opcode.h"
+#include "waiting_report.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,6 +20,7 @@ Machine::Machine(Program &program, const Function &entry, LaunchOptions given)
   eagerness = eagerness_of[options.seed % 5];
   slice = slice_of[options.seed % 7];
   cluster_count = volume(options.grid) / volume(options.cluster);
+  resident_limit = resident_clusters(program, entry, options);
   prepare_memory();
 }
 
@@ -106,11 +108,13 @@ void Machine::launch_cluster() {
       *this, std::array<uint32_t, 3>{uint32_t(number % x), uint32_t(number / x % y), uint32_t(number / x / y)}));
 }
 
-uint64_t Machine::progress() const {
-  uint64_t sum = next_cluster;
-  for (const auto &cluster : resident)
-    sum += cluster->progress;
-  return sum;
+bool Machine::may_launch() const { return next_cluster < cluster_count && resident.size() < resident_limit; }
+
+/// Starts `count` clusters, or as many as the device holds.
+void Machine::launch_more(uint64_t count) {
+  for (; count && may_launch(); --count)
+    launch_cluster();
+  launched_at = steps;
 }
 
 /// Runs one of the runnable warps for a random number of instructions, then performs an asynchronous operation with
@@ -123,13 +127,16 @@ bool Machine::run_slice(Cluster &cluster) {
         ready.push_back(warp.get());
   if (ready.empty() && cluster.async.empty())
     return false;
-  if (!ready.empty()) {
+  if (!ready.empty() && spin_detector.active) {
+    run_round(ready);
+    if (spin_detector.repeats(cluster))
+      cluster.spins_since = changes;
+  } else if (!ready.empty()) {
     Warp &chosen = *ready[random() % ready.size()];
     steps += chosen.run(1 + random() % slice);
-    if (options.step_limit && steps > options.step_limit)
-      trap(chosen.origin(), trap_kind::step_limit,
-           "the run exceeds " + std::to_string(options.step_limit) + " warp instructions");
   }
+  if (options.step_limit && steps > options.step_limit)
+    stop_at_limit(trap_kind::step_limit, std::to_string(options.step_limit) + " warp instructions");
   if (!cluster.async.empty() && (ready.empty() || random() % 256 < eagerness)) {
     cluster.async.perform_one(random);
     changed();
@@ -137,12 +144,21 @@ bool Machine::run_slice(Cluster &cluster) {
   return true;
 }
 
+/// Each warp that can continue runs up to its next backward jump. The order is fixed, so that a cluster that returns to
+/// an earlier state repeats itself.
+void Machine::run_round(const std::vector<Warp *> &ready) {
+  constexpr uint64_t steps_without_jump = 4096;
+  for (Warp *warp : ready)
+    if (warp->runnable())
+      steps += warp->run_round(steps_without_jump);
+}
+
 /// Makes waiting polls return false, so that the program can take another path. Returns false if no poll waits, or if
 /// this has not led to progress four times.
 bool Machine::wake_polls() {
-  if (progress() != progress_at_wake)
+  if (changes + arrivals != changes_at_wake)
     wake_count = 0;
-  progress_at_wake = progress();
+  changes_at_wake = changes + arrivals;
   if (++wake_count > 4)
     return false;
   bool woken = false;
@@ -153,38 +169,33 @@ bool Machine::wake_polls() {
           if (warp->live && fragment.state == Fragment::State::Waiting && program.code[fragment.pc].is_poll) {
             fragment.poll_returns = woken = true;
             fragment.state = Fragment::State::Runnable;
+            cluster->spins_since = 0;
           }
   return woken;
 }
 
 void Machine::deadlock(const std::string &message) {
-  std::vector<std::string> notes;
-  Origin origin;
-  bool diverged = false; // lanes of a warp wait for each other at different instructions
-  for (const auto &cluster : resident)
-    for (const auto &cta : cluster->ctas)
-      for (const auto &warp : cta->warps) {
-        diverged |= warp->live &&
-                    std::all_of(warp->fragments.begin(), warp->fragments.end(),
-                                [](const Fragment &fragment) { return fragment.state == Fragment::State::Converging; });
-        for (const Fragment &fragment : warp->fragments) {
-          if (!warp->live)
-            continue;
-          const Instruction &at = program.code[fragment.pc];
-          if (!origin.instruction)
-            origin = {&at, warp.get(), uint32_t(__builtin_ctz(fragment.mask))};
-          notes.push_back("CTA rank " + std::to_string(cta->rank) + " warp " + std::to_string(warp->index) +
-                          " waits at line " + std::to_string(at.line) + ": " + at.text +
-                          (fragment.state == Fragment::State::Converging ? ", for other lanes of the warp" : ""));
-        }
-      }
+  WaitingReport report(program, resident);
   for (const auto &cluster : resident)
     for (const auto &cta : cluster->ctas)
       for (size_t group = 0; group < cta->warpgroups.size(); ++group)
         if (std::string missing = cta->warpgroups[group].missing(uint32_t(group) * warpgroup_warps); !missing.empty())
           trap({cta->warpgroups[group].oldest(), cta->warps[group * warpgroup_warps].get(), 0}, trap_kind::divergence,
-               missing, std::move(notes));
-  trap(origin, diverged ? trap_kind::divergence : trap_kind::deadlock, message, std::move(notes));
+               missing, std::move(report.notes));
+  if (next_cluster < cluster_count)
+    report.notes.push_back("the other " + std::to_string(cluster_count - next_cluster) + " of " +
+                           std::to_string(cluster_count) + " clusters cannot start: the device holds at most " +
+                           std::to_string(resident_limit) + " at the same time");
+  trap(report.origin, report.diverged ? trap_kind::divergence : trap_kind::deadlock, message, std::move(report.notes));
+}
+
+void Machine::stop_at_limit(const char *kind, const std::string &limit) {
+  WaitingReport report(program, resident);
+  const uint64_t ended = next_cluster - resident.size();
+  trap(report.origin, kind,
+       "the run exceeds its limit of " + limit + ": " + std::to_string(ended) + " of " + std::to_string(cluster_count) +
+           " clusters have ended; raise the limit, or look for a wait that does not end at the lines below",
+       std::move(report.notes));
 }
 
 void Machine::finish_cluster(size_t index) {
@@ -194,34 +205,60 @@ void Machine::finish_cluster(size_t index) {
   if (options.checks)
     cluster.check_finished();
   resident.erase(resident.begin() + ptrdiff_t(index));
+  launched_at = steps;
 }
 
-/// Periodic housekeeping: handles signals of the process, starts a cluster if the resident ones spin, and detects
-/// deadlocks.
+/// Periodic housekeeping: handles signals of the process, checks the limits of the run, and starts clusters if the
+/// resident ones may wait for them.
 void Machine::poll() {
   if (options.poll)
     options.poll();
-  if (progress() != progress_at_poll) {
-    progress_at_poll = progress();
-    latest_write = steps;
+  check_limits();
+  observe_spinning();
+  // A cluster may wait for one that has not started, in a loop that the spin detector cannot decide (a timeout, a
+  // lock).
+  constexpr uint64_t steps_without_change = 20'000, steps_without_end = 4'000'000;
+  if (steps - std::max(latest_change, launched_at) > steps_without_change)
+    launch_more(1);
+  else if (steps - launched_at > steps_without_end * resident.size())
+    launch_more(resident.size());
+}
+
+void Machine::check_limits() {
+  if (options.time_limit_s > 0) {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    if (elapsed.count() > options.time_limit_s) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%g s", options.time_limit_s);
+      stop_at_limit(trap_kind::time_limit, text);
+    }
   }
-  constexpr uint64_t steps_until_deadlock = 100'000'000, steps_until_spin_detection = 20'000;
-  if (steps - latest_write <= steps_until_spin_detection) {
+  constexpr uint64_t steps_without_write = 10'000'000'000;
+  if (!options.step_limit && steps - latest_write > steps_without_write)
+    deadlock("no thread has written memory in 10 billion warp instructions (a step_limit allows more)");
+}
+
+/// Runs the clusters in rounds now and then while memory does not change, for longer each time, since rounds take more
+/// time than slices.
+void Machine::observe_spinning() {
+  constexpr uint64_t first_round_steps = 1024, maximum_steps = 1'000'000, pause = 16;
+  if (steps - latest_change <= spin_threshold) {
     spin_detector.stop();
+    observed_from = observed_until = 0;
     return;
   }
-  if (next_cluster < cluster_count) {
-    launch_cluster();
-    return;
+  if (!spin_detector.active && steps >= observed_from) {
+    uint64_t warps = 0;
+    for (const auto &cluster : resident)
+      for (const auto &cta : cluster->ctas)
+        warps += cta->warps.size();
+    observed_length = observed_until ? std::min(2 * observed_length, maximum_steps) : first_round_steps * warps;
+    observed_until = steps + observed_length;
+    spin_detector.active = true;
+  } else if (spin_detector.active && steps > observed_until) {
+    spin_detector.stop();
+    observed_from = steps + pause * observed_length;
   }
-  spin_detector.active = true;
-  const bool stuck = std::all_of(resident.begin(), resident.end(),
-                                 [&](const auto &cluster) { return spin_detector.is_stuck(*cluster); });
-  if (stuck && !wake_polls())
-    deadlock(
-        "no thread can make progress: the running ones repeat the same state, and no asynchronous work is pending");
-  if (!options.step_limit && steps - latest_write > steps_until_deadlock)
-    deadlock("no thread has written memory or passed a barrier in 100 million instructions (a step_limit allows more)");
 }
 
 void Machine::print(const Cta &cta, const std::string &text) {
@@ -250,14 +287,17 @@ Counters Machine::run() {
 }
 
 void Machine::run_clusters() {
-  constexpr size_t resident_clusters = 2;
+  constexpr size_t initial_clusters = 2;
+  start = std::chrono::steady_clock::now();
   while (next_cluster < cluster_count || !resident.empty()) {
-    while (resident.size() < resident_clusters && next_cluster < cluster_count)
+    while (resident.size() < initial_clusters && next_cluster < cluster_count)
       launch_cluster();
     size_t first = random() % resident.size();
     bool progressed = false;
     for (size_t i = 0; i < resident.size() && !progressed; ++i) {
       size_t index = (first + i) % resident.size();
+      if (spins(*resident[index]))
+        continue;
       progressed = run_slice(*resident[index]);
       if (resident[index]->finished()) {
         finish_cluster(index);
@@ -269,11 +309,19 @@ void Machine::run_clusters() {
       poll();
     if (progressed)
       continue;
+    const bool spinning =
+        std::any_of(resident.begin(), resident.end(), [&](const auto &cluster) { return spins(*cluster); });
+    // Later waits of this launch are found sooner.
+    constexpr uint64_t spin_threshold_of_waiting_launch = 2'000;
+    if (spinning)
+      spin_threshold = spin_threshold_of_waiting_launch;
     // The resident clusters may wait for one that has not started.
-    if (next_cluster < cluster_count)
-      launch_cluster();
+    if (may_launch())
+      launch_more(resident.size());
     else if (!wake_polls())
-      deadlock("no thread can make progress: all of them wait, and no asynchronous work is pending");
+      deadlock(spinning ? "no thread can make progress: the running ones repeat the same state, and no asynchronous "
+                          "work is pending"
+                        : "no thread can make progress: all of them wait, and no asynchronous work is pending");
   }
 }
 

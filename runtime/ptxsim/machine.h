@@ -12,6 +12,7 @@
 #include "warp.h"
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -37,6 +38,7 @@ struct LaunchOptions {
   bool same_value_races = false;                  // report concurrent stores of the same value as races
   bool read_fences = true;                        // generic reads need fence.proxy.async before an asynchronous write
   uint64_t step_limit = 0;                        // warp instructions; 0: none
+  double time_limit_s = 0;                        // 0: none
   std::function<void()> poll;                     // called periodically; may throw to stop the run
   std::function<void(const std::string &)> print; // takes the output of vprintf
 };
@@ -111,7 +113,8 @@ public:
   std::vector<std::unique_ptr<Cta>> ctas; // by rank
   AsyncEngine async;
   NamedBarrier barrier;
-  uint64_t progress = 1; // incremented by every event after which a waiting fragment may continue
+  uint64_t spins_since = 0; // the value of Machine::changes at which the cluster repeats itself; 0: it does not
+  uint64_t progress = 1;    // incremented by every event after which a waiting fragment may continue
   std::vector<std::string> agent_names;
   std::map<uint64_t, Knowledge> released_at; // knowledge that releases have published, by address
 
@@ -146,15 +149,24 @@ public:
   Traffic traffic;
   std::vector<uint64_t> parameter_storage; // the entry's parameters, 64-byte aligned within
   uint8_t *parameters = nullptr;
-  uint64_t steps = 0;        // warp instructions
-  uint64_t latest_write = 0; // the step at which memory last changed
-  uint64_t changes = 0;      // number of changes of memory, barriers and special registers
+  uint64_t steps = 0;         // warp instructions
+  uint64_t latest_write = 0;  // the step at which any memory last changed
+  uint64_t latest_change = 0; // the step of the last of `changes`
+  uint64_t changes = 1;       // of memory that is not part of the state that the spin detector compares
+  uint64_t arrivals = 0;      // at mbarriers
   SpinDetector spin_detector;
 
-  /// A store, an atomic operation or a barrier has changed state that other threads can see.
+  /// An instruction or an asynchronous operation has changed a value that other threads can see, or a thread has
+  /// exited.
   void changed() {
-    latest_write = steps;
+    latest_write = latest_change = steps;
     ++changes;
+  }
+  /// A weak store has changed shared memory.
+  void changed_shared() { latest_write = steps; }
+  void changed_mbarrier() {
+    latest_write = steps;
+    ++arrivals;
   }
 
   /// The address of memory in the heap of the device, a multiple of 16; 0 if the heap is full.
@@ -175,14 +187,20 @@ public:
 private:
   void prepare_memory();
   void launch_cluster();
+  void launch_more(uint64_t count);
+  bool may_launch() const;
   bool run_slice(Cluster &cluster); // false if no warp of the cluster can continue
+  void run_round(const std::vector<Warp *> &ready);
+  void check_limits();
+  void observe_spinning();
+  bool spins(const Cluster &cluster) const { return cluster.spins_since == changes; }
   bool wake_polls();
   void finish_cluster(size_t index);
   void poll();
   void run_clusters();
   void flush_printed();
   [[noreturn]] void deadlock(const std::string &message);
-  uint64_t progress() const;
+  [[noreturn]] void stop_at_limit(const char *kind, const std::string &limit);
   void collect_counters();
 
   std::vector<std::unique_ptr<Cluster>> resident;
@@ -196,13 +214,17 @@ private:
   uint64_t heap_bytes = 0;
   uint64_t slices = 0;
   std::map<uint64_t, std::string> printed; // by the linear index of the block
-  uint64_t progress_at_poll = 0;
-  uint64_t progress_at_wake = 0;
+  std::chrono::steady_clock::time_point start;
+  uint64_t launched_at = 0; // the step at which a cluster last started or ended
+  uint64_t spin_threshold = 20'000;
+  uint64_t observed_from = 0, observed_until = 0, observed_length = 0; // in steps: runs in rounds
+  uint64_t changes_at_wake = 0;
   uint32_t wake_count = 0;
   uint32_t slice = 256;   // warp instructions
   uint32_t eagerness = 0; // in 1/256: the probability of an asynchronous operation after a slice
   uint64_t next_cluster = 0;
   uint64_t cluster_count = 0;
+  uint64_t resident_limit = 0; // in clusters
 };
 
 } // namespace ptxsim

@@ -19,7 +19,7 @@ static void trap_if_error(const Origin &origin, Cta &cta, const std::string &wro
 
 static void changed(const Origin &origin, Cta &cta, Mbarrier &mbarrier, uint64_t phase_before) {
   mbarrier.line = origin.instruction->line;
-  cta.machine.changed();
+  cta.machine.changed_mbarrier();
   if (mbarrier.phase != phase_before)
     ++cta.cluster.progress;
 }

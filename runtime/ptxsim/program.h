@@ -74,7 +74,8 @@ struct Instruction {
   uint32_t location = 0; // index into Program::locations, 0 for none
   Converge converge = Converge::None;
   uint8_t mask_operand = 0;
-  bool is_poll = false; // mbarrier.test_wait and try_wait: may return false instead of waiting
+  bool is_poll = false;    // mbarrier.test_wait and try_wait: may return false instead of waiting
+  bool reads_time = false; // mov from a clock or timer
   bool guarded = false;
   bool guard_negated = false;
   bool propagates_undefined = false;    // an undefined source makes the result undefined instead of a trap

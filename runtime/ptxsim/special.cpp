@@ -71,8 +71,7 @@ std::optional<SpecialRegister> find_special(std::string_view name) {
   return std::nullopt;
 }
 
-/// The number of SMs of a B200.
-constexpr uint64_t sm_count = 148;
+uint64_t sm_count(const Program &program) { return program.target.rfind("sm_90", 0) == 0 ? 132 : 148; }
 
 /// The component 0, 1 or 2 that a register selects; `x` is the register of component 0.
 static size_t component(Special special, Special x) { return size_t(special) - size_t(x); }
@@ -153,9 +152,10 @@ uint64_t special_value(Special special, const Warp &warp, uint32_t lane) {
   case Special::ReservedSmemCap:
     return shared_base;
   case Special::NsmId:
-    return sm_count;
+    return sm_count(machine.program);
   case Special::SmId:
-    return (cta.index[0] + options.grid[0] * (cta.index[1] + uint64_t(options.grid[1]) * cta.index[2])) % sm_count;
+    return (cta.index[0] + options.grid[0] * (cta.index[1] + uint64_t(options.grid[1]) * cta.index[2])) %
+           sm_count(machine.program);
   // Time is the number of warp instructions executed, so that runs with the same seed read the same clock.
   case Special::Clock:
   case Special::GlobalTimerLo:

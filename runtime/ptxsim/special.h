@@ -73,6 +73,9 @@ struct SpecialRegister {
 /// The special register of this name, such as "%tid.x".
 std::optional<SpecialRegister> find_special(std::string_view name);
 
+/// The number of SMs of an H100 for sm_90, else of a B200.
+uint64_t sm_count(const Program &program);
+
 /// Its value in one lane.
 uint64_t special_value(Special special, const Warp &warp, uint32_t lane);
 

@@ -3,69 +3,133 @@
 #include "machine.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ptxsim {
 
-// Between two hashes of a warp, the run executes at least one instruction per this many bytes of the state, so that
-// hashing remains a small part of the run time.
-constexpr uint64_t bytes_hashed_per_step = 64;
+WarpState::WarpState(const Warp &warp)
+    : live(warp.live), carry(warp.carry), cluster_arrived(warp.cluster_arrived), fragments(warp.fragments),
+      storage(warp.storage()) {}
 
-bool SpinDetector::is_current(const Warp &warp, const History &history) const {
-  return history.changes == warp.machine.changes && history.progress == warp.cluster.progress;
+/// True if the fragment has executed instructions since the anchor, or still waits.
+static bool has_run(const Warp &warp, const Fragment &before, const Fragment &now, uint64_t anchor_progress) {
+  switch (now.state) {
+  case Fragment::State::Runnable:
+    return now.backward_jumps != before.backward_jumps;
+  case Fragment::State::Waiting:
+    return !warp.can_run(now) || now.waiting_since > anchor_progress;
+  default:
+    return !warp.can_run(now);
+  }
 }
 
-/// True if each fragment that can run has jumped backwards since the anchor: one that has not run may change memory.
-static bool all_have_run(const Warp &warp, const std::unordered_map<uint32_t, uint32_t> &backward_jumps) {
-  return std::all_of(warp.fragments.begin(), warp.fragments.end(), [&](const Fragment &fragment) {
-    auto earlier = backward_jumps.find(fragment.mask);
-    return earlier != backward_jumps.end() && (!warp.can_run(fragment) || fragment.backward_jumps > earlier->second);
+static bool same_position(const Fragment &a, const Fragment &b) {
+  return a.pc == b.pc && a.mask == b.mask && a.state == b.state && !a.ticket == !b.ticket && a.stack == b.stack;
+}
+
+bool WarpState::equals(const Warp &warp, const LoopSlice &slice) const {
+  return live == warp.live && carry == warp.carry && cluster_arrived == warp.cluster_arrived &&
+         warp.equals(storage, slice);
+}
+
+static bool same_fragments(const WarpState &anchor, const Warp &warp, uint64_t anchor_progress) {
+  if (anchor.fragments.size() != warp.fragments.size())
+    return false;
+  if (!warp.live)
+    return true;
+  // The order of the fragments does not matter.
+  return std::all_of(warp.fragments.begin(), warp.fragments.end(), [&](const Fragment &now) {
+    return std::any_of(anchor.fragments.begin(), anchor.fragments.end(), [&](const Fragment &before) {
+      return same_position(before, now) && has_run(warp, before, now, anchor_progress);
+    });
   });
 }
 
-void SpinDetector::record_backward_jump(Warp &warp) {
-  History &history = warps[&warp];
-  if (history.repeats && is_current(warp, history))
+void SpinDetector::record(const Warp &warp, uint32_t pc, uint8_t execution) {
+  History &history = histories[&warp.cluster];
+  if (history.executions.empty())
+    history.executions.resize(warp.machine.program.code.size());
+  if (history.executions[pc] & execution)
     return;
-  const uint64_t step = warp.machine.steps;
-  if (step < history.next_step)
-    return;
-  history.next_step = step + warp.state_bytes() / bytes_hashed_per_step;
-  const uint64_t state = warp.state_hash();
-  const bool current = history.limit && is_current(warp, history);
-  if (current && state == history.state && all_have_run(warp, history.backward_jumps)) {
-    history.repeats = true;
-    return;
-  }
-  if (current && ++history.compared < history.limit)
-    return;
-  history.repeats = false;
-  history.limit = current ? 2 * history.limit : 2;
-  history.compared = 0;
-  history.state = state;
-  history.changes = warp.machine.changes;
-  history.progress = warp.cluster.progress;
-  history.backward_jumps.clear();
-  for (const Fragment &fragment : warp.fragments)
-    history.backward_jumps[fragment.mask] = fragment.backward_jumps;
+  history.executions[pc] |= execution;
+  history.slice.reset();
 }
 
-bool SpinDetector::is_stuck(const Cluster &cluster) const {
-  if (!cluster.async.empty())
-    return false;
+static uint64_t byte_hash(const uint8_t *address, uint8_t value) {
+  uint64_t hash = (reinterpret_cast<uint64_t>(address) << 8 | value) * 0x9E37'79B9'7F4A'7C15u;
+  hash = (hash ^ hash >> 32) * 0xD6E8'FEB8'6659'FD93u;
+  return hash ^ hash >> 32;
+}
+
+void SpinDetector::record_store(const Cluster &cluster, const uint8_t *byte, uint8_t value) {
+  histories[&cluster].shared_now += byte_hash(byte, value) - byte_hash(byte, *byte);
+}
+
+SpinDetector::Numbers SpinDetector::barrier_state(const Cluster &cluster) {
+  Numbers numbers{cluster.barrier.arrived};
+  for (const auto &cta : cluster.ctas) {
+    for (const NamedBarrier &barrier : cta->barriers)
+      numbers.insert(numbers.end(), {barrier.arrived, barrier.population, barrier.reduced});
+    for (const auto &[offset, mbarrier] : cta->mbarriers)
+      numbers.insert(numbers.end(), {mbarrier.phase & 1, uint64_t(mbarrier.expected), uint64_t(mbarrier.pending),
+                                     uint64_t(mbarrier.transactions)});
+  }
+  return numbers;
+}
+
+bool SpinDetector::equals_anchor(const Cluster &cluster, History &history) const {
+  size_t index = 0;
   for (const auto &cta : cluster.ctas)
-    for (const auto &warp : cta->warps) {
-      if (!warp->runnable())
-        continue;
-      auto history = warps.find(warp.get());
-      if (history == warps.end() || !history->second.repeats || !is_current(*warp, history->second))
+    for (const auto &warp : cta->warps)
+      if (!same_fragments(history.warps[index++], *warp, history.progress))
         return false;
-    }
+  if (history.shared != history.shared_now || history.barriers != barrier_state(cluster))
+    return false;
+  if (!history.slice)
+    history.slice.emplace(cluster.machine.program, history.executions);
+  if (history.slice->depends_on_time)
+    return false;
+  index = 0;
+  for (const auto &cta : cluster.ctas)
+    for (const auto &warp : cta->warps)
+      if (!history.warps[index++].equals(*warp, *history.slice))
+        return false;
   return true;
+}
+
+void SpinDetector::set_anchor(const Cluster &cluster, History &history) {
+  history.changes = cluster.machine.changes;
+  history.progress = cluster.progress;
+  history.shared = history.shared_now;
+  history.barriers = barrier_state(cluster);
+  history.warps.clear();
+  for (const auto &cta : cluster.ctas)
+    for (const auto &warp : cta->warps)
+      history.warps.emplace_back(*warp);
+  history.executions.assign(cluster.machine.program.code.size(), 0);
+  history.slice.reset();
+}
+
+bool SpinDetector::repeats(const Cluster &cluster) {
+  History &history = histories[&cluster];
+  if (!cluster.async.empty()) {
+    history.limit = 0;
+    return false;
+  }
+  const bool current = history.limit && history.changes == cluster.machine.changes;
+  if (current && equals_anchor(cluster, history))
+    return true;
+  if (current && ++history.compared < history.limit)
+    return false;
+  history.limit = current ? 2 * history.limit : 2;
+  history.compared = 0;
+  set_anchor(cluster, history);
+  return false;
 }
 
 void SpinDetector::stop() {
   active = false;
-  warps.clear();
+  histories.clear();
 }
 
 } // namespace ptxsim

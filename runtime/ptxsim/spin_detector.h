@@ -1,38 +1,59 @@
-// Detects threads that spin forever: a warp that returns to the same instruction with the same registers, while memory
-// is unchanged, can only repeat itself.
+// Detects clusters that spin forever: while no other memory changes, a cluster that returns to the same state of its
+// warps, barriers and shared memory can only repeat itself.
 #pragma once
 
+#include "loop_slice.h"
+#include "warp.h"
+
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace ptxsim {
 
-class Cluster;
-class Warp;
+/// The state of a warp at some instruction.
+struct WarpState {
+  explicit WarpState(const Warp &warp);
+  /// True if the warp is in the same state, as far as the instructions of the slice depend on it.
+  bool equals(const Warp &warp, const LoopSlice &slice) const;
+
+  uint32_t live, carry, cluster_arrived;
+  std::vector<Fragment> fragments;
+  Warp::Storage storage;
+};
 
 class SpinDetector {
 public:
-  bool active = false;
+  bool active = false; // clusters run in rounds, and record what they execute
 
-  /// Compares the state of a warp that jumps backwards with an earlier state.
-  void record_backward_jump(Warp &warp);
-  /// True if every thread of the cluster waits or repeats itself.
-  bool is_stuck(const Cluster &cluster) const;
+  /// A lane group of the warp executes the instruction, or skips it because of its guard.
+  void record(const Warp &warp, uint32_t pc, uint8_t execution);
+  /// A weak store changes a byte of shared memory.
+  void record_store(const Cluster &cluster, const uint8_t *byte, uint8_t value);
+  /// Compares the state after a round with an earlier one. Returns true if the cluster repeats itself.
+  bool repeats(const Cluster &cluster);
   void stop();
 
 private:
+  using Numbers = std::vector<uint64_t>; // the state of barriers
   struct History {
-    uint64_t state = 0;    // hash of the anchor, an earlier state
-    uint64_t changes = 0;  // of memory, at the anchor
-    uint64_t progress = 0; // of the cluster, at the anchor
-    uint32_t compared = 0; // number of states compared with the anchor
-    uint32_t limit = 0;    // of `compared`; doubled for each new anchor
-    uint64_t next_step = 0;
-    bool repeats = false;
-    std::unordered_map<uint32_t, uint32_t> backward_jumps; // of the fragments at the anchor, by lanes
+    uint64_t changes = 0;    // of memory, at the anchor, which is an earlier state
+    uint64_t progress = 0;   // of the cluster, at the anchor
+    uint64_t shared = 0;     // hash of the changes of shared memory since the start, at the anchor
+    uint64_t shared_now = 0; // the same now
+    uint32_t compared = 0;   // number of states compared with the anchor
+    uint32_t limit = 0;      // of `compared`; doubled for each new anchor
+    Numbers barriers;
+    std::vector<WarpState> warps;
+    std::vector<uint8_t> executions; // since the anchor, by instruction
+    std::optional<LoopSlice> slice;  // of `executions`
   };
-  bool is_current(const Warp &warp, const History &history) const;
-  std::unordered_map<const Warp *, History> warps;
+  static Numbers barrier_state(const Cluster &cluster);
+  bool equals_anchor(const Cluster &cluster, History &history) const;
+  static void set_anchor(const Cluster &cluster, History &history);
+  std::unordered_map<const Cluster *, History> histories;
 };
 
 } // namespace ptxsim

@@ -52,6 +52,7 @@ inline constexpr char illegal[] = "illegal";
 inline constexpr char assertion[] = "assertion failed"; // __assertfail
 inline constexpr char program[] = "program";            // trap, brkpt
 inline constexpr char step_limit[] = "step-limit";
+inline constexpr char time_limit[] = "time-limit";
 } // namespace trap_kind
 
 } // namespace ptxsim

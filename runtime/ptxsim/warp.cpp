@@ -116,7 +116,11 @@ bool Warp::may_converge(const Instruction &next, uint32_t together) const {
   return true;
 }
 
-uint64_t Warp::run(uint64_t steps) {
+uint64_t Warp::run(uint64_t steps) { return run_instructions<false>(steps); }
+
+uint64_t Warp::run_round(uint64_t steps) { return run_instructions<true>(steps); }
+
+template <bool observed> uint64_t Warp::run_instructions(uint64_t steps) {
   const Instruction *code = machine.program.code.data();
   uint64_t done = 0;
   while (done < steps && live) {
@@ -144,6 +148,9 @@ uint64_t Warp::run(uint64_t steps) {
         trap(trap_kind::divergence,
              "'" + next.text + "' is executed by only some lanes of the warp, since its guard is not uniform");
       mask = passing;
+      if constexpr (observed)
+        if (mask != running.mask)
+          machine.spin_detector.record(*this, running.pc, Skipped);
       if (!mask) {
         ++running.pc;
         continue;
@@ -158,6 +165,10 @@ uint64_t Warp::run(uint64_t steps) {
     running.state = Fragment::State::Runnable;
     uint32_t executing_lanes = mask;
     undefined_lanes = 0;
+    if constexpr (observed) {
+      machine.spin_detector.record(*this, running.pc, Passed);
+      jumped_back = false;
+    }
     Outcome outcome = next.execute(*this, next);
     if (outcome != Outcome::Wait) {
       ++machine.opcode_counts[next.row];
@@ -168,6 +179,9 @@ uint64_t Warp::run(uint64_t steps) {
       ++fragments[current].pc;
       break;
     case Outcome::Jump:
+      if constexpr (observed)
+        if (jumped_back)
+          return done;
       break;
     case Outcome::Wait:
       fragments[current].state = Fragment::State::Waiting;
@@ -188,8 +202,7 @@ void Warp::jump(uint32_t target, uint32_t taken) {
   if (!others) {
     running.backward_jumps += back;
     running.pc = target;
-    if (back && machine.spin_detector.active)
-      machine.spin_detector.record_backward_jump(*this);
+    jumped_back = back;
     return;
   }
   Fragment other = running;
@@ -199,35 +212,18 @@ void Warp::jump(uint32_t target, uint32_t taken) {
   running.backward_jumps += back;
   running.pc = target;
   fragments.push_back(std::move(other));
-  if (back && machine.spin_detector.active)
-    machine.spin_detector.record_backward_jump(*this);
+  jumped_back = back;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9E37'79B9'7F4A'7C15u; // 2^64 divided by the golden ratio
-  return hash ^ hash >> 29;
-}
-
-static uint64_t hash_bytes(uint64_t hash, const std::vector<uint8_t> &bytes) {
-  size_t at = 0;
-  for (; at + 8 <= bytes.size(); at += 8)
-    hash = mix(hash, load_value<uint64_t>(bytes.data() + at));
-  for (; at < bytes.size(); ++at)
-    hash = mix(hash, bytes[at]);
-  return hash;
-}
-
-uint64_t Warp::state_hash() const {
-  uint64_t hash = mix(mix(live, carry), cluster_arrived);
-  // The order of the fragments does not matter.
-  uint64_t all = 0;
-  for (const Fragment &fragment : fragments) {
-    uint64_t one = mix(mix(mix(1, fragment.pc), fragment.mask), uint64_t(fragment.state));
-    for (uint32_t back : fragment.stack)
-      one = mix(one, back);
-    all += one;
-  }
-  return hash_bytes(hash_bytes(mix(hash, all), registers), local_memory);
+bool Warp::equals(const Storage &earlier, const LoopSlice &slice) const {
+  if (local_memory != earlier.local_memory)
+    return false;
+  if (slice.whole)
+    return registers == earlier.registers && written == earlier.written;
+  return std::all_of(slice.registers.begin(), slice.registers.end(), [&](const LoopSlice::RegisterBytes &one) {
+    return written[one.number] == earlier.written[one.number] &&
+           std::memcmp(&registers[one.slot], &earlier.registers[one.slot], one.bytes) == 0;
+  });
 }
 
 void Warp::call(uint32_t target) {
@@ -257,6 +253,7 @@ void Warp::exit_lanes() {
   if (!live && index / warpgroup_warps < cta.warpgroups.size())
     cta.warpgroups[index / warpgroup_warps].check_exit(*this);
   ++cluster.progress;
+  machine.changed();
   cta.handle_exit(*this);
 }
 

@@ -16,6 +16,7 @@ namespace ptxsim {
 class Machine;
 class Cluster;
 class Cta;
+struct LoopSlice;
 struct Mbarrier;
 
 /// Lanes of a warp that are at the same instruction with the same return addresses.
@@ -54,10 +55,18 @@ public:
   bool runnable() const;
   /// True if the fragment is runnable, if progress has changed since it waited, or if its lanes have converged.
   bool can_run(const Fragment &fragment) const;
-  /// Hash of registers, local memory and program counters. While memory does not change, a warp repeats itself when it
-  /// returns to the same state.
-  uint64_t state_hash() const;
-  size_t state_bytes() const { return registers.size() + local_memory.size(); }
+  /// Executes instructions like run(), up to and including the first backward jump, and records them in the machine's
+  /// spin detector.
+  uint64_t run_round(uint64_t steps);
+
+  /// The values of registers and local memory.
+  struct Storage {
+    std::vector<uint8_t> registers, local_memory;
+    std::vector<uint32_t> written;
+  };
+  Storage storage() const { return {registers, local_memory, written}; }
+  /// True if local memory and the registers of the slice have these values.
+  bool equals(const Storage &earlier, const LoopSlice &slice) const;
 
   // Registers. A slot holds 32 values side by side.
   template <class T> T *lanes(const Operand &operand) { return reinterpret_cast<T *>(registers.data() + operand.slot); }
@@ -172,6 +181,7 @@ public:
   uint8_t *local(uint32_t lane) { return local_memory.data() + size_t(lane) * local_stride; }
 
 private:
+  template <bool observed> uint64_t run_instructions(uint64_t steps);
   void check_shared(bool write, Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane);
   void initialise_registers();
   bool select_fragment();
@@ -200,6 +210,7 @@ private:
   bool tracking = false; // true while registers in flight or touched registers are recorded
   std::vector<bool> touched_registers;
   const Instruction *executing = nullptr;
+  bool jumped_back = false; // by the current instruction
 };
 
 } // namespace ptxsim

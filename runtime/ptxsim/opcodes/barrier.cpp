@@ -43,7 +43,6 @@ void arrive(Warp &warp, const Instruction &in, NamedBarrier &barrier) {
   barrier.expected = expected;
   barrier.line = in.line;
   barrier.arrived += threads_of(warp, aligned, counted);
-  warp.machine.changed();
   barrier.gathering.join(warp.clock.release());
   if (counted && barrier.arrived > expected)
     warp.trap(trap_kind::barrier, std::to_string(barrier.arrived) + " threads arrive at a barrier that expects " +
@@ -152,7 +151,6 @@ Outcome cluster_arrive(Warp &warp, const Instruction &in) {
     warp.trap(trap_kind::barrier, "barrier.cluster.arrive is executed twice without a barrier.cluster.wait in between");
   warp.cluster_arrived |= warp.mask;
   warp.cluster_ticket = barrier.generation + 1;
-  warp.machine.changed();
   barrier.arrived += uint32_t(__builtin_popcount(warp.mask));
   if (in.settings[RelaxedArrival])
     barrier.gathering.join(warp.clock.fence_released()); // publishes only what an earlier fence has released

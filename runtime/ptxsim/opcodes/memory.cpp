@@ -166,6 +166,9 @@ Outcome store(Warp &warp, const Instruction &in) {
   const Space space = access_memory(warp, in, a, /*write=*/true, [&](uint32_t lane, uint8_t *bytes) {
     for (const Operand &from : s.elements) {
       const uint8_t *value = warp.lanes<uint8_t>(from) + lane * from.size;
+      if (warp.machine.spin_detector.active)
+        for (uint32_t i = 0; i < size; ++i)
+          warp.machine.spin_detector.record_store(warp.cluster, bytes + i, value[i]);
       changes = changes || std::memcmp(bytes, value, size) != 0;
       std::memcpy(bytes, value, size);
       bytes += size;
@@ -173,7 +176,11 @@ Outcome store(Warp &warp, const Instruction &in) {
   });
   if (space == Space::SharedCta)
     warp.clock.wrote_shared(warp.mask);
-  if (changes && space != Space::Local)
+  // The state of a spinning cluster includes shared memory, but a strong store may be part of a race for a lock, which
+  // another order of the warps decides otherwise.
+  if (changes && space == Space::SharedCta && !is_strong(in.settings[Order]))
+    warp.machine.changed_shared();
+  else if (changes && space != Space::Local)
     warp.machine.changed();
   return Outcome::Next;
 }

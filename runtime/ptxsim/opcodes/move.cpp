@@ -37,8 +37,6 @@ enum MoveSetting { SpecialRegister };
 
 Outcome move_special(Warp &warp, const Instruction &in) {
   uint64_t value = special_value(Special(in.settings[SpecialRegister]), warp, 0);
-  // A loop that reads a clock may end without a change of memory.
-  ++warp.machine.changes;
   for_each_lane(warp.mask, [&](uint32_t lane) { warp.set_bits(in.operands[0], lane, value); });
   warp.wrote(in.operands[0]);
   return Outcome::Next;
@@ -117,6 +115,7 @@ Execute decode_mov(Decoder &d) {
   auto special = in.operands[1].kind == Operand::Kind::Unresolved ? find_special(in.operands[1].text) : std::nullopt;
   if (special && special->changes()) {
     in.settings[SpecialRegister] = int32_t(special->special);
+    in.reads_time = true;
     return &move_special;
   }
   d.source(1, type);

@@ -47,6 +47,7 @@ Outcome deallocate(Warp &warp, const Instruction &in) {
     check_unused(warp, address & 0xffff, count);
   trap_if_error(warp, memory.deallocate(address, count));
   ++warp.cluster.progress;
+  warp.machine.changed();
   return Outcome::Next;
 }
 
