@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tilec.errors import InputError
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.binding import Binding
 from tilec.runtime.elements import parameter_dtype
@@ -18,11 +20,19 @@ ALIGNMENT_BYTES = 64
 
 
 def pack_value(type_name: str, value: int | float) -> bytes:
-    """The bytes of a value parameter of this PTX type; an integer is taken modulo its width."""
+    """The bytes of a value parameter of this PTX type; an integer is taken modulo its width.
+
+    Raises InputError for infinity or NaN as an integer, and for an integer beyond float64 as a float.
+    """
     dtype = parameter_dtype(type_name)
     if dtype.kind in "iu":
+        if not isinstance(value, int) and not math.isfinite(value):
+            raise InputError(f"a parameter of type {type_name} needs an integer, got {value}")
         return (int(value) % 2 ** (8 * dtype.itemsize)).to_bytes(dtype.itemsize, "little")
-    return np.array(value).astype(dtype).tobytes()
+    try:
+        return np.array(value).astype(dtype).tobytes()
+    except OverflowError:
+        raise InputError(f"a parameter of type {type_name} needs a number within the range of float64") from None
 
 
 def pack(

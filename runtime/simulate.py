@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TypeGuard
 
 from tilec.errors import InputError, Note, SimulationError, SourceLocation, UnsupportedError
 from tilec.frozen import Frozen, replace
@@ -27,7 +28,8 @@ class Settings(Frozen):
         checks: reports races and missing waits.
         allow_unconfirmed: accepts forms that the manual does not document for the target.
         unchecked_global: allows accesses outside the arrays of the launch.
-        step_limit: the maximum number of instructions per warp; 0 is unlimited.
+        step_limit: the maximum number of warp instructions of the launch; 0 is unlimited.
+        limit_s: the maximum duration of the run in seconds; None is unlimited.
         same_value_races: also reports concurrent stores of equal values.
         read_fences: reports an asynchronous write after generic reads without a proxy fence.
         print: receives the output of printf; None is sys.stdout.
@@ -38,12 +40,15 @@ class Settings(Frozen):
     allow_unconfirmed: bool = False
     unchecked_global: bool = False
     step_limit: int = 0
+    limit_s: float | None = None
     same_value_races: bool = False
     read_fences: bool = True
     print: Callable[[str], object] | None = None
 
 
 DEFAULT_SETTINGS = Settings()
+
+_MAX_U32, _MAX_U64 = 2**32 - 1, 2**64 - 1
 
 
 class Shape(Frozen):
@@ -124,8 +129,10 @@ def run_text(
 ) -> dict[str, int]:
     """Runs an entry of any PTX with this parameter block on host memory, within `ranges`.
 
-    Returns the counters by name, none for a grid without blocks.
+    Returns the counters by name, none for a grid without blocks. Raises InputError for settings out of range.
     """
+    _check_settings(settings)
+    _check_shape(shape)
     parsed = program(ptx, name)
     _check_block(parsed, entry, parameters, name)
     if 0 in shape.grid:
@@ -144,6 +151,7 @@ def run_text(
             allow_unconfirmed=settings.allow_unconfirmed,
             unchecked_global=settings.unchecked_global,
             step_limit=settings.step_limit,
+            time_limit_s=settings.limit_s or 0.0,
             same_value_races=settings.same_value_races,
             read_fences=settings.read_fences,
             print=settings.print,
@@ -154,6 +162,31 @@ def run_text(
         raise InputError(
             error.message, SourceLocation(name, error.line, error.column) if error.line else None
         ) from None
+
+
+def _check_settings(settings: Settings) -> None:
+    for name in ("seed", "step_limit"):
+        _check_range(name, getattr(settings, name), 0, _MAX_U64)
+    limit = settings.limit_s
+    # The comparison is false for NaN.
+    if limit is not None and not (_is_number(limit) and 0 < limit < float("inf")):
+        raise InputError(f"limit_s needs a number of seconds greater than 0, got {limit!r}")
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_shape(shape: Shape) -> None:
+    for name, extents in (("the block", shape.block), ("the cluster", shape.cluster)):
+        for extent in extents:
+            _check_range(name, extent, 1, _MAX_U32)
+    _check_range("dynamic shared memory", shape.shared_bytes, 0, _MAX_U32)
+
+
+def _check_range(name: str, value: object, least: int, most: int) -> None:
+    if isinstance(value, bool) or not (isinstance(value, int) and least <= value <= most):
+        raise InputError(f"{name} needs an integer from {least} to {most}, got {value!r}")
 
 
 def _check_block(parsed: _native.Program, entry: str, parameters: bytes, name: str) -> None:

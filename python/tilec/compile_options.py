@@ -24,6 +24,7 @@ SIZES = {
     "num_ctas": ("number of blocks per cluster", range(1, 17)),
     "opt_level": ("optimization level of ptxas", range(4)),
 }
+_MOST_DIGITS = 20
 _SWITCH_VALUES = {"on": True, "true": True, "off": False, "false": False}
 
 
@@ -80,7 +81,9 @@ def hints_from_text(texts: Iterable[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"cannot parse hint '{text}': expected name=value")
-        hints[name] = _SWITCH_VALUES.get(value, int(value) if value.isdigit() else value)
+        # The check of a hint refuses a text, as any integer of more digits.
+        is_number = value.isascii() and value.isdecimal() and len(value) <= _MOST_DIGITS
+        hints[name] = _SWITCH_VALUES.get(value, int(value) if is_number else value)
     return hints
 
 

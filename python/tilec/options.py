@@ -47,8 +47,11 @@ def _path(text: str | None) -> Path | None:
 
 
 def _seed(text: str) -> int:
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         raise UsageError(f"TILEC_SEED: expected a non-negative integer, got '{text}'")
+    # 2^64 has 20 digits.
+    if len(text) > 20:
+        raise UsageError(f"TILEC_SEED: expected an integer less than 2^64, got '{text}'")
     return int(text)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tilec.commands.number import decimal
 from tilec.errors import InputError, UsageError
 from tilec.runtime.artifact import check_folder
 from tilec.runtime.elements import ELEMENTS, PARAMETER_DTYPES
@@ -81,13 +82,16 @@ def read_argument(text: str) -> GivenArgument:
 def grid_argument(text: str, option: str, least: int = 1) -> Dimensions:
     """Parses the one to three extents of a grid, a block or a cluster; raises UsageError for any other text."""
     parts = text.split(",")
-    if not all(part.strip().isdigit() for part in parts):
+    extents = [decimal(part) for part in parts]
+    if any(extent is None for extent in extents):
         raise UsageError(f"{option} needs one to three integers separated by commas, got '{text}'")
-    return dimensions([int(part) for part in parts], option, least)
+    return dimensions([extent for extent in extents if extent is not None], option, least)
 
 
 def _zeros(new_array: re.Match[str], text: str) -> np.ndarray:
-    shape = [int(extent) for extent in new_array["shape"].split(",") if extent.strip()]
+    shape = [decimal(extent) for extent in new_array["shape"].split(",") if extent.strip()]
+    if None in shape:
+        raise UsageError(f"cannot parse the extents of '{text}': expected integers separated by commas")
     check_folder(Path(new_array["file"]))
     try:
         return np.zeros(shape, _dtype(new_array["element"], text))

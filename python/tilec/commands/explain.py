@@ -14,6 +14,7 @@ import sys
 
 from tilec import compile_options
 from tilec.commands import json_output
+from tilec.commands.number import MAX_U32, decimal, integer
 from tilec.driver.compiled import Compiled
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
@@ -29,7 +30,9 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SRC", help="file.py:kernel, or the file of a stage before PTX")
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--line", metavar="[FILE:]N", help="a line of the kernel's file, or of another file")
-    which.add_argument("--ptx-line", metavar="N", type=int, help="a line of the PTX that `tilec compile` writes")
+    which.add_argument(
+        "--ptx-line", metavar="N", type=integer(1, MAX_U32), help="a line of the PTX that `tilec compile` writes"
+    )
     parser.add_argument("--entry", metavar="NAME", help="the entry or the kernel if there are several")
     parser.add_argument("--target", metavar="ARCH", help="sm_100a or sm_90a (default: TILEC_TARGET, else sm_100a)")
     parser.add_argument("--sig", "--signature", metavar="TEXT", help="signature, e.g. 'A: f16[?,?], TM=128'")
@@ -79,6 +82,7 @@ def _file(compiled: Compiled) -> str | None:
 def _line(text: str) -> tuple[int, str | None]:
     """The line and, if it is given, the file."""
     file, _, number = text.rpartition(":")
-    if not number.isdecimal() or not int(number):
+    line = decimal(number)
+    if line is None or line < 1:
         raise UsageError(f"--line: expected a line number such as 17 or file.py:17, got '{text}'")
-    return int(number), file or None
+    return line, file or None

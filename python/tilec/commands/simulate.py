@@ -15,13 +15,14 @@ from dataclasses import replace
 from tilec import options
 from tilec.commands import json_output
 from tilec.commands.argument import ARGUMENT_FORMS, GivenArgument, define_arguments, grid_argument, read_argument
+from tilec.commands.number import MAX_U32, MAX_U64, integer, positive
 from tilec.driver import stages
 from tilec.errors import InputError, UsageError
 from tilec.process.progress import elapsed
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import view
 from tilec.runtime.artifact import Artifact
-from tilec.runtime.grid import Dimensions
+from tilec.runtime.grid import Dimensions, grid_of
 from tilec.runtime.parameters import block, pack_value
 from tilec.runtime.simulate import Settings, Shape, program, run_text
 from tilec.runtime.simulate import simulate as simulate_artifact
@@ -36,13 +37,22 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grid", metavar="X[,Y[,Z]]", required=True, help="number of blocks")
     parser.add_argument("--block", metavar="X[,Y[,Z]]", help="threads per block (default: from the PTX)")
     parser.add_argument("--cluster", metavar="X[,Y[,Z]]", help="blocks per cluster (default: from the PTX)")
-    parser.add_argument("--shared", metavar="BYTES", type=int, help="size of dynamic shared memory")
+    parser.add_argument("--shared", metavar="BYTES", type=integer(0, MAX_U32), help="size of dynamic shared memory")
     parser.add_argument("--entry", metavar="NAME", help="the entry to run if the file has several")
     parser.add_argument(
         "--target", metavar="ARCH", help="target of a compile from Tile IR: sm_100a or sm_90a (default: TILEC_TARGET)"
     )
     parser.add_argument(
-        "--seed", type=int, help="seed of the order of warps and asynchronous operations (default: TILEC_SEED, else 0)"
+        "--seed",
+        metavar="N",
+        type=integer(0, MAX_U64),
+        help="seed of the order of warps and asynchronous operations (default: TILEC_SEED, else 0)",
+    )
+    parser.add_argument(
+        "--limit",
+        metavar="SECONDS",
+        type=positive("seconds"),
+        help="stop a longer run and show the lines at which its threads wait (default: none)",
     )
     parser.add_argument("--no-checks", action="store_true", help="do not report races and missing waits")
     parser.add_argument(
@@ -63,6 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
     seed = options.from_environment().seed if arguments.seed is None else arguments.seed
     settings = Settings(
         seed,
+        limit_s=arguments.limit,
         checks=not arguments.no_checks,
         allow_unconfirmed=arguments.allow_unconfirmed,
         same_value_races=arguments.same_value_races,
@@ -135,7 +146,7 @@ def _run_without_metadata(
     if not all(threads):
         raise UsageError(f"entry '{name}' does not specify its block size: set --block")
     cluster = _given(arguments.cluster, "--cluster", _at_least_one(entry.cluster))
-    shape = Shape(grid, threads, cluster, arguments.shared or 0)
+    shape = Shape(grid_of(grid), threads, cluster, arguments.shared or 0)
     contents, ranges = [], []
     for argument in given:
         if argument.is_array:

@@ -32,6 +32,7 @@ BACKENDS = {
         "allow_unconfirmed",
         "unchecked_global",
         "step_limit",
+        "limit_s",
         "same_value_races",
         "read_fences",
         "print",

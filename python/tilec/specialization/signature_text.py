@@ -33,6 +33,9 @@ _TOKEN = re.compile(
 _CONSTANTS = {"True": True, "False": False, "None": None}
 
 _BYTE_BITS = 8
+_MAX_I64 = 2**63 - 1
+# Python converts no longer texts.
+_MOST_DIGITS = 4300
 
 T = TypeVar("T")
 
@@ -162,20 +165,28 @@ class _Reader:
     def _extent(self, expected: str) -> tuple[int | None, int | None]:
         """The value and the divisor of an extent or stride; each is None if the text does not specify it."""
         if self.kind == "integer":
-            start, value = self.start, int(self._expect("integer", ""))
+            start, value = self.start, self._integer("")
             if value < 0:
                 self._fail(f"expected {expected} of at least 0, got {value}", start)
             return value, None
         self._need("?", f"{expected}: an integer, '?' or '?%n'")
         if not self._take("%"):
             return None, None
-        start, divisor = self.start, int(self._expect("integer", "a divisor after '%'"))
+        start, divisor = self.start, self._integer("a divisor after '%'")
         if divisor < 1:
             self._fail(f"expected a divisor of at least 1, got {divisor}", start)
         return None, divisor
 
+    def _integer(self, expected: str) -> int:
+        """An integer of the fields of an array, which have 64 bits."""
+        start, token = self.start, self._expect("integer", expected)
+        # 2^63 has 19 digits; the other digit is for a sign.
+        if len(token) > 20 or int(token) > _MAX_I64:
+            self._fail("expected an integer less than 2^63", start)
+        return int(token)
+
     def _alignment(self) -> int:
-        start, alignment = self.start, int(self._expect("integer", "a number of bytes after 'align'"))
+        start, alignment = self.start, self._integer("a number of bytes after 'align'")
         if alignment < 1 or alignment & (alignment - 1):
             self._fail(f"expected an alignment that is a power of two, got {alignment}", start)
         return alignment
@@ -195,6 +206,8 @@ class _Reader:
         start, kind, text = self.start, self.kind, self.token
         self._advance()
         if kind == "integer":
+            if len(text) > _MOST_DIGITS:
+                self._fail(f"expected a constant of at most {_MOST_DIGITS} digits, got {len(text)}", start)
             return int(text)
         if kind == "float":
             return float(text)
