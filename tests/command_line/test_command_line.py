@@ -66,3 +66,22 @@ def test_closed_output_pipe_is_not_an_internal_error() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.close()
         assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulat", "x.ptx"], "did you mean 'simulate'?"),
+        (["simulate", "x.ptx", "--grid", "4", "--sede=3"], "unrecognized arguments: --sede=3; did you mean '--seed'?"),
+        (["simulate", "x.ptx", "--gird", "4"], "are required: --grid; did you mean '--grid'?"),
+        (["opt", "--pases", "x"], "unrecognized arguments: --pases; did you mean '--passes'?"),
+        (["--verson"], "did you mean '--version'?"),
+        (["simulate", "x.ptx", "--grid", "4", "--xyz"], "unrecognized arguments: --xyz\n"),
+        (["simulate", "--grid", "1"], "the following arguments are required: FILE\n"),
+        ([], "the following arguments are required: COMMAND\n"),
+    ],
+)
+def test_misspelt_commands_and_options_have_suggestions(tilec: Any, arguments: list[str], message: str) -> None:
+    outcome = tilec(*arguments)
+    assert outcome.status == 2
+    assert message in outcome.err

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from tilec.commands import json_output
 from tilec.driver.failure_folder import new_failure_folder
@@ -32,9 +34,33 @@ COMMANDS = {
 }
 
 
-def parser(command: str | None) -> argparse.ArgumentParser:
-    """The parser of all commands; only the module of `command` is imported and has its options defined."""
-    return _parser([command] if command in COMMANDS else [])
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors suggest the commands and options that are spelled like the given ones."""
+
+    given: Sequence[str] = ()
+    commands: Mapping[str, argparse.ArgumentParser] = {}
+
+    def error(self, message: str) -> NoReturn:
+        close = [name for text in self.given for name in self._close(text)]
+        super().error(message + (f"; did you mean {' or '.join(map(repr, dict.fromkeys(close)))}?" if close else ""))
+
+    def _close(self, text: str) -> list[str]:
+        """The name that an unknown command or option resembles."""
+        name = text.partition("=")[0]
+        command = self.commands.get(self.given[0])
+        if name.startswith("--"):
+            known = list((command or self)._option_string_actions)
+        else:
+            known = list(self.commands) if text is self.given[0] else []
+        return [] if name in known else difflib.get_close_matches(name, known, 1)
+
+
+def parser(command: str | None, given: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of all commands; only the module of `command` is imported and has its options defined.
+
+    Its errors suggest names for those of the texts `given` that are unknown.
+    """
+    return _parser([command] if command in COMMANDS else [], given)
 
 
 def complete_parser() -> argparse.ArgumentParser:
@@ -42,8 +68,8 @@ def complete_parser() -> argparse.ArgumentParser:
     return _parser(COMMANDS)
 
 
-def _parser(defined: Iterable[str]) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="tilec", description="an open compiler for GPU tile kernels", allow_abbrev=False)
+def _parser(defined: Iterable[str], given: Sequence[str] = ()) -> argparse.ArgumentParser:
+    top = _Parser(prog="tilec", description="an open compiler for GPU tile kernels", allow_abbrev=False)
     top.add_argument("--version", action="version", version=f"tilec {VERSION}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
@@ -56,13 +82,15 @@ def _parser(defined: Iterable[str]) -> argparse.ArgumentParser:
             module.define(added)
             json_output.define(added)
             added.set_defaults(run=module.run)
+        added.given = given
+    top.given, top.commands = given, commands.choices
     return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit status; raises only argparse's SystemExit."""
     argv = sys.argv[1:] if argv is None else argv
-    arguments = parser(argv[0] if argv else None).parse_args(argv)
+    arguments = parser(argv[0] if argv else None, argv).parse_args(argv)
     try:
         arguments.run(arguments)
         sys.stdout.flush()
