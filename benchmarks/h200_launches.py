@@ -31,11 +31,11 @@ class DeviceArray:
     def __init__(self, content: np.ndarray) -> None:
         from cuda.bindings import driver
 
-        from tilec.runtime.devices import checked
+        from tilec.runtime.devices import call
 
         self.shape = content.shape
-        self.address = int(checked(driver.cuMemAlloc(content.nbytes)))
-        checked(driver.cuMemcpyHtoD(self.address, content.ctypes.data, content.nbytes))
+        self.address = int(call(driver.cuMemAlloc, content.nbytes))
+        call(driver.cuMemcpyHtoD, self.address, content.ctypes.data, content.nbytes)
         self.__cuda_array_interface__ = {
             "version": 3,
             "data": (self.address, False),
@@ -47,16 +47,17 @@ class DeviceArray:
         """The elements, after all work of the GPU."""
         from cuda.bindings import driver
 
-        from tilec.runtime.devices import checked
+        from tilec.runtime.devices import call
 
         found = np.empty(self.shape, np.float32)
-        checked(driver.cuCtxSynchronize())
-        checked(driver.cuMemcpyDtoH(found.ctypes.data, self.address, found.nbytes))
+        call(driver.cuCtxSynchronize)
+        call(driver.cuMemcpyDtoH, found.ctypes.data, self.address, found.nbytes)
         return found
 
 
 def kernel_of(artifact: Any) -> Any:
     """A kernel that native launches launch, without the compiler."""
+    from tilec.runtime.devices import devices
     from tilec.runtime.dispatch._dispatch import KernelDispatch, connect
     from tilec.runtime.launch import launch
     from tilec.runtime.launch_plan import plan
@@ -71,6 +72,7 @@ def kernel_of(artifact: Any) -> Any:
         lambda _library, _ordinal: 0,
         lambda _value: ("interface", "", "", ()),
         lambda args: args,
+        devices,
     )
     return Compiled()
 
@@ -117,9 +119,9 @@ def _launch(stream: Any, kernel: Any, args: tuple[Any, ...], **keywords: Any) ->
 def _stream() -> Iterator[int]:
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import checked
+    from tilec.runtime.devices import call
 
-    stream = checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
+    stream = call(driver.cuStreamCreate, driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
     try:
         yield int(stream)
     finally:
@@ -163,14 +165,14 @@ def events(kernel: Any) -> bool:
     """A launch in one stream reads the result of a launch in another one, after an event."""
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import checked
+    from tilec.runtime.devices import call
 
     a, b, c = _arrays()
-    event = checked(driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING))
+    event = call(driver.cuEventCreate, driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
     with _stream() as first, _stream() as second:
         _launch(first, kernel, (a, b, c))
-        checked(driver.cuEventRecord(event, first))
-        checked(driver.cuStreamWaitEvent(second, event, 0))
+        call(driver.cuEventRecord, event, first)
+        call(driver.cuStreamWaitEvent, second, event, 0)
         _launch(second, kernel, (a, c, c))
         return _is_sum(c, 2)
 
@@ -179,19 +181,19 @@ def graph(kernel: Any) -> bool:
     """A captured launch of a prepared kernel, replayed; nothing runs while it is captured."""
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import checked
+    from tilec.runtime.devices import call
 
     a, _, c = _arrays()
     counted = DeviceArray(np.arange(ELEMENTS, dtype=np.float32))
     kernel.prepare((a, counted, counted))
     with _stream() as stream:
         mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
-        checked(driver.cuStreamBeginCapture(stream, mode))
+        call(driver.cuStreamBeginCapture, stream, mode)
         _launch(stream, kernel, (a, counted, counted))
-        executable = checked(driver.cuGraphInstantiate(checked(driver.cuStreamEndCapture(stream)), 0))
+        executable = call(driver.cuGraphInstantiate, call(driver.cuStreamEndCapture, stream), 0)
         passed = _is_sum(counted, 0) and not c.content().any()
         for _ in range(3):
-            checked(driver.cuGraphLaunch(executable, stream))
+            call(driver.cuGraphLaunch, executable, stream)
         return passed and _is_sum(counted, 3)
 
 
@@ -243,11 +245,11 @@ def _seconds(step: Callable[[], object]) -> float:
     """The least processor time of a step over some rounds, each of which starts with an idle GPU."""
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import checked
+    from tilec.runtime.devices import call
 
     found = []
     for _ in range(TIMED_ROUNDS):
-        checked(driver.cuCtxSynchronize())
+        call(driver.cuCtxSynchronize)
         start = time.process_time()
         for _ in range(TIMED_LAUNCHES):
             step()

@@ -121,12 +121,13 @@ static int exchange_mode(int *mode) {
   return capture_mode = *mode, *mode = before, success;
 }
 static int query_pointer(void *value, int attribute, uint64_t address) {
-  (void)attribute;
   ++pointer_queries;
   if (!context_count)
     return invalid_context;
   const int device = (int)(address >> 40 & 15);
-  return *(int *)value = device < device_count() ? device : 0, success;
+  if (attribute == 9) // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    *(int *)value = device < device_count() ? device : 0;
+  return success;
 }
 static int allocate(uint64_t *address, size_t size) {
   if (forbidden())

@@ -50,11 +50,16 @@ def view(array: Any, name: str) -> ArrayView:
     raise ArgumentTypeError(f"argument '{name}' needs {expected}, got {found}")
 
 
+def address_of(array: np.ndarray) -> int:
+    """The address of the first element."""
+    return int(array.__array_interface__["data"][0])
+
+
 def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
     if any(stride % array.itemsize for stride in array.strides):
         raise _strides_error(name, array.strides, array.dtype)
     strides = tuple(stride // array.itemsize for stride in array.strides)
-    return ArrayView(array.ctypes.data, array.shape, strides, array.dtype, array.flags.writeable, False, array)
+    return ArrayView(address_of(array), array.shape, strides, array.dtype, array.flags.writeable, False, array)
 
 
 def _strides_error(name: str, byte_strides: tuple[int, ...], dtype: np.dtype) -> InputError:

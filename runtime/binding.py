@@ -23,7 +23,7 @@ from tilec.runtime.arguments import (
     ScalarArgument,
     TupleArgument,
 )
-from tilec.runtime.arrays import ArrayView, is_array, view
+from tilec.runtime.arrays import ArrayView, address_of, is_array, view
 from tilec.runtime.elements import ELEMENTS, POINTEES, element_of
 from tilec.runtime.structured_values import check_plain_tuple, fields_of
 
@@ -136,7 +136,7 @@ def _bind_list(argument: ListArgument, value: object, binding: Binding) -> None:
     table.flags.writeable = False
     binding.tables[len(binding.values)] = tuple(listed)
     binding.arrays[len(binding.values)] = view(table, argument.name)
-    binding.values.extend((table.ctypes.data, len(rows)))
+    binding.values.extend((address_of(table), len(rows)))
 
 
 def _check_constant(argument: ConstantArgument, value: object) -> None:

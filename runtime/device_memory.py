@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tilec.frozen import Frozen
-from tilec.runtime import cuda_driver as driver
 from tilec.runtime.arrays import ArrayView
-from tilec.runtime.devices import checked
+from tilec.runtime.devices import call, driver
 
 # The alignment of cuMemAlloc. The copy of an array keeps the host address modulo this.
 GRANULE_BYTES = 256
@@ -52,18 +51,18 @@ def on_device(arrays: Iterable[ArrayView], stream: int) -> Iterator[dict[int, in
     allocations: list[int] = []
     try:
         for host in ranges:
-            allocations.append(int(checked(driver.cuMemAlloc(host.padding + max(host.size_bytes, 1)))))
+            allocations.append(int(call(driver().cuMemAlloc, host.padding + max(host.size_bytes, 1))))
             if host.size_bytes:
-                checked(driver.cuMemcpyHtoD(allocations[-1] + host.padding, host.address, host.size_bytes))
+                call(driver().cuMemcpyHtoD, allocations[-1] + host.padding, host.address, host.size_bytes)
         yield {array.address: _device_address(array, ranges, allocations) for array in arrays}
         if ranges:
-            checked(driver.cuStreamSynchronize(stream))
+            call(driver().cuStreamSynchronize, stream)
         for host, allocation in zip(ranges, allocations, strict=True):
             if host.writable and host.size_bytes:
-                checked(driver.cuMemcpyDtoH(host.address, allocation + host.padding, host.size_bytes))
+                call(driver().cuMemcpyDtoH, host.address, allocation + host.padding, host.size_bytes)
     finally:
         for allocation in allocations:
-            driver.cuMemFree(allocation)
+            driver().cuMemFree(allocation)
 
 
 def _device_address(array: ArrayView, ranges: list[HostRange], allocations: list[int]) -> int:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import cache, partial
+from typing import Any
+
+import numpy as np
 
 from tilec.errors import InputError
-from tilec.runtime import cuda_driver as driver
 from tilec.runtime.aligned_buffer import AlignedBuffer
+from tilec.runtime.arrays import address_of
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.device_memory import on_device
-from tilec.runtime.devices import Device, checked, device_for, ordinal_of, primary_context
+from tilec.runtime.devices import Device, call, device_for, driver, ordinal_of, primary_context
 from tilec.runtime.driver_tensor_map import HOST_ALIGNMENT_BYTES, encode_by_driver
 from tilec.runtime.grid import Dimensions, cluster_of, grid_of
 from tilec.runtime.list_tables import tables_on_device
@@ -118,11 +120,15 @@ def loaded(artifact: Artifact, device: Device) -> int:
 def _function(image: bytes, entry: str, shared_bytes: int, cluster: Dimensions, ordinal: int) -> int:
     """The loaded function with its shared memory and cluster attributes; loaded once per device."""
     with _allowed_in_capture():
-        function = int(checked(driver.cuModuleGetFunction(checked(driver.cuModuleLoadData(image)), entry.encode())))
+        module = call(driver().cuModuleLoadData, image)
+        function = int(call(driver().cuModuleGetFunction, module, entry.encode()))
+    attribute = driver().CUfunction_attribute
     if shared_bytes:
-        checked(driver.cuFuncSetAttribute(function, driver.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes))
+        size = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        call(driver().cuFuncSetAttribute, function, size, shared_bytes)
     if _blocks(cluster) > PORTABLE_CLUSTER:
-        checked(driver.cuFuncSetAttribute(function, driver.NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
+        allowed = attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+        call(driver().cuFuncSetAttribute, function, allowed, 1)
     return function
 
 
@@ -132,19 +138,18 @@ def _allowed_in_capture() -> Iterator[None]:
 
     CUDA driver API, cuThreadExchangeStreamCaptureMode: neither is captured.
     """
-    mode = ctypes.c_int(driver.CAPTURE_MODE_RELAXED)
-    # Exchanges the mode of the thread and the value of `mode`.
-    checked(driver.cuThreadExchangeStreamCaptureMode(ctypes.addressof(mode)))
+    relaxed = driver().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    before = call(driver().cuThreadExchangeStreamCaptureMode, relaxed)
     try:
         yield
     finally:
-        driver.cuThreadExchangeStreamCaptureMode(ctypes.addressof(mode))
+        driver().cuThreadExchangeStreamCaptureMode(before)
 
 
 def _padding_address(function: int, ordinal: int, stream: int, index: int, byte: int) -> int:
     """The address of memory for the map of an array without elements, filled in the stream before the kernel runs."""
     address = _padding_memory(function, ordinal, index)
-    checked(driver.cuMemsetD8Async(address, byte, PADDING_BYTES, stream))
+    call(driver().cuMemsetD8Async, address, byte, PADDING_BYTES, stream)
     return address
 
 
@@ -152,7 +157,7 @@ def _padding_address(function: int, ordinal: int, stream: int, index: int, byte:
 def _padding_memory(_function: int, _ordinal: int, _index: int) -> int:
     """Allocated once per kernel and map, and never freed, because captured graphs contain its address."""
     with _allowed_in_capture():
-        return int(checked(driver.cuMemAlloc(PADDING_BYTES)))
+        return int(call(driver().cuMemAlloc, PADDING_BYTES))
 
 
 def _blocks(cluster: Dimensions) -> int:
@@ -183,27 +188,30 @@ def _launch(
     cluster = cluster_of(grid, metadata.cluster)
     attributes = [_cluster_attribute(cluster)] if _blocks(cluster) > 1 else []
     attributes += [_overlap_attribute()] * overlaps_previous
-    config = driver.LaunchConfig(
-        grid,
-        metadata.block,
-        metadata.shared_bytes,
-        stream,
-        (driver.LaunchAttribute * len(attributes))(*attributes),
-        len(attributes),
-    )
+    config = driver().CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = metadata.block
+    config.sharedMemBytes, config.hStream = metadata.shared_bytes, stream
+    config.attrs, config.numAttrs = attributes, len(attributes)
     content = block(contents, HOST_ALIGNMENT_BYTES)
     buffer = AlignedBuffer(len(content), HOST_ALIGNMENT_BYTES)
     buffer.write(content)
     addresses = [buffer.address + offset for offset in offsets(contents, HOST_ALIGNMENT_BYTES)]
-    pointers = (ctypes.c_void_p * len(addresses))(*addresses)
-    checked(driver.cuLaunchKernelEx(ctypes.addressof(config), function, ctypes.addressof(pointers), None))
+    pointers = np.array(addresses, np.uint64)
+    call(driver().cuLaunchKernelEx, config, function, address_of(pointers), 0)
 
 
-def _cluster_attribute(cluster: Dimensions) -> driver.LaunchAttribute:
-    return driver.LaunchAttribute(driver.CLUSTER_DIMENSION, b"", driver.LaunchAttributeValue(clusterDim=cluster))
+def _cluster_attribute(cluster: Dimensions) -> Any:
+    attribute = driver().CUlaunchAttribute()
+    attribute.id = driver().CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    extents = attribute.value.clusterDim
+    extents.x, extents.y, extents.z = cluster
+    return attribute
 
 
-def _overlap_attribute() -> driver.LaunchAttribute:
-    """CUDA driver API, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
-    value = driver.LaunchAttributeValue(flag=1)
-    return driver.LaunchAttribute(driver.PROGRAMMATIC_STREAM_SERIALIZATION, b"", value)
+def _overlap_attribute() -> Any:
+    """The attribute of a launch that may start before the previous one has ended."""
+    attribute = driver().CUlaunchAttribute()
+    attribute.id = driver().CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    attribute.value.programmaticStreamSerializationAllowed = 1
+    return attribute

@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 
 from tilec.errors import InputError, UsageError
 from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
 from tilec.runtime.arguments import (
     Argument,
     ArrayArgument,
@@ -23,7 +22,7 @@ from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.devices import Device, device_for, primary_context, retained_context
 from tilec.runtime.dispatch._dispatch import Launcher, Plan
-from tilec.runtime.driver_tensor_map import BLACKWELL_MAJOR, encode_by_driver
+from tilec.runtime.driver_tensor_map import BLACKWELL_MAJOR, constant_fields, encode_by_driver
 from tilec.runtime.expression import Expression, Operation, Parameter
 from tilec.runtime.grid import grid_of
 from tilec.runtime.launch import launch, loaded, ordinal_of_arrays
@@ -32,8 +31,6 @@ from tilec.runtime.padding_memory import reads_nothing
 from tilec.runtime.parameters import pack
 from tilec.runtime.tensor_map import Recipe, make
 
-# The number of a function of the driver in MapRecipe::Function.
-_FUNCTIONS = {"tiled": 0, "im2col": 1, "im2col_w": 2, "im2col_w128": 2}
 _UNKNOWN = -1
 
 
@@ -148,29 +145,14 @@ def _parameters(metadata: Metadata) -> list[int]:
 
 def _map(recipe: Recipe, unconfirmed: bool) -> dict[str, Any]:
     element = ELEMENTS[recipe.element]
-    swizzle = SWIZZLES[recipe.swizzle].host_enumerator
-    if swizzle is None:
-        raise ValueError(f"the driver has no swizzle {recipe.swizzle}")
     return {
-        "function": _FUNCTIONS[recipe.kind],
-        "mode": KINDS[recipe.kind].mode or 0,
-        "element": element.host_enumerator,
-        "interleave": INTERLEAVES[recipe.interleave],
-        "swizzle": swizzle,
-        "promotion": L2_PROMOTIONS[recipe.l2_promotion],
-        "fill": FILLS[recipe.fill],
+        **constant_fields(recipe),
         "granule_bytes": 32 if recipe.interleave == "32B" or element.padded else 16,
         "group": element.group,
         "unconfirmed": unconfirmed,
         "base": _program(recipe.base),
         "extents": [_program(extent) for extent in recipe.extents],
         "strides": [_program(stride) for stride in recipe.strides],
-        "box": list(recipe.box),
-        "element_strides": list(recipe.element_strides),
-        "lower": list(recipe.lower),
-        "upper": list(recipe.upper),
-        "channels": recipe.channels_per_pixel,
-        "pixels": recipe.pixels_per_column,
     }
 
 

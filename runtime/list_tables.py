@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from tilec.errors import LaunchError
-from tilec.runtime import cuda_driver as driver
+from tilec.runtime.arrays import address_of
 from tilec.runtime.binding import Binding
-from tilec.runtime.devices import checked
+from tilec.runtime.devices import call, driver
 
 
 @contextmanager
@@ -26,12 +26,12 @@ def tables_on_device(binding: Binding, addresses: dict[int, int], stream: int) -
     try:
         for index in binding.tables:
             table = _table(binding, index, addresses)
-            allocations[index] = int(checked(driver.cuMemAllocAsync(max(table.nbytes, 1), stream)))
-            checked(driver.cuMemcpyHtoDAsync(allocations[index], table.ctypes.data, table.nbytes, stream))
+            allocations[index] = int(call(driver().cuMemAllocAsync, max(table.nbytes, 1), stream))
+            call(driver().cuMemcpyHtoDAsync, allocations[index], address_of(table), table.nbytes, stream)
         yield allocations
     finally:
         for allocation in allocations.values():
-            driver.cuMemFreeAsync(allocation, stream)
+            driver().cuMemFreeAsync(allocation, stream)
 
 
 def _table(binding: Binding, index: int, addresses: dict[int, int]) -> np.ndarray:
@@ -44,4 +44,4 @@ def _table(binding: Binding, index: int, addresses: dict[int, int]) -> np.ndarra
 
 
 def _is_captured(stream: int) -> bool:
-    return bool(checked(driver.cuStreamIsCapturing(stream)) != driver.CAPTURE_STATUS_NONE)
+    return bool(call(driver().cuStreamIsCapturing, stream))

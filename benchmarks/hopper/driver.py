@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 MAP_BYTES = 128
@@ -31,20 +33,31 @@ def encoded_map(
     """A tensor map of rows and its box, columns first; element, swizzle and promotion are the numbers of cuda.h."""
     storage = ctypes.create_string_buffer(MAP_BYTES + _MAP_ALIGNMENT)
     start = -ctypes.addressof(storage) % _MAP_ALIGNMENT
-    status = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
-        ctypes.c_void_p(ctypes.addressof(storage) + start),
-        ctypes.c_int(element),
-        ctypes.c_uint32(2),
-        ctypes.c_void_p(address),
+    status = _encode_tiled()(
+        ctypes.addressof(storage) + start,
+        element,
+        2,
+        address,
         (ctypes.c_uint64 * 2)(*extents),
         (ctypes.c_uint64 * 1)(stride_bytes),
         (ctypes.c_uint32 * 2)(*box),
         (ctypes.c_uint32 * 2)(1, 1),
-        ctypes.c_int(_NO_INTERLEAVE),
-        ctypes.c_int(swizzle),
-        ctypes.c_int(promotion),
-        ctypes.c_int(_FILL_ZERO),
+        _NO_INTERLEAVE,
+        swizzle,
+        promotion,
+        _FILL_ZERO,
     )
     if status:
         raise RuntimeError(f"cuTensorMapEncodeTiled returns {status}")
     return storage.raw[start : start + MAP_BYTES]
+
+
+@cache
+def _encode_tiled() -> Callable[..., int]:
+    """cuTensorMapEncodeTiled, whose map must be aligned, which the objects of cuda-bindings are not."""
+    from cuda.bindings import driver
+
+    address, _ = checked(driver.cuGetProcAddress(b"cuTensorMapEncodeTiled", 12000, 0))
+    integer, number, pointer = ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p
+    parameters = pointer, integer, number, *[pointer] * 5, *[integer] * 4
+    return ctypes.CFUNCTYPE(integer, *parameters)(address)

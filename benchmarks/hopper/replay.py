@@ -234,11 +234,10 @@ class Launches:
 
 def synchronize() -> None:
     """Waits for the GPU; raises LaunchError for an error of an earlier launch."""
-    from tilec.runtime import cuda_driver
-    from tilec.runtime.devices import checked, device_for, primary_context
+    from tilec.runtime.devices import call, device_for, driver, primary_context
 
     with primary_context(device_for(TARGET).ordinal):
-        checked(cuda_driver.cuStreamSynchronize(0))
+        call(driver().cuStreamSynchronize, 0)
 
 
 def serve(folder: Path, launch_with: str, repeats: int) -> None:

@@ -275,22 +275,22 @@ def _by_tileiras(path: Path, given: Any) -> Callable[[], Any]:
     import torch
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import checked
+    from tilec.runtime.devices import call
 
     state: list[Any] = []
 
-    def call() -> None:
+    def launch() -> None:
         if not state:
-            library = checked(driver.cuLibraryLoadData(path.read_bytes(), [], [], 0, [], [], 0))
-            kernel = checked(driver.cuLibraryGetKernel(library, b"kernel"))
+            library = call(driver.cuLibraryLoadData, path.read_bytes(), [], [], 0, [], [], 0)
+            kernel = call(driver.cuLibraryGetKernel, library, b"kernel")
             words = [_word(each) for each in _entry_arguments(given.arguments, as_arrays=False)]
             pointers = (ctypes.c_void_p * len(words))(*(ctypes.addressof(word) for word in words))
             state.extend((driver.CUfunction(int(kernel)), words, pointers))
         function, _, pointers = state
         stream = torch.cuda.current_stream().cuda_stream
-        checked(driver.cuLaunchKernel(function, *given.grid, 1, 1, 1, 0, stream, ctypes.addressof(pointers), 0))
+        call(driver.cuLaunchKernel, function, *given.grid, 1, 1, 1, 0, stream, ctypes.addressof(pointers), 0)
 
-    return call
+    return launch
 
 
 def _word(value: Any) -> Any:

@@ -59,5 +59,20 @@ def connect(
     current_stream: Callable[[str, int], int],
     describe_type: Callable[[object], tuple[str, str, str, tuple[tuple[str, Any], ...]]],
     copy_arguments: Callable[[tuple[Any, ...]], tuple[Any, ...]],
+    connect_driver: Callable[[], None],
     /,
 ) -> None: ...
+def driver_functions() -> dict[str, int]:
+    """The functions of the CUDA driver that native code calls, with the CUDA version of each form, such as 12080."""
+
+def connect_driver(device_count: int, addresses: Mapping[str, int]) -> None:
+    """Takes the addresses of these functions, 0 for one that the driver lacks; once per process."""
+
+def encode_tensor_map(
+    fields: Mapping[str, Any], *, base: int, extents: Sequence[int], strides: Sequence[int], blackwell: bool
+) -> tuple[int, bytes]:
+    """The status of the driver, -1 if it lacks the function, and the encoded map. Raises ValueError for a wrong rank.
+
+    `fields` are those of tilec.runtime.driver_tensor_map.constant_fields. Maps for Blackwell lack the bit that makes
+    small maps fault.
+    """

@@ -2,6 +2,7 @@
 
 #include "dlpack.h"
 #include "driver.h"
+#include "launch.h"
 
 namespace dispatch {
 
@@ -12,10 +13,17 @@ struct Names {
   PyObject *interface, *data, *shape, *strides, *typestr, *dlpack, *stream, *stream_keyword;
 } names;
 
-/// One GPU needs no query.
-int device_of(uint64_t address) {
-  const Driver *found = driver();
-  return !found || found->device_count == 1 || !address ? 0 : found->ordinal_of(address);
+/// Sets the device of an array by its address. One GPU needs no query.
+Outcome find_device(ArrayForm &array) {
+  if (!connected_driver) {
+    PyObject *done = PyObject_CallNoArgs(python_path().connect_driver);
+    if (!done)
+      return clear_exception(Outcome::NoDriver);
+    Py_DECREF(done);
+  }
+  const Driver *found = connected_driver;
+  array.device = !found || found->device_count == 1 || !array.address ? 0 : found->ordinal_of(array.address);
+  return Outcome::Native;
 }
 
 Outcome read_tensor(const DlTensor &tensor, ArrayForm &array) {
@@ -28,7 +36,7 @@ Outcome read_tensor(const DlTensor &tensor, ArrayForm &array) {
   array.element = Element(element);
   array.rank = tensor.rank;
   array.address = uint64_t(uintptr_t(tensor.data)) + tensor.byte_offset;
-  array.device = tensor.device_type == device_cuda ? tensor.device_id : device_of(array.address);
+  array.device = tensor.device_id;
   for (int axis = 0; axis < tensor.rank; ++axis)
     array.shape[axis] = tensor.shape[axis];
   if (!tensor.strides)
@@ -36,7 +44,7 @@ Outcome read_tensor(const DlTensor &tensor, ArrayForm &array) {
   else
     for (int axis = 0; axis < tensor.rank; ++axis)
       array.strides[axis] = tensor.strides[axis];
-  return Outcome::Native;
+  return tensor.device_type == device_cuda ? Outcome::Native : find_device(array);
 }
 
 /// Reads the tensor of a capsule, which is held until after the launch: its deleter may free the extents.
@@ -136,8 +144,7 @@ Outcome read_interface_of(PyObject *value, ArrayForm &array) {
   Py_DECREF(interface);
   if (!read)
     return clear_exception(Outcome::ArrayForm);
-  array.device = device_of(array.address);
-  return Outcome::Native;
+  return find_device(array);
 }
 
 /// torch._C._to_dlpack, for versions of torch without the C exchange.

@@ -1,5 +1,6 @@
 // tilec.runtime.dispatch._dispatch: launches of compiled kernels for Python.
 #include "array_reader.h"
+#include "driver.h"
 #include "kernel_dispatch.h"
 #include "launch.h"
 #include "launch_documentation.h"
@@ -7,6 +8,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -44,8 +46,8 @@ std::vector<Program> programs_of(const std::vector<Steps> &all) {
   return result;
 }
 
-/// The fields `names` of an object as integers, in the order of a map's enumerators.
-MapRecipe recipe_of(nb::dict fields) {
+/// The fields of a map that do not depend on a launch.
+MapRecipe constant_fields_of(nb::dict fields) {
   MapRecipe recipe;
   auto number = [&](const char *name) { return nb::cast<int64_t>(fields[name]); };
   recipe.function = MapRecipe::Function(number("function"));
@@ -55,12 +57,6 @@ MapRecipe recipe_of(nb::dict fields) {
   recipe.swizzle = int(number("swizzle"));
   recipe.promotion = int(number("promotion"));
   recipe.fill = int(number("fill"));
-  recipe.granule_bytes = uint64_t(number("granule_bytes"));
-  recipe.group = uint64_t(number("group"));
-  recipe.unconfirmed = nb::cast<bool>(fields["unconfirmed"]);
-  recipe.base = program_of(nb::cast<Steps>(fields["base"]));
-  recipe.extents = programs_of(nb::cast<std::vector<Steps>>(fields["extents"]));
-  recipe.strides = programs_of(nb::cast<std::vector<Steps>>(fields["strides"]));
   recipe.box = nb::cast<std::vector<uint32_t>>(fields["box"]);
   recipe.element_strides = nb::cast<std::vector<uint32_t>>(fields["element_strides"]);
   recipe.lower = nb::cast<std::vector<int>>(fields["lower"]);
@@ -68,6 +64,33 @@ MapRecipe recipe_of(nb::dict fields) {
   recipe.channels = uint32_t(number("channels"));
   recipe.pixels = uint32_t(number("pixels"));
   return recipe;
+}
+
+MapRecipe recipe_of(nb::dict fields) {
+  MapRecipe recipe = constant_fields_of(fields);
+  recipe.granule_bytes = nb::cast<uint64_t>(fields["granule_bytes"]);
+  recipe.group = nb::cast<uint64_t>(fields["group"]);
+  recipe.unconfirmed = nb::cast<bool>(fields["unconfirmed"]);
+  recipe.base = program_of(nb::cast<Steps>(fields["base"]));
+  recipe.extents = programs_of(nb::cast<std::vector<Steps>>(fields["extents"]));
+  recipe.strides = programs_of(nb::cast<std::vector<Steps>>(fields["strides"]));
+  return recipe;
+}
+
+nb::tuple encode_tensor_map(nb::dict fields, uint64_t base, const std::vector<uint64_t> &extents,
+                            const std::vector<uint64_t> &strides, bool blackwell) {
+  if (extents.empty() || extents.size() > max_map_rank || strides.size() + 1 != extents.size())
+    throw nb::value_error("a tensor map has one to five extents and one stride less");
+  MapRecipe recipe = constant_fields_of(fields);
+  recipe.extents.resize(extents.size());
+  MapRecipe::Values values{base, {}, {}};
+  std::copy(extents.begin(), extents.end(), values.extents);
+  std::copy(strides.begin(), strides.end(), values.strides);
+  EncodedMap map{};
+  const int status = recipe.encode(values, encoding_driver(), map);
+  if (blackwell)
+    map.clear_faulty_bit();
+  return nb::make_tuple(status, nb::bytes(reinterpret_cast<const char *>(&map), sizeof map));
 }
 
 // The names of Given::Kind.
@@ -105,19 +128,20 @@ void create_plan(Plan *plan, uint64_t function, uint64_t context, int ordinal, s
     plan->maps.emplace_back(recipe_of(recipe), blackwell);
   plan->parameters = parameters;
   const bool fits = plan->word_count <= max_words && parameters.size() <= max_parameters && recipes.size() <= max_maps;
-  if (!fits || !driver())
+  if (!fits || !connected_driver)
     throw nb::value_error("a kernel that is not planned");
-  driver()->context = plan->context;
+  connected_driver->context = plan->context;
 }
 
 void connect(nb::object launch, nb::object describe_kernel, nb::object plan, nb::object current_stream,
-             nb::object describe_type, nb::object copy_arguments) {
+             nb::object describe_type, nb::object copy_arguments, nb::object connect_driver) {
   PythonPath &path = python_path();
   replace(path.launch, launch.release().ptr());
   replace(path.describe_kernel, describe_kernel.release().ptr());
   replace(path.plan, plan.release().ptr());
   replace(path.current_stream, current_stream.release().ptr());
   replace(path.copy_arguments, copy_arguments.release().ptr());
+  replace(path.connect_driver, connect_driver.release().ptr());
   set_describe(describe_type.ptr());
 }
 
@@ -150,6 +174,10 @@ NB_MODULE(_dispatch, module) {
         return total;
       });
   module.def("connect", connect);
+  module.def("driver_functions", driver_functions);
+  module.def("connect_driver", connect_driver, nb::arg("device_count"), nb::arg("addresses"));
+  module.def("encode_tensor_map", encode_tensor_map, nb::arg("fields"), nb::kw_only(), nb::arg("base"),
+             nb::arg("extents"), nb::arg("strides"), nb::arg("blackwell"));
   module.def("launch_counts", [] { return nb::steal<nb::dict>(counts()); });
   module.def("reset_launch_counts", reset_counts);
 }

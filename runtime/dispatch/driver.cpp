@@ -1,10 +1,6 @@
 #include "driver.h"
 
-#ifdef _WIN32
-#include <windows.h>
-#else
-#include <dlfcn.h>
-#endif
+#include <type_traits>
 
 namespace dispatch {
 
@@ -12,54 +8,65 @@ namespace {
 
 constexpr int pointer_device_ordinal = 9; // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
-using Find = int (*)(const char *name, void **function, int version, uint64_t flags, void *status);
+/// A member of Driver that is a function.
+struct Function {
+  const char *name;
+  int version; // cudaTypedefs.h: the suffix of its PFN_ type
+  bool is_optional;
+  void (*set)(Driver &driver, uintptr_t address);
+};
 
-/// cuGetProcAddress of the installed driver; null without a driver.
-void *get_proc_address() {
-#ifdef _WIN32
-  HMODULE library = LoadLibraryA("nvcuda.dll");
-  return library ? reinterpret_cast<void *>(GetProcAddress(library, "cuGetProcAddress_v2")) : nullptr;
-#else
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-  return library ? dlsym(library, "cuGetProcAddress_v2") : nullptr;
-#endif
+template <auto Member> void assign(Driver &driver, uintptr_t address) {
+  using Type = std::remove_reference_t<decltype(driver.*Member)>;
+  driver.*Member = reinterpret_cast<Type>(address);
 }
 
-template <class Function> bool find(Find get, const char *name, int version, Function &function) {
-  void *address = nullptr;
-  if (get(name, &address, version, 0, nullptr) || !address)
-    return false;
-  function = reinterpret_cast<Function>(address);
-  return true;
-}
+constexpr Function functions[] = {
+    {"cuLaunchKernelEx", 11060, false, assign<&Driver::launch>},
+    {"cuCtxGetCurrent", 4000, false, assign<&Driver::current_context>},
+    {"cuCtxPushCurrent", 4000, false, assign<&Driver::push_context>},
+    {"cuCtxPopCurrent", 4000, false, assign<&Driver::pop_context>},
+    {"cuPointerGetAttribute", 4000, false, assign<&Driver::pointer_attribute>},
+    {"cuStreamIsCapturing", 10000, false, assign<&Driver::is_capturing>},
+    {"cuMemAllocAsync", 11020, false, assign<&Driver::allocate_in_stream>},
+    {"cuMemcpyHtoDAsync", 3020, false, assign<&Driver::copy_in_stream>},
+    {"cuMemFreeAsync", 11020, false, assign<&Driver::free_in_stream>},
+    {"cuTensorMapEncodeTiled", 12000, true, assign<&Driver::encode_tiled>},
+    {"cuTensorMapEncodeIm2col", 12000, true, assign<&Driver::encode_im2col>},
+    {"cuTensorMapEncodeIm2colWide", 12080, true, assign<&Driver::encode_wide>},
+};
 
-// cudaTypedefs.h: the version of each function is the suffix of its PFN_ type.
-bool load(Driver &found) {
-  void *symbol = get_proc_address();
-  if (!symbol)
-    return false;
-  auto get = reinterpret_cast<Find>(symbol);
-  int (*initialize)(unsigned) = nullptr;
-  int (*count)(int *) = nullptr;
-  if (!find(get, "cuInit", 2000, initialize) || !find(get, "cuDeviceGetCount", 2000, count))
-    return false;
-  found.encode_tiled = nullptr, found.encode_im2col = nullptr, found.encode_wide = nullptr;
-  find(get, "cuTensorMapEncodeTiled", 12000, found.encode_tiled);
-  find(get, "cuTensorMapEncodeIm2col", 12000, found.encode_im2col);
-  find(get, "cuTensorMapEncodeIm2colWide", 12080, found.encode_wide);
-  return find(get, "cuLaunchKernelEx", 11060, found.launch) &&
-         find(get, "cuCtxGetCurrent", 4000, found.current_context) &&
-         find(get, "cuCtxPushCurrent", 4000, found.push_context) &&
-         find(get, "cuCtxPopCurrent", 4000, found.pop_context) &&
-         find(get, "cuPointerGetAttribute", 4000, found.pointer_attribute) &&
-         find(get, "cuStreamIsCapturing", 10000, found.is_capturing) &&
-         find(get, "cuMemAllocAsync", 11020, found.allocate_in_stream) &&
-         find(get, "cuMemcpyHtoDAsync", 3020, found.copy_in_stream) &&
-         find(get, "cuMemFreeAsync", 11020, found.free_in_stream) && !initialize(0) && !count(&found.device_count) &&
-         found.device_count > 0;
-}
+Driver connected;
 
 } // namespace
+
+const Driver *connected_driver = nullptr;
+
+const Driver &encoding_driver() { return connected; }
+
+std::map<std::string, int> driver_functions() {
+  std::map<std::string, int> versions;
+  for (const Function &function : functions)
+    versions[function.name] = function.version;
+  return versions;
+}
+
+void connect_driver(int device_count, const std::map<std::string, uintptr_t> &addresses) {
+  // Launches without the GIL read the driver.
+  static bool is_connected = false;
+  if (is_connected)
+    return;
+  is_connected = true;
+  bool is_complete = device_count > 0;
+  connected.device_count = device_count;
+  for (const Function &function : functions) {
+    const uintptr_t address = addresses.at(function.name);
+    function.set(connected, address);
+    is_complete &= address || function.is_optional;
+  }
+  if (is_complete)
+    connected_driver = &connected;
+}
 
 int Driver::ordinal_of(uint64_t address) const {
   int ordinal = -1;
@@ -72,15 +79,5 @@ int Driver::ordinal_of(uint64_t address) const {
   pop_context(&popped);
   return status ? -1 : ordinal;
 }
-
-const Driver *load_driver() {
-  static Driver found;
-  static const bool loaded = load(found);
-  if (loaded)
-    loaded_driver = &found;
-  return loaded_driver;
-}
-
-const Driver *loaded_driver = nullptr;
 
 } // namespace dispatch

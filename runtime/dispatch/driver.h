@@ -1,8 +1,10 @@
-// The functions of the CUDA driver that a launch calls, found in the library that is already loaded or installed.
+// The functions of the CUDA driver that a launch calls. tilec.runtime.devices looks them up by NVIDIA's bindings.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace dispatch {
 
@@ -58,11 +60,14 @@ struct Driver {
   int ordinal_of(uint64_t address) const;
 };
 
-/// The driver after load_driver, null without a driver or a GPU.
-extern const Driver *loaded_driver;
-const Driver *load_driver();
+/// The functions of Driver by name, each with the CUDA version of its form, such as 12080.
+std::map<std::string, int> driver_functions();
+/// Takes the addresses of these functions, of which those that the driver lacks are 0, once per process.
+void connect_driver(int device_count, const std::map<std::string, uintptr_t> &addresses);
 
-/// The driver, loaded on the first call. The caller holds the GIL.
-inline const Driver *driver() { return loaded_driver ? loaded_driver : load_driver(); }
+/// The driver that was connected, null before, without a GPU and without one of the functions that every launch needs.
+extern const Driver *connected_driver;
+/// The functions that encode tensor maps of the same driver; null is one that the driver lacks.
+const Driver &encoding_driver();
 
 } // namespace dispatch

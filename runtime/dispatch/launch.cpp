@@ -104,7 +104,7 @@ Outcome launch_plan(Plan &plan, Call &call, Request request) {
     return Outcome::Grid;
   if (!request.grid[0] || !request.grid[1] || !request.grid[2])
     return Outcome::Native;
-  return launch(plan, *driver(), call, request);
+  return launch(plan, *connected_driver, call, request);
 }
 
 /// Compiles and launches a specialization; false with an exception.

@@ -20,6 +20,7 @@ struct PythonPath {
   PyObject *plan;            // (kernel, args, grid or None) -> Plan or None, after compiling and loading
   PyObject *current_stream;  // (library, ordinal) -> handle
   PyObject *copy_arguments;  // args -> args with copies of lists and records
+  PyObject *connect_driver;  // calls connect_driver of driver.h, if this machine has a driver
 };
 PythonPath &python_path();
 

@@ -40,7 +40,7 @@ Outcome try_native(LauncherObject *self, PyObject *const *arguments, size_t coun
     return outcome;
   if (!request.grid[0] || !request.grid[1] || !request.grid[2])
     return Outcome::Native;
-  return launch(*self->plan, *driver(), request, self->parameters->addresses.data());
+  return launch(*self->plan, *connected_driver, request, self->parameters->addresses.data());
 }
 
 PyObject *call_launcher(PyObject *object, PyObject *const *arguments, size_t flagged, PyObject *names) {

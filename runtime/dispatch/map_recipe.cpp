@@ -109,7 +109,9 @@ Outcome MapRecipe::values(const uint64_t *arguments, Values &found) const {
   return Outcome::Native;
 }
 
-Outcome MapRecipe::encode(const Values &values, const Driver &driver, EncodedMap &map) const {
+void EncodedMap::clear_faulty_bit() { words[1] &= ~faulty_bit; }
+
+int MapRecipe::encode(const Values &values, const Driver &driver, EncodedMap &map) const {
   const uint32_t rank = uint32_t(extents.size());
   void *address = reinterpret_cast<void *>(values.base);
   int status = -1;
@@ -123,7 +125,7 @@ Outcome MapRecipe::encode(const Values &values, const Driver &driver, EncodedMap
   else if (function == Function::Wide && driver.encode_wide)
     status = driver.encode_wide(&map, element, rank, address, values.extents, values.strides, lower[0], upper[0],
                                 channels, pixels, element_strides.data(), interleave, mode, swizzle, promotion, fill);
-  return status ? Outcome::Driver : Outcome::Native;
+  return status;
 }
 
 MapCache::MapCache(MapRecipe given, bool blackwell)
@@ -173,10 +175,10 @@ Outcome MapCache::find(const uint64_t *arguments, const Driver &driver, EncodedM
   if (Outcome outcome = recipe.values(arguments, evaluated); outcome != Outcome::Native)
     return outcome;
   map = EncodedMap();
-  if (Outcome outcome = recipe.encode(evaluated, driver, map); outcome != Outcome::Native)
-    return outcome;
+  if (recipe.encode(evaluated, driver, map))
+    return Outcome::Driver;
   if (blackwell)
-    map.words[1] &= ~faulty_bit;
+    map.clear_faulty_bit();
   ++misses;
   if (found.used && ++replaced > entries.size())
     grow();

@@ -15,6 +15,9 @@ constexpr unsigned max_map_rank = 5, map_words = 16, max_map_inputs = 16;
 /// CUtensorMap. cuda.h of CUDA 13 aligns it to 128 bytes (64 before).
 struct alignas(128) EncodedMap {
   uint64_t words[map_words];
+
+  /// Clears the bit that makes small maps fault on Blackwell.
+  void clear_faulty_bit();
 };
 
 /// An integer expression of the entry arguments as a postfix program.
@@ -59,7 +62,8 @@ struct MapRecipe {
   };
   /// Evaluates and checks the rules of tilec.lowering.tma that depend on the launch.
   Outcome values(const uint64_t *arguments, Values &found) const;
-  Outcome encode(const Values &values, const Driver &driver, EncodedMap &map) const;
+  /// The status of the driver, -1 if it lacks the function.
+  int encode(const Values &values, const Driver &driver, EncodedMap &map) const;
 };
 
 /// The maps of one recipe by the entry arguments that it reads. The caller holds the GIL.

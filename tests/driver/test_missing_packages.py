@@ -50,5 +50,5 @@ def test_without_the_packages_of_nvidia(tmp_path: Path) -> None:
         "[2. 2. 2. 2.]",
         "UnsupportedError cuda.bindings.nvjitlink, which assembles cubins, is not installed",
         "UnsupportedError cuda.bindings.nvrtc, which compiles the device functions of CUDA, is not installed",
-        "UnsupportedError cuda.bindings.driver, which times kernels on a GPU, is not installed",
+        "UnsupportedError cuda.bindings.driver, which launches and times kernels on a GPU, is not installed",
     ]

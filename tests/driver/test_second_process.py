@@ -32,6 +32,19 @@ ct.launch(None, 1, double, (OnDevice(x) if sys.argv[1] == "launch" else x, 4), b
 print("loaded", *(set(sys.modules) - before))
 """
 
+# What NVIDIA's bindings of the driver load, which a launch needs.
+BINDINGS = """
+import sys
+
+import numpy
+
+before = set(sys.modules)
+from cuda.bindings import driver
+
+driver.cuInit(0)
+print("loaded", *(set(sys.modules) - before))
+"""
+
 # Packages, modules of Python that take a millisecond or more, and those that every one of our stages would load.
 UNNEEDED = """
 torch_mlir mlir ml_dtypes cuda nvidia torch
@@ -54,12 +67,14 @@ def test_second_process_loads_what_it_needs(backend: str, recording_driver: Path
     driver = {"LD_LIBRARY_PATH": str(recording_driver), "RECORDED_MAJOR": "10", "RECORDED_ONLY": "1"}
     environment = {**os.environ, **settings, **driver}
 
-    def modules() -> set[str]:
-        command = [sys.executable, str(file), backend]
+    def modules(*program: str) -> set[str]:
+        command = [sys.executable, *program]
         output = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
         return set(next(line for line in output.splitlines() if line.startswith("loaded")).split()[1:])
 
-    first = modules()
+    first = modules(str(file), backend)
     assert loaded("tilec.driver.stages", first) and loaded("pathlib", first)
-    second = modules()
+    second = modules(str(file), backend)
+    if backend == "launch":
+        second -= modules("-c", BINDINGS)
     assert [module for module in UNNEEDED if loaded(module, second)] == []

@@ -3,8 +3,9 @@
 // parameters, by default "0 1 2 3".
 // RECORDED_MAJOR is the major compute capability (default 9). RECORDED_CAPTURE simulates stream capture: calls that
 // CUDA forbids then fail unless the thread has the relaxed capture mode. Calls that need a context fail without one.
-// RECORDED_SYMBOLS prints the look-ups of functions that encode tensor maps, with the version. RECORDED_WITHOUT is the
-// name of a function that the driver does not have. RECORDED_ONLY records launches of any kernel and runs none.
+// RECORDED_VERSION is the CUDA version of the driver (default 13050), which lacks the functions of later versions.
+// RECORDED_SYMBOLS prints the look-ups of functions, with the version. RECORDED_WITHOUT is the name of a function that
+// the driver does not have. RECORDED_ONLY records launches of any kernel and runs none.
 // RECORDED_PARAMETERS is the sizes in bytes of the parameters of any kernel, which are then printed in place of a run;
 // the first byte of an encoded map is its number. The time between two events is one microsecond per block of the last
 // launch along x; with RECORDED_ENDLESS no event is reached.
@@ -19,6 +20,7 @@ constexpr int success = 0, invalid_value = 1, invalid_context = 201, not_found =
               not_ready = 600, assertion_failed = 710, capture_unsupported = 900;
 constexpr int relaxed = 2;
 constexpr size_t tensor_map_alignment = 128;
+constexpr int pointer_device_ordinal = 9;
 constexpr int compute_capability_major = 75, compute_capability_minor = 76;
 constexpr size_t allocation_alignment = 256;
 
@@ -69,12 +71,16 @@ void add(void **parameters) {
   printf("addresses modulo 256: %d %d %d\n", int(uint64_t(arrays[0]) % 256), int(uint64_t(arrays[1]) % 256),
          int(uint64_t(arrays[2]) % 256));
 }
+int driver_version() {
+  const char *version = getenv("RECORDED_VERSION");
+  return version ? atoi(version) : 13050;
+}
 bool forbidden_in_capture() { return getenv("RECORDED_CAPTURE") && capture_mode != relaxed; }
 } // namespace
 
 extern "C" {
 int cuInit(unsigned) { return success; }
-int cuDriverGetVersion(int *version) { return *version = 13000, success; }
+int cuDriverGetVersion(int *version) { return *version = driver_version(), success; }
 int cuDeviceGetCount(int *count) { return *count = 1, success; }
 int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, success; }
 int cuDeviceGetName(char *name, int size, int) { return snprintf(name, size, "recording driver"), success; }
@@ -106,7 +112,9 @@ int cuThreadExchangeStreamCaptureMode(int *mode) {
   int before = capture_mode;
   return capture_mode = *mode, *mode = before, success;
 }
-int cuPointerGetAttribute(void *value, int, uint64_t) {
+int cuPointerGetAttribute(void *value, int attribute, uint64_t) {
+  if (attribute != pointer_device_ordinal)
+    return invalid_value;
   return *static_cast<int *>(value) = 0, contexts ? success : invalid_context;
 }
 int cuMemsetD8Async(uint64_t address, unsigned char byte, size_t size, void *stream) {
@@ -243,10 +251,10 @@ static void *find(const char *symbol, const char *suffix) {
   return dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name);
 }
 int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t, void *status) {
-  if (strstr(symbol, "cuTensorMapEncode") && getenv("RECORDED_SYMBOLS"))
+  if (getenv("RECORDED_SYMBOLS"))
     printf("%s of %d\n", symbol, version);
   const char *missing = getenv("RECORDED_WITHOUT");
-  if (missing && !strcmp(symbol, missing)) {
+  if (version > driver_version() || (missing && !strcmp(symbol, missing))) {
     if (status)
       *static_cast<int *>(status) = 1;
     return *function = nullptr, success;

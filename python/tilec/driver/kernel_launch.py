@@ -94,6 +94,14 @@ def _plan(kernel: Kernel, args: tuple[Any, ...], grid: Sequence[int] | int | Non
     return plan(specialized(kernel, "launch", args).artifact, args, grid)
 
 
+def _connect_driver() -> None:
+    """Loads the driver, if this machine has one, and connects native launches with it."""
+    # Imported here because it loads the bindings of the CUDA driver.
+    from tilec.runtime.devices import devices
+
+    devices()
+
+
 # The documentation finds public names by their module.
 launch.__module__ = __name__
-connect(_launch, parameter_rules, _plan, current_stream_of, form_of_type, copy_arguments)
+connect(_launch, parameter_rules, _plan, current_stream_of, form_of_type, copy_arguments, _connect_driver)

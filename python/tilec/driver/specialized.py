@@ -31,6 +31,11 @@ def specialized(
 
     The default of `target` is the target of the device that holds the arrays, else `TILEC_TARGET`.
     """
+    if backend == "launch":
+        # Imported here because it loads the native module of launches.
+        from tilec.runtime.devices import start_driver
+
+        start_driver()
     signature = Signature.from_arguments(kernel, args)
     chosen = target or default_target(backend, args)
     stop = LAST_STAGE[backend]

@@ -9,7 +9,7 @@ from tilec.errors import UnsupportedError
 
 # Module of cuda.bindings -> the step that needs it, and the alternative without it.
 _PURPOSES = {
-    "driver": ("times kernels on a GPU", "time them in the simulator (backend='simulate')"),
+    "driver": ("launches and times kernels on a GPU", "run them in the simulator (backend='simulate')"),
     "nvjitlink": ("assembles cubins", "compile to PTX (stop='ptx', --emit ptx), which can be simulated"),
     "nvrtc": ("compiles the device functions of CUDA", "use only math functions that are PTX instructions"),
 }

@@ -13,7 +13,7 @@ from cuda.bindings import driver
 
 from tilec.errors import TileLaunchTimeoutError
 from tilec.runtime.arrays import view
-from tilec.runtime.devices import checked, device_for, ordinal_of, primary_context
+from tilec.runtime.devices import call, device_for, ordinal_of, primary_context
 from tilec.runtime.launch import launch
 from tilec.runtime.streams import stream_handle
 from tilec.runtime.structured_values import arrays_in
@@ -45,17 +45,17 @@ class GpuTimer:
         self.stream = 0 if stream is None else stream_handle(stream)
         self.flush_l2 = flush_l2
         self.timeout_s = timeout_s
-        self.name = f"{self.device.name}, driver {checked(driver.cuDriverGetVersion())}, flush_l2={flush_l2}"
+        self.name = f"{self.device.name}, driver {call(driver.cuDriverGetVersion)}, flush_l2={flush_l2}"
         with primary_context(self.device.ordinal):
             size = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
-            l2_bytes = checked(driver.cuDeviceGetAttribute(size, checked(driver.cuDeviceGet(self.device.ordinal))))
+            l2_bytes = call(driver.cuDeviceGetAttribute, size, call(driver.cuDeviceGet, self.device.ordinal))
             self.size_bytes = _L2_MULTIPLE * max(l2_bytes, 1 << 20)
-            self.buffer = checked(driver.cuMemAlloc(self.size_bytes))
+            self.buffer = call(driver.cuMemAlloc, self.size_bytes)
 
     def close(self) -> None:
         """Frees the buffer."""
         with primary_context(self.device.ordinal):
-            checked(driver.cuMemFree(self.buffer))
+            call(driver.cuMemFree, self.buffer)
 
     def time_us(self, candidate: Candidate) -> float:
         """The time of one run in microseconds; raises TileLaunchTimeoutError if it does not end in time."""
@@ -67,31 +67,31 @@ class GpuTimer:
         ):
             run = partial(launch, candidate.artifact, candidate.grid, given, self.stream)
             for _ in range(_WRITES):
-                checked(driver.cuMemsetD8Async(self.buffer, 0, self.size_bytes, self.stream))
+                call(driver.cuMemsetD8Async, self.buffer, 0, self.size_bytes, self.stream)
             if not self.flush_l2:
                 # This run leaves the data of the kernel in the L2.
                 run()
-            checked(driver.cuEventRecord(events[0], self.stream))
+            call(driver.cuEventRecord, events[0], self.stream)
             run()
-            checked(driver.cuEventRecord(events[1], self.stream))
+            call(driver.cuEventRecord, events[1], self.stream)
             self._wait(events[1])
-            return 1e3 * checked(driver.cuEventElapsedTime(*events))
+            return 1e3 * call(driver.cuEventElapsedTime, *events)
 
     def _wait(self, event: driver.CUevent) -> None:
         if self.timeout_s is None:
-            checked(driver.cuEventSynchronize(event))
+            call(driver.cuEventSynchronize, event)
             return
         end = time.monotonic() + self.timeout_s
         while driver.cuEventQuery(event)[0] == driver.CUresult.CUDA_ERROR_NOT_READY:
             if time.monotonic() > end:
                 raise TileLaunchTimeoutError(f"the kernel did not end in {self.timeout_s:g} s: the GPU still runs it")
             time.sleep(_QUERY_INTERVAL_S)
-        checked(driver.cuEventQuery(event))
+        call(driver.cuEventQuery, event)
 
 
 @contextmanager
 def _events() -> Iterator[tuple[driver.CUevent, driver.CUevent]]:
-    events = checked(driver.cuEventCreate(0)), checked(driver.cuEventCreate(0))
+    events = call(driver.cuEventCreate, 0), call(driver.cuEventCreate, 0)
     try:
         yield events
     finally:
@@ -105,9 +105,9 @@ class _DeviceArray:
     def __init__(self, array: np.ndarray) -> None:
         start, size = view(array, "").byte_range()
         self.size = max(size, 1)
-        self.address = int(checked(driver.cuMemAlloc(self.size)))
+        self.address = int(call(driver.cuMemAlloc, self.size))
         if size:
-            checked(driver.cuMemcpyHtoD(self.address, start, size))
+            call(driver.cuMemcpyHtoD, self.address, start, size)
         self.dtype = array.dtype
         self.__cuda_array_interface__ = {
             "version": 3,
@@ -127,4 +127,4 @@ def _device_arguments(given: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     finally:
         for copy in copies:
             if copy is not None:
-                checked(driver.cuMemFree(copy.address))
+                call(driver.cuMemFree, copy.address)
