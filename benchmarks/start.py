@@ -1,6 +1,6 @@
 """Processor and wall time from the start of a process to its first result, of tilec and of cuTile where installed.
 
-    python benchmarks/start.py [--target sm_100a] [--repeats 9] [--output FILE]
+    python benchmarks/start.py [--target sm_100a] [--repeats 9] [--output FILE] [--other PYTHON]
 
 The kernel is the GEMM of examples/matmul.py with tiles of 128 x 128 x 64 in f16. Each run is a new process; the runs of
 all rows alternate, so that a change of the machine's load affects all rows alike. The processor time includes that of
@@ -8,6 +8,9 @@ the processes which the run starts, such as tileiras. The modules are compiled t
 counted run. Prints the median of each row in milliseconds and the ratios.
 
 "launch" uses a driver without a GPU (tests/runtime/recording_driver.cpp), so the time of a real driver is not included.
+The row "numpy, driver" opens the library of the driver, the row "numpy, cuda-bindings" starts it by NVIDIA's bindings,
+which tilec uses: the difference is what the bindings cost. `--other` is the Python of another installation of tilec,
+such as one of an earlier commit, whose launch from the disk cache is measured too.
 """
 
 from __future__ import annotations
@@ -91,6 +94,15 @@ context = ctypes.c_void_p()
 assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
 """
 
+# The same by NVIDIA's bindings.
+BINDINGS_START = """
+import numpy
+from cuda.bindings import driver
+
+assert driver.cuInit(0)[0] == 0
+assert driver.cuDevicePrimaryCtxRetain(driver.cuDeviceGet(0)[1])[0] == 0
+"""
+
 SIMULATE_ADD = """
 import numpy as np
 
@@ -102,11 +114,12 @@ assert c[0] == 2
 
 @dataclass(frozen=True)
 class Row:
-    """A program and the environment variables of its process."""
+    """A program, the environment variables of its process, and its Python."""
 
     name: str
     program: str
     environment: dict[str, str]
+    python: str = sys.executable
 
 
 @dataclass(frozen=True)
@@ -129,8 +142,11 @@ def gemm(package: str) -> str:
     return HEADER.format(package=package) + "\n\n" + "\n\n\n".join(parts) + "\n"
 
 
-def rows(target: str, folder: Path) -> list[Row]:
-    """The programs to measure."""
+SECOND_LAUNCH, OTHER_LAUNCH = "tilec: second launch", "other tilec: second launch"
+
+
+def rows(target: str, folder: Path, other: str | None) -> list[Row]:
+    """The programs to measure; `other` is the Python of another installation of tilec."""
     cache = {"TILEC_CACHE": str(folder / "cache"), "TILEC_TARGET": target}
     gpu = {**cache, "LD_LIBRARY_PATH": str(folder), "RECORDED_ONLY": "1", "RECORDED_MAJOR": target[3:-2]}
     found = [
@@ -141,7 +157,12 @@ def rows(target: str, folder: Path) -> list[Row]:
         Row("tilec: second simulate", HEADER.format(package="tilec") + ADD + SIMULATE_ADD, cache),
     ]
     if built_driver(folder):
-        found += [Row("numpy, driver", DRIVER_START, gpu), Row("tilec: second launch", gemm("tilec") + LAUNCH, gpu)]
+        found += [
+            Row("numpy, driver", DRIVER_START, gpu),
+            Row("numpy, cuda-bindings", BINDINGS_START, gpu),
+            Row(SECOND_LAUNCH, gemm("tilec") + LAUNCH, gpu),
+        ]
+        found += [Row(OTHER_LAUNCH, gemm("tilec") + LAUNCH, gpu, other)] if other else []
     if installed():
         compile_cutile = gemm("cuda.tile") + CUTILE_COMPILE.format(gpu=target.rstrip("a"))
         found += [
@@ -172,7 +193,7 @@ def sample(row: Row, folder: Path) -> Sample:
     start = time.perf_counter()
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "pycache"), **row.environment}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    process = subprocess.Popen([sys.executable, script], env=environment, cwd=folder, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([row.python, script], env=environment, cwd=folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -204,9 +225,12 @@ def differences(medians: dict[str, Sample]) -> dict[str, float]:
         "import tilec, beyond the interpreter, ms": (spent["import tilec"] - spent["interpreter"]) * 1e3,
         "second simulate, beyond interpreter and numpy, ms": (spent["tilec: second simulate"] - numpy) * 1e3,
     }
-    if "tilec: second launch" in spent:
-        beyond = spent["tilec: second launch"] - spent["numpy, driver"]
-        found["second launch, beyond interpreter, numpy and driver, ms"] = beyond * 1e3
+    if SECOND_LAUNCH in spent:
+        driver = spent["numpy, driver"]
+        found["second launch, beyond interpreter, numpy and driver, ms"] = (spent[SECOND_LAUNCH] - driver) * 1e3
+        found["second launch, of which cuda-bindings, ms"] = (spent["numpy, cuda-bindings"] - driver) * 1e3
+    if OTHER_LAUNCH in spent:
+        found["second launch, beyond that of the other tilec, ms"] = (spent[SECOND_LAUNCH] - spent[OTHER_LAUNCH]) * 1e3
     if "cuTile: compile" in spent:
         found["compile, tilec / cuTile"] = spent["tilec: compile"] / spent["cuTile: compile"]
     return found
@@ -234,7 +258,7 @@ def report(medians: dict[str, Sample], options: argparse.Namespace) -> str:
 def main() -> None:
     options = arguments()
     with tempfile.TemporaryDirectory() as folder:
-        medians = measure(rows(options.target, Path(folder)), options.repeats, Path(folder))
+        medians = measure(rows(options.target, Path(folder), options.other), options.repeats, Path(folder))
     text = report(medians, options)
     print(text, end="")
     if options.output is not None:
@@ -245,6 +269,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="sm_100a", help="sm_100a or sm_90a")
     parser.add_argument("--repeats", type=int, default=9, help="number of processes per row")
+    parser.add_argument("--other", metavar="PYTHON", help="the Python of another installation of tilec")
     parser.add_argument("--output", type=Path, help="file for the report, such as benchmarks/results/start.md")
     return parser.parse_args()
 
