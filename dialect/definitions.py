@@ -12,7 +12,6 @@ from typing import Any
 
 from tilec import cache_files
 from tilec.installation import fingerprint
-from tilec.options import cache_folder
 
 # Each installed version of tilec has one file per dialect.
 KEPT_FILES = 32
@@ -25,11 +24,13 @@ def load(dialect: Any, ir: Any) -> None:
         dialect: the `ext.Dialect` class.
         ir: the module `ir` of the bindings.
     """
-    path = Path(cache_folder()) / "dialects" / f"{dialect.DIALECT_NAMESPACE}-{fingerprint()[:32]}.mlirbc"
-    kept = cache_files.read(path)
+    folder = cache_files.folder("dialects")
+    path = None if folder is None else Path(folder, f"{dialect.DIALECT_NAMESPACE}-{fingerprint()[:32]}.mlirbc")
+    kept = None if path is None else cache_files.read(path)
     if kept is None:
         dialect.load()
-        _keep(path, dialect._mlir_module)
+        if path is not None:
+            _keep(path, dialect._mlir_module)
     else:
         _load_definition(dialect, ir.Module.parse(kept))
     # The definition that `load` stores would keep this context alive until the next load.

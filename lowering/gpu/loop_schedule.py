@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import replace
 
-from tilec import options
+from tilec import cache_files, options
 from tilec.lowering.gpu.loop_problem import LoopProblem
 from tilec.lowering.gpu.present_interval import present_schedule, role_numbers
 from tilec.lowering.schedule.bound import bound
@@ -69,8 +68,8 @@ def role_orders(found: LoopProblem, schedule: Schedule) -> dict[str, RoleOrder]:
 
 
 def _folder() -> str | None:
-    """The folder of answers; None if the cache keeps nothing."""
-    return os.path.join(options.cache_folder(), "schedules") if options.cache_size_bytes() else None
+    """The folder of answers; None if the cache keeps nothing, or if other users could write it."""
+    return cache_files.folder("schedules") if options.cache_size_bytes() else None
 
 
 def _slower(problem: Problem) -> Problem:

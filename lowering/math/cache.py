@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from tilec.options import cache_folder
+from tilec import cache_files
+from tilec.hashing import sha256
 
 
 def cached(made_from: Sequence[str], make: Callable[[], str]) -> str:
@@ -16,34 +15,14 @@ def cached(made_from: Sequence[str], make: Callable[[], str]) -> str:
 
     If the cache folder cannot be read or written, the text is made again.
     """
-    digest = hashlib.sha256("\0".join(made_from).encode()).hexdigest()
-    path = Path(cache_folder()) / "math" / f"{digest}.ptx"
-    kept = _read(path)
-    if kept is None:
-        kept = make()
-        _write(path, kept)
-    return kept
-
-
-def _read(path: Path) -> str | None:
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError):
-        return None
-    content, _, digest = text.rpartition("\n")
-    return content if digest == _digest(content) else None
-
-
-def _write(path: Path, content: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(f"{content}\n{_digest(content)}")
-        # The replacement is atomic: concurrent processes see the whole file or no file.
-        os.replace(file.name, path)
-    except OSError:
-        return
-
-
-def _digest(content: str) -> str:
-    return hashlib.sha256(content.encode()).hexdigest()
+    folder = cache_files.folder("math")
+    if folder is None:
+        return make()
+    path = os.path.join(folder, f"{sha256(chr(0).join(made_from).encode()).hexdigest()}.ptx")
+    kept = cache_files.read(path)
+    if kept is not None:
+        return kept.decode()
+    text = make()
+    with contextlib.suppress(OSError):
+        cache_files.write(path, text.encode())
+    return text

@@ -52,7 +52,7 @@ def test_folder_that_cannot_be_written_is_ignored(folder: Path) -> None:
 
 
 def test_number_of_files_is_bounded(folder: Path) -> None:
-    folder.mkdir()
+    folder.mkdir(0o700)
     for number in range(KEPT_FILES + 5):
         (folder / f"{number}.mlirbc").touch()
     refusal()

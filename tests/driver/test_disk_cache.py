@@ -174,7 +174,7 @@ def test_damaged_file_is_compiled_again(damage: bytes | str, compiler: Compiler,
         file.write_bytes(damaged[damage] if isinstance(damage, str) else damage)
     if damage == "folder":
         with pytest.warns(RuntimeWarning, match="compiled kernels are not kept on disk"):
-            disk_cache._WARNED.clear()
+            cache_files._WARNED.clear()
             kept_or_compiled(request(), compiler)
         return
     kept_or_compiled(request(), compiler)
@@ -183,7 +183,7 @@ def test_damaged_file_is_compiled_again(damage: bytes | str, compiler: Compiler,
 
 def test_folder_that_cannot_be_written_is_reported_once(compiler: Compiler, cache: Path) -> None:
     cache.write_text("a file in place of the folder")
-    disk_cache._WARNED.clear()
+    cache_files._WARNED.clear()
     with pytest.warns(RuntimeWarning, match="compiled kernels are not kept on disk: cannot write") as caught:
         for _ in range(2):
             kept_or_compiled(request(), compiler)

@@ -33,7 +33,7 @@ def test_all_parts_of_the_key_count(folder: Path) -> None:
 def test_damaged_file_is_replaced(folder: Path) -> None:
     cached(["a"], lambda: "long text")
     (file,) = folder.rglob("*.ptx")
-    file.write_text(file.read_text()[:-70])
+    file.write_bytes(file.read_bytes()[:-1])
     assert cached(["a"], lambda: "second text") == "second text"
     file.write_bytes(b"\xff\xfe")
     assert cached(["a"], lambda: "third text") == "third text"

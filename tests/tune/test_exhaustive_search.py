@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tilec as ct
+from tilec import cache_files
 from tilec.commands.command_line import main
 from tilec.lowering.model.constants import device_of
 from tilec.process.worker_processes import WorkerProcesses
@@ -292,7 +293,7 @@ def test_damaged_file_is_replaced(cache: Path, text: str) -> None:
     expected = tuned([64])
     (file,) = cache.iterdir()
     good = file.read_bytes()
-    file.write_text(text)
+    cache_files.write(file, text.encode())
     assert tuned([64]).successes == expected.successes
     assert file.read_bytes() == good
 

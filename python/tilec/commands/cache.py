@@ -23,6 +23,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Prints one kernel per line, or a total; `clear` also removes the measurements of tunings."""
     found = disk_cache.entries()
+    folder = disk_cache.folder() or options.cache_folder()
     measurements = len(stored_measurements.files())
     removed = disk_cache.evict(0) if arguments.action == "clear" else 0
     removed_measurements = stored_measurements.remove_oldest(0) if arguments.action == "clear" else 0
@@ -30,18 +31,18 @@ def run(arguments: argparse.Namespace) -> None:
         left = [] if arguments.action == "clear" else [_fields(entry) for entry in reversed(found)]
         counts = {"removed": removed, "limit_bytes": options.cache_size_bytes(), "kernels": left}
         tunings = {"measurements": measurements - removed_measurements, "removed_measurements": removed_measurements}
-        json_output.write("cache", {"folder": str(disk_cache.folder()), **counts, **tunings})
+        json_output.write("cache", {"folder": folder, **counts, **tunings})
     elif arguments.action == "list":
         for entry in reversed(found):
             print(_line(entry))
     elif arguments.action == "clear":
-        print(f"removed {removed} kernels from {disk_cache.folder()}")
+        print(f"removed {removed} kernels from {folder}")
         if removed_measurements:
             print(f"removed {removed_measurements} measurements from {stored_measurements.folder()}")
     else:
         total, limit = sum(entry.size_bytes for entry in found), options.cache_size_bytes()
         size = f"{total / _MEBIBYTE:.1f} of at most {limit / _MEBIBYTE:.0f} MiB"
-        print(f"{len(found)} kernels, {size}, in {disk_cache.folder()}")
+        print(f"{len(found)} kernels, {size}, in {folder}")
         if measurements:
             print(f"{measurements} measurements, in {stored_measurements.folder()}")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -58,19 +57,21 @@ def kept_or_compiled(request: Request, compile: Callable[[], Compiled]) -> Compi
     # TILEC_DUMP needs all stages.
     if request.stop not in _STAGES or not options.cache_size_bytes() or settings.dump is not None:
         return compile()
+    if (kernels := folder()) is None:
+        return compile()
     try:
         key = _key(request)
     except Unidentified as problem:
         compiled = compile()
         message = f"the compiled kernel is not kept on disk: {problem}"
         return replace(compiled, remarks=(*compiled.remarks, Remark("cache", message, request.kernel.location)))
-    path = os.path.join(folder(), key + SUFFIX)
+    path = os.path.join(kernels, key + SUFFIX)
     return _read(path, request) or _compile_and_keep(path, key, request, compile)
 
 
-def folder() -> str:
-    """The folder of the entries."""
-    return os.path.join(options.cache_folder(), "kernels")
+def folder() -> str | None:
+    """The folder of the entries; None, with a warning, if other users could write it."""
+    return cache_files.folder("kernels")
 
 
 def _key(request: Request) -> str:
@@ -92,16 +93,8 @@ def _write(path: str, content: bytes) -> None:
         cache_files.write(path, content)
         evict(options.cache_size_bytes())
     except OSError as error:
-        _warn_once(f"compiled kernels are not kept on disk: cannot write {os.path.dirname(path)}: {error.strerror}")
-
-
-_WARNED: set[str] = set()
-
-
-def _warn_once(message: str) -> None:
-    if message not in _WARNED:
-        _WARNED.add(message)
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        message = f"compiled kernels are not kept on disk: cannot write {os.path.dirname(path)}: {error.strerror}"
+        cache_files.warn_once(message)
 
 
 def _content(compiled: Compiled, request: Request) -> bytes:
@@ -179,11 +172,15 @@ def entries() -> list[Entry]:
     # Imported here because a process that finds its kernel does not list the others.
     from pathlib import Path
 
-    found = []
+    found: list[Entry] = []
+    if (kernels := folder()) is None:
+        return found
     with contextlib.suppress(OSError):
-        for item in os.scandir(folder()):
+        for item in os.scandir(kernels):
             # Another process may remove the file meanwhile.
             with contextlib.suppress(OSError):
+                if not item.name.endswith((SUFFIX, cache_files.TEMPORARY_SUFFIX)):
+                    continue
                 status = item.stat()
                 found.append(Entry(Path(item.path), status.st_size, status.st_mtime_ns))
     return sorted(found, key=lambda entry: entry.used_ns)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 import time
 from pathlib import Path
 
-from tilec.options import cache_folder
+from tilec import cache_files
 
 # Bounds the disk space that repeated failures use, and keeps the reports of a run with several failures.
 KEPT_FOLDERS = 20
@@ -16,17 +17,16 @@ KEPT_FOLDERS = 20
 def new_failure_folder() -> Path:
     """Creates a folder for the report of one failure, and removes the oldest folders beyond KEPT_FOLDERS.
 
-    The folder is in the temporary directory if the cache cannot be written.
+    The folder is in the temporary directory if the cache cannot be written, or if other users could write it.
     """
-    root = Path(cache_folder()) / "failures"
     name = time.strftime("%Y%m%d-%H%M%S-")
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=name, dir=root))
-        _remove_old(root)
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="tilec-failure-"))
-    return folder
+    if (root := cache_files.folder("failures")) is not None:
+        with contextlib.suppress(OSError):
+            cache_files.make_folder(root)
+            folder = Path(tempfile.mkdtemp(prefix=name, dir=root))
+            _remove_old(Path(root))
+            return folder
+    return Path(tempfile.mkdtemp(prefix="tilec-failure-"))
 
 
 def _remove_old(root: Path) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-from tilec import options
+from tilec import cache_files, options
 from tilec.errors import TilecError
 from tilec.installation import fingerprint
-from tilec.runtime import artifact as artifacts
 from tilec.runtime.json_record import Record
 from tilec.tuning.result import Measurement
 
@@ -22,11 +22,11 @@ MOST = 10_000
 def stored(identity: str, timer: str, config: Any) -> Measurement[Any] | None:
     """The measurement of an earlier search; None if there is none, or its file is damaged."""
     path = _path(identity, timer)
-    if not path.exists():
+    content = None if path is None else cache_files.read(path)
+    if content is None:
         return None
     try:
-        record = Record.parse(artifacts.read(path).decode(errors="replace"), str(path))
-        return _read(record, config)
+        return _read(Record.parse(content.decode(errors="replace"), str(path)), config)
     except TilecError:
         # The candidate is timed again, and its file replaced.
         return None
@@ -37,22 +37,23 @@ def store(identity: str, timer: str, measurement: Measurement[Any]) -> None:
     if options.cache_size_bytes() == 0:
         return
     path = _path(identity, timer)
-    fields = {name: getattr(measurement, name) for name in ("mean_us", "num_samples", "error_margin_us", "cycles")}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        artifacts.write(path, json.dumps({"schema": SCHEMA, "timer": timer, **fields}).encode())
-    except (OSError, TilecError):
+    if path is None:
         return
+    fields = {name: getattr(measurement, name) for name in ("mean_us", "num_samples", "error_margin_us", "cycles")}
+    with contextlib.suppress(OSError):
+        cache_files.write(path, json.dumps({"schema": SCHEMA, "timer": timer, **fields}).encode())
 
 
-def folder() -> Path:
-    """The folder of the measurements."""
-    return Path(options.cache_folder()) / "tuning"
+def folder() -> Path | None:
+    """The folder of the measurements; None, with a warning, if other users could write it."""
+    path = cache_files.folder("tuning")
+    return None if path is None else Path(path)
 
 
 def files() -> list[Path]:
     """The files of the measurements."""
-    return list(folder().glob("*.json"))
+    tuning = folder()
+    return [] if tuning is None else list(tuning.glob("*.json"))
 
 
 def remove_oldest(most: int = MOST) -> int:
@@ -64,10 +65,11 @@ def remove_oldest(most: int = MOST) -> int:
     return len(removed)
 
 
-def _path(identity: str, timer: str) -> Path:
+def _path(identity: str, timer: str) -> Path | None:
     """The file of a candidate; `timer` names the device and the conditions of the measurement."""
     key = hashlib.sha256(repr((identity, timer, fingerprint())).encode()).hexdigest()
-    return folder() / f"{key}.json"
+    tuning = folder()
+    return None if tuning is None else tuning / f"{key}.json"
 
 
 def _read(record: Record, config: Any) -> Measurement[Any]:
