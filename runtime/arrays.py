@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tilec.element_types import dtype_named
-from tilec.errors import ArgumentTypeError, InputError
+from tilec.errors import ArgumentTypeError, ArgumentValueError, InputError
 from tilec.frozen import Frozen
 
 
@@ -66,6 +67,12 @@ def _strides_error(name: str, byte_strides: tuple[int, ...], dtype: np.dtype) ->
     return InputError(
         f"argument '{name}' needs strides that are multiples of the element size, got {byte_strides} bytes for {dtype}"
     )
+
+
+def negative_strides_error(name: str, strides: Sequence[int]) -> ArgumentValueError:
+    """The error for an array that is reversed along an axis, which tensor views of Tile IR cannot describe."""
+    copy = "pass a copy with positive strides, as of np.ascontiguousarray"
+    return ArgumentValueError(f"argument '{name}' needs strides that are not negative, got {tuple(strides)}: {copy}")
 
 
 def _from_cuda_array_interface(array: Any, name: str) -> ArrayView:

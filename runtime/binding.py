@@ -23,7 +23,7 @@ from tilec.runtime.arguments import (
     ScalarArgument,
     TupleArgument,
 )
-from tilec.runtime.arrays import ArrayView, address_of, is_array, view
+from tilec.runtime.arrays import ArrayView, address_of, is_array, negative_strides_error, view
 from tilec.runtime.elements import ELEMENTS, POINTEES, element_of
 from tilec.runtime.structured_values import check_plain_tuple, fields_of
 
@@ -207,7 +207,7 @@ def _array_words(argument: ArrayArgument, value: object) -> tuple[ArrayView, tup
         raise ArgumentTypeError(f"argument '{argument.name}' needs {len(argument.shape)} axes, got shape {array.shape}")
     strides = _effective_strides(argument, array)
     if strides and min(strides) < 0:
-        raise ArgumentValueError(f"argument '{argument.name}' needs strides that are not negative, got {array.strides}")
+        raise negative_strides_error(argument.name, array.strides)
     _check_axes(argument, "extent", array.shape, argument.shape, argument.shape_divisors)
     _check_axes(argument, "stride", strides, argument.strides, argument.stride_divisors)
     _check_alignment(argument, array.address)

@@ -180,19 +180,34 @@ def _error(recipe: Recipe, violation: Violation, names: Sequence[str]) -> InputE
     subject = field if violation.dimension is None else f"{field} of dimension {violation.dimension}"
     over = expression.to_text(recipe.base, names)
     message = f"tensor map over '{over}', {subject}: expected {violation.expected}, got {violation.found}"
-    message += f" ({violation.source})"
+    message += f" ({violation.source}){_advice(recipe, violation, names)}"
     return InputError(message, location_of(recipe.location), _origin(recipe, violation, names))
+
+
+def _advice(recipe: Recipe, violation: Violation, names: Sequence[str]) -> str:
+    """The signature that has no map with this stride of 0, as that of ct.launch; empty for other violations."""
+    expressed = _violated(recipe, violation)
+    if violation.field != "strides" or violation.found != "0" or expressed is None:
+        return ""
+    text = expression.to_text(expressed, names)
+    known = next((name for name in names if name.partition(".strides[")[1] and name in text), None)
+    stride = "the stride is the constant 0" if known is None else f"{known} is 0, as in 'strides (0,1)'"
+    return f": compile for a signature in which {stride}, or pass a copy of the array"
 
 
 def _origin(recipe: Recipe, violation: Violation, names: Sequence[str]) -> list[Note]:
     """A note with the expression of the arguments for the value in violation."""
+    expressed = _violated(recipe, violation)
+    return [] if expressed is None else [Note(f"its value is {expression.to_text(expressed, names)}")]
+
+
+def _violated(recipe: Recipe, violation: Violation) -> Expression | None:
+    """The expression of the field in violation; None for a field that is not an expression."""
     if violation.field == "base":
-        expressed = recipe.base
-    elif violation.field in ("extents", "strides") and violation.dimension is not None:
-        expressed = getattr(recipe, violation.field)[violation.dimension - (violation.field == "strides")]
-    else:
-        return []
-    return [Note(f"its value is {expression.to_text(expressed, names)}")]
+        return recipe.base
+    if violation.field in ("extents", "strides") and violation.dimension is not None:
+        return getattr(recipe, violation.field)[violation.dimension - (violation.field == "strides")]
+    return None
 
 
 def location_of(text: str) -> SourceLocation | None:

@@ -19,7 +19,7 @@ from tilec.lowering.tile_to_gpu.declarations import Declarations
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_fields
 from tilec.lowering.tile_to_gpu.index import greatest_start, of_one_width, tile_start
 from tilec.lowering.tile_to_gpu.packing import divided_exactly
-from tilec.lowering.tile_to_gpu.tensor_maps import ALIGNMENT_BYTES, TensorMap
+from tilec.lowering.tile_to_gpu.tensor_maps import ALIGNMENT_BYTES, TensorMap, is_repeated
 from tilec.lowering.tile_to_gpu.values import TileView
 from tilec.lowering.tma.rules import MAX_BOX
 
@@ -74,6 +74,8 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
             if map.truncated:
                 extent = _rounded_down(extent, ALIGNMENT_BYTES // element_bytes(type.element))
             steps = [_divided(strides[d], parts) for d in outer]
+            # The launcher replaces the stride of an extent of 1.
+            extents = [emitter.constant(n.type, 1) if is_repeated(source, d) else n for d, n in enumerate(extents)]
         return declarations.declare(
             "make_tensor_map",
             [declarations.argument(source.base), [extent, *(extents[d] for d in outer)], steps],
@@ -138,9 +140,25 @@ def row_end(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value 
     return conversion.declarations.shared(("row end", extent), lambda: conversion.declarations.integer(extent))
 
 
-def coordinates(map: TensorMap, starts: Sequence[ir.Value]) -> list[ir.Value]:
-    """The start of the box, innermost dimension first; i32, as the extents of a map are narrow."""
-    inner, *outer = [starts[k] for k in map.order]
+def coordinates(map: TensorMap, view: TileView, op: ir.OpView, starts: Sequence[ir.Value]) -> list[ir.Value]:
+    """The start of the box, innermost dimension first; i32, as the extents of a map are narrow.
+
+    Along a dimension whose elements a stride of 0 repeats, the map has one element.
+    """
+    tensor, insides = view.tensor, proven_inbounds(op)
+
+    def start(k: int) -> ir.Value:
+        dimension = view.dim_map[k]
+        if not is_repeated(tensor.source, dimension):
+            return starts[k]
+        type = starts[k].type
+        only = emitter.constant(type, 0)
+        if insides[k]:
+            return only
+        inside = emitter.less_than(starts[k], tensor.extents[dimension], unsigned=True)
+        return emitter.create("arith.select", [type], [inside, only, emitter.constant(type, 1)]).result
+
+    inner, *outer = [start(k) for k in map.order]
     return [divided_exactly(inner, map.parts), *outer]
 
 

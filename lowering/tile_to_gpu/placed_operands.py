@@ -50,7 +50,7 @@ def _load(op: ir.OpView, map: TensorMap, buffer: BufferType, conversion: Convers
         source: list[Group] = [handle, start, tap_offsets(op, view.type, conversion)]
         return emitter.gpu("load_tile", source, [buffer], halo=halo).results[0]
     handle = declare_map(map, view, conversion)
-    start = coordinates(map, offsets(view, op, conversion))
+    start = coordinates(map, view, op, offsets(view, op, conversion))
     if view.sparse_dimension is None:
         return emitter.gpu("load_tile", [handle, start, []], [buffer]).results[0]
     return emitter.gpu("gather_tile", [handle, start[0], row_indices(op, view, conversion)], [buffer]).results[0]

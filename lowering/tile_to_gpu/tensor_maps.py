@@ -9,7 +9,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.tile.bounds import MAXIMUM_NARROW
+from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.divisibility import divisibility, divisor_of
+from tilec.lowering.tile.producer import without_assumptions
 from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tensor_strides
 from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, element_bits, per_byte
 from tilec.lowering.tile_to_gpu.index import is_narrow
@@ -137,7 +139,26 @@ def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int)
             return f"stride {k} is not known to be a multiple of {ALIGNMENT_BYTES} bytes: pass arrays with padded rows"
     if any(not at_launch(value) for value in tensor.operation.operands):
         return "base, extents or strides are computed in the kernel"
+    return _repeat_reason(tensor, type)
+
+
+def _repeat_reason(tensor: ir.OpView, type: ir.Type) -> str | None:
+    """Why TMA cannot copy a tile of elements that a stride of 0 repeats, or None.
+
+    A map has one of the elements (`declare_map`), so that a tile must not have several.
+    """
+    tile = None if isinstance(type, Im2colViewType) else dict(zip(type.dim_map, type.tile_shape, strict=True))
+    for k in range(type.tensor_view.rank):
+        if is_repeated(tensor, k) and (tile is None or tile[k] > 1):
+            return f"stride {k} is 0, and a tensor map has no stride of 0: pass a copy of the array for TMA"
     return None
+
+
+def is_repeated(tensor: ir.OpView, dimension: int) -> bool:
+    """Whether a dimension of several elements has a stride that is known to be 0."""
+    stride = tensor_strides(tensor)[dimension]
+    known = stride if isinstance(stride, int) else splat(without_assumptions(stride))
+    return known == 0 and tensor_extents(tensor)[dimension] != 1
 
 
 def has_whole_rows(view: ir.Value) -> bool:

@@ -114,7 +114,7 @@ def store_by_tma(
     starts = offsets(view, op, conversion)
     inside = starts_inside(view, op, starts)
     with nullcontext() if inside is None else emitter.only_if(inside):
-        operands = [handle, coordinates(map, starts), row_end(map, view, conversion), placed]
+        operands = [handle, coordinates(map, view, op, starts), row_end(map, view, conversion), placed]
         emitter.gpu("store_tile", operands, reduction=reduction, **facts)
 
 

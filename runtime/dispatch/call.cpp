@@ -5,15 +5,15 @@ namespace dispatch {
 namespace {
 
 // The properties of an axis in the header of an array; bits 0 to 7 are the element, 8 to 15 the rank.
-constexpr unsigned aligned_bit = 16, first_axis_bit = 17, bits_per_axis = 3;
+constexpr unsigned aligned_bit = 16, first_axis_bit = 17, bits_per_axis = 4;
 constexpr uint64_t array_tag = uint64_t(1) << 63, list_tag = uint64_t(1) << 62;
-static_assert(first_axis_bit + bits_per_axis * max_rank < 63, "the header of an array has 64 bits");
+static_assert(first_axis_bit + bits_per_axis * max_rank <= 62, "the header of an array has 64 bits");
 
-/// `divisor` is a power of two.
+/// `divisor` is a power of two. A stride of 0 counts only if the axis has several elements.
 uint64_t properties(uint64_t extent, uint64_t stride, uint64_t divisor) {
   if (stride == 1)
     return 1 | uint64_t((extent & (divisor - 1)) == 0) << 1;
-  return uint64_t((stride & (divisor - 1)) == 0) << 2;
+  return uint64_t((stride & (divisor - 1)) == 0) << 2 | uint64_t(stride == 0 && extent > 1) << 3;
 }
 
 /// The axis of an annotated dimension, -1 for one that the array does not have.
@@ -128,7 +128,10 @@ Outcome Call::use_device(const ArrayForm &array) {
     row_major(array.shape, array.rank, int64_t(divisor), of_empty), strides = of_empty;
   *word++ = array.address;
   for (int axis = 0; axis < array.rank; ++axis) {
-    const uint64_t extent = uint64_t(array.shape[axis]), stride = uint64_t(strides[axis]);
+    const uint64_t extent = uint64_t(array.shape[axis]);
+    uint64_t stride = uint64_t(strides[axis]);
+    if (extent <= 1 && stride >= known.extent_limit()) // means nothing: the one that array_properties.py takes
+      stride = divisor;
     if ((extent | stride) >= known.extent_limit())
       return Outcome::Range;
     header |= properties(extent, stride, divisor) << (first_axis_bit + bits_per_axis * axis);

@@ -238,11 +238,12 @@ def _parameter_type(argument: ScalarArgument) -> str:
 
 
 def _has_map(argument: ArrayArgument) -> bool:
-    """Whether the address and the strides are known to be multiples of 16 bytes."""
+    """Whether the address and the strides are known to be multiples of 16 bytes, and no stride to be 0."""
     per = 16 // SIZES[argument.element]
     *outer, last_stride = argument.strides or (None,)
     divisible = all(divisor % per == 0 for divisor in argument.stride_divisors[:-1])
-    return argument.rank in (2, 3) and argument.alignment == 16 and last_stride == 1 and divisible and None in outer
+    is_aligned = argument.alignment == 16 and last_stride == 1 and divisible
+    return argument.rank in (2, 3) and is_aligned and None in outer and 0 not in outer
 
 
 def _recipe(argument: ArrayArgument, first: int) -> Recipe:

@@ -53,16 +53,30 @@ print(any(int.from_bytes(encoded[8:16], "little") >> 21 & 1 for encoded in maps)
 
 
 def test_rules_of_the_map_are_checked(run_program) -> None:
-    # The stride of 2**31 - 4 elements is in the range of strides, and 2**35 bytes below that of maps, 2**40; the rows
-    # of the other array are 24 bytes apart, which the specialization excludes.
+    # The stride of 2**31 - 4 elements is in the range of strides, and 2**35 bytes below that of maps, 2**40. Rows that
+    # are 24 bytes apart, or one row in memory, have specializations of their own without a map.
     program = """
-for strides in ((2**31 - 4, 1), (6, 1), (0, 1)):
+for strides in ((32, 1), (2**31 - 4, 1), (6, 1), (0, 1), (32, 1), (0, 1)):
     expected = by_python(0, 1, example, (Interface(0x20000, (64, 32), "<f4", strides), 8))
     found = launched(0x20000, (64, 32), strides)
-    print(found == expected, isinstance(found, Launched))
-print("broadcasting" in launched(0x20000, (64, 32), (0, 1))[1])
+    print(found == expected, isinstance(found, Launched), any(len(value) == 128 for value in found.parameters))
+print(len(compiles), ct.launch_counts()["native"])
 """
-    assert run_program(START + program) == ["True True", "True True", "True False", "True"]
+    with_map, without = "True True True", "True True False"
+    expected = [with_map, with_map, without, without, with_map, without, "3 4"]
+    assert run_program(START + program) == expected
+
+
+def test_stride_of_one_element_selects_no_specialization(run_program) -> None:
+    program = """
+for strides in ((32, 1), (0, 1), (-32, 1), (2**40, 1)):
+    expected = by_python(0, 1, example, (Interface(0x20000, (1, 32), "<f4", strides), 8))
+    print(launched(0x20000, (1, 32), strides) == expected, isinstance(expected, Launched))
+print(len(compiles), ct.launch_counts())
+"""
+    found = run_program(START + program)
+    counts = "{'native': 4, 'first launch of a specialization': 1}"
+    assert found == ["True True"] * 4 + [f"1 {counts}"]
 
 
 def test_array_without_elements_takes_the_python_path(run_program) -> None:

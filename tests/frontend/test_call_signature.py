@@ -46,6 +46,41 @@ def test_unaligned_rows_have_stride_divisor_1() -> None:
     assert array(aligned((4, 25), np.float16)).stride_divisors == (1, 1)
 
 
+def test_stride_of_0_is_a_constant() -> None:
+    """Where it repeats elements: one element has any stride, and numpy gives an array without elements strides of 0."""
+    row, column = aligned((1, 24), np.float16), aligned((24, 1), np.float16)
+    assert array(np.broadcast_to(row, (4, 24))).strides == (0, 1)
+    assert array(np.broadcast_to(column, (24, 8))).strides == (1, 0)
+    assert array(np.broadcast_to(row[:, :1], (4, 8))).strides == (0, 0)
+    assert array(np.broadcast_to(row, (1, 24))).strides == (None, 1)
+    assert array(np.broadcast_to(row, (0, 24))).strides == (None, 1)
+
+
+def test_stride_of_0_is_a_constant_beside_annotated_strides() -> None:
+    @ct.kernel
+    def annotated(x: Annotated[ct.Array, ct.ArrayAnnotation(static_stride_dims=(1,))]) -> None:
+        pass
+
+    rows = np.broadcast_to(aligned((2, 1, 24), np.float16), (2, 4, 24))
+    (argument,) = Signature.from_arguments(annotated, (np.broadcast_to(rows, (2, 4, 24)).transpose(1, 0, 2),)).arguments
+    assert isinstance(argument, ArrayArgument)
+    assert argument.strides == (0, 24, None)
+
+
+def test_list_knows_the_stride_of_0_that_all_its_arrays_have() -> None:
+    repeated, matrix = np.broadcast_to(aligned((1, 24), np.float16), (4, 24)), aligned((4, 24), np.float16)
+    text = str(Signature.from_arguments(one, ([repeated, repeated],)))
+    assert text == "x: list f16[?%1,?%8] strides (0,1) align 16"
+    text = str(Signature.from_arguments(one, ([repeated, matrix],)))
+    assert text == "x: list f16[?%1,?%8] strides (?%8,1) align 16"
+
+
+def test_stride_of_one_element_that_no_kernel_takes_means_nothing() -> None:
+    row = aligned((1, 24), np.float16)
+    assert array(row[::-1]) == array(row)
+    assert array(np.lib.stride_tricks.as_strided(row, (1, 24), (2**40, 2))) == array(row)
+
+
 def test_extent_of_adjacent_elements_has_the_divisor_of_a_vector() -> None:
     """Of 16 bytes; other extents have none, so that they do not select another kernel."""
     assert array(aligned((16, 24), np.float32)).shape_divisors == (1, 4)
@@ -148,7 +183,7 @@ def test_constants_are_part_of_the_signature() -> None:
         (one, (b"text",), "argument 'x': expected an array or a number, got bytes"),
         (one, (2**64,), "argument 'x' is out of range of int64"),
         (one, (np.zeros(3, np.complex64),), "argument 'x': arrays of complex64 cannot be passed to a kernel"),
-        (one, (np.zeros(8)[::-1],), "argument 'x': a stride of -1 is outside of 0 to"),
+        (one, (np.zeros(8)[::-1],), r"'x' needs strides that are not negative, got \(-1,\): pass a copy with positive"),
         (constant, (np.zeros(3),), "argument 'n' is a ct.Constant and takes a bool, int, float, str or element type"),
     ],
 )

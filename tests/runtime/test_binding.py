@@ -66,7 +66,7 @@ def misaligned() -> np.ndarray:
         (np.zeros((4, 16), np.float16), "'A' needs extent 1 to be 8, as compiled, got 16"),
         (np.zeros((8, 4), np.float16).T, "'A' needs stride 1 to be 1, as compiled, got 4"),
         (np.zeros((4, 12), np.float16)[:, :8], "'A' needs stride 0 to be a multiple of 8, as compiled, got 12"),
-        (matrix()[::-1], r"'A' needs strides that are not negative, got \(-8, 1\)"),
+        (matrix()[::-1], r"'A' needs strides that are not negative, got \(-8, 1\): pass a copy with positive strides"),
         (misaligned(), "'A' needs an address that is a multiple of 16 bytes"),
         ([[1.0]], r"'A' needs an array \(numpy, DLPack or __cuda_array_interface__\), got list"),
     ],

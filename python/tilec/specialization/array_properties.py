@@ -10,7 +10,7 @@ from tilec.frozen import replace
 from tilec.language.annotations import ArrayAnnotation, ListAnnotation
 from tilec.language.datatypes import DType, from_numpy
 from tilec.runtime.arguments import ArrayArgument, ListArgument
-from tilec.runtime.arrays import ArrayView, is_array, row_major, view
+from tilec.runtime.arrays import ArrayView, is_array, negative_strides_error, row_major, view
 from tilec.specialization.argument_values import DEFAULT_ALIGNMENT, elements_per
 
 _NO_ANNOTATION = ArrayAnnotation()
@@ -21,15 +21,12 @@ def array_argument(name: str, array: ArrayView, annotation: ArrayAnnotation | No
     annotation = annotation or _NO_ANNOTATION
     element = _element(name, array)
     per_alignment = elements_per(DEFAULT_ALIGNMENT, element)
-    found = _strides(array, per_alignment)
+    found = _strides(array, per_alignment, annotation.index_dtype)
     _check_range(name, array.shape, found, annotation.index_dtype)
     rank = len(array.shape)
     static_shape = _dimensions(name, annotation.static_shape_dims, rank)
     static_strides = _dimensions(name, annotation.static_stride_dims, rank)
-    strides = tuple(
-        stride if (axis in static_strides if static_strides else stride == 1) else None
-        for axis, stride in enumerate(found)
-    )
+    strides = _known_strides(array.shape, found, static_strides)
     shape = tuple(extent if axis in static_shape else None for axis, extent in enumerate(array.shape))
     alignment = DEFAULT_ALIGNMENT if array.address % DEFAULT_ALIGNMENT == 0 else element.bitwidth // 8
     return ArrayArgument(
@@ -41,6 +38,17 @@ def array_argument(name: str, array: ArrayView, annotation: ArrayAnnotation | No
         _shape_divisors(shape, strides, array.shape, per_alignment),
         _divisors_of_unknown(strides, found, per_alignment),
         annotation.index_dtype.element,
+    )
+
+
+def _known_strides(shape: Sequence[int], strides: Sequence[int], annotated: set[int]) -> tuple[int | None, ...]:
+    """The strides that are constants of the kernel: the annotated ones, without annotations those of 1, and those of 0.
+
+    Tensor maps have no stride of 0, so a kernel must know it (docs/tensor_maps.md); one element has any stride.
+    """
+    return tuple(
+        stride if (axis in annotated if annotated else stride == 1) or (stride == 0 and extent > 1) else None
+        for axis, (extent, stride) in enumerate(zip(shape, strides, strict=True))
     )
 
 
@@ -103,12 +111,16 @@ def _common(first: ArrayArgument, other: ArrayArgument, annotation: ArrayAnnotat
 
 
 def _divisors(array: ArrayArgument) -> tuple[int, ...]:
-    """The divisors of the strides; a stride of 1, which another array of the list may lack, has the divisor 1."""
-    return tuple(1 if known is not None else n for known, n in zip(array.strides, array.stride_divisors, strict=True))
+    """The divisors of the strides: 1 for a known stride, which another array of the list may lack, and 0 for that of 0.
+
+    Every number divides 0.
+    """
+    strides = zip(array.strides, array.stride_divisors, strict=True)
+    return tuple(n if known is None else int(known != 0) for known, n in strides)
 
 
 def _common_divisors(first: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(gcd(one, two) for one, two in zip(first, other, strict=True))
+    return tuple(gcd(one, two) or 1 for one, two in zip(first, other, strict=True))
 
 
 def _check_static(
@@ -136,6 +148,8 @@ def _element(name: str, array: ArrayView) -> DType:
 def _check_range(name: str, shape: tuple[int, ...], strides: tuple[int, ...], index: DType) -> None:
     greatest = index.range[1]
     wider = ": annotate the parameter as ct.IndexedWithInt64" if index.bitwidth < 64 else ""
+    if strides and min(strides) < 0:
+        raise negative_strides_error(name, strides)
     for quantity, values in (("an extent", shape), ("a stride", strides)):
         for value in values:
             if not 0 <= value <= greatest:
@@ -144,14 +158,19 @@ def _check_range(name: str, shape: tuple[int, ...], strides: tuple[int, ...], in
                 raise kind(f"argument '{name}': {quantity} of {value} is outside of 0 to {greatest}{advice}")
 
 
-def _strides(array: ArrayView, per_alignment: int) -> tuple[int, ...]:
+def _strides(array: ArrayView, per_alignment: int, index: DType) -> tuple[int, ...]:
     """The strides; those of an array without elements, which numpy sets to 0, are of a row-major one with some.
 
-    So it has the kernel of other arrays, which may copy by TMA.
+    So it has the kernel of other arrays, which may copy by TMA. A stride that no kernel takes, but whose dimension has
+    one element, so that it means nothing, becomes one that is aligned.
     """
-    if 0 not in array.shape:
-        return array.strides
-    return row_major(tuple(extent or per_alignment for extent in array.shape))
+    if 0 in array.shape:
+        return row_major(tuple(extent or per_alignment for extent in array.shape))
+    greatest = index.range[1]
+    return tuple(
+        stride if extent > 1 or 0 <= stride <= greatest else per_alignment
+        for extent, stride in zip(array.shape, array.strides, strict=True)
+    )
 
 
 def _dimensions(name: str, dimensions: tuple[int, ...], rank: int) -> set[int]:
