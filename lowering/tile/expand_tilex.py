@@ -132,8 +132,9 @@ def _index(op: ir.OpView, view: _View) -> list[ir.Value]:
 
 
 def _attributes(op: ir.OpView, view: _View) -> dict[str, ir.Attribute]:
-    attributes = attributes_without_segments(op)
-    if view.tensor.channels_fill_tiles:
+    attributes, tensor = attributes_without_segments(op), view.tensor
+    # The channels of a tile are those of its slice, of which tiles are parts.
+    if tensor.channels_fill_tiles and (tensor.type.interleave is not None or tensor.has_channels(op.index[1])):
         attributes["inbounds"] = ir.DenseBoolArrayAttr.get([False, True])
     return attributes
 

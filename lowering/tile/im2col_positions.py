@@ -15,6 +15,7 @@ from tilec.lowering.tile.im2col_shape import divides_rows, tiles_of_run
 from tilec.lowering.tile.im2col_tensor import Im2colTensor
 from tilec.lowering.tile.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number
 from tilec.lowering.tile.row_major_start import row_major_start
+from tilec.lowering.tile.tile_index import limited
 
 
 def output_positions(tensor: Im2colTensor, outputs: Sequence[Number], tile: ir.Value) -> list[Number]:
@@ -27,12 +28,12 @@ def output_positions(tensor: Im2colTensor, outputs: Sequence[Number], tile: ir.V
     numbers = NARROW if tensor.is_narrow or from_first else WIDE
     # An output without pixels has no tile; the divisors must not be zero all the same.
     shape = [numbers.cast(WIDE.at_least(1, extent)) for extent in outputs]
-    number, rows = numbers.cast(tile), list[Number]()
+    pixels, rows = tensor.type.tile_shape[0], list[Number]()
+    number = numbers.cast(tile) if from_first else limited(numbers, tile, pixels)
     if divides_rows(tensor.type):
         tiles = WIDE.at_least(1, tiles_of_run(tensor.type, tensor.extents[0], outputs))
         row, number = numbers.divided(number, numbers.cast(WIDE.at_most((1 << numbers.width) - 1, tiles)))
         rows, shape = _position(numbers, row, [0, *shape[1:-1]]), shape[-1:]
-    pixels = tensor.type.tile_shape[0]
     if from_first:
         image, *position = _positions_from_first(number, pixels, shape)
         return [image, *rows, *position]

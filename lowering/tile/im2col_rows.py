@@ -15,10 +15,11 @@ from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.divisibility import divisor_of
 from tilec.lowering.tile.im2col_positions import output_positions
-from tilec.lowering.tile.im2col_shape import divides_rows
+from tilec.lowering.tile.im2col_shape import divides_rows, index_space
 from tilec.lowering.tile.im2col_tensor import Im2colTensor
 from tilec.lowering.tile.index_arithmetic import NARROW, WIDE, Number, broadcast
 from tilec.lowering.tile.producer import without_assumptions
+from tilec.lowering.tile.tile_index import limited
 from tilec.lowering.tile.tile_parts import reshaped
 
 
@@ -99,9 +100,16 @@ class Im2colRows:
         steps = zip(map(self._spatial.cast, output), self._type.stride, self._type.lower, strict=True)
         positions = [self._spatial.sum([self._spatial.product([p, stride]), -lower]) for p, stride, lower in steps]
         rows = self._row([image, *map(self._numbers.extended, positions)])
-        conditions = [] if self._pixels_fill_tiles() else [self._numbers.is_less(image, self._extents[0])]
+        fills = self._pixels_fill_tiles()
+        conditions = [] if fills else [self._numbers.is_less(image, self._extents[0])]
+        if (fills or self._by_row) and not self._tensor.has_pixels(tile):
+            conditions.append(WIDE.is_less(WIDE.cast(tile), self._tiles()))
         conditions += [self._is_inside(positions, k) for k in self._checked(moved=False)]
         return Pixels(positions, rows, self._numbers.all(conditions))
+
+    def _tiles(self) -> Number:
+        """The number of tiles of pixels."""
+        return index_space(self._type, self._tensor.extents, self._wide_outputs)[0]
 
     def _pixels_fill_tiles(self) -> bool:
         """Whether every pixel of the tiles of the index space exists."""
@@ -131,27 +139,31 @@ class Im2colRows:
         inside = [self._is_inside(positions, k) for k in self._checked(moved=True)]
         known = [] if pixels.exists is None else [pixels.exists]
         rows = numbers.sum([pixels.rows, self._row([0, *map(numbers.cast, moves)])])
-        rows, exists = self._in_slices(rows, numbers.all([*known, *inside]), numbers.cast(channel_tile))
+        rows, exists = self._in_slices(rows, numbers.all([*known, *inside]), channel_tile)
         return broadcast(numbers.made(numbers.select(exists, rows, self._outside)), self._tensor.gathered_shape[:1])
 
-    def _in_slices(self, rows: Number, exists: ir.Value | None, channel_tile: Number) -> tuple[Number, ir.Value | None]:
+    def _in_slices(self, rows: Number, exists: ir.Value | None, tile: ir.Value) -> tuple[Number, ir.Value | None]:
         """The rows of pixels in the slices of a tile of channels, pixel by pixel, and which of them exist."""
         numbers, (pixels, channels), count = self._numbers, self._type.tile_shape, self._tensor.tile_slices
         if self._type.interleave is None:
             return rows, exists
+        is_known, channel_tile = self._tensor.has_channels(tile), limited(numbers, tile, channels)
         if count == 1:
             slice = numbers.quotient(channel_tile, self._type.interleave // channels)
+            known = [] if exists is None else [exists]
+            exists = exists if is_known else numbers.all([*known, numbers.is_less(slice, self._slices)])
             return numbers.sum([rows, numbers.product([slice, self._slice_distance])]), exists
         slices = _cycled(numbers.sum([numbers.product([channel_tile, count]), numbers.iota(count)]), pixels)
         repeated = _repeated(broadcast(numbers.made(rows), (pixels,)), count)
         conditions = [] if exists is None else [_repeated(broadcast(exists, (pixels,)), count)]
-        if divisor_of(self._slices) % count:
+        if not is_known or divisor_of(self._slices) % count:
             conditions.append(numbers.is_less(slices, self._slices))
         return numbers.sum([repeated, numbers.product([slices, self._slice_distance])]), numbers.all(conditions)
 
     def channel(self, tile: ir.Value) -> ir.Value:
         """The first channel of the tile with a number; in its slice, if channels are in slices."""
-        numbers, channels, number = self._numbers, self._tensor.gathered_shape[1], self._numbers.cast(tile)
+        numbers, channels = self._numbers, self._tensor.gathered_shape[1]
+        number = limited(numbers, tile, channels)
         if self._type.interleave is not None:
             _, number = numbers.divided(number, self._type.interleave // channels)
         return numbers.made(numbers.product([number, channels]))

@@ -8,11 +8,13 @@ from functools import cached_property
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType
-from tilec.lowering.tile.bounds import MAXIMUM_NARROW, greatest
+from tilec.lowering.tile.axis import UNBOUNDED
+from tilec.lowering.tile.bounds import MAXIMUM_NARROW, bounds, greatest
 from tilec.lowering.tile.divisibility import divisor_of
 from tilec.lowering.tile.im2col_shape import index_space, output_extents
 from tilec.lowering.tile.index_arithmetic import Number
 from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tensor_strides
+from tilec.lowering.tile.tile_index import is_below
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Im2colTensor:
         """The elements that divide the distances between pixels, along all dimensions but the channels."""
         walked = [*zip(self.extents[:-1], self.strides[:-1], strict=True), (self.slices, self.slice_stride)]
         moving = [stride for extent, stride in walked if not isinstance(extent, int) or extent != 1]
-        return math.gcd(*map(divisor_of, moving)) or 1
+        # Every number divides a stride of 0.
+        return math.gcd(*(divisor for divisor in map(divisor_of, moving) if divisor < UNBOUNDED)) or 1
 
     @property
     def tile_slices(self) -> int:
@@ -52,6 +55,19 @@ class Im2colTensor:
     def channels_fill_tiles(self) -> bool:
         """Whether the tiles of the index space do not exceed the channels, or those of a slice."""
         return divisor_of(self.extents[-1]) % self.gathered_shape[1] == 0
+
+    def has_pixels(self, tile: ir.Value) -> bool:
+        """Whether the number of a tile of pixels is known to be inside the index space, by intervals."""
+        known = bounds(tile)
+        extents = [extent if isinstance(extent, int) else max(0, bounds(extent).low) for extent in self.extents]
+        tiles, _ = index_space(self.type, extents, output_extents(self.type, extents))
+        return known.low >= 0 and known.high < int(tiles)
+
+    def has_channels(self, tile: ir.Value) -> bool:
+        """Whether the number of a tile of channels is known to be inside the index space."""
+        if self.type.interleave is None:
+            return is_below(tile, self.extents[-1], 1, self.type.tile_shape[1])
+        return is_below(tile, self.slices, self.type.interleave, self.type.tile_shape[1])
 
     @property
     def greatest_output(self) -> int:

@@ -11,6 +11,7 @@ from tilec.lowering.tile.divisibility import divisor_of
 from tilec.lowering.tile.index_arithmetic import WIDE, Number, broadcast
 from tilec.lowering.tile.producer import without_assumptions
 from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tensor_strides
+from tilec.lowering.tile.tile_index import is_below, limited
 from tilec.lowering.tile.tile_parts import reshaped
 
 
@@ -22,8 +23,11 @@ class PackedBytes:
         self._extents = tensor_extents(self._tensor)
         # A row starts at a byte, because a tile covers whole bytes.
         steps = (*self._type.tile_shape[:-1], self._type.tile_bytes)
-        self._starts = [WIDE.product([WIDE.cast(at), step]) for at, step in zip(index, steps, strict=True)]
-        self._fills = [divisor_of(extent) % step == 0 for extent, step in zip(self._extents, steps, strict=True)]
+        self._starts = [WIDE.product([limited(WIDE, at, step), step]) for at, step in zip(index, steps, strict=True)]
+        self._fills = [
+            divisor_of(extent) % step == 0 and is_below(at, extent, 1, step)
+            for at, extent, step in zip(index, self._extents, steps, strict=True)
+        ]
 
     def pointers(self, in_row: ir.Value) -> ir.Value:
         """Pointers to the bytes at these positions in each row of the tile."""

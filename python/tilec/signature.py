@@ -125,8 +125,8 @@ class Signature(Frozen):
             arguments: arrays, numbers and values of constants, in the order of the parameters.
 
         Returns:
-            The element types, ranks, strides of 0 and 1, alignment and divisors of arrays, the types of scalars, and the
-            values of constants.
+            The element types, ranks, strides of 0 and 1, alignment and divisors of arrays, the types of scalars, and
+            the values of constants.
 
         Raises:
             InputError: an argument does not fit its parameter.

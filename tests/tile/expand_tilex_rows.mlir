@@ -5,18 +5,20 @@
 !T = tensor_view<8x14x14x64xf16, strides=[12544,896,64,1]>
 !V = tilex.im2col_view<tile=(32x64), window=[3, 3], dilation=[1, 1], stride=[1, 1], lower=[1, 1], upper=[1, 1], mode=w, !T>
 entry @k(%p: tile<ptr<f16>>, %i: tile<i32>, %r: tile<i32>, %s: tile<i32>) {
+  %a = assume bounded<0, 55>, %i : tile<i32>
   %t = make_tensor_view %p, shape = [8, 14, 14, 64], strides = [12544, 896, 64, 1] : !T
   %v = tilex.make_im2col_view %t : !V
   %zero = constant <i32: 0> : tile<i32>
-  %x, %k = tilex.load_im2col_tko weak %v[%i, %zero] offset [%r, %s] : !V, tile<i32> -> tile<32x64xf16>, token
+  %x, %k = tilex.load_im2col_tko weak %v[%a, %zero] offset [%r, %s] : !V, tile<i32> -> tile<32x64xf16>, token
   print_tko "%f", %x : tile<32x64xf16> -> token
 }
 
+// CHECK:      [[TILE:%.*]] = assume bounded<0, 55>, %arg1
 // CHECK:      make_tensor_view %arg0, shape = [1568, 64], strides = [64, 1]
 // CHECK:      [[TILES:%.*]] = constant <i32: 4> : tile<i32>
-// CHECK:      [[ROW:%.*]] = divi %arg1, [[TILES]] unsigned : tile<i32>
+// CHECK:      [[ROW:%.*]] = divi [[TILE]], [[TILES]] unsigned : tile<i32>
 // CHECK:      [[TAKEN:%.*]] = muli [[ROW]], [[TILES]] : tile<i32>
-// CHECK:      subi %arg1, [[TAKEN]] : tile<i32>
+// CHECK:      subi [[TILE]], [[TAKEN]] : tile<i32>
 // CHECK:      [[WIDTH:%.*]] = constant <i32: 14> : tile<32xi32>
 // CHECK:      divi %{{.*}}, [[WIDTH]] unsigned : tile<32xi32>
 // CHECK:      cmpi less_than %{{.*}}, %{{.*}}, unsigned : tile<i32> -> tile<i1>

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def arguments_of_call(kernel: Kernel, arguments: Sequence[object]) -> tuple[Argument, ...]:
     """The arguments of the signature of a call: the properties of arrays, types of scalars and values of constants.
 
-    The properties of an array are its element type, rank, strides of 0 and 1, alignment, and the divisors of its strides
-    and of the extent along which elements are adjacent. A tuple and a dataclass have those of their items.
+    The properties of an array are its element type, rank, strides of 0 and 1, alignment, and the divisors of its
+    strides and of the extent along which elements are adjacent. A tuple and a dataclass have those of their items.
     Calls whose arguments agree in these properties have the same signature and share a compiled kernel.
     Raises ArgumentTypeError, ArgumentValueError or ArgumentOverflowError if an argument does not match its parameter.
     """
