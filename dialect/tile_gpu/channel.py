@@ -45,6 +45,19 @@ def _slot_of_channel(op: ir.OpView) -> str | None:
     return None
 
 
+def channel_of(value: ir.Value) -> "MakeChannelOp | None":
+    """The operation that makes a channel; None if another one does."""
+    made = value.owner
+    return made if isinstance(made, MakeChannelOp) else None
+
+
+def channel_of_kernel(op: ir.OpView) -> str | None:
+    """The problem with a channel that is not a declaration of the kernel, or None; loops and branches carry none."""
+    if channel_of(op.channel) is None:
+        return "expected the result of tile_gpu.make_channel in the kernel"
+    return None
+
+
 def _known_consumer(op: ir.OpView) -> str | None:
     count = len(op.channel.owner.attributes["consumers"])
     return (
@@ -75,6 +88,8 @@ class MakeChannelOp(Operation, name="make_channel"):
     )
 
     def check(self) -> str | None:
+        if self.shares is not None and channel_of(self.shares) is None:
+            return "expected shared slots of the result of tile_gpu.make_channel in the kernel"
         consumers = [entry.value for entry in self.attributes["consumers"]]
         if not consumers or any(name not in CONSUMERS for name in consumers):
             return f"consumers must be some of: {', '.join(CONSUMERS)}, but got {consumers}"
@@ -168,7 +183,7 @@ class PutBeginOp(Operation, name="put_begin"):
     channel: Operand[Channel]
     first_round: Flag
     assembly = "$channel{ $first_round} attr-dict : type($channel)"
-    rules = [_slot_of_channel]
+    rules = [_slot_of_channel, channel_of_kernel]
     result_types = staticmethod(_slot_types)
 
 
@@ -178,6 +193,7 @@ class PutCommitOp(Operation, name="put_commit"):
     channel: Operand[Channel]
     first_round: Flag
     assembly = "$channel{ $first_round} attr-dict : type($channel)"
+    rules = [channel_of_kernel]
 
 
 class GetOp(Operation, name="get"):
@@ -190,7 +206,7 @@ class GetOp(Operation, name="get"):
     channel: Operand[Channel]
     consumer: Int32
     assembly = "$channel consumer $consumer attr-dict : type($channel)"
-    rules = [_slot_of_channel, _known_consumer]
+    rules = [_slot_of_channel, channel_of_kernel, _known_consumer]
     result_types = staticmethod(_slot_types)
 
 
@@ -209,7 +225,7 @@ class ReleaseOp(Operation, name="release"):
     consumer: Int32
     late: Flag
     assembly = "$channel consumer $consumer{ $late} attr-dict : type($channel)"
-    rules = [_known_consumer, _slots_of_late_release]
+    rules = [channel_of_kernel, _known_consumer, _slots_of_late_release]
 
 
 class SkipOp(Operation, name="skip"):
@@ -219,7 +235,7 @@ class SkipOp(Operation, name="skip"):
     count: Operand[Integer32]
     consumer: Int32
     assembly = "$channel consumer $consumer by $count attr-dict : type($channel), type($count)"
-    rules = [_known_consumer]
+    rules = [channel_of_kernel, _known_consumer]
 
 
 def _has_one_slot(op: ir.OpView) -> str | None:
@@ -236,5 +252,5 @@ class SlotOp(Operation, name="slot", traits=[ext.Pure]):
     fourth: Result[Buffer] | None
     channel: Operand[Channel]
     assembly = "$channel attr-dict : type($channel)"
-    rules = [_slot_of_channel, _has_one_slot]
+    rules = [_slot_of_channel, channel_of_kernel, _has_one_slot]
     result_types = staticmethod(_slot_types)

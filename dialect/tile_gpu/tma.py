@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import CLUSTER
+from tilec.dialect.tile_gpu.channel import CLUSTER, channel_of_kernel
 from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, Channel, Index, Integer16, Integer32, SharedBuffer, TensorMap
@@ -171,6 +171,7 @@ class TmaLoadOp(Operation, name="tma_load"):
     )
     rules = [
         map_of_kernel,
+        channel_of_kernel,
         coordinates_of_map,
         offsets_of_kind,
         halo_of_kind,
@@ -250,7 +251,7 @@ class TmaGatherOp(Operation, name="tma_gather"):
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
     assembly = "$map[$column] rows $rows -> $buffer of $channel attr-dict : type($rows) -> type($buffer)"
-    rules = [map_of_kernel, _of_one_cta, rows_of_map, swizzle_of_map, element_of_map]
+    rules = [map_of_kernel, channel_of_kernel, _of_one_cta, rows_of_map, swizzle_of_map, element_of_map]
 
 
 def ends_of_elements(op: ir.OpView) -> str | None:

@@ -13,6 +13,7 @@ from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS, has_repeatable_elements
+from tilec.lowering.gpu.slots import SLOT, owner_of, step_of_buffer, users_of_slots, without_views
 
 Place: TypeAlias = ir.Value | str
 
@@ -23,7 +24,7 @@ _MEMORY, _STAGING = "memory", "staging"
 # A store that is complete behind the next one of the thread.
 _TENSOR_STORES = "stores of tensor memory"
 
-_WAIT, _SLOT, _VIEW = "tile_gpu.wgmma_wait", "tile_gpu.slot", "tile_gpu.view_buffer"
+_WAIT = "tile_gpu.wgmma_wait"
 _STORE = "tile_gpu.tma_store"
 _STEPS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release", "tile_gpu.skip")
 _LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
@@ -91,23 +92,20 @@ def _ring(channel: ir.Value) -> ir.Value:
 
 def _is_staged(value: ir.Value) -> bool:
     """Whether a value is a slot that TMA stores."""
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.name in _STEPS and _is_staging(owner.operands[0])
+    step = step_of_buffer(value)
+    return step is not None and step.name != SLOT and _is_staging(step.operands[0])
 
 
 def _is_staging(channel: ir.Value) -> bool:
     """Whether TMA stores the slots of a channel: waits, fences and barriers are between its steps."""
-    slots = (slot for use in channel.uses if use.owner.operation.name in _STEPS for slot in use.owner.operation.results)
-    return any(use.owner.operation.name == _STORE for slot in slots for use in slot.uses)
+    return any(user.name == _STORE for user in users_of_slots(channel, _STEPS))
 
 
 def _place_of_buffer(value: ir.Value) -> Place | None:
     """The place of a buffer; None for another value."""
     if not isinstance(value.type, BufferType):
         return None
-    if isinstance(value.owner, ir.Block):
+    if owner_of(without_views(value)) is None:
         return EVERYTHING
-    op = value.owner.operation
-    if op.name == _VIEW:
-        return _place_of_buffer(op.operands[0])
-    return _ring(op.operands[0]) if op.name in (*_STEPS, _SLOT) else _STAGING
+    step = step_of_buffer(value)
+    return _STAGING if step is None else _ring(step.operands[0])

@@ -29,11 +29,11 @@ from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, TENSOR_CORE_OPERAT
 from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
 from tilec.lowering.gpu.roles_progress import roles_progress
 from tilec.lowering.gpu.shorter_loop import last_counter, shorter_loop
+from tilec.lowering.gpu.slots import GET, PUT, VIEW, step_of_buffer
 from tilec.lowering.tile_to_gpu import emitter
 
-_PUT, _COMMIT, _GET, _RELEASE = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
-_STEPS = (_PUT, _COMMIT, _GET, _RELEASE)
-_VIEW, _SLOT = "tile_gpu.view_buffer", "tile_gpu.slot"
+_COMMIT, _RELEASE = "tile_gpu.put_commit", "tile_gpu.release"
+_STEPS = (PUT, _COMMIT, GET, _RELEASE)
 
 
 def advance_multiplies(kernel: KernelOp) -> None:
@@ -50,7 +50,7 @@ def _may_wait(loop: ir.Operation, loads: ir.Operation | None) -> bool:
 
 def _awaits_threads(loads: ir.Operation | None) -> bool:
     """Whether threads give the role `load` what it needs for its loads, as the indices of rows that it gathers."""
-    gets = [] if loads is None else [op for op in operations_inside(loads) if op.name == _GET]
+    gets = [] if loads is None else [op for op in operations_inside(loads) if op.name == GET]
     return any(_channel(get).producer == THREADS for get in gets)
 
 
@@ -185,7 +185,7 @@ def _group(operations: Sequence[ir.Operation]) -> _Group | None:
     members, given = [], set[_Slot]()
     for op in operations:
         given |= _given_by_threads(op)
-        is_step = op.name in _STEPS or op.name == _VIEW
+        is_step = op.name in _STEPS or op.name == VIEW
         if op in multiplies or is_step and slots & {_slot(op)} - given:
             members.append(op)
     rest = [op for op in operations if op not in members]
@@ -226,7 +226,7 @@ def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation
 
 def _given_by_threads(op: ir.Operation) -> set[_Slot]:
     """The slots that an operation, or one inside of it, gets from threads, which store or copy tiles in their order."""
-    gets = [inner for inner in _inside(op) if inner.name == _GET]
+    gets = [inner for inner in _inside(op) if inner.name == GET]
     return {_slot_of_step(get) for get in gets if _channel(get).producer in (THREADS, COPIES)}
 
 
@@ -248,18 +248,18 @@ def _has_room_for_loads(operations: Sequence[ir.Operation], members: Sequence[ir
 
 
 def _is_load(op: ir.Operation) -> bool:
-    return op.name == _GET and _channel(op).producer == TMA
+    return op.name == GET and _channel(op).producer == TMA
 
 
 def _is_released_first(channel: ir.Value, rest: Sequence[ir.Operation]) -> bool:
     """Whether threads release the sums of a ring before they wait for the rest, or put a tile computed from them."""
     if channel.owner.opview.reuse != "ring":
         return True
-    gets = [use.owner.operation for use in channel.uses if use.owner.operation.name == _GET]
+    gets = [use.owner.operation for use in channel.uses if use.owner.operation.name == GET]
     computed = (inner.name == _COMMIT for get in gets for op in _held(get) for inner in _inside(op))
     filled = {_slot(inner) for op in rest for inner in _inside(op) if inner.name == _COMMIT}
     awaited = (
-        _slot(inner) for get in gets for op in _until_release(get) for inner in _inside(op) if inner.name == _GET
+        _slot(inner) for get in gets for op in _until_release(get) for inner in _inside(op) if inner.name == GET
     )
     return bool(gets) and not any(computed) and filled.isdisjoint(awaited)
 
@@ -299,7 +299,7 @@ def _places(members: Sequence[ir.Operation], rest: Sequence[ir.Operation]) -> di
 
 def _behind_signals(rest: Sequence[ir.Operation], number: int) -> int:
     """The number of the last of the puts that follow an operation of the rest directly."""
-    behind = itertools.takewhile(lambda op: op.name in (_PUT, _COMMIT), rest[number + 1 :]) if number >= 0 else ()
+    behind = itertools.takewhile(lambda op: op.name in (PUT, _COMMIT), rest[number + 1 :]) if number >= 0 else ()
     return number + len(list(behind))
 
 
@@ -322,12 +322,12 @@ _Slot = tuple[ir.Value, int]
 
 def _slot(op: ir.Operation) -> _Slot | None:
     """The slots that a step, or a view of a slot, uses."""
-    return _slot_of(op.operands[0]) if op.name == _VIEW else _slot_of_step(op)
+    return _slot_of(op.operands[0]) if op.name == VIEW else _slot_of_step(op)
 
 
 def _slot_of_step(step: ir.Operation) -> _Slot:
     channel = _channel(step)
-    consumer = step.opview.consumer if step.name in (_GET, _RELEASE) and channel.producer == TMA else 0
+    consumer = step.opview.consumer if step.name in (GET, _RELEASE) and channel.producer == TMA else 0
     return _ring(channel), consumer
 
 
@@ -346,10 +346,8 @@ def _slots_of(op: ir.Operation) -> set[_Slot]:
 
 def _slot_of(value: ir.Value) -> _Slot | None:
     """The slot that a buffer belongs to; None for another value."""
-    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    if op is not None and op.name == _VIEW:
-        return _slot_of(op.operands[0])
-    return _slot_of_step(op) if op is not None and op.name in (_PUT, _GET, _SLOT) else None
+    step = step_of_buffer(value)
+    return None if step is None else _slot_of_step(step)
 
 
 # ---- the loads of the multiplies that run ahead
@@ -391,7 +389,7 @@ def _group_of_loads(
 
 def _waits_for_one_slot(operations: Sequence[ir.Operation]) -> bool:
     """Whether the role waits for the end of the last multiply; with more slots loads run ahead in program order too."""
-    return any(op.name == _PUT and _channel(op).stages == 1 for op in operations)
+    return any(op.name == PUT and _channel(op).stages == 1 for op in operations)
 
 
 def _is_own_ring(channel: ir.Value) -> bool:

@@ -14,10 +14,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.lowering.gpu.slots import SLOT, users_of_slot
 
 _STEPS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
 _FIRST_ROUND = "first_round"
-_SLOT, _VIEW = "tile_gpu.slot", "tile_gpu.view_buffer"
 
 
 @dataclass(frozen=True)
@@ -109,18 +109,9 @@ def _accesses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     """The operations on a channel, and those on the slots that threads keep behind its steps."""
     for op in uses(channel):
         yield op
-        if op.name == _SLOT:
+        if op.name == SLOT:
             for slot in op.results:
-                yield from slot_users(slot)
-
-
-def slot_users(slot: ir.Value) -> Iterator[ir.Operation]:
-    """The operations that use a slot, or a view of it."""
-    for use in slot.uses:
-        op = use.owner.operation
-        yield op
-        if op.name == _VIEW:
-            yield from slot_users(op.results[0])
+                yield from users_of_slot(slot)
 
 
 def loops_around(op: ir.Operation) -> int:

@@ -28,6 +28,7 @@ from tilec.lowering.gpu.loaded_operands import are_loaded_where_stored
 from tilec.lowering.gpu.operation_role import has_repeatable_elements, role_operations
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.shared_plan import shared_layout
+from tilec.lowering.gpu.slots import PUT, users_of_slots
 from tilec.lowering.gpu.tile_moves import MOVES, buffer_before, moved_layout, moved_tile
 from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
@@ -124,8 +125,7 @@ def _instruction_registers(op: ir.Operation) -> int:
 
 
 def _stores(op: MakeChannelOp) -> list[ir.Operation]:
-    puts = [use.owner for use in op.operation.results[0].uses if use.owner.name == "tile_gpu.put_begin"]
-    return [use.owner.operation for put in puts for slot in put.results for use in slot.uses]
+    return list(users_of_slots(op.operation.results[0], (PUT,)))
 
 
 def _location_of(op: MakeChannelOp) -> ir.Location:

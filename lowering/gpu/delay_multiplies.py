@@ -24,11 +24,12 @@ from tilec.lowering.gpu.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.other_iteration import copy_all
 from tilec.lowering.gpu.register_budgets import set_budgets
+from tilec.lowering.gpu.slots import GET, VIEW, owner_of
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.tile_to_gpu import emitter
 
 _MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
-_GET, _RELEASE, _VIEW = "tile_gpu.get", "tile_gpu.release", "tile_gpu.view_buffer"
+_RELEASE = "tile_gpu.release"
 # One slot is read by the delayed multiply, and another may be loaded before what that iteration loads first.
 _LEAST_STAGES = 2
 
@@ -122,11 +123,10 @@ def _only_wait(multiply: ir.Operation) -> ir.Operation | None:
 def _get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
     """The get of a slot with one buffer that only one multiply uses, and the views between."""
     views = list[ir.Operation]()
-    while not isinstance(buffer.owner, ir.Block) and len(list(buffer.uses)) == 1:
-        op = buffer.owner.operation
-        if op.name == _GET:
+    while (op := owner_of(buffer)) is not None and len(list(buffer.uses)) == 1:
+        if op.name == GET:
             return (op, views) if len(op.results) == 1 else (None, [])
-        if op.name != _VIEW:
+        if op.name != VIEW:
             break
         views.insert(0, op)
         buffer = op.operands[0]

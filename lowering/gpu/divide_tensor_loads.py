@@ -22,6 +22,7 @@ from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, use_place
 from tilec.lowering.gpu.narrow_accumulators import is_narrow
 from tilec.lowering.gpu.shared_plan import memory_plan, tensor_layout
+from tilec.lowering.gpu.slots import GET, step_of_buffer
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -166,9 +167,10 @@ def _keep_place(read: _Read, last: ir.Operation, warps: int, is_short: Callable[
 
 def _move_release(read: _Read, last: ir.Operation) -> bool:
     """Moves the release of the slot that is read behind the last piece; False if there is none, or it may not."""
-    get, block = read.load.buffer.owner, read.outermost.block
-    if isinstance(get, ir.Block) or get.operation.name != "tile_gpu.get" or get.operation.block != block:
+    step, block = step_of_buffer(read.load.buffer), read.outermost.block
+    if step is None or step.name != GET or step.block != block:
         return False
+    get = step.opview
     order = _order(block)
     releases = [
         use.owner.operation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, MakeChannelOp
+from tilec.lowering.gpu.slots import users_of_slot
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
@@ -26,7 +27,7 @@ def _starts_tile(put: ir.Operation) -> bool:
     """Whether a slot is taken in a loop and multiplies accumulate in it in a loop inside."""
     if put.parent.name not in _LOOPS:
         return False
-    users = [use.owner.operation for result in put.results for use in result.uses]
+    users = [user for result in put.results for user in users_of_slot(result)]
     return any(user.name in _MULTIPLIES and user.block != put.block for user in users)
 
 

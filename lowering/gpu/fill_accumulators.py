@@ -16,9 +16,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.chosen_loads import is_constant, load_or_constant
+from tilec.lowering.gpu.slots import GET, channel_of_buffer, step_of_buffer
 from tilec.lowering.tile_to_gpu import emitter
 
-_STORE, _GET = "tile_gpu.store_tensor_memory", "tile_gpu.get"
+_STORE = "tile_gpu.store_tensor_memory"
 
 
 def fill_accumulators(kernel: KernelOp) -> None:
@@ -44,11 +45,11 @@ def fills_accumulator(op: ir.Operation) -> bool:
 
 def _is_read_by(slot: ir.Value, branches: Collection[ir.Operation]) -> bool:
     """Whether a slot of a channel with one consumer is read by branches on one condition alone."""
-    owner = slot.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != _GET:
+    step, channel = step_of_buffer(slot), channel_of_buffer(slot)
+    if step is None or channel is None or step.name != GET:
         return False
     conditions = {branch.operands[0] for branch in branches}
-    has_one_consumer = len(owner.channel.owner.opview.consumers) == 1
+    has_one_consumer = len(channel.consumers) == 1
     return has_one_consumer and len(conditions) == 1 and len(list(slot.uses)) == len(branches)
 
 

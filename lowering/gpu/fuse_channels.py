@@ -17,14 +17,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MAXIMUM_BUFFERS, THREADS, TMA, MakeChannelOp, slot_results
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
-from tilec.lowering.gpu.channel_life import slot_users
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
+from tilec.lowering.gpu.slots import PUT, step_of_buffer, users_of_slot
 
-_PUT, _VIEW = "tile_gpu.put_begin", "tile_gpu.view_buffer"
 # The operations of each step on a channel, in program order.
 _STEPS = (
-    (_PUT,),
+    (PUT,),
     ("tile_gpu.tma_load", "tile_gpu.tma_gather"),
     ("tile_gpu.put_commit",),
     ("tile_gpu.get",),
@@ -102,19 +101,17 @@ def _together(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) ->
 
 def _waits_for_threads(uses: _Uses) -> bool:
     """Whether a multiply of a slot has an operand that threads store in the block of the loads."""
-    multiplies = [op for slot in uses.get.results for op in slot_users(slot) if op.name in TENSOR_CORE_OPERATIONS]
+    multiplies = [op for slot in uses.get.results for op in users_of_slot(slot) if op.name in TENSOR_CORE_OPERATIONS]
     operands = [channel for op in multiplies for value in op.operands if (channel := _channel_of(value)) is not None]
     channels = [channel for channel in operands if channel.owner.opview.producer == THREADS]
-    puts = (use.owner.operation for channel in channels for use in channel.uses if use.owner.name == _PUT)
+    puts = (use.owner.operation for channel in channels for use in channel.uses if use.owner.name == PUT)
     return any(put.block == uses.put_begin.block for put in puts)
 
 
 def _channel_of(value: ir.Value) -> ir.Value | None:
     """The channel of a slot, or of one that this is a view of; None for other values."""
-    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    if op is not None and op.name == _VIEW:
-        return _channel_of(op.operands[0])
-    return op.operands[0] if op is not None and op.name in ("tile_gpu.get", "tile_gpu.slot") else None
+    step = step_of_buffer(value)
+    return None if step is None or step.name == PUT else step.operands[0]
 
 
 def _fuse(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> None:

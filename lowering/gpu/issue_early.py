@@ -19,9 +19,10 @@ from tilec.lowering.gpu.enclosing import LOOPS, ancestor_in
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.pending_multiplies import MOST_PENDING, count_pending
 from tilec.lowering.gpu.register_budgets import registers_of_role, set_budgets
+from tilec.lowering.gpu.slots import GET, VIEW, step_of_buffer
 
 _MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
-_GET, _RELEASE, _VIEW = "tile_gpu.get", "tile_gpu.release", "tile_gpu.view_buffer"
+_RELEASE = "tile_gpu.release"
 # Other roles may wait for a commit, for example the role of the loads for a number on which an address depends.
 _COMMIT = "tile_gpu.put_commit"
 
@@ -76,12 +77,8 @@ def _multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation] | None
 
 def _get_of(buffer: ir.Value) -> ir.Operation | None:
     """The get of the slot that an operand is in."""
-    while not isinstance(buffer.owner, ir.Block):
-        op = buffer.owner.operation
-        if op.name != _VIEW:
-            return op if op.name == _GET else None
-        buffer = op.operands[0]
-    return None
+    step = step_of_buffer(buffer)
+    return step if step is not None and step.name == GET else None
 
 
 # ---- multiplies
@@ -99,7 +96,7 @@ def _issue_together(multiplies: Sequence[ir.Operation], body: ir.Block) -> None:
             continue
         behind = [each.operation for each in body.operations if each.operation in needed]
         behind = [each for each in behind if last.is_before_in_block(each)]
-        if not all(_may_follow(last, each, body) for each in behind if each.name == _GET):
+        if not all(_may_follow(last, each, body) for each in behind if each.name == GET):
             continue
         for each in [*behind, op]:
             each.move_after(last)
@@ -124,7 +121,7 @@ def _has_one_slot(channel: ir.Value, operations: Sequence[ir.Operation]) -> bool
     users = [use.owner.operation for use in channel.uses]
     if channel.owner.opview.shares is not None or any(user.name == "tile_gpu.make_channel" for user in users):
         return False
-    gets = [op.opview.consumer for op in _all(operations) if op.name == _GET and op.operands[0] == channel]
+    gets = [op.opview.consumer for op in _all(operations) if op.name == GET and op.operands[0] == channel]
     return len(gets) == len(set(gets))
 
 
@@ -148,9 +145,9 @@ def _needed(multiply: ir.Operation, body: ir.Block) -> set[ir.Operation] | None:
         op = owner.operation
         if op.block != body or op in found:
             continue
-        if op.name == _VIEW:
+        if op.name == VIEW:
             waiting += op.operands
-        elif op.name != _GET or op.opview.channel.owner.opview.producer != TMA:
+        elif op.name != GET or op.opview.channel.owner.opview.producer != TMA:
             return None
         found.add(op)
     return found

@@ -8,6 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.lowering.gpu.slots import PUT, users_of_slots
 
 _LOADS = ("tile_gpu.load_global", "tile_gpu.load_view", "tile_gpu.load_shared")
 # Operations between a load and the store of its tile.
@@ -16,10 +17,8 @@ _CONVERSIONS = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reshape", "tile_gp
 
 def are_loaded_where_stored(ring: Sequence[MakeChannelOp]) -> bool:
     """Whether each tile that the channels of a ring get is loaded in the iteration of a loop that stores it."""
-    users = [use.owner for channel in ring for use in channel.operation.results[0].uses]
-    puts = [op for op in users if op.name == "tile_gpu.put_begin"]
-    slots = [use.owner.operation for put in puts for slot in put.results for use in slot.uses]
-    stores = [op for op in slots if op.name == "tile_gpu.store_shared"]
+    users = [op for channel in ring for op in users_of_slots(channel.operation.results[0], (PUT,))]
+    stores = [op for op in users if op.name == "tile_gpu.store_shared"]
     return bool(stores) and all(_is_loaded(store.operands[0], store.block) for store in stores)
 
 

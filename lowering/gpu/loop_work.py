@@ -23,6 +23,7 @@ from tilec.lowering.gpu.operation_work import (
     tile_bytes,
     work_of,
 )
+from tilec.lowering.gpu.slots import channel_of_buffer
 from tilec.lowering.gpu.unlike_roles import SKIP, unlike_roles
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
@@ -354,13 +355,16 @@ class _Reader:
 
     def _copy(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
         """Threads issue copies, which are complete after the latency of a load: the channel is that of the slot."""
-        channel = op.buffer.owner.operands[0]
-        name, made, moved = self._channel_name(channel), channel.owner.opview, tile_bytes(op.buffer.type)
-        loop.rings[name] = Ring(made.stages, moved, is_copied=True)
         instructions = Step(alu=step.alu, other_instructions=step.other_instructions)
+        issue = Busy(cycles_alone(instructions, self.warps, self.device))
+        made, moved = channel_of_buffer(op.buffer), tile_bytes(op.buffer.type)
+        if made is None:
+            return [issue]
+        name = self._channel_name(made.operation.results[0])
+        loop.rings[name] = Ring(made.stages, moved, is_copied=True)
         # The port counts among the units: the timeline has one role that uses it.
         latency = self.device.load_dram_latency_cycles + moved / self.device.l2_bytes_per_cycle
-        return [Busy(cycles_alone(instructions, self.warps, self.device)), Load(name, latency, 0.0)]
+        return [issue, Load(name, latency, 0.0)]
 
     def _channel_actions(self, op: ir.OpView, loop: LoopWork) -> list[Action]:
         made = op.channel.owner

@@ -22,9 +22,10 @@ from tilec.lowering.gpu.accumulator_channels import Accumulators, is_in_accumula
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import ancestor_in, is_repeated
+from tilec.lowering.gpu.slots import VIEW, without_views
 from tilec.lowering.gpu.staging import is_staged, make_staging_buffers
 
-_VIEW, _SCALES = "tile_gpu.view_buffer", "tile_gpu.place_scales"
+_SCALES = "tile_gpu.place_scales"
 _LOADS = {"tile_gpu.load_tile": "tile_gpu.tma_load", "tile_gpu.gather_tile": "tile_gpu.tma_gather"}
 _PLACE = "tile_gpu.place"
 _PLACED = (*_LOADS, _PLACE, "tile_gpu.undefined")
@@ -170,7 +171,7 @@ def _is_read_before_next(op: ir.Operation) -> bool:
 def _users(op: ir.Operation) -> Iterator[ir.Operation]:
     for use in op.results[0].uses:
         user = use.owner.operation
-        if user.name == _VIEW:
+        if user.name == VIEW:
             yield from _users(user)
         else:
             yield user
@@ -186,7 +187,7 @@ def _is_late(multiply: ir.Operation, block: ir.Block) -> bool:
     """Whether a multiply in a loop has an operand that threads place, or sums that they read, in the same block."""
     if multiply.name not in _MULTIPLIES or not is_repeated(multiply) or multiply.block != block:
         return False
-    owners = (_placed(value).owner for value in multiply.operands)
+    owners = (without_views(value).owner for value in multiply.operands)
     made = [owner.operation for owner in owners if not isinstance(owner, ir.Block) and owner.operation.block == block]
     if any(op.name == _PLACE or op.name == multiply.name and _is_late(op, block) for op in made):
         return True
@@ -247,7 +248,7 @@ def _use_slot(
     got: ir.Operation,
 ) -> None:
     for number, operand in enumerate(user.operands):
-        if _placed(operand) == op.results[0]:
+        if without_views(operand) == op.results[0]:
             user.operands[number] = _viewed(operand, views, got)
     if user.name == _SCALES:
         with user.location, ir.InsertionPoint(user):
@@ -263,19 +264,12 @@ def _use_slot(
         user.erase()
 
 
-def _placed(value: ir.Value) -> ir.Value:
-    """The placed tile behind views."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == _VIEW:
-        value = value.owner.operation.operands[0]
-    return value
-
-
 def _viewed(value: ir.Value, views: dict[ir.Value, ir.Value], got: ir.Operation) -> ir.Value:
     """The same view of the slot."""
     if value not in views:
         source = _viewed(value.owner.operation.operands[0], views, got)
         with value.owner.operation.location, ir.InsertionPoint.after(got):
-            views[value] = build(_VIEW, [source], [value.type]).results[0]
+            views[value] = build(VIEW, [source], [value.type]).results[0]
     return views[value]
 
 

@@ -20,6 +20,7 @@ from tilec.lowering.gpu.occupancy import blocks_together
 from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS
 from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
+from tilec.lowering.gpu.slots import PUT, users_of_slots
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT, Device, device_of
 from tilec.lowering.model.launch import Ring
@@ -140,9 +141,8 @@ class LoopCycles:
 def loads_of(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     """The loads by TMA and the copies that fill the slots of a channel."""
     users = [use.owner.operation for use in channel.operation.results[0].uses]
-    slots = [slot for op in users if op.name == "tile_gpu.put_begin" for slot in op.results]
     yield from (op for op in users if op.name in _LOADS)
-    yield from (use.owner.operation for slot in slots for use in slot.uses if use.owner.name in COPIES_OF_THREADS)
+    yield from (op for op in users_of_slots(channel.operation.results[0], (PUT,)) if op.name in COPIES_OF_THREADS)
 
 
 def _consumers(op: MakeChannelOp) -> list[str]:

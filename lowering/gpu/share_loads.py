@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import CLUSTER, MMA, PAIR, THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import CLUSTER, MMA, PAIR, THREADS, TMA, MakeChannelOp, channel_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
@@ -22,6 +22,7 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.equal_values import EqualValues
 from tilec.lowering.gpu.narrow_accumulators import NARROW_ROWS, movable_accesses, move_narrow_accumulators
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR, shared_layout
+from tilec.lowering.gpu.slots import GET, PUT, step_of_buffer, users_of_slot, without_views
 from tilec.lowering.layout.scale_layout import is_scale_layout
 from tilec.lowering.target import TENSOR_LANES
 from tilec.remarks import Remark
@@ -103,7 +104,7 @@ def _half_of(op: ir.OpView, channels: list[MakeChannelOp], equal: EqualValues) -
     channel, number = _buffer_of(op.rhs)
     if channel not in channels or channel.producer != TMA:
         raise _NotPairsError("the right operand is not loaded by TMA")
-    half = _Half(channel, number, _dimension_of_columns(op.rhs.type, _behind_views(op.rhs).type))
+    half = _Half(channel, number, _dimension_of_columns(op.rhs.type, without_views(op.rhs).type))
     for load in loads_into(channel, half.number):
         if not _is_equal(load, equal):
             raise _NotPairsError("the blocks may load different right operands")
@@ -113,17 +114,10 @@ def _half_of(op: ir.OpView, channels: list[MakeChannelOp], equal: EqualValues) -
 
 def _buffer_of(operand: ir.Value) -> tuple[MakeChannelOp | None, int]:
     """The channel whose slot an operand is in, and the number of the buffer in it."""
-    held = _behind_views(operand)
-    get = held.owner.operation
-    if get.name != "tile_gpu.get":
+    get = step_of_buffer(operand)
+    if get is None or get.name != GET:
         return None, 0
-    return get.operands[0].owner, list(get.results).index(held)
-
-
-def _behind_views(buffer: ir.Value) -> ir.Value:
-    while buffer.owner.operation.name == "tile_gpu.view_buffer":
-        buffer = buffer.owner.operation.operands[0]
-    return buffer
+    return channel_of(get.operands[0]), list(get.results).index(without_views(operand))
 
 
 def _dimension_of_columns(rhs: BufferType, held: BufferType) -> int:
@@ -143,8 +137,8 @@ def _dimension_of_columns(rhs: BufferType, held: BufferType) -> int:
 def loads_into(channel: MakeChannelOp, number: int) -> list[TmaLoadOp]:
     """The copies into a buffer of the slots of a channel."""
     puts = [use.owner.operation for use in channel.operation.results[0].uses]
-    buffers = [put.results[number] for put in puts if put.name == "tile_gpu.put_begin"]
-    return [use.owner.operation.opview for buffer in buffers for use in buffer.uses]
+    buffers = [put.results[number] for put in puts if put.name == PUT]
+    return [user.opview for buffer in buffers for user in users_of_slot(buffer)]
 
 
 def _is_equal(load: ir.OpView, equal: EqualValues) -> bool:

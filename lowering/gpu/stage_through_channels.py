@@ -25,7 +25,7 @@ _STORE, _COPY = "tile_gpu.store_shared", "tile_gpu.tma_store"
 def staging_life(kernel: KernelOp) -> ChannelLife | None:
     """When staging buffers are in use; None if there are none, or if one is not used by stores alone."""
     buffers = list(_buffers(kernel))
-    stores = [_stores(buffer) for buffer in buffers]
+    stores = [_stores(buffer.results[0]) for buffer in buffers]
     if not buffers or any(found is None for found in stores):
         return None
     return life_of([op for found in stores if found is not None for pair in found for op in pair])
@@ -45,20 +45,21 @@ def stage_through_channels(kernel: KernelOp, ring: MakeChannelOp) -> list[MakeCh
     attributes = {name: ring.operation.attributes[name] for name in ("stages", "producer", "consumers")}
     channels = []
     for buffer in reversed(list(_buffers(kernel))):
-        with buffer.owner.location, ir.InsertionPoint(buffer.owner):
-            types = [ChannelType.get([buffer.type])]
+        with buffer.location, ir.InsertionPoint(buffer):
+            types = [ChannelType.get([buffer.results[0].type])]
             made = build("tile_gpu.make_channel", [None], types, {**attributes, "reuse": "ring"})
-        for store, copy in _stores(buffer) or ():
+        for store, copy in _stores(buffer.results[0]) or ():
             _stage(store, copy, made.results[0])
-        buffer.owner.erase()
+        buffer.erase()
         channels.append(made.opview)
     return channels
 
 
-def _buffers(kernel: KernelOp) -> Iterator[ir.Value]:
+def _buffers(kernel: KernelOp) -> Iterator[ir.Operation]:
+    """The declarations of the staging buffers of a kernel."""
     for op in kernel.body.blocks[0].operations:
         if op.operation.name == "tile_gpu.shared":
-            yield op.operation.results[0]
+            yield op.operation
 
 
 def _stores(buffer: ir.Value) -> list[tuple[ir.Operation, ir.Operation]] | None:

@@ -313,6 +313,9 @@ def test_a_tile_of_a_batch(target: str) -> None:
     signature = "A: f16[?,?,?%4] strides (?%4,?%4,1), B: f16[?,?], R: f32[?,?,?]"
     made = ct.compile(batch, target=target, signature=signature)
     assert set(re.findall(COPY, made.ptx)) == {"8"}
+    # The rings of the copies and of TMA hide the latency of memory in the same loop.
+    (of_b,), (of_a,) = (re.findall(rf"producer {producer} .* wanted (\d)", made.gpu) for producer in ("tma", "copies"))
+    assert of_a == of_b >= "3"
     random = np.random.default_rng(0)
     A, B = (random.integers(-3, 4, shape).astype(np.float16) for shape in ((2, ROWS, 132), (132, COLUMNS)))
     R = np.zeros((2, ROWS, COLUMNS), np.float32)

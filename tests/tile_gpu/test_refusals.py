@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-from test_every_operation import HEAD
+import re
 
+import pytest
+from test_every_operation import HEAD, LINES
+
+from tilec.dialect.operation import OPERATIONS
 from tilec.errors import VerificationError
 from tilec.text_input.stage_module import read_stage_module
 
@@ -181,3 +184,39 @@ def test_invalid_operation_is_rejected(line: str) -> None:
     with pytest.raises(VerificationError) as caught:
         read_stage_module(f"{HEAD}{line}\n}}", "<k>")
     assert REFUSALS[line] in caught.value.message
+
+
+# The names of the declarations that LINES use as operands of these sets, with their types.
+DECLARED = {
+    "Channel": {"%c": "!c", "%e": "channel<[!d]>"},
+    "TensorMap": {"%map": "tensor_map", "%m": "tensor_map"},
+}
+
+
+def _operations_on(kind: str) -> list[str]:
+    """The operations with an operand that is declared."""
+    return [
+        name.removeprefix("tile_gpu.")
+        for name, operation in OPERATIONS.items()
+        if name.startswith("tile_gpu.") and any(field.set.name == kind for field in operation.operand_fields)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "operation"), [(kind, operation) for kind in DECLARED for operation in _operations_on(kind)]
+)
+def test_a_declaration_that_a_loop_carries_is_rejected(kind: str, operation: str) -> None:
+    """The stages of a channel, and the box of a map, are those of the operation that makes it."""
+    *before, line = LINES[operation].splitlines()
+    (name,) = (name for name in DECLARED[kind] if re.search(rf"{name}\b", line))
+    type = DECLARED[kind][name]
+    lines = (
+        f"{HEAD}%zero = arith.constant 0 : i32",
+        *before,
+        f"%last = scf.for %i = %zero to %n step %n iter_args(%carried = {name}) -> ({type}) : i32 {{",
+        re.sub(rf"{name}\b", "%carried", line),
+        f"scf.yield %carried : {type}\n}}\n}}",
+    )
+    with pytest.raises(VerificationError) as caught:
+        read_stage_module("\n".join(lines), "<k>")
+    assert "the result of tile_gpu.make_" in caught.value.message
