@@ -193,7 +193,7 @@ void Machine::stop_at_limit(const char *kind, const std::string &limit) {
   WaitingReport report(program, resident);
   const uint64_t ended = next_cluster - resident.size();
   trap(report.origin, kind,
-       "the run exceeds its limit of " + limit + ": " + std::to_string(ended) + " of " + std::to_string(cluster_count) +
+       "the run exceeds " + limit + ": " + std::to_string(ended) + " of " + std::to_string(cluster_count) +
            " clusters have ended; raise the limit, or look for a wait that does not end at the lines below",
        std::move(report.notes));
 }

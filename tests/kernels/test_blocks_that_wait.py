@@ -1,4 +1,4 @@
-"""Kernels whose blocks wait for other blocks: each ends with the right values, and its twin deadlocks with its lines."""
+"""Kernels whose blocks wait for other blocks: each ends with the right values, and its twin deadlocks at its line."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ TARGETS = ("sm_100a", "sm_90a")
 BLOCKS = (3, 5, 8, 64)
 SEEDS = (0, 1, 3)
 ROW = 32
+ELEMENTS = {np.dtype(np.int32): "i32", np.dtype(np.float16): "f16", np.dtype(np.float32): "f32"}
 acquire, release = ct.MemoryOrder.ACQUIRE, ct.MemoryOrder.RELEASE
 
 
@@ -88,7 +89,7 @@ def compiled(kernel: ct.Kernel, target: str, signature: str) -> Any:
 
 def simulated(kernel: ct.Kernel, target: str, blocks: int, args: tuple[Any, ...], constants: str, seed: int) -> None:
     arrays = ", ".join(
-        f"{name}: {'i32' if a.dtype == np.int32 else 'f16' if a.dtype == np.float16 else 'f32'}[{','.join('?' * a.ndim)}]"
+        f"{name}: {ELEMENTS[a.dtype]}[{','.join('?' * a.ndim)}]"
         for name, a in zip(kernel.parameters, args, strict=False)
         if isinstance(a, np.ndarray)
     )
@@ -183,6 +184,8 @@ def endless(x, n: ct.Constant[int]):
 def test_limit_of_a_launch_names_the_line_and_a_remedy(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEC_TARGET", target)
     x = np.ones(1, np.int32)
-    with pytest.raises(SimulationError, match=r"limit of 0\.2 s: 0 of 1 clusters have ended; raise the limit") as caught:
+    with pytest.raises(
+        SimulationError, match=r"the run exceeds 0\.2 s: 0 of 1 clusters have ended; raise the limit"
+    ) as caught:
         ct.launch(None, 1, endless, (x, 2**31 - 1), backend="simulate", limit_s=0.2)
     assert any("test_blocks_that_wait.py:" in note.message for note in caught.value.notes)

@@ -82,15 +82,16 @@ def read_argument(text: str) -> GivenArgument:
 def grid_argument(text: str, option: str, least: int = 1) -> Dimensions:
     """Parses the one to three extents of a grid, a block or a cluster; raises UsageError for any other text."""
     parts = text.split(",")
-    extents = [decimal(part) for part in parts]
-    if any(extent is None for extent in extents):
+    extents = [extent for extent in map(decimal, parts) if extent is not None]
+    if len(extents) < len(parts):
         raise UsageError(f"{option} needs one to three integers separated by commas, got '{text}'")
-    return dimensions([extent for extent in extents if extent is not None], option, least)
+    return dimensions(extents, option, least)
 
 
 def _zeros(new_array: re.Match[str], text: str) -> np.ndarray:
-    shape = [decimal(extent) for extent in new_array["shape"].split(",") if extent.strip()]
-    if None in shape:
+    texts = [extent for extent in new_array["shape"].split(",") if extent.strip()]
+    shape = [extent for extent in map(decimal, texts) if extent is not None]
+    if len(shape) < len(texts):
         raise UsageError(f"cannot parse the extents of '{text}': expected integers separated by commas")
     check_folder(Path(new_array["file"]))
     try:

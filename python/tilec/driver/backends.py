@@ -81,7 +81,7 @@ def run(
     Args:
         compiled_or_module: a kernel (compiled for `args`), a Compiled, an artifact, a kernel of a folder that
             `tilec.load` read (the variant for `args`), a Module, or the text or path of a stage.
-        grid: one to three numbers of blocks.
+        grid: one to three numbers of blocks. If one of them is 0, no block runs, on any backend.
         args: the arguments in the order of the parameters, with or without the constants. A pointer argument is an
             array or an address in host memory.
         backend: "interpret", "python", "simulate" or "launch"; the default is "python" for `ct.kernel(interpret=True)`,

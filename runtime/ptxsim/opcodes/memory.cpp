@@ -163,10 +163,11 @@ Outcome store(Warp &warp, const Instruction &in) {
     for_each_lane(warp.mask,
                   [&](uint32_t lane) { release_to(warp, in.space, warp.address(a, lane), in.settings[Order]); });
   bool changes = false;
+  const bool recorded = warp.machine.spin_detector.active;
   const Space space = access_memory(warp, in, a, /*write=*/true, [&](uint32_t lane, uint8_t *bytes) {
     for (const Operand &from : s.elements) {
       const uint8_t *value = warp.lanes<uint8_t>(from) + lane * from.size;
-      if (warp.machine.spin_detector.active)
+      if (recorded)
         for (uint32_t i = 0; i < size; ++i)
           warp.machine.spin_detector.record_store(warp.cluster, bytes + i, value[i]);
       changes = changes || std::memcmp(bytes, value, size) != 0;
