@@ -8,7 +8,7 @@ from tilec.dialect.cuda_tile.types import StridedViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tilex.im2col_type import Im2colViewType
-from tilec.lowering.tile.bounds import MAXIMUM_NARROW
+from tilec.lowering.tile.bounds import MAXIMUM_NARROW, greatest
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.divisibility import divisibility, divisor_of
 from tilec.lowering.tile.producer import without_assumptions
@@ -16,7 +16,7 @@ from tilec.lowering.tile.tensor_extent import tensor_extents, tensor_maker, tens
 from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, element_bits, per_byte
 from tilec.lowering.tile_to_gpu.index import is_narrow
 from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK
+from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK, STRIDE_LIMIT
 
 ALIGNMENT_BYTES = 16
 # Spans from the widest: a box row must not be narrower than its swizzle span.
@@ -24,7 +24,7 @@ _SWIZZLES = ((128, "128B"), (64, "64B"), (32, "32B"))
 
 
 # The element of the map by that of the tile. A map of tf32 would round the low bits that the tensor cores ignore.
-_MOVED_AS = {"tf32": "f32", "f4E2M1FN": "i8"}
+MOVED_AS = {"tf32": "f32", "f4E2M1FN": "i8"}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def map_of_tensor(view: ir.Value, swizzle: str | None, rounds_to_tf32: bool) -> 
 def moved_element(element: ir.Type) -> str | None:
     """The element of the map that copies elements of a type, or None if there is none."""
     name = spell(element)
-    moved_as = _MOVED_AS.get(name, name)
+    moved_as = MOVED_AS.get(name, name)
     return moved_as if moved_as in ELEMENTS and name != "i1" else None
 
 
@@ -137,6 +137,8 @@ def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int)
     for k, stride in enumerate(tensor_strides(tensor)):
         if k != contiguous and type.tensor_view.shape[k] != 1 and divisor_of(stride) * bits // 8 % ALIGNMENT_BYTES:
             return f"stride {k} is not known to be a multiple of {ALIGNMENT_BYTES} bytes: pass arrays with padded rows"
+        if k != contiguous and type.tensor_view.shape[k] != 1 and greatest(stride) * bits // 8 >= STRIDE_LIMIT:
+            return f"stride {k} is not known to be less than 2**40 bytes: pass arrays with strides of 32 bits"
     if any(not at_launch(value) for value in tensor.operation.operands):
         return "base, extents or strides are computed in the kernel"
     return _repeat_reason(tensor, type)

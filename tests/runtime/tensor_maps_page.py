@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from copy_rules import COPY_RULES, MANUAL_PARTS
+from launch_rules import LAUNCH_RULES
 from tensor_map_cases import CASES, Case
 
 from tilec.lowering.tma.contract import ALL_RULES
@@ -90,6 +91,20 @@ those of the PTX ISA, unless a row names another manual, and tests are in `{test
 what NVIDIA does not document.
 
 """
+LAUNCH_HEAD = """
+## Launches
+
+A kernel makes its maps from the arguments of each launch, and its base, extents and strides can violate a rule that
+the compiler cannot check. `ct.launch` refuses none of these arguments: the property is one of the signature, by which
+kernels are compiled, or the map is replaced. The other rules concern fields that the kernel fixes; its compiler checks
+them and does not use TMA, with a remark, where they are violated. (`mode="im2col"`, `"w"` and `"w128"` of
+`ct.im2col_view` demand TMA: the compiler reports an error where it cannot follow them.)
+
+{rows}
+A kernel that is compiled for a signature takes the arrays that its text admits ([signatures](signature.md)). The text
+`?` admits a stride of 0, of which the compiler does not know: if the array has a tensor map, the launch reports an
+error that states the signature to compile for. Tests are in `{tests}`.
+"""
 MANUAL_HEAD = """
 ## Tables, examples and figures of PTX ISA 5.5
 
@@ -100,9 +115,11 @@ def page() -> str:
     """The text of the page; raises LookupError if a test does not exist or does not contain its message."""
     require_tests(f"{RULE_TESTS}::{_RULE_TEST}[{case.name}]" for case in _cases().values())
     require_tests(f"{COPY_TESTS}/{test}" for test in _copy_tests())
+    require_tests(f"{COPY_TESTS}/{test}" for row in LAUNCH_RULES for test in row.tests)
     for row in COPY_RULES:
         require_message(ROOT / COPY_TESTS / row.test.partition("::")[0], row.message)
     parts = [HEAD.replace("{tests}", f"{RULE_TESTS}::{_RULE_TEST}"), _map_rules()]
+    parts.append(LAUNCH_HEAD.replace("{tests}", COPY_TESTS).replace("{rows}", _launch_rules()))
     parts += [COPY_HEAD.replace("{tests}", COPY_TESTS), _copy_rules(), MANUAL_HEAD, _manual_parts()]
     return "".join(parts)
 
@@ -170,6 +187,15 @@ def _message(case: Case) -> str:
 def _copy_rules() -> str:
     rows = [[row.rule, row.section, row.message, f"`{row.test}`"] for row in COPY_RULES]
     return table(["rule", "section", "message", "test"], rows)
+
+
+def _launch_rules() -> str:
+    statements = {rule.name: rule.statement.removesuffix(".") for rule in ALL_RULES}
+    rows = [
+        [statements[row.rule], row.arguments, row.instead, ", ".join(f"`{test}`" for test in row.tests)]
+        for row in LAUNCH_RULES
+    ]
+    return table(["rule", "arguments", "what a launch does instead", "tests"], rows)
 
 
 def _manual_parts() -> str:

@@ -5,11 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from launch_rules import LAUNCH_RULES, rules_of_launches
 from tensor_maps_page import PAGE, ROOT, RULE_TESTS, page, require_message, require_tests
+
+from tilec.lowering.tma.contract import ALL_RULES
+from tilec.lowering.tma.rules import SHAPE_RULES
 
 
 def test_page_equals_the_generated_text() -> None:
     assert PAGE.read_text() == page()
+
+
+def test_each_rule_that_a_launch_can_violate_has_a_row() -> None:
+    """The numbers of values, of which SHAPE_RULES are, follow from the kernel."""
+    assert rules_of_launches(ALL_RULES[len(SHAPE_RULES) :]) == {row.rule for row in LAUNCH_RULES}
 
 
 @pytest.mark.parametrize("name", ["test_of_nothing", "test_legal_map[box_range-tiled-1000]"])
