@@ -37,6 +37,19 @@ def is_array(value: object) -> bool:
     return isinstance(value, np.ndarray) or hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
 
 
+def is_on_device(array: Any) -> bool:
+    """Whether an array, which `view` may not accept, is in the memory of a CUDA device."""
+    if isinstance(array, np.ndarray):
+        return False
+    if hasattr(array, "__dlpack__"):
+        try:
+            return array.__dlpack_device__()[0] in _CUDA_DEVICES
+        except _EXPORT_ERRORS:
+            # `view` raises the error, with the name of the argument.
+            return False
+    return hasattr(array, "__cuda_array_interface__")
+
+
 def view(array: Any, name: str) -> ArrayView:
     """The memory of an array, without a copy; raises InputError, naming the argument `name`, for other values."""
     if isinstance(array, np.ndarray):
@@ -121,7 +134,8 @@ class _DLTensor(ctypes.Structure):
 # DLDeviceType: host memory (kDLCPU, kDLCUDAHost) and device memory (kDLCUDA, kDLCUDAManaged).
 _HOST_DEVICES = {1, 3}
 _CUDA_DEVICES = {2, 13}
-# DLDataTypeCode: kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLBool 6, and the float8 kinds of DLPack 1.1.
+# DLDataTypeCode: kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLComplex 5, kDLBool 6, and the float8 kinds of DLPack
+# 1.1.
 _DLPACK_DTYPES: dict[tuple[int, int], str] = {
     **{(0, bits): f"numpy.int{bits}" for bits in (8, 16, 32, 64)},
     **{(1, bits): f"numpy.uint{bits}" for bits in (8, 16, 32, 64)},
@@ -133,24 +147,30 @@ _DLPACK_DTYPES: dict[tuple[int, int], str] = {
     (14, 8): "ml_dtypes.float8_e8m0fnu",
 }
 
+# The errors of exporters, such as torch for a sparse tensor, or for one without memory.
+_EXPORT_ERRORS = (BufferError, RuntimeError, TypeError, ValueError)
+
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype = ctypes.c_void_p
 _capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 def _from_dlpack(array: Any, name: str) -> ArrayView:
-    on_device = array.__dlpack_device__()[0] in _CUDA_DEVICES
-    if not on_device and array.__dlpack_device__()[0] not in _HOST_DEVICES:
-        raise InputError(f"argument '{name}' needs memory of the host or of a CUDA device")
     try:
+        device = array.__dlpack_device__()[0]
+        on_device = device in _CUDA_DEVICES
+        if not on_device and device not in _HOST_DEVICES:
+            raise InputError(f"argument '{name}' needs memory of the host or of a CUDA device")
         # Array API standard, __dlpack__: stream -1 means no synchronisation: the kernel runs in the caller's stream.
         capsule = array.__dlpack__(stream=-1) if on_device else array.__dlpack__()
-    except (BufferError, RuntimeError, TypeError) as error:
+    except _EXPORT_ERRORS as error:
         raise InputError(f"argument '{name}' cannot be exported by DLPack: {error}") from None
     tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
     dtype_name = _DLPACK_DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
     if dtype_name is None:
-        found = f"DLPack code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
+        is_complex = tensor.code == 5 and tensor.lanes == 1
+        of_dlpack = f"DLPack code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
+        found = f"complex{tensor.bits}" if is_complex else of_dlpack
         raise InputError(f"argument '{name}' needs an element type of Tile IR, got {found}")
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
     strides = tuple(tensor.strides[axis] for axis in range(tensor.ndim)) if tensor.strides else row_major(shape)

@@ -36,6 +36,14 @@ def test_calling_a_kernel_is_an_error() -> None:
         scale(1, 2, 3)
 
 
+def test_subscript_of_a_kernel_is_an_error() -> None:
+    with pytest.raises(CompileError) as caught:
+        scale[(1,)](1, 2, 3)
+    assert caught.value.message == (
+        "kernel 'scale' cannot be subscripted: pass the grid to ct.launch(stream, grid, kernel, args)"
+    )
+
+
 def test_hints_become_attributes_by_target(tile_text: Callable[[Any, str], str]) -> None:
     hinted = scale.replace_hints(num_ctas=ct.ByTarget(sm_100=2, default=1), occupancy=4)
     text = tile_text(hinted, "x: f32[?], factor: f32, T=16")
@@ -112,6 +120,58 @@ def test_launch_rejects_functions_bare_arguments_and_unknown_backends() -> None:
         ct.launch(None, (1,), scale, 3)
     with pytest.raises(UsageError, match="unknown backend 'emulate': expected one of interpret, python, simulate"):
         ct.launch(None, (1,), scale, (), backend="emulate")
+
+
+@pytest.mark.parametrize(
+    ("given", "count", "advice"),
+    [
+        (((1,), scale, ()), 3, "the stream is missing, pass None for the current stream"),
+        ((None, (1,), scale), 3, "pass None for the current stream, and the arguments of the kernel as one tuple"),
+        ((), 0, "pass None for the current stream, and the arguments of the kernel as one tuple"),
+        ((None, (1,), scale, 1.0, 2.0), 5, "pass the arguments of the kernel as one tuple"),
+    ],
+)
+def test_launch_with_a_wrong_number_of_arguments(given: tuple[Any, ...], count: int, advice: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ct.launch(*given)
+    assert caught.value.message == f"ct.launch(stream, grid, kernel, args) takes 4 arguments, got {count}: {advice}"
+
+
+def test_launch_with_arguments_in_another_order() -> None:
+    with pytest.raises(UsageError) as caught:
+        ct.launch(None, scale, (1,), ())
+    assert caught.value.message == (
+        "ct.launch expects a function decorated with @ct.kernel, got tuple: call ct.launch(stream, grid, kernel, args)"
+    )
+
+
+class Exporter:
+    """An array of another library, in host memory."""
+
+    def __init__(self, array: np.ndarray, error: Exception | None = None) -> None:
+        self.array, self.error = array, error
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self.error is not None:
+            raise self.error
+        return (1, 0)
+
+    def __dlpack__(self, **_: object) -> Any:
+        return self.array.__dlpack__()
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (Exporter(np.zeros(16, np.complex64)), "argument 'x' needs an element type of Tile IR, got complex64"),
+        (np.zeros(16, np.complex64), "argument 'x': arrays of complex64 cannot be passed to a kernel"),
+        (Exporter(np.zeros(16), ValueError("no memory")), "argument 'x' cannot be exported by DLPack: no memory"),
+    ],
+)
+def test_error_of_an_array_names_its_argument(array: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ct.launch(None, (1,), scale, (array, 2.0, 16))
+    assert caught.value.message == message
 
 
 def test_kernel_is_compiled_once_per_signature(interpret: Callable[..., None]) -> None:

@@ -86,7 +86,7 @@ def test_strides_within_an_element_are_refused() -> None:
 
 
 def test_unknown_element_type_is_refused() -> None:
-    with pytest.raises(InputError, match="'A' needs an element type of Tile IR, got DLPack code 5, 128 bits"):
+    with pytest.raises(InputError, match="'A' needs an element type of Tile IR, got complex128$"):
         view(Exporter(np.zeros(2, np.complex128)), "A")
 
 

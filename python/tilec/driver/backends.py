@@ -11,7 +11,7 @@ from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled
 from tilec.errors import UsageError
 from tilec.frozen import replace
-from tilec.runtime.arrays import view
+from tilec.runtime.arrays import is_on_device, view
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)
 from tilec.runtime.binding import Binding, bind
@@ -157,7 +157,7 @@ def chosen_backend(backend: str | None, args: Sequence[Any], kernel: Any = None)
 
 def default_backend(args: Sequence[Any]) -> str:
     """`launch` if an array is in device memory, else `simulate`."""
-    return "launch" if any(view(array, "").on_device for array in arrays_in(args)) else "simulate"
+    return "launch" if any(map(is_on_device, arrays_in(args))) else "simulate"
 
 
 def is_loaded_kernel(given: object) -> bool:

@@ -48,21 +48,30 @@ def launch_counts() -> dict[str, int]:
     return _launch_counts()
 
 
+# Stands for an argument that the caller left out.
+_MISSING: Any = object()
+_FORM = "ct.launch(stream, grid, kernel, args)"
+
+
 @public
 def _launch(
-    stream: Any,
-    grid: Sequence[int] | int,
-    kernel: Kernel | LoadedKernel,
-    args: Sequence[Any],
-    *,
+    stream: Any = _MISSING,
+    grid: Sequence[int] | int = _MISSING,
+    kernel: Kernel | LoadedKernel = _MISSING,
+    args: Sequence[Any] = _MISSING,
+    *further: Any,
     programmatic_dependent_launch: bool = False,
     backend: str | None = None,
     hints: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Any:
     """The Python path of `launch`."""
+    given = (stream, grid, kernel, args)
+    if further or any(value is _MISSING for value in given):
+        raise _wrong_count([value for value in (*given, *further) if value is not _MISSING])
     if not isinstance(kernel, Kernel) and not is_loaded_kernel(kernel):
-        raise LaunchUseError(f"ct.launch expects a function decorated with @ct.kernel, got {type(kernel).__name__}")
+        found = type(kernel).__name__
+        raise LaunchUseError(f"ct.launch expects a function decorated with @ct.kernel, got {found}: call {_FORM}")
     if not isinstance(args, tuple | list):
         raise LaunchUseError(f"ct.launch expects the arguments of the kernel as a tuple, got {type(args).__name__}")
     chosen = chosen_backend(backend, args, kernel)
@@ -78,6 +87,17 @@ def _launch(
         hints = {**(hints or {}), "checks": True}
     compiled = specialized(kernel, chosen, args, hints=hints)
     return run(compiled, grid, args, backend=chosen, stream=stream, **settings)
+
+
+def _wrong_count(given: Sequence[Any]) -> LaunchUseError:
+    """The error for a call with too few or too many arguments."""
+    if len(given) > 4:
+        advice = "pass the arguments of the kernel as one tuple"
+    elif len(given) == 3 and (isinstance(given[1], Kernel) or is_loaded_kernel(given[1])):
+        advice = "the stream is missing, pass None for the current stream"
+    else:
+        advice = "pass None for the current stream, and the arguments of the kernel as one tuple"
+    return LaunchUseError(f"{_FORM} takes 4 arguments, got {len(given)}: {advice}")
 
 
 @public

@@ -11,7 +11,7 @@ from tilec.driver.compiled import Compiled
 from tilec.driver.disk_cache import Request, kept_or_compiled
 from tilec.language.kernel import Kernel
 from tilec.process.compile_lock import COMPILING
-from tilec.runtime.arrays import view
+from tilec.runtime.arrays import is_on_device, view
 from tilec.runtime.structured_values import arrays_in
 from tilec.signature import Signature
 
@@ -61,7 +61,7 @@ def _compile(request: Request, hints: Mapping[str, Any] | None) -> Compiled:
 
 def default_target(backend: str, args: Sequence[Any]) -> str:
     """The target of the device that holds the arrays, else `TILEC_TARGET`."""
-    on_device = [array for array in arrays_in(args) if view(array, "").on_device]
+    on_device = list(filter(is_on_device, arrays_in(args)))
     if backend != "launch" or not on_device:
         return options.from_environment().target
     from tilec.runtime.devices import devices, ordinal_of

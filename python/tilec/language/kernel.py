@@ -132,6 +132,11 @@ class kernel(KernelDispatch):
             f"kernel '{self.name}' cannot be called: run it with ct.launch(stream, grid, kernel, args)"
         )
 
+    def __getitem__(self, _grid: object) -> Any:
+        raise KernelUseError(
+            f"kernel '{self.name}' cannot be subscripted: pass the grid to ct.launch(stream, grid, kernel, args)"
+        )
+
     def __repr__(self) -> str:
         return f"<tilec kernel '{self.name}'>"
 
