@@ -34,8 +34,6 @@ _EXPLANATIONS = {
     "line to the standard error; restart the process, because its GPU context is unusable, or find the assertion with "
     "backend='simulate' or 'interpret'",
 }
-
-
 # The CUDA version that introduced a function, if it is later than the oldest supported one.
 _INTRODUCED_IN = {"cuEventElapsedTime": "12.8", "cuTensorMapEncodeIm2colWide": "12.8"}
 _OLDEST_VERSION = "12.0"
@@ -87,8 +85,8 @@ def devices() -> tuple[Device, ...]:
     try:
         call(driver().cuInit, 0)
         count = call(driver().cuDeviceGetCount)
-    except (UnsupportedError, LaunchError):
-        # UnsupportedError: a platform without the bindings. LaunchError: no driver, one before CUDA 12, or no GPU.
+    except (UnsupportedError, ImportError, LaunchError):
+        # The first two: a platform without the bindings. LaunchError: no driver, one before CUDA 12, or no GPU.
         return ()
     connect_driver(count, entry_points())
     return tuple(_describe(ordinal) for ordinal in range(count))

@@ -7,6 +7,7 @@ from types import TracebackType
 import numpy as np
 
 from tilec.dialect.mlir import ir
+from tilec.runtime.arrays import address_of
 from tilec.runtime.interpret.constants import array_of_elements
 from tilec.runtime.interpret.global_memory import Memory, Range
 from tilec.runtime.interpret.prepare import element_of
@@ -33,10 +34,10 @@ class GlobalValues:
         content = bytes_of(array_of_elements(op.value, element), element)
         alignment = max(op.alignment, _ALIGNMENT)
         storage = np.zeros(len(content) + alignment, np.uint8)
-        start = -storage.ctypes.data % alignment
+        start = -address_of(storage) % alignment
         storage[start : start + len(content)] = content
         self._storage.append(storage)
-        self._ranges.append((storage.ctypes.data + start, len(content), not op.constant))
+        self._ranges.append((address_of(storage) + start, len(content), not op.constant))
         self._memory.add(*self._ranges[-1])
         return self._ranges[-1][0]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilec.errors import Note, SimulationError
+from tilec.runtime.arrays import address_of
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.global_memory import Memory, Range
 from tilec.runtime.interpret.ordering import Ordering
@@ -80,7 +81,7 @@ class Machine:
             storage = np.full(size_bytes + alignment, 0xFF if self.check else 0, np.uint8)
         except (MemoryError, ValueError):
             raise Fault(f"cannot allocate {size_bytes} bytes, aligned to {alignment}") from None
-        address = -(-storage.ctypes.data // alignment) * alignment
+        address = -(-address_of(storage) // alignment) * alignment
         allocated = (address, size_bytes, True)
         self._storage.append(storage)
         self._allocations.append(allocated)

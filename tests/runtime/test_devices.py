@@ -153,8 +153,16 @@ def test_machine_without_a_driver(tmp_path: Path) -> None:
     assert printed(LAUNCHES, LD_LIBRARY_PATH=str(tmp_path)) == WITHOUT_DRIVER
 
 
-def test_installation_without_the_bindings(recorded: Run) -> None:
-    program = "import sys; sys.modules['cuda.bindings.driver'] = None\n"
+@pytest.mark.parametrize("error", ["ModuleNotFoundError", "ImportError"])
+def test_installation_without_the_bindings(recorded: Run, error: str) -> None:
+    program = f"""
+import importlib.abc, sys
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "cuda.bindings.driver":
+            raise {error}(name)
+sys.meta_path.insert(0, Missing())
+"""
     assert recorded(program + LAUNCHES) == WITHOUT_DRIVER
 
 
