@@ -135,6 +135,13 @@ def test_convolution(target: str) -> None:
     assert np.array_equal(y[0], sum(padded[s : s + 128] @ f[s].astype(np.float32) for s in range(3)))
 
 
+def test_ptxas_accepts_checked_kernels(target: str) -> None:
+    a, c = np.zeros((128, 128), np.float16), np.zeros((128, 128), np.float32)
+    for kernel, args in ((kernels.product, (a, a, c, 2, 128, 128, 64)), (kernels.total, (X, zeros(1), 0, 96, 8))):
+        program = ct.compile(kernel, signature=Signature.from_arguments(kernel, args), target=target, checks=True)
+        assert program.stage("cubin").value.spill_bytes == 0
+
+
 def test_checked_kernels_are_compiled_and_kept_apart(target: str) -> None:
     args = (X, zeros(1), 88, -1, -8)
     kernel = ct.kernel(kernels.total.function)
