@@ -113,6 +113,7 @@ def test_counter_of_a_loop(step: int, unsigned: str) -> None:
         assert (failure(module, a, b) is None) == is_defined, (a, b)
 
 
+COPY = "%nothing = constant <i32: 0> : tile<i32> %m = ori %a, %nothing : tile<i32>"
 PROMISES = [
     # The comparison is true if the promise holds, so that passes fold what depends on it.
     ("%m = assume bounded<0, 10>, %a : tile<i32>", 11, 10, "the assumption bounded<0, 10> does not hold"),
@@ -120,6 +121,10 @@ PROMISES = [
     ("%k = constant <i32: 3> : tile<i32> %m = shri %k, %a signed : tile<i32>", 32, 31, "shift amount of i32"),
     ("%k = constant <i32: 3> : tile<i32> %m = remi %k, %a unsigned : tile<i32>", 0, 4, "division by zero"),
     ("%m = assume div_by<8>, %a : tile<i32>", 12, 8, "the assumption div_by<8> does not hold"),
+    # Without their checks these operations have no effect, and passes remove them.
+    (f"{COPY} %d = divi %a, %a signed : tile<i32>", 0, 1, "division by zero"),
+    (f"{COPY} %d = assume bounded<0, 10>, %a : tile<i32>", 11, 10, "the assumption bounded<0, 10> does not hold"),
+    (f"{COPY} for %i in (%m to %m, step %a) : tile<i32> {{ }}", -1, 1, "a for loop needs a positive step"),
 ]
 
 
