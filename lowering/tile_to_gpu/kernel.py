@@ -70,8 +70,10 @@ def convert(
     with module.context, ir.Location.unknown():
         made = ir.Module.create(module.operation.location)
         made.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
+        # Entries are divided and expanded before they are converted; the given module is the text of a stage.
+        copy = module.operation.clone()
         with ir.InsertionPoint(made.body):
-            for op in module.body.operations:
+            for op in copy.regions[0].blocks[0].operations:
                 if op.operation.name == "cuda_tile.global":
                     convert_global(op)
                 elif op.operation.name == "cuda_tile.entry":
