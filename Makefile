@@ -18,6 +18,7 @@ FUZZ_INPUTS ?= 200000
 FUZZ_PROGRAMS ?= 3000
 FUZZ_KERNELS ?= 500
 FUZZ_MULTIPLIES ?= 20000
+FUZZ_SLICES ?= 1000
 FUZZ_MUTATIONS ?= 200000
 MUTANTS ?= 60
 SEED ?= 1
@@ -63,6 +64,7 @@ fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py exits --inputs $(FUZZ_PROGRAMS) --seed $(SEED) --work build/fuzz-exits
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py kernels --inputs $(FUZZ_KERNELS) --seed $(SEED) --work build/fuzz-kernels
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py multiplies --inputs $(FUZZ_MULTIPLIES) --seed $(SEED) --work build/fuzz-multiplies
+	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py slices --inputs $(FUZZ_SLICES) --seed $(SEED) --work build/fuzz-slices
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py mutations --inputs $(FUZZ_MUTATIONS) --seed $(SEED) --work build/fuzz-mutations
 
 mutants: build/venv-test/.installed $(CHECK)/.copied

@@ -63,12 +63,13 @@ def _record_cases(folder: Path, cases: list[tuple[str, int]]) -> None:
 
 def _multiply(seed: int, recorder: Recorder) -> str:
     """Records a random multiply with random settings; the reference is numpy."""
-    import multiply_fuzz as fuzz
+    import compared_kernels as fuzz
+    import multiply_fuzz
     from numpy_tiles import NumpyTiles
 
     import tilec as ct
 
-    case = fuzz.random_case(seed)
+    case = multiply_fuzz.random_case(seed)
     (settings,) = (settings for settings in case.settings if settings.target == TARGET)
     expected = fuzz._expected(case, NumpyTiles)
     path = recorder.folder / f"running-{os.getpid()}.py"
@@ -77,7 +78,7 @@ def _multiply(seed: int, recorder: Recorder) -> str:
     try:
         exec(compile(case.source, path, "exec"), scope)
         kernel = ct.kernel(scope["kernel"])
-        outcome = fuzz._outcome(TARGET, lambda: fuzz._simulated(case, kernel, settings), expected)
+        outcome = fuzz._outcome(case, TARGET, lambda: fuzz._simulated(case, kernel, settings), expected)
     finally:
         path.unlink()
     recorder.note(f"numpy: {outcome.kind}")

@@ -3,6 +3,7 @@
 `programs` and `exits` compare the results of random programs of Tile IR in numpy, the interpreter and the simulator
 (program_fuzz.py); `kernels` does so for random Python kernels that overwrite arrays that they read (kernel_fuzz.py).
 `multiplies` does so for chains of matrix multiplies, with passes left out at random (multiply_fuzz.py).
+`slices` does so for kernels over slices of arrays (slice_fuzz.py).
 `mutations` compiles Python kernels with changes at random, most of them mistakes (kernel_mutations.py).
 Failures are written to the working folder.
 The inputs of readers are guided by code coverage, which needs `atheris` (`pip install atheris`). A run has several
@@ -26,20 +27,21 @@ from pathlib import Path
 READERS = ("assembly", "bytecode")
 PROGRAMS = ("programs", "exits")
 KERNELS = "kernels"
-MULTIPLIES = "multiplies"
+# The modules of generators whose cases compared_kernels.py runs.
+COMPARED = {"multiplies": ("multiply_fuzz", "MultiplyCase"), "slices": ("slice_fuzz", "SliceCase")}
 MUTATIONS = "mutations"
 ROUND = 10_000
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", choices=(*READERS, *PROGRAMS, KERNELS, MULTIPLIES, MUTATIONS))
+    parser.add_argument("target", choices=(*READERS, *PROGRAMS, KERNELS, *COMPARED, MUTATIONS))
     parser.add_argument("--inputs", type=int, default=200_000, help="number of inputs (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first round or program (default: %(default)s)")
     parser.add_argument("--work", type=Path, help="folder for the corpus and for failing inputs (default: a new one)")
     parser.add_argument("--input", type=Path, help="run a single input and report the result")
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="processes of multiplies and mutations (default: cores)"
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes of multiplies, slices and mutations"
     )
     parser.add_argument("--round", nargs=2, type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -51,16 +53,19 @@ def main() -> int:
         importlib.import_module(settings.target).check(settings.input.read_bytes())
         print(f"{settings.input}: passed")
         return 0
-    if settings.input is not None and settings.target == MULTIPLIES:
-        return importlib.import_module("multiply_fuzz").repeat(settings.input)
+    if settings.input is not None and settings.target in COMPARED:
+        module, case = COMPARED[settings.target]
+        kind = getattr(importlib.import_module(module), case)
+        return importlib.import_module("compared_kernels").repeat(kind, settings.input)
     work = settings.work or Path(tempfile.mkdtemp(prefix=f"fuzz-{settings.target}-"))
     if settings.target in PROGRAMS:
         return importlib.import_module("program_fuzz").main(settings.target, settings.inputs, settings.seed, work)
     if settings.target == KERNELS:
         return importlib.import_module("kernel_fuzz").main(settings.inputs, settings.seed, work)
-    if settings.target == MULTIPLIES:
-        multiplies = importlib.import_module("multiply_fuzz")
-        return multiplies.main(settings.inputs, settings.seed, work, settings.jobs)
+    if settings.target in COMPARED:
+        random_case = importlib.import_module(COMPARED[settings.target][0]).random_case
+        compared = importlib.import_module("compared_kernels")
+        return compared.main(random_case, settings.inputs, settings.seed, work, settings.jobs)
     if settings.target == MUTATIONS:
         mutations = importlib.import_module("kernel_mutations")
         if settings.round is not None:

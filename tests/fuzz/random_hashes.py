@@ -11,6 +11,7 @@ import linecache
 import sys
 from typing import Any
 
+import compared_kernels
 import multiply_fuzz
 
 import tilec as ct
@@ -33,9 +34,9 @@ def digest(seed: int, target: int) -> str:
     linecache.cache[file] = len(case.source), None, case.source.splitlines(keepends=True), file
     scope: dict[str, Any] = {"ct": ct}
     exec(compile(case.source, file, "exec"), scope)
-    given = multiply_fuzz.arguments(case)
+    given = case.arguments()
     try:
-        compiled = multiply_fuzz._compiled(ct.kernel(scope["kernel"]), given, case.settings[target])
+        compiled = compared_kernels._compiled(ct.kernel(scope["kernel"]), given, case.settings[target])
     except UnsupportedError as error:
         return error.message
     return hashlib.sha256(f"{compiled.ptx}\n{compiled.remarks}".encode()).hexdigest()
@@ -45,7 +46,7 @@ def main() -> None:
     salt, *seeds = map(int, sys.argv[1:])
     add_to_hashes(salt)
     for seed in seeds:
-        for number, target in enumerate(multiply_fuzz.TARGETS):
+        for number, target in enumerate(compared_kernels.TARGETS):
             print(f"seed {seed} {target}: {digest(seed, number)}", flush=True)
 
 

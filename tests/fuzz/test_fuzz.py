@@ -22,6 +22,8 @@ FIRST_PROGRAM, PROGRAMS, PER_TEST = 2_046, 40, 4
 FIRST_EXITS, EXITS = 1, 12
 KERNELS = 12
 FIRST_MULTIPLIES, MULTIPLIES = 1, 12
+# Among them attention of rank 3, slices along columns, and blocks without elements.
+FIRST_SLICES, SLICES = 1, 12
 # In the first one, three accumulators in tensor memory follow each other.
 HASHED_MULTIPLIES = (881747, 1, 2, 3, 4, 5, 6)
 FIRST_MUTATION, MUTATIONS = 640, 100
@@ -71,10 +73,19 @@ def test_results_of_random_kernels_with_overwritten_arrays_agree(first: int, tmp
 
 @pytest.mark.parametrize("first", range(FIRST_MULTIPLIES, FIRST_MULTIPLIES + MULTIPLIES, PER_TEST))
 def test_results_of_random_multiplies_agree(first: int, tmp_path: Path) -> None:
-    multiplies = importlib.import_module("multiply_fuzz")
+    assert_cases_agree("multiplies", "multiply_fuzz", first, tmp_path)
+
+
+@pytest.mark.parametrize("first", range(FIRST_SLICES, FIRST_SLICES + SLICES, PER_TEST))
+def test_results_of_random_kernels_over_slices_agree(first: int, tmp_path: Path) -> None:
+    assert_cases_agree("slices", "slice_fuzz", first, tmp_path)
+
+
+def assert_cases_agree(command: str, module: str, first: int, folder: Path) -> None:
+    compared, random_case = importlib.import_module("compared_kernels"), importlib.import_module(module).random_case
     for seed in range(first, first + PER_TEST):
-        failed = [outcome for outcome in multiplies.outcomes(multiplies.random_case(seed), tmp_path) if outcome.failed]
-        assert not failed, f"python tests/fuzz/fuzz.py multiplies --inputs 1 --seed {seed}: {failed}"
+        failed = [outcome for outcome in compared.outcomes(random_case(seed), folder) if outcome.failed]
+        assert not failed, f"python tests/fuzz/fuzz.py {command} --inputs 1 --seed {seed}: {failed}"
 
 
 def test_code_does_not_depend_on_hashes() -> None:
@@ -96,21 +107,42 @@ def test_a_kernel_that_fails_is_reduced_to_what_its_failure_needs(
 
     The kernel of this seed has such a tile that one statement makes.
     """
-    multiplies = importlib.import_module("multiply_fuzz")
+    compared, multiplies = (importlib.import_module(name) for name in ("compared_kernels", "multiply_fuzz"))
     case = multiplies.random_case(6)
-    simulated = multiplies._simulated
-
-    def wrong(case: Any, kernel: Any, settings: Any) -> Any:
-        result = simulated(case, kernel, settings)
-        return result * 2
-
-    monkeypatch.setattr(multiplies, "_simulated", wrong)
-    outcome = next(one for one in multiplies.outcomes_in_process(case, tmp_path) if one.failed)
-    path = multiplies.write_reduced(case, outcome, tmp_path)
+    double_results(compared, monkeypatch)
+    outcome = next(one for one in compared.outcomes_in_process(case, tmp_path) if one.failed)
+    path = compared.write_reduced(case, outcome, tmp_path)
     lines = path.read_text().splitlines()
     kernel = lines[next(number for number, line in enumerate(lines) if line.startswith("def kernel")) + 1 :]
     assert len(kernel) == 3 and "ct.store" in kernel[-1], kernel
-    assert multiplies.repeat(path) == 1
+    assert compared.repeat(multiplies.MultiplyCase, path) == 1
+
+
+def double_results(compared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the results of the simulator wrong."""
+    simulated = compared._simulated
+    monkeypatch.setattr(compared, "_simulated", lambda *given: [result * 2 for result in simulated(*given)])
+
+
+def test_a_kernel_over_slices_that_fails_is_reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every element of the result is wrong, so that no statement is needed; each removal takes a compile."""
+    compared, slices = (importlib.import_module(name) for name in ("compared_kernels", "slice_fuzz"))
+    case = slices.random_case(6)
+    double_results(compared, monkeypatch)
+    outcome = next(one for one in compared.outcomes_in_process(case, tmp_path) if one.failed)
+    path = compared.write_reduced(case, outcome, tmp_path)
+    lines = path.read_text().splitlines()
+    assert lines[0] == f"# python tests/fuzz/fuzz.py slices --input {path.name}"
+    assert len(slices.SliceCase.parse(path.read_text()).source) < len(case.source)
+    assert compared.repeat(slices.SliceCase, path) == 1
+
+
+def test_kernels_over_slices_have_all_kinds_of_statements() -> None:
+    slices = importlib.import_module("slice_fuzz")
+    sources = [slices.random_case(seed).source for seed in range(1, 60)]
+    assert len(set(sources)) == len(sources)
+    for part in (".slice(axis=0", ".slice(axis=1", ".slice(axis=2", "ct.exp2", "ct.mma", "ct.load(P", "> 0:", "ct.sum"):
+        assert any(part in source for source in sources), part
 
 
 def test_mutated_kernels_compile_or_have_an_error_of_the_user() -> None:
