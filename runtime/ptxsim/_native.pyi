@@ -32,6 +32,8 @@ class Entry:
     cluster: tuple[int, int, int]
     shared_bytes: int
 
+def check_forms(text: str) -> list[tuple[int, str]]: ...
+
 class Program:
     """Parsed PTX; `unsupported` lists (line, text) of instructions that are not supported."""
 

@@ -3,6 +3,7 @@
 #include "machine.h"
 #include "opcode.h"
 
+#include <algorithm>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
@@ -120,6 +121,16 @@ std::vector<std::tuple<uint32_t, std::string>> unsupported(const Program &progra
   return result;
 }
 
+std::vector<std::tuple<uint32_t, std::string>> check_forms(std::string text) {
+  std::vector<Unsupported> refused;
+  const Program program(std::move(text), &refused);
+  std::vector<std::tuple<uint32_t, std::string>> result = unsupported(program);
+  for (const Unsupported &one : refused)
+    result.emplace_back(one.line, one.text);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
 std::vector<std::tuple<std::string, uint32_t, uint32_t>> parameters(const Function &function) {
   std::vector<std::tuple<std::string, uint32_t, uint32_t>> result;
   for (const Parameter &one : function.parameters)
@@ -186,5 +197,7 @@ NB_MODULE(_native, module) {
         return names;
       },
       "The mnemonics of the instruction table.");
+  module.def("check_forms", check_forms, nb::arg("text"),
+             "(line, text) of the instructions that are not supported, or refused. Raises PtxError for other errors.");
   bind_tensor(module);
 }

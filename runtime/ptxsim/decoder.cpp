@@ -18,8 +18,8 @@ static std::vector<std::string_view> split_at_dots(std::string_view text) {
   return parts;
 }
 
-Decoder::Decoder(Program &program, Instruction &instruction, size_t mnemonic_parts)
-    : instruction(instruction), program(program), rest(split_at_dots(instruction.text)) {
+Decoder::Decoder(Program &program, Instruction &instruction, std::string_view canonical, size_t mnemonic_parts)
+    : instruction(instruction), program(program), rest(split_at_dots(canonical)) {
   rest.erase(rest.begin(), rest.begin() + ptrdiff_t(std::min(mnemonic_parts, rest.size())));
 }
 
@@ -253,10 +253,15 @@ void Decoder::expect_sync_aligned() {
 }
 
 void Decoder::expect_target(Targets targets, const std::string &feature) const {
-  const std::vector<std::string_view> &names = target_names(targets);
-  if (!program.target.empty() && !names.empty() && std::find(names.begin(), names.end(), program.target) == names.end())
+  if (!program.target.empty() && !has_target(targets, program.target))
     malformed("'" + feature + "' does not exist on target " + program.target + ", only on " +
-              std::string(names.front()));
+              std::string(describe(targets)));
+}
+
+void Decoder::expect_version(uint32_t version) const {
+  const auto name = [](uint32_t number) { return std::to_string(number / 10) + "." + std::to_string(number % 10); };
+  if (program.version && program.version < version)
+    malformed("'" + instruction.text + "' needs .version " + name(version) + ", found " + name(program.version));
 }
 
 Operand &Decoder::operand_at(size_t index) const {

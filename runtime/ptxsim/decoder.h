@@ -15,7 +15,9 @@ struct UnsupportedForm {
 
 class Decoder {
 public:
-  Decoder(Program &program, Instruction &instruction, size_t mnemonic_parts);
+  /// `canonical` is the text of the instruction in canonical order, which the caller keeps; its first `mnemonic_parts`
+  /// words are the mnemonic.
+  Decoder(Program &program, Instruction &instruction, std::string_view canonical, size_t mnemonic_parts);
 
   Instruction &instruction;
 
@@ -37,6 +39,8 @@ public:
   void expect_sync_aligned();
   /// Throws PtxError unless ptxas accepts `feature` for the target of the program.
   void expect_target(Targets targets, const std::string &feature) const;
+  /// Throws PtxError if the .version of the program is earlier than `version`: 92 is 9.2.
+  void expect_version(uint32_t version) const;
   bool empty() const { return rest.empty(); }
   std::string remaining() const;
 

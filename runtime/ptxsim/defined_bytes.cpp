@@ -110,4 +110,16 @@ uint16_t halves(Warp &warp, const Instruction &in, const Operand &destination, u
   return result | uint16_t(low_bytes(destination.size) & ~low_bytes(2 * half));
 }
 
+uint16_t elements(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane) {
+  const uint32_t low = low_bytes(destination.size / 2), high = low << destination.size / 2;
+  uint32_t defined = low | high;
+  for (size_t i = 1; i < in.operands.size(); ++i) {
+    const uint32_t source = warp.defined_bytes(in.operands[i], lane);
+    for (uint32_t element : {low, high})
+      if ((source & element) != element)
+        defined &= ~element;
+  }
+  return uint16_t(defined);
+}
+
 } // namespace ptxsim::defined_bytes

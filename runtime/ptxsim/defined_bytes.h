@@ -28,4 +28,7 @@ uint16_t resized(Warp &warp, const Instruction &in, const Operand &destination, 
 /// d = {a in the upper half, b in the lower half} of elements of whole bytes.
 uint16_t halves(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane);
 
+/// An operation on each of two elements of `type`, with sources of the same type.
+uint16_t elements(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane);
+
 } // namespace ptxsim::defined_bytes

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "program.h"
+#include "targets.h"
 
 #include <functional>
 
@@ -39,12 +40,6 @@ std::string_view group_name(OpcodeGroup group);
 /// True if an undefined source makes the results undefined. The instructions of all other groups use their sources as
 /// addresses, descriptors, data to store or operands of a barrier, where an undefined value is an error.
 bool propagates_undefined(OpcodeGroup group);
-
-/// The values of .target for which ptxas accepts an instruction.
-enum class Targets : uint8_t { All, Wgmma, Tcgen05, Sm100, Sm107 };
-
-/// The names of these targets; empty for All.
-const std::vector<std::string_view> &target_names(Targets targets);
 
 struct Opcode {
   std::string_view mnemonic; // leading parts of the name: "add", "mbarrier.try_wait"; the longest match is used

@@ -49,18 +49,6 @@ std::string_view group_name(OpcodeGroup group) { return group_rows[size_t(group)
 
 bool propagates_undefined(OpcodeGroup group) { return group_rows[size_t(group)].propagates_undefined; }
 
-const std::vector<std::string_view> &target_names(Targets targets) {
-  static const std::vector<std::string_view> names[] = {
-      {},
-      {"sm_90a"},
-      {"sm_100a", "sm_100f", "sm_101a", "sm_101f", "sm_103a", "sm_103f", "sm_110a", "sm_110f"},
-      {"sm_100", "sm_100a", "sm_100f", "sm_101", "sm_101a", "sm_101f", "sm_103", "sm_103a", "sm_103f", "sm_110",
-       "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f"},
-      {"sm_107a", "sm_107f"},
-  };
-  return names[size_t(targets)];
-}
-
 const std::vector<const Opcode *> &opcode_table() {
   static const std::vector<const Opcode *> table = [] {
     std::vector<const Opcode *> rows;

@@ -1,6 +1,7 @@
 #include "parser.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ptxsim {
 
@@ -41,7 +42,10 @@ void Parser::top_level() {
       continue;
     }
     if (word == "version") {
-      cursor.literal();
+      double version;
+      const uint64_t bits = cursor.literal().bits;
+      std::memcpy(&version, &bits, sizeof(version));
+      program.version = uint32_t(version * 10 + 0.5);
     } else if (word == "target") {
       program.target = cursor.expect_name("a target");
       while (cursor.take(','))

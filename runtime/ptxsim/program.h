@@ -160,14 +160,16 @@ struct Unsupported {
 class Program {
 public:
   /// Parses and decodes. Throws PtxError; instructions without a row are listed in `unsupported` instead.
-  explicit Program(std::string text);
+  /// With `refused`, an error of an instruction is appended to it instead.
+  explicit Program(std::string text, std::vector<Unsupported> *refused = nullptr);
   Program(const Program &) = delete;
   Program &operator=(const Program &) = delete;
 
   const Function &entry(std::string_view name) const; // throws PtxError
 
   std::string text;
-  std::string target; // "sm_100a"
+  std::string target;   // "sm_100a"
+  uint32_t version = 0; // 92 is .version 9.2
   std::vector<Instruction> code;
   std::vector<Function> functions;
   std::vector<Variable> variables;
@@ -178,6 +180,7 @@ public:
   uint32_t register_bytes = 0; // of one warp
   uint32_t local_bytes = 0;    // of one lane
   bool uses_wgmma = false;
+  bool loads_read_only = false;                               // has ld.global.nc or ldu
   uint32_t sink_slot = 0;                                     // of the values written to _
   std::map<std::array<uint64_t, 3>, uint32_t> constant_slots; // slot by kind and size, value, special
   /// Serializes runs: they share the storage of .global and .const variables, which each run resets.

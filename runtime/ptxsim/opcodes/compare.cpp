@@ -376,6 +376,8 @@ Execute decode_slct(Decoder &d) {
   d.take("ftz");
   Type type = d.instruction.type = d.take_type();
   Type by = d.take_type();
+  if (!is_one_of(by, {Type::S32, Type::F32}))
+    d.malformed("'" + d.instruction.text + "' selects by a value of type .s32 or .f32");
   d.expect_operands(4, 4);
   d.destination(0, type);
   d.source(1, type);

@@ -15,7 +15,7 @@ namespace ptxsim {
 
 namespace {
 
-enum Setting { Rounded, ToInteger, Ftz, Sat, Relu, SatFinite };
+enum Setting { Rounded, ToInteger, Ftz, Sat, Relu, SatFinite, Scaled };
 
 const SmallFloat &format_of(Type type) {
   switch (type) {
@@ -26,14 +26,19 @@ const SmallFloat &format_of(Type type) {
   case Type::BF16x2:
     return bf16_format;
   case Type::E4M3x2:
+  case Type::E4M3x4:
     return e4m3_format;
   case Type::E5M2x2:
+  case Type::E5M2x4:
     return e5m2_format;
   case Type::E2M3x2:
+  case Type::E2M3x4:
     return e2m3_format;
   case Type::E3M2x2:
+  case Type::E3M2x4:
     return e3m2_format;
   case Type::E2M1x2:
+  case Type::E2M1x4:
     return e2m1_format;
   default:
     return tf32_format;
@@ -95,11 +100,12 @@ int64_t sign_extend(uint64_t bits, uint32_t size) {
   return int64_t(bits << unused) >> unused;
 }
 
-uint64_t integer_from_float(Type type, double value, Rounding rounding) {
-  if (std::isnan(value))
-    return 0;
-  double whole = to_integral(value, rounding);
+/// PTX ISA 9.7.9.22: NaN becomes zero, but the upper bit alone if one of the types has 64 bits.
+uint64_t integer_from_float(Type type, Type from, double value, Rounding rounding) {
   uint32_t width = type_size(type) * 8;
+  if (std::isnan(value))
+    return from == Type::F64 || width == 64 ? 1ull << (width - 1) : 0;
+  double whole = to_integral(value, rounding);
   if (is_signed(type)) {
     double limit = std::ldexp(1.0, int(width) - 1);
     if (whole >= limit)
@@ -137,7 +143,7 @@ uint64_t convert(const Instruction &in, uint64_t bits) {
   if (is_float(from)) {
     double value = float_value(from, bits, in.settings[Ftz]);
     if (!is_float(to))
-      return integer_from_float(to, value, Rounding(in.settings[Rounded]));
+      return integer_from_float(to, from, value, Rounding(in.settings[Rounded]));
     return float_bits(to, in.settings[ToInteger] ? to_integral(value, Rounding(in.settings[Rounded])) : value, in);
   }
   uint64_t wide = is_signed(from) ? uint64_t(sign_extend(bits, type_size(from))) : bits;
@@ -192,28 +198,33 @@ uint16_t NarrowB16(const float *s) {
 }
 uint16_t Narrow16(const float *s) { return to_f16(s[0]); }
 
+/// The bits of an element of a packed type; 0 for other types.
 uint32_t packed_bits(Type type) {
   switch (type) {
   case Type::F16x2:
   case Type::BF16x2:
     return 16;
   case Type::E2M1x2:
+  case Type::E2M1x4:
     return 4;
   case Type::E4M3x2:
   case Type::E5M2x2:
   case Type::E2M3x2:
   case Type::E3M2x2:
   case Type::UE8M0x2:
+  case Type::S2F6x2:
+  case Type::E4M3x4:
+  case Type::E5M2x4:
+  case Type::E2M3x4:
+  case Type::E3M2x4:
     return 8;
   default:
     return 0;
   }
 }
 
-uint64_t element_to_bits(Type type, double value, const Instruction &in) {
-  if (type != Type::UE8M0x2)
-    return float_bits(type, value, in);
-  // ue8m0 is a power of two: the exponent of |value|, rounded; all ones for NaN.
+/// The exponent of |value|, rounded; all ones for NaN.
+uint64_t power_of_two_bits(double value, Rounding rounding) {
   if (std::isnan(value))
     return 255;
   double magnitude = std::fabs(value);
@@ -223,40 +234,84 @@ uint64_t element_to_bits(Type type, double value, const Instruction &in) {
     return 254;
   int exponent = std::ilogb(magnitude);
   bool exact = std::ldexp(1.0, exponent) == magnitude;
-  if (!exact && Rounding(in.settings[Rounded]) == Rounding::Up)
+  if (!exact && rounding == Rounding::Up)
     ++exponent;
   return uint64_t(std::clamp(exponent + 127, 0, 254));
 }
 
+constexpr double fixed_point_units = 64; // of s2f6, a signed number with six fraction bits
+constexpr double largest_fixed_point = 127;
+
+/// PTX ISA 9.7.9.22: NaN becomes the largest number.
+uint64_t fixed_point_bits(Warp &warp, double value, const Instruction &in) {
+  if (in.settings[Relu] && value < 0)
+    value = 0;
+  const double units = std::nearbyint(value * fixed_point_units);
+  if (units < -largest_fixed_point)
+    warp.unconfirmed("the result of a conversion to s2f6 of a number below -127/64");
+  const double limited = std::isnan(units) ? largest_fixed_point : std::clamp(units, -128.0, largest_fixed_point);
+  return uint64_t(int64_t(limited)) & 0xFF;
+}
+
+uint64_t element_to_bits(Warp &warp, Type type, double value, const Instruction &in) {
+  if (type == Type::UE8M0x2)
+    return power_of_two_bits(value, Rounding(in.settings[Rounded]));
+  if (type == Type::S2F6x2)
+    return fixed_point_bits(warp, value, in);
+  return float_bits(type, value, in);
+}
+
+double power_of_two(uint32_t bits) { return bits == 255 ? std::nan("") : std::ldexp(1.0, int(bits) - 127); }
+
 double element_value(Type type, uint32_t bits) {
   if (type == Type::UE8M0x2)
-    return bits == 255 ? std::nan("") : std::ldexp(1.0, int(bits) - 127);
+    return power_of_two(bits);
+  if (type == Type::S2F6x2)
+    return int8_t(bits) / fixed_point_units;
   return decode(format_of(type), bits);
 }
 
-/// d = {a in the upper half, b in the lower half}.
+/// The scale factor of `part` in a lane, 1 without .scaled. The operand is the last one.
+double scale_factor(Warp &warp, const Instruction &in, uint32_t lane, uint32_t part) {
+  return in.settings[Scaled] ? power_of_two(uint32_t(warp.bits(in.operands.back(), lane) >> 8 * part & 0xFF)) : 1;
+}
+
+void require_sources(Warp &warp, const Instruction &in) {
+  for (size_t i = 1; i < in.operands.size(); ++i)
+    if (in.operands[i].kind == Operand::Kind::Vector)
+      for (const Operand &element : in.operands[i].elements)
+        warp.require(element);
+    else
+      warp.require(in.operands[i]);
+}
+
+/// d = {a in the upper half, b in the lower half}. Sources are divided by their scale factors.
 Outcome pack_floats(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1], &b = in.operands[2];
-  warp.require(a);
-  warp.require(b);
+  require_sources(warp, in);
   uint32_t width = packed_bits(in.type);
   float *high = warp.lanes<float>(a), *low = warp.lanes<float>(b);
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    warp.set_bits(d, lane, element_to_bits(in.type, high[lane], in) << width | element_to_bits(in.type, low[lane], in));
+    const uint64_t upper = element_to_bits(warp, in.type, high[lane] / scale_factor(warp, in, lane, 1), in);
+    const uint64_t lower = element_to_bits(warp, in.type, low[lane] / scale_factor(warp, in, lane, 0), in);
+    warp.set_bits(d, lane, upper << width | lower);
   });
   warp.wrote(d);
   return Outcome::Next;
 }
 
+/// Each element of d is the element of a. Numbers of s2f6 are divided by the scale factors, others multiplied.
 Outcome convert_packed(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1];
-  warp.require(a);
+  require_sources(warp, in);
   uint32_t from = packed_bits(in.from_type), to = packed_bits(in.type);
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint64_t source = warp.bits(a, lane), result = 0;
     for (uint32_t part = 0; part < 2; ++part) {
       double value = element_value(in.from_type, uint32_t(source >> part * from) & ((1u << from) - 1));
-      result |= element_to_bits(in.type, value, in) << part * to;
+      const double scale = scale_factor(warp, in, lane, part);
+      value = in.type == Type::S2F6x2 ? value / scale : value * scale;
+      result |= element_to_bits(warp, in.type, value, in) << part * to;
     }
     warp.set_bits(d, lane, result);
   });
@@ -264,32 +319,125 @@ Outcome convert_packed(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-Execute decode_packed(Decoder &d) {
-  Type to = d.instruction.type;
-  if (d.instruction.from_type == Type::F32) {
-    d.expect_operands(3, 3);
-    d.source(1, Type::F32);
-    d.source(2, Type::F32);
-    d.destination_wide(0, to);
-    if (packed_bits(to) >= 8)
-      d.instruction.defined_bytes = &defined_bytes::halves;
-    return &pack_floats;
+/// The defined bytes of a packed conversion: an element is defined if its source, and its scale factor, are.
+uint16_t defined_elements(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane) {
+  const uint32_t from = packed_bits(in.from_type), to = packed_bits(in.type);
+  const uint32_t source = warp.defined_bytes(in.operands[1], lane);
+  const uint32_t scales = in.settings[Scaled] ? warp.defined_bytes(in.operands.back(), lane) : 3;
+  uint32_t undefined = 0;
+  for (uint32_t part = 0; part < 2; ++part) {
+    const uint32_t needed = ((1u << (from + 7) / 8) - 1) << part * from / 8;
+    if ((source & needed) == needed && (scales >> part & 1))
+      continue;
+    undefined |= ((1u << (to + 7) / 8) - 1) << part * to / 8;
   }
-  if (!packed_bits(d.instruction.from_type))
-    return nullptr;
-  d.expect_operands(2, 2);
+  return uint16_t(((1u << destination.size) - 1) & ~undefined);
+}
+
+/// A value rounded towards zero, or away from it if the sum of the discarded bits and `random` carries. `random` is
+/// a number of `random_bits` bits.
+uint64_t stochastic_bits(Type type, double value, uint32_t random, uint32_t random_bits, const Instruction &in) {
+  const SmallFloat &format = format_of(type);
+  if (std::isnan(value) || std::isinf(value))
+    return float_bits(type, value, in);
+  if (in.settings[Relu] && !(value > 0))
+    value = 0;
+  const bool finite = in.settings[SatFinite];
+  const uint32_t below = encode(format, value, Rounding::Zero, finite);
+  const uint32_t sign = 1u << (format.exponent_bits + format.fraction_bits);
+  const double magnitude = std::fabs(value), lower = std::fabs(decode(format, below));
+  // The distance to the next number away from zero.
+  const int exponent = std::max(lower == 0 ? 1 - format.bias : std::ilogb(lower), 1 - format.bias);
+  const double unit = std::ldexp(1.0, exponent - format.fraction_bits);
+  const bool carries = (magnitude - lower) / unit + std::ldexp(double(random), -int(random_bits)) >= 1;
+  if (!carries)
+    return below;
+  const double next = std::copysign(lower + unit, value);
+  const uint32_t result = encode(format, next, Rounding::NearestEven, finite);
+  return value == 0 ? below : (result & (sign - 1)) | (below & sign);
+}
+
+/// d = {a, b} rounded with the random bits of the upper and lower half of operand 3.
+Outcome pack_stochastic(Warp &warp, const Instruction &in) {
+  const Operand &d = in.operands[0];
+  require_sources(warp, in);
+  const uint32_t random_bits = in.type == Type::F16x2 ? 13 : 16, mask = (1u << random_bits) - 1;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const uint64_t random = warp.bits(in.operands[3], lane);
+    uint64_t result = 0;
+    for (uint32_t part = 0; part < 2; ++part) {
+      const float value = warp.lanes<float>(in.operands[2 - part])[lane];
+      const auto bits = uint32_t(random >> 16 * part) & mask;
+      result |= stochastic_bits(in.type, value, bits, random_bits, in) << 16 * part;
+    }
+    warp.set_bits(d, lane, result);
+  });
+  warp.wrote(d);
+  return Outcome::Next;
+}
+
+/// d = four elements of the vector, the first in the upper bits.
+Outcome pack_four(Warp &warp, const Instruction &in) {
+  warp.unconfirmed("the random bits of cvt.rs for elements of 8 bits and fewer");
+  const Operand &d = in.operands[0];
+  require_sources(warp, in);
+  const uint32_t width = packed_bits(in.type), random_bits = width == 4 ? 8 : 16;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const uint64_t random = warp.bits(in.operands[2], lane);
+    uint64_t result = 0;
+    for (uint32_t part = 0; part < 4; ++part) {
+      const float value = warp.lanes<float>(in.operands[1].elements[part])[lane];
+      // Elements 0 and 1 have the upper random bits; those of four bits have a byte of each half.
+      const uint32_t first = width == 4 ? (part % 2 ? 0 : 16) + (part < 2 ? 8 : 0) : part < 2 ? 16 : 0;
+      const auto bits = uint32_t(random >> first) & ((1u << random_bits) - 1);
+      result = result << width | stochastic_bits(in.type, value, bits, random_bits, in);
+    }
+    warp.set_bits(d, lane, result);
+  });
+  warp.wrote(d);
+  return Outcome::Next;
+}
+
+Execute decode_four(Decoder &d) {
+  d.expect_operands(3, 3);
+  d.destination_wide(0, d.instruction.type);
+  d.vector(1, Type::F32, 4, true);
+  d.source(2, Type::B32);
+  return &pack_four;
+}
+
+Execute decode_packed(Decoder &d, bool stochastic) {
+  Instruction &in = d.instruction;
+  Type to = in.type;
   d.destination_wide(0, to);
-  d.source_wide(1, d.instruction.from_type);
-  return &convert_packed;
+  size_t next = 2;
+  if (in.from_type == Type::F32) {
+    d.source(1, Type::F32);
+    d.source(next++, Type::F32);
+  } else {
+    d.source_wide(1, in.from_type);
+  }
+  if (stochastic)
+    d.source(next++, Type::B32);
+  if (in.settings[Scaled])
+    d.source(next++, Type::B16);
+  d.expect_operands(next, next);
+  if (stochastic)
+    return &pack_stochastic;
+  if (in.from_type != Type::F32) {
+    in.defined_bytes = &defined_elements;
+    return &convert_packed;
+  }
+  if (packed_bits(to) >= 8 && !in.settings[Scaled])
+    in.defined_bytes = &defined_bytes::halves;
+  return &pack_floats;
 }
 
 Execute decode_cvt(Decoder &d) {
   Instruction &in = d.instruction;
-  static constexpr std::pair<const char *, Rounding> to_float[] = {{"rn", Rounding::NearestEven},
-                                                                   {"rz", Rounding::Zero},
-                                                                   {"rm", Rounding::Down},
-                                                                   {"rp", Rounding::Up},
-                                                                   {"rna", Rounding::NearestAway}};
+  static constexpr std::pair<const char *, Rounding> to_float[] = {
+      {"rn", Rounding::NearestEven}, {"rz", Rounding::Zero},         {"rm", Rounding::Down},
+      {"rp", Rounding::Up},          {"rna", Rounding::NearestAway}, {"rs", Rounding::Zero}};
   static constexpr std::pair<const char *, Rounding> to_integer[] = {
       {"rni", Rounding::NearestEven}, {"rzi", Rounding::Zero}, {"rmi", Rounding::Down}, {"rpi", Rounding::Up}};
   bool rounded = false;
@@ -312,6 +460,7 @@ Execute decode_cvt(Decoder &d) {
   in.settings[Sat] = d.take("sat");
   in.settings[Relu] = d.take("relu");
   in.settings[SatFinite] = d.take("satfinite");
+  in.settings[Scaled] = d.take("scaled::n2::ue8m0");
   in.type = d.take_type();
   in.from_type = d.take_type();
   form.to = in.type;
@@ -320,10 +469,18 @@ Execute decode_cvt(Decoder &d) {
   form.sat = in.settings[Sat];
   form.relu = in.settings[Relu];
   form.satfinite = in.settings[SatFinite];
-  if (d.empty() && !conversion_exists(form))
+  form.scaled = in.settings[Scaled];
+  const std::optional<ConversionRequirement> requirement = find_conversion(form);
+  if (d.empty() && !requirement)
     d.malformed("'" + in.text + "' is not a form of cvt");
-  if (packed_bits(in.type))
-    return decode_packed(d);
+  if (requirement) {
+    d.expect_target(requirement->targets, in.text);
+    d.expect_version(requirement->version);
+  }
+  if (is_one_of(in.type, {Type::E4M3x4, Type::E5M2x4, Type::E2M3x4, Type::E3M2x4, Type::E2M1x4}))
+    return decode_four(d);
+  if (packed_bits(in.type) && (packed_bits(in.from_type) || in.from_type == Type::F32))
+    return decode_packed(d, form.rounding == "rs");
   d.expect_operands(2, 2);
   d.destination_wide(0, in.type);
   d.source_wide(1, in.from_type);
@@ -371,10 +528,14 @@ Outcome pack_integers(Warp &warp, const Instruction &in) {
 }
 
 Execute decode_pack(Decoder &d) {
-  d.take("sat");
-  Type type = d.instruction.type = d.take_type();
-  d.take_type();
-  d.take_type_if_any();
+  if (!d.take("sat"))
+    d.malformed("'" + d.instruction.text + "' needs .sat");
+  // .u4, .s4, .u2 and .s2 name no type of the simulator but these.
+  const int two_bits = d.take_one_of({"u2", "s2"});
+  Type type = d.instruction.type = two_bits < 0 ? d.take_type() : two_bits ? Type::S8 : Type::U8;
+  if (d.take_type() != Type::S32)
+    d.malformed("'" + d.instruction.text + "' packs values of type .s32");
+  const bool appends = d.take_type_if_any() == Type::B32;
   switch (type) {
   case Type::U16:
   case Type::S16:
@@ -382,12 +543,18 @@ Execute decode_pack(Decoder &d) {
     break;
   case Type::U8:
   case Type::S8:
-    d.instruction.settings[PackedBits] = 8;
+    d.instruction.settings[PackedBits] = two_bits < 0 ? 8 : 2;
+    break;
+  case Type::U4:
+  case Type::S4:
+    d.instruction.settings[PackedBits] = 4;
     break;
   default:
-    d.instruction.settings[PackedBits] = 4;
+    d.malformed("'" + d.instruction.text + "' packs into elements of 2, 4, 8 or 16 bits");
   }
-  d.expect_operands(3, 4);
+  if (appends != (d.instruction.settings[PackedBits] != 16))
+    d.malformed("'" + d.instruction.text + "' " + (appends ? "has no third source" : "needs a third source of .b32"));
+  d.expect_operands(appends ? 4 : 3, appends ? 4 : 3);
   d.destination(0, Type::B32);
   for (size_t i = 1; i < d.count(); ++i)
     d.source(i, Type::B32);

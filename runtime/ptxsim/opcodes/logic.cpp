@@ -231,6 +231,8 @@ Execute decode_shf(Decoder &d) {
 }
 
 Execute decode_lop3(Decoder &d) {
+  if (d.take_one_of({"and", "or", "xor"}) >= 0)
+    d.unsupported("lop3 with a predicate");
   d.take_type();
   d.expect_operands(5, 5);
   d.destination(0, Type::B32);

@@ -201,6 +201,8 @@ void take_size(Decoder &d) {
   in.type = d.take_type();
   in.settings[ElementSize] = int32_t(type_size(in.type));
   in.settings[Elements] = vector < 0 ? 1 : 2 << vector;
+  if (in.type == Type::B128 && vector >= 0)
+    d.malformed("'" + in.text + "' has no vectors of .b128");
 }
 
 /// Sets the space of an access to a named variable. Parameters of entries are in .param, those of calls in local
@@ -299,10 +301,13 @@ Outcome create_policy(Warp &warp, const Instruction &in) {
 }
 
 Execute decode_createpolicy(Decoder &d) {
-  d.take_one_of({"fractional", "range", "cvt"});
+  if (d.take_one_of({"fractional", "range", "cvt"}) < 0)
+    d.malformed("'" + d.instruction.text + "' needs .fractional, .range or .cvt");
   d.take_space();
-  while (d.take_prefixed("L2")) {
-  }
+  d.take_prefixed("L2");
+  const auto secondary = d.take_prefixed("L2::");
+  if (secondary && *secondary != "evict_first" && *secondary != "evict_unchanged")
+    d.malformed("'" + d.instruction.text + "' needs .L2::evict_first or .L2::evict_unchanged as second priority");
   d.take_type();
   d.destination(0, Type::B64);
   return &create_policy;

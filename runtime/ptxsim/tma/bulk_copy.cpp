@@ -191,6 +191,8 @@ Execute decode_between_ctas(Decoder &decoder, bool reduces) {
 }
 
 Execute decode_bulk(Decoder &decoder, bool reduces) {
+  if (decoder.has("cp_mask"))
+    decoder.unsupported("cp.async.bulk with .cp_mask");
   if (!decoder.take("mbarrier::complete_tx::bytes")) {
     decoder.take("global");
     return decode_to_global(decoder, reduces);

@@ -128,15 +128,13 @@ Outcome prefetch(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-Execute decode_prefetch(Decoder &decoder, Space space) {
-  decoder.instruction.space = space;
+/// A map in .const has a generic address.
+Execute decode_prefetch(Decoder &decoder) {
+  decoder.instruction.space = decoder.take_one_of({"param", "const"}) == 0 ? Space::Param : Space::Generic;
   decoder.expect_operands(1, 1);
   decoder.address(0);
   return prefetch;
 }
-
-Execute decode_generic_prefetch(Decoder &decoder) { return decode_prefetch(decoder, Space::Generic); }
-Execute decode_parameter_prefetch(Decoder &decoder) { return decode_prefetch(decoder, Space::Param); }
 
 } // namespace
 
@@ -145,8 +143,7 @@ const OpcodeTable &tensor_map_opcodes() {
       {"tensormap.replace", OpcodeGroup::Tma, decode_replace},
       {"tensormap.cp_fenceproxy", OpcodeGroup::Tma, decode_copy},
       {"fence.proxy.tensormap::generic", OpcodeGroup::Fence, decode_fence},
-      {"prefetch.tensormap", OpcodeGroup::Tma, decode_generic_prefetch},
-      {"prefetch.param.tensormap", OpcodeGroup::Tma, decode_parameter_prefetch},
+      {"prefetch.tensormap", OpcodeGroup::Tma, decode_prefetch},
   };
   return table;
 }
