@@ -3,6 +3,7 @@
 
 #include "clocks.h"
 
+#include <array>
 #include <functional>
 #include <random>
 #include <set>
@@ -39,6 +40,7 @@ struct AsyncQueue {
   std::set<Epoch> unread;     // those of `unfinished` that have yet to read their source in shared memory (bulk stores)
   std::vector<Epoch> groups;  // the newest position at each commit_group
   std::vector<uint32_t> group_lanes;
+  std::array<Epoch, 32> latest_copies{};   // by lane: of cp.async without a later cp.async.mbarrier.arrive
   std::vector<InFlightRegister> in_flight; // registers of operations that have not been waited for
   Knowledge knowledge;                     // of the issuers of its operations, at the time of issue
 

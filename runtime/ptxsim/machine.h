@@ -5,6 +5,7 @@
 #include "mbarrier.h"
 #include "memory.h"
 #include "program.h"
+#include "read_only_loads.h"
 #include "shadow.h"
 #include "spin_detector.h"
 #include "tensor/warpgroup.h"
@@ -144,6 +145,7 @@ public:
   const LaunchOptions options;
   GlobalMemory global;
   TensorMapProxy tensor_map_proxy;
+  ReadOnlyLoads read_only_loads; // used if the program loads read-only memory
   std::mt19937_64 random;
   Counters counters;
   Traffic traffic;

@@ -40,8 +40,11 @@ static std::optional<Conflict> after_write(const Access &write, uint16_t mask, c
 
 std::optional<Conflict> Shadow::read(size_t index, uint16_t mask, const Actor &actor) {
   Block &block = blocks[index];
-  if (!initialised(index, mask))
-    return Conflict{Conflict::Kind::Uninitialised, block.undefined & mask ? block.write : Access{}, false};
+  if (!initialised(index, mask)) {
+    if (!actor.met_undefined)
+      return Conflict{Conflict::Kind::Uninitialised, block.undefined & mask ? block.write : Access{}, false};
+    *actor.met_undefined = true;
+  }
   if (auto conflict = after_write(block.write, mask, actor, Conflict::Kind::ReadAfterWrite))
     return conflict;
   if (block.more)
@@ -193,6 +196,20 @@ std::optional<Conflict> Shadow::read_bytes(size_t offset, size_t size, const Act
 
 std::optional<Conflict> Shadow::write_bytes(size_t offset, size_t size, const Actor &actor) {
   return over_bytes(offset, size, [&](size_t block, uint16_t mask) { return write(block, mask, actor); });
+}
+
+uint32_t Shadow::undefined_bytes(size_t offset, size_t size) const {
+  uint32_t result = 0;
+  for (size_t i = 0; i < size; ++i)
+    result |= uint32_t(!initialised((offset + i) / 16, uint16_t(1u << (offset + i) % 16))) << i;
+  return result;
+}
+
+bool Shadow::left_undefined(size_t offset, size_t size) const {
+  for (size_t at = offset; at < offset + size; ++at)
+    if (blocks[at / 16].undefined >> at % 16 & 1)
+      return true;
+  return false;
 }
 
 void Shadow::leave_undefined(size_t offset, size_t size) {

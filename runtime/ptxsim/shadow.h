@@ -23,6 +23,7 @@ struct Actor {
   const uint8_t *before = nullptr;      // of a generic store: the bytes from `first_byte` before it; else nullptr
   const uint8_t *after = nullptr;       // the same bytes after it
   size_t first_byte = 0;
+  bool *met_undefined = nullptr; // of a load into registers: set if a unit is undefined, which is then not a conflict
 };
 
 struct Access {
@@ -59,6 +60,10 @@ public:
   /// Removes all accesses, so that the content is undefined.
   void forget(size_t first_block, size_t count);
   bool initialised(size_t block, uint16_t mask) const;
+  /// The undefined bytes of [offset, offset + size), at most 32, the lowest first.
+  uint32_t undefined_bytes(size_t offset, size_t size) const;
+  /// True if one of the bytes is undefined because its last write left it so.
+  bool left_undefined(size_t offset, size_t size) const;
 
 private:
   struct Block;

@@ -1,5 +1,6 @@
 #include "warp.h"
 
+#include "hexadecimal.h"
 #include "machine.h"
 #include "opcode.h"
 #include "special.h"
@@ -140,7 +141,8 @@ template <bool observed> uint64_t Warp::run_instructions(uint64_t steps) {
     ++done;
     if (next.guarded) {
       if ((written[next.guard_number] & mask) != mask)
-        trap(trap_kind::uninitialised, "the guard of '" + next.text + "' reads a predicate without a defined value");
+        trap(trap_kind::uninitialised,
+             "the guard of '" + next.text + "' reads a predicate without a defined value" + undefined_load);
       uint32_t guard;
       std::memcpy(&guard, &registers[next.guard_slot], 4);
       uint32_t passing = mask & (next.guard_negated ? ~guard : guard);
@@ -161,7 +163,7 @@ template <bool observed> uint64_t Warp::run_instructions(uint64_t steps) {
       continue;
     }
     if (!next.execute)
-      trap(trap_kind::unsupported, "'" + next.text + "' is not supported");
+      trap_unsupported(next);
     running.state = Fragment::State::Runnable;
     uint32_t executing_lanes = mask;
     undefined_lanes = 0;
@@ -264,6 +266,11 @@ void Warp::check_exit_pending() {
         if (clock.known.happened[stores->agent] < stores->issued)
           trap_lane(lane, trap_kind::exit_pending,
                     "the thread exits with bulk stores that it has not waited for (cp.async.bulk.wait_group)");
+  if (AsyncQueue *copies = find_queue(QueueKind::CopyAsync))
+    for (uint32_t lane = 0; lane < lane_count; ++lane)
+      if ((mask >> lane & 1) && copies->latest_copies[lane] > clock.known.happened[copies->agent])
+        trap_lane(lane, trap_kind::exit_pending,
+                  "the thread exits with copies of cp.async that it has not waited for (cp.async.wait_group)");
 }
 
 // Registers.
@@ -343,8 +350,32 @@ void Warp::undefined_register(const Operand &operand, uint32_t size, uint32_t la
     if (size ? (defined & needed) != needed : !(written[operand.number] >> lane & 1))
       trap_lane(lane, trap_kind::uninitialised,
                 (operand.text.empty() ? "the address register of '" + executing->text : "register '" + operand.text) +
-                    "' is read but " + (defined ? "only some of its bytes are defined" : "has no defined value"));
+                    "' is read but " + (defined ? "only some of its bytes are defined" : "has no defined value") +
+                    undefined_load);
   }
+}
+
+void Warp::loaded_undefined(const Cta &owner, uint64_t offset, uint64_t size) {
+  undefined_load =
+      ", after '" + executing->text + "' in line " + std::to_string(executing->line) +
+      " has read shared memory of CTA rank " + std::to_string(owner.rank) + " at " + hexadecimal(offset) + " (" +
+      std::to_string(size) + " bytes)" +
+      (owner.shadow.left_undefined(offset, size) ? ", which includes padding that a tensor copy leaves undefined"
+                                                 : ", which was never written");
+}
+
+Cta *Warp::owner_of_shared(const uint8_t *bytes) const {
+  for (const auto &owner : cluster.ctas)
+    if (bytes >= owner->shared.data() && bytes < owner->shared.data() + owner->shared.size())
+      return owner.get();
+  return nullptr;
+}
+
+void Warp::trap_unsupported(const Instruction &next) {
+  const auto &all = machine.program.unsupported;
+  const auto one = std::find_if(all.begin(), all.end(), [&](const Unsupported &row) { return row.line == next.line; });
+  trap(trap_kind::unsupported,
+       "the simulator does not support " + (one == all.end() ? "'" + next.text + "'" : one->text));
 }
 
 void Warp::touch_for_write(const Operand &operand) {

@@ -112,6 +112,10 @@ public:
   /// Makes the register undefined in these lanes.
   void mark_undefined(const Operand &operand, uint32_t lanes_undefined);
   void set_defined_bytes(const Operand &operand, uint32_t lane, uint16_t bytes);
+  /// Records that the instruction loads undefined bytes of shared memory, for the message about their use.
+  void loaded_undefined(const Cta &owner, uint64_t offset, uint64_t size);
+  /// The CTA of the cluster whose shared memory holds this host address; nullptr if none does.
+  Cta *owner_of_shared(const uint8_t *bytes) const;
 
   /// The value of the operand, which must be the same in all active lanes. Traps otherwise.
   template <class T> T uniform(const Operand &operand) {
@@ -191,6 +195,7 @@ private:
   void wrote_undefined(const Operand &operand, uint32_t lanes_written);
   void touch_for_write(const Operand &operand);
   void check_exit_pending();
+  [[noreturn]] void trap_unsupported(const Instruction &next);
   bool may_converge(const Instruction &next, uint32_t together) const;
   [[noreturn]] void not_uniform(const Operand &operand);
 
@@ -203,6 +208,7 @@ private:
   std::vector<uint8_t> registers;
   std::vector<uint32_t> written;                                                 // lanes, by register number
   std::unordered_map<uint32_t, std::array<uint16_t, lane_count>> partly_written; // bytes, of lanes not in `written`
+  std::string undefined_load;   // the latest load of undefined shared memory
   uint32_t undefined_lanes = 0; // lanes in which the current instruction has read an undefined register
   std::vector<uint8_t> local_memory;
   uint32_t local_stride = 0;

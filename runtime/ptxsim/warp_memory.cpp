@@ -64,6 +64,12 @@ MemoryLocation Warp::locate(Space space, uint64_t address, uint64_t size, uint32
     trap_lane(lane, trap_kind::bounds,
               std::string(write ? "write" : "read") + " of " + std::to_string(size) + " bytes at " +
                   hexadecimal(address) + (range ? ", which is read-only" : ": " + machine.global.describe(address)));
+  if (write && machine.program.loads_read_only && machine.options.checks)
+    if (const auto line = machine.read_only_loads.write(address, size, executing->line))
+      trap_lane(lane, trap_kind::race,
+                "'" + executing->text + "' writes " + std::to_string(size) + " bytes of global memory at " +
+                    hexadecimal(address) + " that the kernel also reads as read-only memory",
+                {"read by line " + std::to_string(*line)});
   return {Space::Global, nullptr, address, reinterpret_cast<uint8_t *>(address)};
 }
 

@@ -14,6 +14,7 @@ mov.u32 %r2, buffer; mad.lo.u32 %r3, %r0, 16, %r2;
 {copy}
 {wait}
 xor.b32 %r4, %r0, {other}; mad.lo.u32 %r3, %r4, 16, %r2; ld.shared.u32 %r1, [%r3+{at}];
+cp.async.wait_all;
 """
 COPY = "cp.async.cg.shared.global [%r3], [%rd1], 16; cp.async.commit_group;"
 

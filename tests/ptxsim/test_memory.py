@@ -114,7 +114,7 @@ TRAPS = [
     ("bounds", "ld.param.u64 %rd1, [p1]; st.global.u32 [%rd1], %r0;", "read-only"),
     ("misaligned", "ld.param.u64 %rd1, [p0]; ld.global.u32 %r1, [%rd1+2];", "aligned to 4 bytes"),
     ("misaligned", "ld.param.u64 %rd1, [p0]; ld.global.v2.u32 {%r1, %r2}, [%rd1+4];", "aligned to 8 bytes"),
-    ("uninitialised", ".shared .b8 s[16]; ld.shared.u32 %r1, [s];", "never written"),
+    ("uninitialised", ".shared .b8 s[16]; ld.shared.u32 %r1, [s]; st.shared.u32 [s], %r1;", "never written"),
     ("uninitialised", "ld.param.u64 %rd1, [p0]; add.u32 %r1, %r2, 1; st.global.u32 [%rd1], %r1;", "no defined value"),
     ("uninitialised", "@%p1 add.u32 %r1, %r0, 1;", "a predicate without a defined value"),
 ]

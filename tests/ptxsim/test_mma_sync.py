@@ -129,5 +129,5 @@ def test_undefined_register_is_reported(simulate):
 @pytest.mark.parametrize("shape", ["m8n8k4", "m16n8k32"])
 def test_other_shapes_of_f64_are_unsupported(simulate, shape):
     text = body(f"mma.sync.aligned.{shape}.row.col.f64.f64.f64.f64", "f64", (2, 1), "f64", 4)
-    with pytest.raises(_native.Trap, match="is not supported"):
+    with pytest.raises(_native.Trap, match="the simulator does not support mma.sync.aligned."):
         simulate(text, *[np.zeros((32, count)) for count in (2, 1, 4, 4)])

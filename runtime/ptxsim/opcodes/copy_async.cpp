@@ -49,6 +49,7 @@ Outcome copy(Warp &warp, const Instruction &in) {
       source = warp.locate(Space::Global, warp.address(from, lane), bytes, size, lane, false);
     warp.check_shared_write(*target.cta, target.offset, size, actor, lane);
     pieces.push_back({target.bytes, source.bytes, bytes});
+    queue.latest_copies[lane] = position;
   });
   warp.machine.traffic.global_read += uint64_t(size) * pieces.size();
   warp.cluster.async.submit({warp.origin(), &queue, true, [=, &queue, &warp] {
@@ -137,6 +138,7 @@ Outcome arrive(Warp &warp, const Instruction &in) {
     if (!in.settings[NoIncrement])
       ++mbarrier.pending;
     objects.push_back({location.cta, location.offset});
+    queue.latest_copies[lane] = 0;
   });
   Knowledge published;
   published.happened.raise(queue.agent, position);

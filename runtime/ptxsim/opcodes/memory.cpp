@@ -12,14 +12,18 @@ namespace ptxsim {
 
 namespace {
 
-/// settings: bytes of an element, elements, ordering.
-enum Setting { ElementSize, Elements, Order };
+/// settings: bytes of an element, elements, ordering; 1 for ld.global.nc and ldu.
+enum Setting { ElementSize, Elements, Order, ReadOnly };
 
 /// Race checks of one instruction. Contiguous accesses of consecutive lanes are checked together; flush() checks the
 /// last ones.
 class SharedChecks {
 public:
-  SharedChecks(Warp &warp, bool write, bool strong) : warp(warp), actor(warp.actor(strong)), write(write) {}
+  /// A load sets `met_undefined` if bytes are undefined.
+  SharedChecks(Warp &warp, bool write, bool strong, bool *met_undefined)
+      : warp(warp), actor(warp.actor(strong)), write(write) {
+    actor.met_undefined = met_undefined;
+  }
   void add(const MemoryLocation &location, uint64_t size, uint32_t at_lane) {
     if (owner == location.cta && location.offset == offset + length) {
       save_old_bytes(location, size);
@@ -104,11 +108,12 @@ void count_traffic(Warp &warp, Space space, uint64_t bytes, bool write) {
 }
 
 /// Calls access(lane, bytes) with the memory that each active lane loads or stores at `address`. Checks the accesses
-/// and counts them. Returns the state space of the memory.
+/// and counts them. Returns the state space of the memory. `met_undefined` is that of SharedChecks.
 template <class Access>
-Space access_memory(Warp &warp, const Instruction &in, const Operand &address, bool write, Access access) {
+Space access_memory(Warp &warp, const Instruction &in, const Operand &address, bool write, bool *met_undefined,
+                    Access access) {
   const uint32_t size = uint32_t(in.settings[ElementSize]) * uint32_t(in.settings[Elements]);
-  SharedChecks checks(warp, write, is_strong(in.settings[Order]));
+  SharedChecks checks(warp, write, is_strong(in.settings[Order]), met_undefined);
   uint64_t offsets[lane_count];
   Space space = Space::Global;
   for_each_lane(warp.mask, [&](uint32_t lane) {
@@ -126,12 +131,49 @@ Space access_memory(Warp &warp, const Instruction &in, const Operand &address, b
   return space;
 }
 
+/// The bytes of the registers that come from undefined bytes of shared memory are undefined: reading them is harmless.
+void leave_undefined(Warp &warp, const Instruction &in, const std::array<const uint8_t *, lane_count> &loaded) {
+  const uint32_t size = uint32_t(in.settings[ElementSize]);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    Cta *owner = warp.owner_of_shared(loaded[lane]);
+    if (!owner)
+      return;
+    uint64_t offset = uint64_t(loaded[lane] - owner->shared.data());
+    for (const Operand &to : in.operands[0].elements) {
+      const uint32_t undefined = owner->shadow.undefined_bytes(offset, size);
+      offset += size;
+      if (!undefined)
+        continue;
+      const bool sign_undefined = is_signed(in.type) && undefined >> (size - 1) & 1;
+      const uint32_t above = sign_undefined ? ~0u << size : 0;
+      warp.set_defined_bytes(to, lane, uint16_t(~(undefined | above) & ((1u << to.size) - 1)));
+      warp.loaded_undefined(*owner, offset - size, size);
+    }
+  });
+}
+
+/// Traps if the kernel also writes the memory that ld.global.nc reads.
+void check_read_only(Warp &warp, const Instruction &in, uint32_t lane, const uint8_t *bytes) {
+  const uint64_t size = uint64_t(in.settings[ElementSize]) * uint32_t(in.settings[Elements]);
+  const auto line = warp.machine.read_only_loads.read(reinterpret_cast<uint64_t>(bytes), size, in.line);
+  if (line && warp.machine.options.checks)
+    warp.trap_lane(lane, trap_kind::race,
+                   "'" + in.text + "' reads " + std::to_string(size) +
+                       " bytes of global memory as read-only memory that the kernel also writes",
+                   {"written by line " + std::to_string(*line)});
+}
+
 Outcome load(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1];
   warp.require(a);
   const uint32_t size = uint32_t(in.settings[ElementSize]);
   const bool sign = is_signed(in.type);
-  access_memory(warp, in, a, /*write=*/false, [&](uint32_t lane, const uint8_t *bytes) {
+  bool met_undefined = false;
+  std::array<const uint8_t *, lane_count> loaded;
+  access_memory(warp, in, a, /*write=*/false, &met_undefined, [&](uint32_t lane, const uint8_t *bytes) {
+    loaded[lane] = bytes;
+    if (in.settings[ReadOnly])
+      check_read_only(warp, in, lane, bytes);
     for (const Operand &to : d.elements) {
       if (to.size == size) {
         std::memcpy(warp.lanes<uint8_t>(to) + lane * size, bytes, size);
@@ -150,6 +192,8 @@ Outcome load(Warp &warp, const Instruction &in) {
                   [&](uint32_t lane) { acquire_from(warp, in.space, warp.address(a, lane), in.settings[Order]); });
   for (const Operand &to : d.elements)
     warp.wrote(to);
+  if (met_undefined)
+    leave_undefined(warp, in, loaded);
   return Outcome::Next;
 }
 
@@ -164,7 +208,7 @@ Outcome store(Warp &warp, const Instruction &in) {
                   [&](uint32_t lane) { release_to(warp, in.space, warp.address(a, lane), in.settings[Order]); });
   bool changes = false;
   const bool recorded = warp.machine.spin_detector.active;
-  const Space space = access_memory(warp, in, a, /*write=*/true, [&](uint32_t lane, uint8_t *bytes) {
+  const Space space = access_memory(warp, in, a, /*write=*/true, nullptr, [&](uint32_t lane, uint8_t *bytes) {
     for (const Operand &from : s.elements) {
       const uint8_t *value = warp.lanes<uint8_t>(from) + lane * from.size;
       if (recorded)
@@ -189,7 +233,6 @@ Outcome store(Warp &warp, const Instruction &in) {
 /// Cache hints have no effect in the simulator.
 void take_cache_hints(Decoder &d) {
   d.take_one_of({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
-  d.take("nc");
   d.take_prefixed("L1::");
   while (d.take_prefixed("L2::")) {
   }
@@ -238,7 +281,12 @@ void decode_access(Decoder &d, size_t address, size_t data, bool is_store) {
 }
 
 Execute decode_ld(Decoder &d) {
+  const bool nc = d.take("nc"), uniform = d.instruction.opcode->mnemonic == "ldu";
   decode_access(d, 1, 0, false);
+  if (nc && d.instruction.space != Space::Global)
+    d.malformed("'" + d.instruction.text + "' needs .global with .nc");
+  d.instruction.settings[ReadOnly] = nc || uniform;
+  d.program.loads_read_only |= nc || uniform;
   return &load;
 }
 

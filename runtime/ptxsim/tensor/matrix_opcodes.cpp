@@ -30,32 +30,64 @@ Position position_of(uint32_t lane, uint32_t part, bool transposed) {
 
 /// The row that lane 8 * matrix + row addresses.
 MemoryLocation locate_row(Warp &warp, const Operand &address, uint32_t lane, bool write) {
-  const MemoryLocation location =
-      warp.locate(Space::SharedCta, warp.defined_address(address, lane), row_bytes, row_bytes, lane, write);
-  if (write) {
-    warp.machine.changed();
-    warp.check_shared_write(*location.cta, location.offset, row_bytes, warp.actor(), lane);
-  } else {
-    warp.check_shared_read(*location.cta, location.offset, row_bytes, warp.actor(), lane);
-  }
-  return location;
+  return warp.locate(Space::SharedCta, warp.defined_address(address, lane), row_bytes, row_bytes, lane, write);
+}
+
+/// Loads the row of a lane. Returns its undefined bytes.
+uint32_t load_row(Warp &warp, const Operand &address, uint32_t lane, void *to) {
+  const MemoryLocation location = locate_row(warp, address, lane, false);
+  bool met_undefined = false;
+  Actor actor = warp.actor();
+  actor.met_undefined = &met_undefined;
+  warp.check_shared_read(*location.cta, location.offset, row_bytes, actor, lane);
+  std::memcpy(to, location.bytes, row_bytes);
+  if (!met_undefined)
+    return 0;
+  warp.loaded_undefined(*location.cta, location.offset, row_bytes);
+  return location.cta->shadow.undefined_bytes(location.offset, row_bytes);
+}
+
+/// Stores the row of a lane. Concurrent stores of the same value do not conflict.
+void store_row(Warp &warp, const Operand &address, uint32_t lane, const void *from) {
+  const MemoryLocation location = locate_row(warp, address, lane, true);
+  std::array<uint8_t, row_bytes> before;
+  std::memcpy(before.data(), location.bytes, row_bytes);
+  std::memcpy(location.bytes, from, row_bytes);
+  Actor actor = warp.actor();
+  if (!warp.machine.options.same_value_races)
+    actor.before = before.data();
+  actor.after = location.bytes;
+  actor.first_byte = location.offset;
+  warp.machine.changed();
+  warp.check_shared_write(*location.cta, location.offset, row_bytes, actor, lane);
 }
 
 Outcome load(Warp &warp, const Instruction &in) {
+  std::array<std::array<uint16_t, lane_count>, 4> defined; // bytes, by register and lane
+  bool all_defined = true;
   for (int32_t index = 0; index < in.settings[Count]; ++index) {
     Matrix matrix;
+    std::array<uint32_t, matrix_side> undefined; // bytes of each row
+    uint32_t any_undefined = 0;
     for (uint32_t row = 0; row < matrix_side; ++row)
-      std::memcpy(matrix[row].data(), locate_row(warp, in.operands[1], index * matrix_side + row, false).bytes,
-                  row_bytes);
+      any_undefined |= undefined[row] = load_row(warp, in.operands[1], index * matrix_side + row, matrix[row].data());
     const Operand &to = in.operands[0].elements[index];
     for (uint32_t lane = 0; lane < lane_count; ++lane) {
       const Position low = position_of(lane, 0, in.settings[Transposed]),
                      high = position_of(lane, 1, in.settings[Transposed]);
       warp.lanes<uint32_t>(to)[lane] = matrix[low.row][low.column] | matrix[high.row][high.column] << 16;
+      const uint32_t bytes = (undefined[low.row] >> 2 * low.column & 3) | (undefined[high.row] >> 2 * high.column & 3)
+                                                                              << 2;
+      defined[index][lane] = uint16_t(~bytes & 0xF);
     }
+    all_defined &= !any_undefined;
   }
-  for (const Operand &to : in.operands[0].elements)
+  for (int32_t index = 0; index < in.settings[Count]; ++index) {
+    const Operand &to = in.operands[0].elements[index];
     warp.wrote(to);
+    for (uint32_t lane = 0; !all_defined && lane < lane_count; ++lane)
+      warp.set_defined_bytes(to, lane, defined[index][lane]);
+  }
   return Outcome::Next;
 }
 
@@ -70,8 +102,7 @@ Outcome store(Warp &warp, const Instruction &in) {
         matrix[position.row][position.column] = static_cast<uint16_t>(warp.lanes<uint32_t>(from)[lane] >> 16 * part);
       }
     for (uint32_t row = 0; row < matrix_side; ++row)
-      std::memcpy(locate_row(warp, in.operands[0], index * matrix_side + row, true).bytes, matrix[row].data(),
-                  row_bytes);
+      store_row(warp, in.operands[0], index * matrix_side + row, matrix[row].data());
   }
   return Outcome::Next;
 }

@@ -78,8 +78,11 @@ void Tcgen05Mma::check(Warp &warp, const Actor &shared_actor, const Actor &tenso
                    tensor_actor, lane);
     if (descriptor.scaling.blocks) {
       const uint32_t a_columns = scale_columns(a.rows), b_columns = scale_columns(runs.front().count);
-      check_region(warp, cta, {0, TensorMemory::lanes, a_scales.column, a_columns}, false, tensor_actor, lane);
-      check_region(warp, cta, {0, TensorMemory::lanes, b_scales.column, b_columns}, false, tensor_actor, lane);
+      const uint32_t used = (1u << descriptor.scaling.blocks) - 1;
+      const TensorRegion a_region{0, TensorMemory::lanes, a_scales.column, a_columns, used << descriptor.scaling.a_id};
+      const TensorRegion b_region{0, TensorMemory::lanes, b_scales.column, b_columns, used << descriptor.scaling.b_id};
+      check_region(warp, cta, a_region, false, tensor_actor, lane);
+      check_region(warp, cta, b_region, false, tensor_actor, lane);
     }
   }
   for (const auto &[cta, region] : regions_of(*this)) {

@@ -66,6 +66,17 @@ void check_unit_read(Warp &warp, Cta &cta, uint32_t offset, uint32_t bytes, cons
   warp.check_shared_read(cta, offset, bytes, actor, lane);
 }
 
+/// Traps if bytes of a cell that the operation uses were undefined in the register that tcgen05.st has stored.
+static void check_defined(Warp &warp, const TensorMemory &memory, const TensorRegion &region, uint32_t lane) {
+  for (uint32_t column = region.column; column < region.column + region.column_count; ++column)
+    for (uint32_t row = region.lane; row < region.lane + region.lane_count; ++row)
+      if (memory.undefined_bytes(row, column) & region.bytes)
+        warp.trap_lane(lane, trap_kind::uninitialised,
+                       "'" + warp.instruction().text + "' reads tensor memory lane " + std::to_string(row) +
+                           " column " + std::to_string(column) +
+                           ", in which tcgen05.st has stored an undefined register");
+}
+
 void check_region(Warp &warp, Cta &cta, const TensorRegion &region, bool write, const Actor &actor, uint32_t lane) {
   TensorMemory &memory = *cta.tensor_memory;
   if (std::string wrong = memory.access_error(region.lane, region.lane_count, region.column, region.column_count);
@@ -85,6 +96,8 @@ void check_region(Warp &warp, Cta &cta, const TensorRegion &region, bool write, 
       warp.check(conflict, "tensor memory lane " + std::to_string(region.lane) + " column " + std::to_string(column),
                  lane);
   }
+  if (!write && memory.has_undefined_bytes())
+    check_defined(warp, memory, region, lane);
 }
 
 } // namespace ptxsim

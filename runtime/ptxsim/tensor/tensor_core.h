@@ -28,9 +28,11 @@ MatrixLayout read_tcgen05_descriptor(Warp &warp, uint64_t descriptor, uint32_t l
 /// Traps unless [offset, offset + 16) is shared memory of the CTA, of which `actor` may read the first `bytes`.
 void check_unit_read(Warp &warp, Cta &cta, uint32_t offset, uint32_t bytes, const Actor &actor, uint32_t lane);
 
-/// Cells of tensor memory: `lane_count` lanes by `column_count` columns.
+/// Cells of tensor memory: `lane_count` lanes by `column_count` columns. An operation that reads them uses `bytes` of
+/// each cell, which must be defined.
 struct TensorRegion {
   uint32_t lane = 0, lane_count = 0, column = 0, column_count = 0;
+  uint32_t bytes = 0xF;
 };
 
 /// Traps unless the cells are allocated and the actor may read (or write) them.

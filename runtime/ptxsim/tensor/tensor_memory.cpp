@@ -108,7 +108,21 @@ std::optional<Conflict> TensorMemory::read(uint32_t lane, uint32_t lane_count, u
   return visit(lane, lane_count, column, [&](size_t block, uint16_t mask) { return shadow->read(block, mask, actor); });
 }
 
+uint32_t TensorMemory::undefined_bytes(uint32_t lane, uint32_t column) const {
+  const auto cell = undefined_cells.find(lane * columns + column);
+  return cell == undefined_cells.end() ? 0 : cell->second;
+}
+
+void TensorMemory::set_undefined_bytes(uint32_t lane, uint32_t column, uint32_t bytes) {
+  if (bytes)
+    undefined_cells[lane * columns + column] = uint8_t(bytes);
+  else
+    undefined_cells.erase(lane * columns + column);
+}
+
 std::optional<Conflict> TensorMemory::write(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor) {
+  for (uint32_t i = 0; !undefined_cells.empty() && i < lane_count; ++i)
+    undefined_cells.erase((lane + i) * columns + column);
   return visit(lane, lane_count, column,
                [&](size_t block, uint16_t mask) { return shadow->write(block, mask, actor); });
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace ptxsim {
@@ -50,6 +51,11 @@ public:
   std::optional<Conflict> read(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor);
   std::optional<Conflict> write(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor);
 
+  /// The undefined bytes of a cell that was written, as a mask.
+  uint32_t undefined_bytes(uint32_t lane, uint32_t column) const;
+  void set_undefined_bytes(uint32_t lane, uint32_t column, uint32_t bytes);
+  bool has_undefined_bytes() const { return !undefined_cells.empty(); }
+
 private:
   bool is_unallocated(uint32_t base, uint32_t count) const;
   template <class Visit>
@@ -58,6 +64,7 @@ private:
   // Empty until the first allocation, since most kernels do not use tensor memory.
   std::vector<uint32_t> cells;
   std::optional<Shadow> shadow;
+  std::unordered_map<uint32_t, uint8_t> undefined_cells; // of registers with undefined bytes that were stored
   std::vector<TensorAllocation> allocations;
   uint32_t latest_count = columns;
   bool relinquished = false;

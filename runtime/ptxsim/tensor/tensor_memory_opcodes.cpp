@@ -67,7 +67,8 @@ std::vector<TensorRegion> regions_of(const Movement &movement) {
     for (uint32_t index = 0; index < movement.registers; ++index)
       columns = std::max(columns, cell_of(movement.shape, lane, index, movement.half_split).column + 1);
   const uint32_t width = movement.packed ? 2 : 1;
-  const TensorRegion first{movement.at.lane, shape_lanes(movement.shape), movement.at.column, columns * width};
+  // A register may hold undefined bytes.
+  const TensorRegion first{movement.at.lane, shape_lanes(movement.shape), movement.at.column, columns * width, 0};
   if (!halves || movement.half_split == 0)
     return {first};
   TensorRegion second = first;
@@ -96,6 +97,15 @@ void store_register(TensorMemory &memory, const Movement &movement, uint32_t lan
   }
 }
 
+/// The undefined bytes of the cells of a register.
+uint32_t undefined_register_bytes(const TensorMemory &memory, const Movement &movement, uint32_t lane, uint32_t index) {
+  const Cell low = movement.cell(lane, index, 0);
+  if (!movement.packed)
+    return memory.undefined_bytes(low.lane, low.column);
+  const Cell high = movement.cell(lane, index, 1);
+  return (memory.undefined_bytes(low.lane, low.column) & 3) | (memory.undefined_bytes(high.lane, high.column) & 3) << 2;
+}
+
 /// Reads of the registers are ordered after the load without tcgen05.wait::ld; writes of the registers or of the cells
 /// are not (PTX ISA 9.7.16.6.4.5). So the registers are written at once, and the operation completes late.
 Outcome load(Warp &warp, const Instruction &in) {
@@ -109,22 +119,47 @@ Outcome load(Warp &warp, const Instruction &in) {
       warp.lanes<uint32_t>(to)[lane] = load_register(*warp.cta.tensor_memory, movement, lane, index);
     });
     warp.wrote(to);
+    if (warp.cta.tensor_memory->has_undefined_bytes())
+      for_each_lane(warp.mask, [&](uint32_t lane) {
+        const uint32_t undefined = undefined_register_bytes(*warp.cta.tensor_memory, movement, lane, index);
+        if (undefined)
+          warp.set_defined_bytes(to, lane, uint16_t(~undefined & 0xF));
+      });
     mark_register_in_flight(warp, queue, position, to, false, "tcgen05.wait::ld");
   }
   submit_in_order(warp, warp.first_lane(), queue, position, [] {});
   return Outcome::Next;
 }
 
+/// Records the undefined bytes of the registers that are stored.
+void record_undefined(Warp &warp, const Instruction &in, const Movement &movement) {
+  for (uint32_t index = 0; index < movement.registers; ++index) {
+    const Operand &from = registers_of(in, 1)[index];
+    for_each_lane(warp.mask & ~warp.written_lanes(from), [&](uint32_t lane) {
+      const uint32_t undefined = ~uint32_t(warp.defined_bytes(from, lane)) & 0xF;
+      for (uint32_t part = 0; part < (movement.packed ? 2 : 1); ++part) {
+        const Cell cell = movement.cell(lane, index, part);
+        warp.cta.tensor_memory->set_undefined_bytes(cell.lane, cell.column,
+                                                    movement.packed ? undefined >> 2 * part & 3 : undefined);
+      }
+    });
+  }
+}
+
+/// Undefined registers leave the cells undefined. PTX ISA 9.7.16.8.4: the registers are read asynchronously.
 Outcome store(Warp &warp, const Instruction &in) {
   const Movement movement = movement_of(warp, in, 0);
   std::vector<uint32_t> values;
   for (const Operand &from : registers_of(in, 1)) {
-    warp.require(from);
     values.insert(values.end(), warp.lanes<uint32_t>(from), warp.lanes<uint32_t>(from) + lane_count);
   }
   AsyncQueue &queue = warp.queue(QueueKind::TensorStore);
   const Epoch position = queue.issue(warp.clock.known);
   check_movement(warp, movement, true, warp.tensor_actor(queue, position));
+  if (warp.machine.options.checks)
+    record_undefined(warp, in, movement);
+  for (const Operand &from : registers_of(in, 1))
+    mark_register_in_flight(warp, queue, position, from, false, "tcgen05.wait::st");
   TensorMemory *const memory = warp.cta.tensor_memory.get();
   const uint32_t mask = warp.mask;
   submit_in_order(warp, warp.first_lane(), queue, position, [=, values = std::move(values)] {
