@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeGuard
 
-from tilec.errors import InputError, Note, SimulationError, SourceLocation, UnsupportedError
+from tilec.errors import InputError, Note, SimulationError, SourceLocation
 from tilec.frozen import Frozen, replace
 from tilec.runtime.aligned_buffer import AlignedBuffer
 from tilec.runtime.artifact import Artifact
@@ -107,15 +107,19 @@ class _Padding:
 
 @lru_cache(maxsize=16)
 def program(ptx: str, name: str = "kernel.ptx") -> _native.Program:
-    """The parsed PTX; raises InputError for a syntax error, UnsupportedError with all unsupported instructions."""
+    """The parsed PTX; raises InputError for an error. A launch that reaches an unsupported instruction stops there."""
     try:
-        parsed = _native.Program(ptx)
+        return _native.Program(ptx)
     except _native.PtxError as error:
         raise InputError(error.message, SourceLocation(name, error.line, error.column)) from None
-    if parsed.unsupported:
-        lines = [Note(text, SourceLocation(name, line)) for line, text in parsed.unsupported]
-        raise UnsupportedError(f"the simulator does not support {len(lines)} instructions of {name}", notes=lines)
-    return parsed
+
+
+def unsupported_forms(ptx: str, name: str = "kernel.ptx") -> list[Note]:
+    """The instructions that the simulator does not support, or refuses; raises InputError for any other error."""
+    try:
+        return [Note(text, SourceLocation(name, line)) for line, text in _native.check_forms(ptx)]
+    except _native.PtxError as error:
+        raise InputError(error.message, SourceLocation(name, error.line, error.column)) from None
 
 
 def run_text(

@@ -39,6 +39,21 @@ def test_ptx_without_metadata_is_simulated(tilec: Any, tmp_path: Path, inputs: t
     assert np.array_equal(np.load(tmp_path / "c.npy"), inputs[0] + inputs[1])
 
 
+def test_forms_are_checked_without_a_launch(tilec: Any, tmp_path: Path) -> None:
+    outcome = tilec("simulate", PTX_WITHOUT_METADATA, "--check-forms")
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+    file = tmp_path / "other.ptx"
+    text = PTX_WITHOUT_METADATA.read_text().replace("    ret;", "    vadd.u32.u32.u32 %r1, %r1, %r1;\n    ret;")
+    text = text.replace("    ret;", "    mov.b32 %r1, nothing;\n    ret;")
+    file.write_text(text)
+    outcome = tilec("simulate", file, "--check-forms")
+    assert (outcome.status, outcome.out) == (1, "")
+    line = 1 + text[: text.index("vadd")].count("\n")
+    assert "the simulator does not support 2 instructions of" in outcome.err
+    assert f"other.ptx:{line}: note: vadd.u32.u32.u32: unknown instruction" in outcome.err
+    assert f"other.ptx:{line + 1}: note: 'nothing' is not declared" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [

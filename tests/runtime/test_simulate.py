@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tilec.errors import InputError, SimulationError, UnsupportedError
+from tilec.errors import InputError, SimulationError
 from tilec.runtime.arguments import PointerArgument, ScalarArgument
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.metadata import Metadata, ValueParameter
-from tilec.runtime.simulate import Settings, Shape, program, run_text, simulate
+from tilec.runtime.simulate import Settings, Shape, program, run_text, simulate, unsupported_forms
 
 PTX = (Path(__file__).parent / "vector_add.ptx").read_text()
 VECTOR_ADD = Artifact(
@@ -137,8 +137,34 @@ def test_error_in_ptx_has_its_line() -> None:
     assert (raised.value.location.file, raised.value.location.line) == ("k.ptx", line)
 
 
-def test_unsupported_instructions_are_all_listed_before_the_run() -> None:
-    ptx = PTX.replace("    add.rn.f32", "    suld.b.1d.b32.trap %r5, [surface, {%r1}];\n    add.warp.f32")
-    with pytest.raises(UnsupportedError, match="the simulator does not support 2 instructions of k.ptx") as raised:
-        program(ptx, "k.ptx")
-    assert len(raised.value.notes) == 2
+UNSUPPORTED = PTX.replace("    add.rn.f32", "    suld.b.1d.b32.trap %r5, [surface, {%r1}];\n    add.rn.warp.f32")
+REFUSED = UNSUPPORTED.replace("    suld", "    add.rn.f32 %f3, %f1, %d1;\n    suld")
+LINE = 1 + PTX[: PTX.index("add.rn")].count("\n")
+
+
+def _launch(ptx: str, count: int) -> None:
+    artifact, given = replace(VECTOR_ADD, ptx=ptx), arrays()
+    simulate(artifact, 1, [*given[:3], count])
+
+
+def test_a_launch_stops_at_the_unsupported_instruction_that_it_reaches() -> None:
+    """With no elements, the kernel returns before it."""
+    _launch(UNSUPPORTED, 0)
+    with pytest.raises(SimulationError, match="unsupported: the simulator does not support suld.b.1d") as raised:
+        _launch(UNSUPPORTED, 8)
+    assert raised.value.notes[0].location.line == LINE
+
+
+def test_all_unsupported_and_refused_instructions_are_listed() -> None:
+    notes = unsupported_forms(REFUSED, "k.ptx")
+    assert [note.location.line for note in notes] == [LINE, LINE + 1, LINE + 2]
+    assert "expects 32 bits" in notes[0].message
+    assert "suld" in notes[1].message and ".warp" in notes[2].message
+    assert unsupported_forms(PTX) == []
+
+
+def test_a_refused_instruction_is_an_error_of_the_program() -> None:
+    for text, message in [("add.rn.f32 %f3, %f1, %d1;", "expects 32 bits"), ("bogus.b32 %r1;", "not an instruction")]:
+        with pytest.raises(InputError, match=message) as raised:
+            program(PTX.replace("    add.rn", f"    {text}\n    add.rn", 1), "k.ptx")
+        assert raised.value.location.line == LINE

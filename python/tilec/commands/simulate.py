@@ -2,7 +2,8 @@
 
 The file is PTX, or the file of an earlier stage, which is first compiled to PTX. The launch metadata are read from the
 .launch.json beside the PTX, or from the comment at its end that `tilec compile` writes to standard output. PTX without
-launch metadata needs numbers with types: u32:3 in place of 3. Each --arg is one argument of the kernel, in order:
+launch metadata needs numbers with types: u32:3 in place of 3. A launch stops at an instruction that the simulator does
+not support; --check-forms lists all of them without a launch. Each --arg is one argument of the kernel, in order:
 
 """
 
@@ -17,14 +18,14 @@ from tilec.commands import json_output
 from tilec.commands.argument import ARGUMENT_FORMS, GivenArgument, define_arguments, grid_argument, read_argument
 from tilec.commands.number import MAX_U32, MAX_U64, integer, positive
 from tilec.driver import stages
-from tilec.errors import InputError, UsageError
+from tilec.errors import InputError, UnsupportedError, UsageError
 from tilec.process.progress import elapsed
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import view
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.grid import Dimensions, grid_of
 from tilec.runtime.parameters import block, pack_value
-from tilec.runtime.simulate import Settings, Shape, program, run_text
+from tilec.runtime.simulate import Settings, Shape, program, run_text, unsupported_forms
 from tilec.runtime.simulate import simulate as simulate_artifact
 from tilec.text_input.source import Source, open_source
 
@@ -34,7 +35,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.description = f"{__doc__}{ARGUMENT_FORMS}"
     parser.add_argument("file", metavar="FILE", help="PTX, the file of an earlier stage, or - for standard input")
     define_arguments(parser)
-    parser.add_argument("--grid", metavar="X[,Y[,Z]]", required=True, help="number of blocks")
+    parser.add_argument("--grid", metavar="X[,Y[,Z]]", help="number of blocks (required for a launch)")
     parser.add_argument("--block", metavar="X[,Y[,Z]]", help="threads per block (default: from the PTX)")
     parser.add_argument("--cluster", metavar="X[,Y[,Z]]", help="blocks per cluster (default: from the PTX)")
     parser.add_argument("--shared", metavar="BYTES", type=integer(0, MAX_U32), help="size of dynamic shared memory")
@@ -63,11 +64,21 @@ def define(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="accept asynchronous writes after generic reads without a proxy fence, as in kernels of CUTLASS",
     )
+    parser.add_argument(
+        "--check-forms",
+        action="store_true",
+        help="list the instructions that the simulator does not support or refuses, and run nothing",
+    )
     parser.add_argument("--same-value-races", action="store_true", help="also report concurrent stores of equal values")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Simulates the kernel, writes the output arrays, and prints the counters."""
+    """Simulates the kernel, writes the output arrays, and prints the counters; or checks the instructions."""
+    if arguments.check_forms:
+        _check_forms(arguments)
+        return
+    if arguments.grid is None:
+        raise UsageError("the following arguments are required: --grid")
     grid = grid_argument(arguments.grid, "--grid", least=0)
     given = [read_argument(text) for text in arguments.arg]
     seed = options.from_environment().seed if arguments.seed is None else arguments.seed
@@ -96,6 +107,19 @@ def run(arguments: argparse.Namespace) -> None:
         return
     for name, value in counters.items():
         print(f"{name:28}{value}")
+
+
+def _check_forms(arguments: argparse.Namespace) -> None:
+    """Raises UnsupportedError with a note per instruction that the simulator does not support or refuses."""
+    source, artifact = _opened(arguments)
+    ptx = source.value if artifact is None else artifact.ptx
+    notes = unsupported_forms(ptx, source.name)
+    if notes:
+        raise UnsupportedError(
+            f"the simulator does not support {len(notes)} instructions of {source.name}", notes=notes
+        )
+    if arguments.json:
+        json_output.write("simulate", {"counters": {}, "outputs": [], "printed": ""})
 
 
 def _opened(arguments: argparse.Namespace) -> tuple[Source, Artifact | None]:
