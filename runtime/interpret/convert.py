@@ -14,6 +14,10 @@ from tilec.runtime.interpret.step import Step, TileType
 
 Tile = np.ndarray
 
+# PTX ISA 9.7.9.22: the NaN that cvt to f16 gives for any NaN of these types.
+_EIGHT_BIT_FLOATS = ("f8E4M3FN", "f8E5M2")
+_F16_NAN = np.array(0x7FFF, np.uint16).view(np.float16)
+
 
 @interprets("bitcast", elementwise=True)
 def _bitcast(op: Step, _machine: Machine, source: Tile) -> Tile:
@@ -37,7 +41,10 @@ def _ftof(op: Step, machine: Machine, source: Tile) -> Tile:
     # Tensor cores ignore the low 13 bits of an unconverted f32, which rounds it toward zero.
     if machine.truncate_tf32 and origin.name == "f32" and target.name == "tf32":
         mode = ZERO
-    return target.format.encode(round_to(origin.format.decode(source), target.format, mode))
+    result = target.format.encode(round_to(origin.format.decode(source), target.format, mode))
+    if target.name == "f16" and origin.name in _EIGHT_BIT_FLOATS:
+        return np.where(np.isnan(result), _F16_NAN, result)
+    return result
 
 
 @interprets("ftoi", elementwise=True)

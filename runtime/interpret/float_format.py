@@ -28,8 +28,15 @@ class TileFormat(FloatFormat, kw_only=True):
         if self.name == UE5M3:
             codes = np.searchsorted(_ue5m3_values()[:-1], values)
             return np.where(np.isnan(values), 0xFF, codes).astype(np.uint8)
-        return values.astype(self.dtype)
+        tile = values.astype(self.dtype)
+        nan = _CANONICAL_NAN.get(self.name)
+        if nan is None:
+            return tile
+        return np.where(np.isnan(values), np.uint8(nan), tile.view(np.uint8)).view(self.dtype)
 
+
+# PTX ISA 9.7.9.22: cvt gives this NaN, without the sign of the source.
+_CANONICAL_NAN = {"f8E4M3FN": 0x7F, "f8E5M2": 0x7F}
 
 # The MLIR type is Float8E5M3FNU; numpy and ml_dtypes have no such type, so tiles hold the codes.
 UE5M3 = "fnv8E5M3FNU"
