@@ -43,7 +43,7 @@ const NameWords name_words[] = {
     {"bar", {"cta", "warp", "sync", "arrive", "red"}},
     {"bar.cta", {"sync", "arrive", "red"}},
     {"barrier", {"cta"}},
-    {"barrier", {"cta", "cluster", "sync", "arrive", "red"}},
+    {"barrier", {"cta", "cluster", "arrive", "red"}},
     {"barrier.cta", {"arrive", "red"}},
     {"mbarrier.arrive", {"expect_tx"}},
     {"mbarrier.arrive_drop", {"expect_tx"}},
