@@ -1,0 +1,144 @@
+"""Records the messages that the tests produce: errors, notes, remarks, warnings and the output of commands.
+
+Each process appends its records to a file of its own in one folder, so that workers and forked children need no
+merge at run time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import pytest
+
+import tilec
+from tilec.errors import CompilerWarning, Note, TilecError
+from tilec.remarks import Remark
+from tilec.runtime.ptxsim import _native
+
+PACKAGE = str(Path(tilec.__file__).parent) + os.sep
+# The folder of the records of a run, for its workers.
+FOLDER_VARIABLE = "TILEC_TEST_MESSAGES"
+# Messages that differ in numbers only are one record.
+_NUMBER = re.compile(r"\d+")
+_LONGEST_TEXT = 20_000
+_REPORTS = re.compile(r"error|warning|remark|usage")
+
+Lines = tuple[tuple[str, int], ...]
+
+
+class Recorder:
+    """The records of this process: each is a text and the lines of the package whose calls were active."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: set[tuple[object, str]] = set()
+
+    def add(self, text: str, lines: Lines) -> None:
+        """Writes a record unless an equal one is written already."""
+        text = text[:_LONGEST_TEXT]
+        key = lines[:2], _NUMBER.sub("0", text)
+        if key in self._known:
+            return
+        self._known.add(key)
+        with (self._folder / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps([text, lines]) + "\n")
+
+
+def install(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Records every message from now on until `patch` is undone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    recorder = Recorder(folder)
+    _record_constructions(recorder, patch)
+    _record_caught(recorder, patch)
+    _record_unsupported(recorder, patch)
+    _record_output(recorder, patch)
+
+
+def _record_constructions(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
+    construct = TilecError.__init__
+
+    def constructed(self: TilecError, message: str, *rest: Any, **named: Any) -> None:
+        construct(self, message, *rest, **named)
+        recorder.add(str(message), _callers(sys._getframe(1)))
+
+    patch.setattr(TilecError, "__init__", constructed)
+    for kind in (Note, Remark, CompilerWarning):
+        patch.setattr(kind, "__post_init__", _recording(kind.__post_init__, recorder))
+
+
+def _recording(check: Any, recorder: Recorder) -> Any:
+    def checked(self: Any) -> None:
+        check(self)
+        recorder.add(str(self.message), _callers(sys._getframe(2)))
+
+    return checked
+
+
+def _record_caught(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
+    """Exceptions of other classes, such as ValueError and those of the simulator, in `pytest.raises`."""
+    fill = pytest.ExceptionInfo.fill_unfilled
+
+    def filled(self: pytest.ExceptionInfo[BaseException], found: tuple[type, BaseException, TracebackType]) -> None:
+        fill(self, found)
+        error: BaseException | None = found[1]
+        while error is not None:
+            notes = "\n".join(map(str, getattr(error, "notes", [])))
+            recorder.add(f"{error}\n{notes}", _raised(error.__traceback__))
+            error = error.__cause__ or error.__context__
+
+    patch.setattr(pytest.ExceptionInfo, "fill_unfilled", filled)
+
+
+def _record_unsupported(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
+    """The instructions that the simulator does not support, which tests read without an exception."""
+    listed = _native.Program.unsupported
+
+    def unsupported(self: _native.Program) -> list[tuple[int, str]]:
+        found: list[tuple[int, str]] = listed.__get__(self)  # type: ignore[attr-defined]
+        for _, text in found:
+            recorder.add(text, ())
+        return found
+
+    patch.setattr(_native.Program, "unsupported", property(unsupported))
+
+
+def _record_output(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
+    """The reports of other processes."""
+    communicate = subprocess.Popen.communicate
+
+    def communicated(self: Any, *rest: Any, **named: Any) -> Any:
+        streams = communicate(self, *rest, **named)
+        for stream in streams:
+            text = stream.decode(errors="replace") if isinstance(stream, bytes) else stream
+            if text and len(text) <= 10 * _LONGEST_TEXT and _REPORTS.search(text, re.IGNORECASE):
+                recorder.add(text[-_LONGEST_TEXT:], ())
+        return streams
+
+    patch.setattr(subprocess.Popen, "communicate", communicated)
+
+
+def _callers(frame: FrameType | None) -> Lines:
+    lines = []
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name.startswith(PACKAGE):
+            lines.append((name[len(PACKAGE) :], frame.f_lineno))
+        frame = frame.f_back
+    return tuple(lines)
+
+
+def _raised(trace: TracebackType | None) -> Lines:
+    lines = []
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if name.startswith(PACKAGE):
+            lines.append((name[len(PACKAGE) :], trace.tb_lineno))
+        trace = trace.tb_next
+    return tuple(reversed(lines))
