@@ -96,6 +96,44 @@ def test_invalid_attributes_of_an_entry(module: ir.Module, change: dict, message
     assert message in verification_errors(module.operation)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("threads", "[128 : i32]", "needs an array of i32 'threads'"),
+        ("cluster", "[2 : i32]", "needs an array of i32 'cluster', got [2 : i32]"),
+        ("parameters", "[1 : i32]", "needs dictionaries in 'parameters', got 1 : i32"),
+        ("parameters", '[{name = "a"}]', "needs 'type' in each entry of 'parameters', got {name = \"a\"}"),
+        ("sym_name", '"1k"', "has the name '1k', which is not a PTX identifier"),
+    ],
+)
+def test_malformed_attributes_of_an_entry(b: PtxBuilder, name: str, value: str, message: str) -> None:
+    b.leave()
+    b.entry.attributes[name] = ir.Attribute.parse(value, context=b.entry.context)
+    assert message in verification_errors(b.entry.parent)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        ("", "has no body"),
+        ('^bb0(%a: i32): "ptx.return"() : () -> ()', "has arguments in its first block, but parameters are read by"),
+    ],
+)
+def test_malformed_bodies_of_an_entry(b: PtxBuilder, blocks: str, message: str) -> None:
+    b.leave()
+    head = ", ".join(f"{name} = {b.entry.attributes[name]}" for name in b.entry.attributes)
+    with pytest.raises(ir.MLIRError) as caught:
+        ir.Module.parse(f'"ptx.entry"() ({{{blocks}}}) {{{head}}} : () -> ()', context=b.entry.context)
+    assert message in "\n".join(diagnostic.message for diagnostic in caught.value.error_diagnostics)
+
+
+def test_tied_operands_are_numbers(b: PtxBuilder) -> None:
+    op = b.execute("add.s32 $0, $1, 1;", b.i32, constant(b, b.i32)).owner
+    op.attributes["tied"] = ir.StringAttr.get("0", context=b.entry.context)
+    b.leave()
+    assert "needs 'tied' as an array of i32, got \"0\"" in verification_errors(b.entry.parent)
+
+
 def buffer(name: str, size: int, alignment: int = 16, dynamic: bool = False) -> dict:
     return {"name": name, "bytes": size, "alignment": alignment, "dynamic": dynamic}
 

@@ -176,6 +176,31 @@ REFUSALS = {
     " strides [%n] vector 2 along 0 order relaxed scope sys : tensor<128xf16, #line>": (
         "elements of f16 in memory can only be added to, but got max"
     ),
+    "%r = tile_gpu.load_global %at vector 4 order relaxed scope device : tensor<128xi64, #line> -> !l": (
+        "an access with order relaxed takes one element at a time, but got vector 4"
+    ),
+    "%r = tile_gpu.load_global %at vector 1 order relaxed scope device repeatable : tensor<128xi64, #line> -> !l": (
+        "a repeatable load is weak, but got order relaxed"
+    ),
+    "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1 into %d accumulate %yes {first = 0 : i32} : !a, !b -> !d": (
+        "expected first and depth, or none of them"
+    ),
+    "%q = tile_gpu.shared shares %w : !s\n%r = tile_gpu.shared shares %q : !s": (
+        "a buffer must share memory that another tile_gpu.shared has of its own"
+    ),
+    "%m = tile_gpu.make_channel stages 1 producer tma consumers [threads, mma] reuse ring continues : !c": (
+        "a channel that continues a ring must share its slots"
+    ),
+    "%m = tile_gpu.make_channel stages 1 producer tma consumers [threads, mma] reuse ring shares %c : !c\n"
+    "%o = tile_gpu.make_channel stages 1 producer tma consumers [threads, mma] reuse ring shares %m continues : !c": (
+        "a channel must continue the first channel of its ring, but got one that shares the slots of another"
+    ),
+    "%m = tile_gpu.make_channel stages 2 producer tma consumers [threads, mma] reuse once shares %c continues : !c": (
+        "a channel that continues a ring must have reuse ring, but got once"
+    ),
+    "%m = tile_gpu.make_channel stages 3 producer tma consumers [threads, mma] reuse ring shares %c continues : !c": (
+        "stages must be that of the ring, 2 : i32, but got 3 : i32"
+    ),
 }
 
 

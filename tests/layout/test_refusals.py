@@ -1,0 +1,35 @@
+"""Layouts and bit matrices refuse operands for which they have no meaning, and name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tilec.lowering.layout.bit_matrix import BitMatrix
+from tilec.lowering.layout.conversion import conversion
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.shared_layout import SharedLayout
+from tilec.lowering.layout.tensor_memory import tensor_memory_halves
+
+HALF_HELD = parse_layout("register=none lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,0) shape=2x32")
+WHOLE = parse_layout("register=(1,0) lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,0) shape=2x32")
+REFUSALS: dict[str, Callable[[], object]] = {
+    r"columns \(4,\) do not fit in 2 bits": lambda: BitMatrix((4,), 2),
+    "a map to 2 bits does not compose with a map of 3 bits": lambda: BitMatrix.identity(3) @ BitMatrix.identity(2),
+    "no conversion from '.*' to '.*'": lambda: conversion(HALF_HELD, WHOLE),
+    r"'.*' does not hold \(1, 0\)": lambda: HALF_HELD.holder((1, 0)),
+    r"cannot reshape \(2, 32\) to \(2, 16\)": lambda: WHOLE.reshape((2, 16)),
+    "expected two dimensions, got 3": lambda: SharedLayout((2, 8, 64), 2, 2, "128B").transpose(),
+    r"expected 64 rows and two columns per warp, got \(128, 8\) for 4 warps": lambda: tensor_memory_halves((128, 8), 4),
+}
+
+
+@pytest.mark.parametrize("message", REFUSALS)
+def test_refusal(message):
+    with pytest.raises(ValueError, match=message):
+        REFUSALS[message]()
+
+
+def test_every_element_of_a_held_tile_has_a_holder():
+    assert WHOLE.holder((1, 3)) == 1 | 3 << 1
