@@ -1,14 +1,24 @@
 # `make demo` and `make test` need Python 3.11 or later with venv, and a C++17 compiler. CMake and ninja come from PyPI.
 # Each target runs the commands below and nothing else. All virtual environments are in build/.
 
+# Dependencies are installed while the simulator is compiled. Several goals (`make clean test`) run one after another.
+ifeq (,$(word 2,$(MAKECMDGOALS)))
+MAKEFLAGS += --jobs=2
+endif
+# The tests start many processes, each of which would compile all modules of Python again.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 JOBS ?= 2
 SOURCES := $(shell find python dialect lowering runtime CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -path '*/__pycache__/*')
 WHEEL := build/wheel/.built
 CHECK := build/check
+PROGRESS = $(PYTHON) .ci/progress.py
 # One pip installs into all environments: copies of pip, and modules that are compiled before they are used, take longer.
 VENV = $(PYTHON) -m venv --clear --without-pip
-INSTALL = build/venv-build/bin/pip --quiet --python $(@D)/bin/python install --no-compile
+PIP = build/venv-build/bin/pip --quiet
+INSTALL = $(PROGRESS) "installing $(1) into $(@D)" $(PIP) --python $(@D)/bin/python install --no-compile
+DEPENDENCIES = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")
 extras_test := [test]
 extras_peers := [test,peers]
 extras_schedule := [test,schedule]
@@ -74,7 +84,7 @@ mutants: build/venv-test/.installed $(CHECK)/.copied
 # The wheel for other machines, in build/dist: the manylinux tag that its symbols allow, and the stable ABI from 3.12 on.
 wheel: $(WHEEL)
 	$(VENV) build/venv-audit
-	build/venv-build/bin/pip --quiet --python build/venv-audit/bin/python install --requirement .ci/wheel-requirements.txt
+	$(PIP) --python build/venv-audit/bin/python install --requirement .ci/wheel-requirements.txt
 	rm -rf build/dist
 	PATH="$(CURDIR)/build/venv-audit/bin:$$PATH" auditwheel repair --wheel-dir build/dist build/wheel/*.whl
 	find build/dist -name '*-abi3-*.whl' -exec build/venv-audit/bin/abi3audit --strict --summary {} +
@@ -96,26 +106,34 @@ clean:
 	rm -rf build out
 
 # Tests run against the installed wheel, which is rebuilt and reinstalled if its sources change.
-$(WHEEL): $(SOURCES)
-	@echo "building the wheel of tilec and compiling the simulator (takes some minutes)"
+$(WHEEL): $(SOURCES) | build/venv-build/.created
 	rm -rf build/wheel
-	$(PYTHON) -m venv --clear build/venv-build
-	build/venv-build/bin/pip --quiet wheel --no-deps --wheel-dir build/wheel .
+	@$(PROGRESS) "building the wheel of tilec" build/venv-build/bin/pip wheel --verbose --no-deps --wheel-dir build/wheel .
 	touch $@
 
-build/venv-%/.installed: $(WHEEL)
-	@echo "installing tilec and its dependencies into build/venv-$*"
-	$(VENV) $(@D)
-	$(INSTALL) "$$(echo build/wheel/*.whl)$(extras_$*)"
+build/venv-build/.created:
+	@$(PROGRESS) "creating $(@D)" $(PYTHON) -m venv --clear $(@D)
+	touch $@
+
+.PRECIOUS: build/venv-%/.dependencies
+build/venv-%/.dependencies: pyproject.toml | build/venv-build/.created
+	@$(VENV) $(@D)
+	@$(PYTHON) -c '$(DEPENDENCIES)' > $(@D)/requirements.txt
+	@$(call INSTALL,the dependencies of tilec) --requirement $(@D)/requirements.txt
+	touch $@
+
+build/venv-%/.installed: $(WHEEL) build/venv-%/.dependencies
+	@$(call INSTALL,tilec) --no-deps --force-reinstall build/wheel/*.whl
+	@$(if $(extras_$*),$(call INSTALL,the extras of tilec) "$$(echo build/wheel/*.whl)$(extras_$*)")
 	touch $@
 
 build/venv-peers/.torch: build/venv-peers/.installed
-	$(INSTALL) "$$(echo build/wheel/*.whl)[torch]"
+	@$(call INSTALL,PyTorch) "$$(echo build/wheel/*.whl)[torch]"
 	touch $@
 
 build/venv-lint/.installed: .ci/lint-requirements.txt $(WHEEL)
 	$(VENV) $(@D)
-	$(INSTALL) build/wheel/*.whl --requirement .ci/lint-requirements.txt
+	@$(call INSTALL,linters) build/wheel/*.whl --requirement .ci/lint-requirements.txt
 	touch $@
 
 # Tests, examples and benchmarks are copied to a folder without the sources, where only the installed package can be imported.
