@@ -19,6 +19,8 @@ VENV = $(PYTHON) -m venv --clear --without-pip
 PIP = build/venv-build/bin/pip --quiet
 INSTALL = $(PROGRESS) "installing $(1) into $(@D)" $(PIP) --python $(@D)/bin/python install --no-compile
 DEPENDENCIES = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")
+# Strings have the same hashes in every run, so that a commit that passed passes again.
+PYTEST = cd $(CHECK) && PYTHONHASHSEED=1 ../venv-test/bin/python -m pytest -n $(JOBS) --dist worksteal
 extras_test := [test]
 extras_peers := [test,peers]
 extras_schedule := [test,schedule]
@@ -33,7 +35,7 @@ FUZZ_MUTATIONS ?= 200000
 MUTANTS ?= 60
 SEED ?= 1
 
-.PHONY: demo environments test test-peers test-torch test-schedule golden soak soak-peers fuzz mutants docs wheel lint format clean
+.PHONY: demo environments test test-all test-rest test-peers test-torch test-schedule golden soak soak-peers fuzz mutants docs wheel lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
@@ -41,8 +43,19 @@ demo: build/venv-demo/.installed
 # The virtual environments of the tests of every change, beside that of the demo.
 environments: $(patsubst %,build/venv-%/.installed,test peers schedule docs) $(CHECK)/.copied
 
+# The core suite, which tests/conftest.py defines.
 test: build/venv-test/.installed $(CHECK)/.copied
-	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS) --dist worksteal
+	@echo "core suite, about 5 minutes on two cores (make test-all runs all tests, about 16 minutes)"
+	$(PYTEST) -m core
+
+test-all: build/venv-test/.installed $(CHECK)/.copied
+	@echo "all tests, about 16 minutes on two cores (make test runs the core suite, about 5 minutes)"
+	$(PYTEST)
+
+# The tests of test-all that are not in the core suite.
+test-rest: build/venv-test/.installed $(CHECK)/.copied
+	@echo "the tests outside of the core suite, about 12 minutes on two cores"
+	$(PYTEST) -m "not core and not peers and not torch and not soak"
 
 # Writes the expected PTX of tests/golden. The commit message states which lines changed, and why.
 golden: build/venv-test/.installed
@@ -68,6 +81,7 @@ soak-peers: build/venv-peers/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) -m "peers and soak"
 
 fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
+	cd $(CHECK) && ../venv-fuzz/bin/python -m pytest -m "hypothesis and not soak" --hypothesis-profile "new examples"
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py assembly --inputs $(FUZZ_INPUTS) --work build/fuzz-assembly
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py bytecode --inputs $(FUZZ_INPUTS) --work build/fuzz-bytecode
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py programs --inputs $(FUZZ_PROGRAMS) --seed $(SEED) --work build/fuzz-programs

@@ -1,4 +1,4 @@
-"""Which tests need a GPU, how `.mlir` files with CHECK lines are run, and stand-ins for the CUDA driver.
+"""The core suite, tests of GPUs, `.mlir` files with CHECK lines, and stand-ins for the CUDA driver.
 
 Tests of a GPU run where there is one of the target they name, and are the only ones ever skipped.
 """
@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from filecheck.finput import FInput
 from filecheck.matcher import Matcher
 from filecheck.options import Options
 from filecheck.parser import Parser
+from hypothesis import settings
 
 from tilec.commands.command_line import main
 from tilec.errors import LaunchError
@@ -28,9 +30,47 @@ from tilec.runtime.devices import device_for
 # Tests that change the compiler must compile. The tests of the disk cache set a size of their own.
 os.environ["TILEC_CACHE_SIZE"] = "0"
 
+# Each run has the same examples, so that a commit that passed passes again. `make fuzz` draws new ones.
+settings.register_profile("same examples", derandomize=True, database=None, deadline=None)
+settings.register_profile("new examples", max_examples=1000, database=None, deadline=None)
+settings.load_profile("same examples")
+
+# The core suite (`make test`, `pytest -m core`) has every test, except in the folders and files below, whose products
+# of cases take minutes: of each of their test functions it has at most this number of cases.
+CORE_CASES = {
+    "documents": 1,
+    "fuzz": 1,
+    "kernels": 1,
+    "mutants": 1,
+    "semantics": 400,
+    "tile/test_all_modules.py": 50,
+    "tile/test_fold_vectors.py": 120,
+}
+# Tests that `pytest` leaves out, and so the core suite too.
+LEFT_OUT = ("peers", "torch", "soak")
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    _mark_soak(items)
+    _mark_core(items)
+
+
+def _mark_core(items: list[pytest.Item]) -> None:
+    """Marks the tests of the core suite: cases at equal distances, from one that the name of the function decides."""
+    functions: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in LEFT_OUT):
+            functions[item.nodeid.split("[")[0]].append(item)
+    for name, cases in functions.items():
+        path = Path(os.path.relpath(cases[0].path, Path(__file__).parent))
+        most = CORE_CASES.get(path.as_posix(), CORE_CASES.get(path.parts[0], len(cases)))
+        count, first = min(most, len(cases)), zlib.crc32(name.encode())
+        for number in range(count):
+            cases[(first + number * len(cases) // count) % len(cases)].add_marker("core")
+
+
+def _mark_soak(items: list[pytest.Item]) -> None:
     """Of a product of n parameters marked `covering`, the cases that run have every combination of n - 1 values."""
     numbers: dict[object, dict[str, int]] = defaultdict(dict)
     for item in items:

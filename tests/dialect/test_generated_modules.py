@@ -40,13 +40,13 @@ def check_bytecode(made: Module) -> None:
 
 
 @given(seeds, st.integers(0, 16))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 def test_text_round_trips(seed: int, operations: int) -> None:
     check_texts(module(seed, operations))
 
 
 @given(seeds, st.integers(0, 16))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 def test_bytecode_round_trip(seed: int, operations: int) -> None:
     check_bytecode(module(seed, operations, text_only=False))
 

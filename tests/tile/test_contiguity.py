@@ -280,7 +280,7 @@ class Generator:
         self.add(f"offset {a}, {b} : {types}", shape, element)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from(NUMBERS))
 def test_facts_hold_for_random_programs(random: Random, n: int) -> None:
     pointer = random.choice((0x10000, 0x10002, 0x10010))
