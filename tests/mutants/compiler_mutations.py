@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
@@ -86,15 +86,22 @@ def sampled(count: int, seed: int) -> list[Mutation]:
     return sample
 
 
-def mutations_of(module: str, path: Path) -> Iterator[Mutation]:
-    """The mutations of the functions of a module, except in error messages and docstrings."""
-    text = path.read_text()
+def offsets(text: str) -> Callable[[int, int], int]:
+    """A function from line and column of a syntax tree, which counts bytes, to the index of a character."""
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
     def offset(line: int, column: int) -> int:
         return starts[line - 1] + len(text[starts[line - 1] : starts[line]].encode()[:column].decode())
+
+    return offset
+
+
+def mutations_of(module: str, path: Path) -> Iterator[Mutation]:
+    """The mutations of the functions of a module, except in error messages and docstrings."""
+    text = path.read_text()
+    offset = offsets(text)
 
     def mutation_of(node: ast.expr | ast.stmt, kind: str, replacement: str) -> Mutation:
         start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)

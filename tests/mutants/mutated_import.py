@@ -1,4 +1,7 @@
-"""Runs pytest with one module changed: `python mutated_import.py MODULE START LENGTH REPLACEMENT pytest-arguments`."""
+"""Runs pytest with one module changed: `python mutated_import.py MODULE START LENGTH REPLACEMENT pytest-arguments`.
+
+`--selection FILE` leaves the tests whose ids are lines of the file, and runs them in the order of the lines.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -38,7 +42,20 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+class _Selection:
+    """The plugin of pytest for `--selection`. Many ids on the command line would take long."""
+
+    def pytest_addoption(self, parser: pytest.Parser) -> None:
+        parser.addoption("--selection", type=Path)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        if path := config.getoption("selection"):
+            order = {test: number for number, test in enumerate(path.read_text().splitlines())}
+            items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
+
+
 if __name__ == "__main__":
     module, start, length, replacement, *arguments = sys.argv[1:]
     sys.meta_path.insert(0, _Finder(module, (int(start), int(length), replacement)))
-    sys.exit(pytest.main(arguments))
+    sys.exit(pytest.main(arguments, plugins=[_Selection()]))
