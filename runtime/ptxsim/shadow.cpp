@@ -200,8 +200,15 @@ std::optional<Conflict> Shadow::write_bytes(size_t offset, size_t size, const Ac
 
 uint32_t Shadow::undefined_bytes(size_t offset, size_t size) const {
   uint32_t result = 0;
-  for (size_t i = 0; i < size; ++i)
-    result |= uint32_t(!initialised((offset + i) / 16, uint16_t(1u << (offset + i) % 16))) << i;
+  for (size_t i = 0; i < size; ++i) {
+    const Block &block = blocks[(offset + i) / 16];
+    uint16_t written = block.write.mask;
+    if (block.more)
+      for (const Access &write : block.more->writes)
+        written |= write.mask;
+    const bool defined = (written & ~block.undefined) >> (offset + i) % 16 & 1;
+    result |= uint32_t(!defined) << i;
+  }
   return result;
 }
 
