@@ -390,6 +390,38 @@ def test_arguments_that_do_not_fit_are_refused(
     assert process.stdout.splitlines() == [REQUIREMENT, "1"] * len(MISMATCHES)
 
 
+REPEATED_ROW_PROGRAM = """
+#include "kernels.h"
+int main(void) {
+  const tilec_grid grid = {1, 1, 1};
+  const tilec_array_2d array = {0x10000000, {64, 64}, {64, 1}}, rows = {0x10000000, {64, 64}, {0, 1}};
+  tilec_kernel kernel;
+  CUdevice device;
+  CUcontext context;
+  cuInit(0);
+  cuDeviceGet(&device, 0);
+  cuDevicePrimaryCtxRetain(&context, device);
+  cuCtxPushCurrent(context);
+  if (matmul_load(&kernel, FOLDER))
+    return 1;
+  printf("%d\\n", (int)matmul_launch(&kernel, NULL, grid, rows, array, array));
+  return 0;
+}
+"""
+
+
+def test_stride_of_0_that_the_signature_does_not_state_has_no_map(
+    headers: dict[str, Path], recording_driver: Path, tmp_path: Path
+) -> None:
+    program = REPEATED_ROW_PROGRAM.replace("FOLDER", f'"{headers["sm_90a"]}"')
+    (tmp_path / "main.c").write_text(program)
+    executable = built(tmp_path / "main.c", headers["sm_90a"], recording_driver)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(recording_driver), "RECORDED_MAJOR": "9"}
+    process = subprocess.run([executable], capture_output=True, text=True, env=environment)
+    # cuda.h: CUDA_ERROR_INVALID_VALUE is 1.
+    assert (process.stdout.splitlines()[-1:], process.returncode) == (["1"], 0)
+
+
 def test_argument_without_a_c_type_is_refused(tilec_compile, tmp_path: Path) -> None:
     (tmp_path / "k.py").write_text(
         f"import tilec as ct\n@ct.signatures('x: f32[{','.join('?' * 9)}]')\n@ct.kernel\ndef k(x): pass\n"

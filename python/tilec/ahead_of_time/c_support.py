@@ -175,6 +175,10 @@ static inline CUresult tilec_encode(CUtensorMap *encoded, tilec_tensor_map *map,
     for (i = 1; i < map->rank; ++i)
       if (map->extents[i] == 1)
         map->strides[i - 1] = map->granule_bytes;
+    /* Maps have no stride of 0: a kernel for such arrays is compiled for a signature that states it. */
+    for (i = 1; i < map->rank; ++i)
+      if (map->strides[i - 1] == 0)
+        return CUDA_ERROR_INVALID_VALUE;
   }
   if (status == CUDA_SUCCESS)
     status = tilec_encode_by_kind(encoded, map);
