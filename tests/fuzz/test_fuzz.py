@@ -124,19 +124,6 @@ def double_results(compared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compared, "_simulated", lambda *given: [result * 2 for result in simulated(*given)])
 
 
-def test_a_kernel_over_slices_that_fails_is_reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every element of the result is wrong, so that no statement is needed; each removal takes a compile."""
-    compared, slices = (importlib.import_module(name) for name in ("compared_kernels", "slice_fuzz"))
-    case = slices.random_case(6)
-    double_results(compared, monkeypatch)
-    outcome = next(one for one in compared.outcomes_in_process(case, tmp_path) if one.failed)
-    path = compared.write_reduced(case, outcome, tmp_path)
-    lines = path.read_text().splitlines()
-    assert lines[0] == f"# python tests/fuzz/fuzz.py slices --input {path.name}"
-    assert len(slices.SliceCase.parse(path.read_text()).source) < len(case.source)
-    assert compared.repeat(slices.SliceCase, path) == 1
-
-
 def test_kernels_over_slices_have_all_kinds_of_statements() -> None:
     slices = importlib.import_module("slice_fuzz")
     sources = [slices.random_case(seed).source for seed in range(1, 60)]
