@@ -43,6 +43,7 @@ CORE_CASES = {
     "kernels": 1,
     "mutants": 1,
     "semantics": 400,
+    "semantics/test_simulate_matrix.py": 20,
     "tile/test_all_modules.py": 50,
     "tile/test_fold_vectors.py": 120,
 }
