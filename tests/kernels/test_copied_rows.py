@@ -434,6 +434,36 @@ def test_registers_for_the_role(extent: str, rows: int, columns: int, warps: int
     assert found == ([] if reason is None else [f"threads load the operand and store it in shared memory: {reason}"])
 
 
+@ct.kernel
+def carried(A, B, R, tm: ct.Constant[int], tn: ct.Constant[int]):
+    """R = A @ B in one tile, with the rows of A gathered at columns that the loop carries."""
+    rows, columns = ct.arange(tm, dtype=ct.int32)[:, None], ct.arange(DEPTH, dtype=ct.int32)[None, :]
+    total = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.cdiv(A.shape[1], DEPTH)):
+        total = ct.mma(ct.gather(A, (rows, columns)), ct.load(B, (k, 0), (DEPTH, tn)), total)
+        columns = columns + DEPTH
+    ct.store(R, (0, 0), total)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "hints", "reason"),
+    [
+        (wide, {"num_ctas": 2}, "the tile block is a cluster"),
+        (wide, {"warps": 16}, "16 warps compute, and more than 8 leave a role that copies no registers"),
+        (
+            carried,
+            {},
+            "its addresses, or loops and branches around it, depend on what threads compute or a loop carries",
+        ),
+    ],
+)
+def test_kernels_without_a_role_that_copies(kernel: Any, hints: dict[str, int], reason: str) -> None:
+    signature = "A: f16[?,?%8] strides (?%8,1), B: f16[?,?], R: f32[?,?], tm=256, tn=64"
+    made = ct.compile(kernel, target="sm_90a", signature=signature, hints=hints, stop="gpu")
+    found = [each.message for each in made.remarks if each.message.startswith("threads load the operand")]
+    assert found == [f"threads load the operand and store it in shared memory: {reason}"]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_role_of_its_own_copies_alone(target: str) -> None:
     """Threads that multiply load nothing: they wait for a full slot, and execute one fence."""
