@@ -37,8 +37,8 @@ class Site:
 
     @property
     def text(self) -> str:
-        """The literal parts with {} between them; the statement's source of a site without text."""
-        return "{}".join(self.parts)
+        """The literal parts with {} between them, in one line; the statement's source of a site without text."""
+        return "{}".join(self.parts).replace("\n", "\\n")
 
     def __str__(self) -> str:
         return f"{self.file}: {self.text}"
@@ -163,7 +163,7 @@ def cpp_sites(source: str, file: str) -> Iterator[Site]:
         pieces = [piece[1:-1] if piece else "\0" for piece in _CPP_PIECE.findall(found[0])]
         text = "".join(pieces).encode().decode("unicode_escape")
         parts = tuple(part for run in text.split("\0") for part in _PLACEHOLDER.split(run))
-        is_other = text.endswith(".") or _CPP_OTHER.search(source[line_start : found.start()])
+        is_other = text.endswith(".") or "\n\n" in text or _CPP_OTHER.search(source[line_start : found.start()])
         if _has_two_words(parts) and not is_other:
             yield Site(file, source.count("\n", 0, found.start()) + 1, parts)
 

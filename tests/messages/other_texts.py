@@ -46,8 +46,8 @@ _CALLS = {
     "startswith",
 }
 _KEYWORDS = {"help", "description", "epilog", "metavar", "usage"}
-# PTX, layouts and formats of the assembly.
-_CODE = re.compile(r"^\$|;$|^register=|^[{(<\[]|\.b64 |=none ")
+# PTX, C, layouts and formats of the assembly.
+_CODE = re.compile(r"^\$|extern \"C\"|;$|^register=|^[{(<\[]|\.b64 |=none ")
 
 
 def called(call: ast.Call) -> str:
