@@ -118,4 +118,4 @@ def test_a_run_without_most_messages_fails(tmp_path):
     finished = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert finished.returncode == 1 and "1 passed" in finished.stdout, finished.stdout + finished.stderr
     assert "no test produces: the signature lacks parameter" in finished.stdout
-    assert "can be called inside a kernel only" not in finished.stdout
+    assert "'ct.{}' can be called inside a kernel only" not in finished.stdout
