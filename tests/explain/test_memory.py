@@ -75,7 +75,7 @@ def test_labels_of_the_picture_do_not_overlap():
     texts = [text for text in root.iter("{http://www.w3.org/2000/svg}text") if float(text.get("x")) > end]
     heights = sorted(float(text.get("y")) for text in texts)
     assert len(texts) == 2
-    assert all(low + 11 <= high for low, high in zip(heights, heights[1:]))
+    assert all(low + 11 <= high for low, high in zip(heights, heights[1:], strict=False))
 
 
 def test_the_command_writes_a_picture(tmp_path: Path, capsys: Any):
