@@ -31,6 +31,7 @@ class Settings(Frozen):
         step_limit: the maximum number of warp instructions of the launch; 0 is unlimited.
         limit_s: the maximum duration of the run in seconds; None is unlimited.
         same_value_races: also reports concurrent stores of equal values.
+        tensor_load_waits: also reports reads of the registers of tcgen05.ld before tcgen05.wait::ld, which PTX permits.
         read_fences: reports an asynchronous write after generic reads without a proxy fence.
         print: receives the output of printf; None is sys.stdout.
     """
@@ -42,6 +43,7 @@ class Settings(Frozen):
     step_limit: int = 0
     limit_s: float | None = None
     same_value_races: bool = False
+    tensor_load_waits: bool = False
     read_fences: bool = True
     print: Callable[[str], object] | None = None
 
@@ -157,6 +159,7 @@ def run_text(
             step_limit=settings.step_limit,
             time_limit_s=settings.limit_s or 0.0,
             same_value_races=settings.same_value_races,
+            tensor_load_waits=settings.tensor_load_waits,
             read_fences=settings.read_fences,
             print=settings.print,
         )

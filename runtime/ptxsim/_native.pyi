@@ -58,4 +58,5 @@ class Program:
         read_fences: bool = True,
         print: Callable[[str], object] | None = None,
         time_limit_s: float = 0.0,
+        tensor_load_waits: bool = False,
     ) -> dict[str, int]: ...

@@ -73,7 +73,8 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
                                     nb::sequence cluster, uint32_t shared_bytes, nb::bytes parameters,
                                     const std::vector<std::tuple<uint64_t, uint64_t, bool>> &ranges, uint64_t seed,
                                     bool checks, bool allow_unconfirmed, bool unchecked_global, uint64_t step_limit,
-                                    bool same_value_races, bool read_fences, nb::object print, double time_limit_s) {
+                                    bool same_value_races, bool read_fences, nb::object print, double time_limit_s,
+                                    bool tensor_load_waits) {
   LaunchOptions options;
   options.grid = triple(grid);
   options.block = triple(block);
@@ -90,6 +91,7 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
   options.time_limit_s = time_limit_s;
   options.same_value_races = same_value_races;
   options.read_fences = read_fences;
+  options.tensor_load_waits = tensor_load_waits;
   options.print = [&print](const std::string &text) {
     nb::gil_scoped_acquire held;
     nb::object write = print.is_none() ? nb::module_::import_("sys").attr("stdout").attr("write") : print;
@@ -183,7 +185,7 @@ NB_MODULE(_native, module) {
            nb::arg("ranges") = std::vector<std::tuple<uint64_t, uint64_t, bool>>(), nb::arg("seed") = 0,
            nb::arg("checks") = true, nb::arg("allow_unconfirmed") = false, nb::arg("unchecked_global") = false,
            nb::arg("step_limit") = 0, nb::arg("same_value_races") = false, nb::arg("read_fences") = true,
-           nb::arg("print") = nb::none(), nb::arg("time_limit_s") = 0.0,
+           nb::arg("print") = nb::none(), nb::arg("time_limit_s") = 0.0, nb::arg("tensor_load_waits") = false,
            "Runs a grid and returns the counters. `ranges` is the accessible global memory: (address, size, writable). "
            "`print` is called with the output of vprintf, block by block; None is sys.stdout.write. "
            "Raises Trap, and PtxError for a launch that the driver would refuse.");

@@ -37,6 +37,7 @@ struct LaunchOptions {
   bool allow_unconfirmed = false;                 // behaviour that NVIDIA does not document
   bool unchecked_global = false;                  // permits global addresses outside `ranges`
   bool same_value_races = false;                  // report concurrent stores of the same value as races
+  bool tensor_load_waits = false;                 // reads of the registers of tcgen05.ld need tcgen05.wait::ld
   bool read_fences = true;                        // generic reads need fence.proxy.async before an asynchronous write
   uint64_t step_limit = 0;                        // warp instructions; 0: none
   double time_limit_s = 0;                        // 0: none

@@ -387,17 +387,20 @@ void Warp::touch_for_write(const Operand &operand) {
           std::to_string(found->second.line)});
 }
 
-void Warp::mark_in_flight(const Operand &operand, bool will_be_written, const char *until) {
+void Warp::mark_in_flight(const Operand &operand, bool will_be_written, const char *until, bool is_complete) {
   if (!operand.number)
     return;
   auto [found, fresh] =
-      in_flight_registers.emplace(operand.number, InFlight{will_be_written, until, executing->line, 0});
+      in_flight_registers.emplace(operand.number, InFlight{will_be_written, until, executing->line, 0, ~0u});
   ++found->second.count;
   if (!fresh && will_be_written)
     found->second.will_be_written = true;
   if (will_be_written) {
+    if (is_complete)
+      found->second.defined_lanes = written[operand.number];
+    else
+      partly_written.erase(operand.number);
     written[operand.number] &= ~mask;
-    partly_written.erase(operand.number);
   }
   tracking = true;
 }
@@ -409,7 +412,7 @@ void Warp::clear_in_flight(const Operand &operand) {
   if (--found->second.count == 0) {
     // Another operation in flight may still write the register.
     if (found->second.will_be_written)
-      written[operand.number] |= live;
+      written[operand.number] |= live & found->second.defined_lanes;
     in_flight_registers.erase(found);
   }
   tracking = !in_flight_registers.empty() || machine.program.uses_wgmma;

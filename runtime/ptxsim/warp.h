@@ -131,7 +131,8 @@ public:
 
   /// Marks a register that an asynchronous operation has yet to write or to read. Until the instruction `until`, a
   /// register to be written must not be accessed and a register to be read must not be written.
-  void mark_in_flight(const Operand &operand, bool will_be_written, const char *until);
+  /// The values of a register that will be written are already there if `is_complete`, but may not be read.
+  void mark_in_flight(const Operand &operand, bool will_be_written, const char *until, bool is_complete = false);
   void clear_in_flight(const Operand &operand);
   bool in_flight(const Operand &operand) const { return in_flight_registers.count(operand.number) != 0; }
 
@@ -204,6 +205,7 @@ private:
     const char *until;
     uint32_t line;
     uint32_t count;
+    uint32_t defined_lanes; // those of a written register that are defined after the wait
   };
   std::vector<uint8_t> registers;
   std::vector<uint32_t> written;                                                 // lanes, by register number

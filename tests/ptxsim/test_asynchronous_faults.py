@@ -87,3 +87,19 @@ def test_registers_of_a_tensor_store_may_be_overwritten_after_the_wait(simulate,
 def test_registers_of_a_tensor_store_are_read_until_the_wait(simulate, seed):
     trap = _trap(simulate, "in-flight", TENSOR + "mov.u32 %r3, 6;" + WAIT + REST, np.zeros(1, np.uint32), seed=seed)
     assert "'%r3' is overwritten before tcgen05.wait::st has completed" in trap.message
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_registers_of_a_tensor_load_that_are_read_before_the_wait_are_reported_on_request(simulate, seed):
+    body = TENSOR + WAIT + REST
+    trap = _trap(simulate, "in-flight", body, np.zeros(1, np.uint32), seed=seed, tensor_load_waits=True)
+    assert "'%r4' is read before tcgen05.wait::ld has completed it" in trap.message
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_registers_of_a_tensor_load_may_be_read_after_the_wait(simulate, seed):
+    load, use, *rest = REST.split("; ", 2)
+    waits = f"{TENSOR}{WAIT}{load}; tcgen05.wait::ld.sync.aligned; {use}; {rest[0]}"
+    out = np.zeros(1, np.uint32)
+    simulate(waits, out, seed=seed, tensor_load_waits=True)
+    assert out[0] == 6

@@ -101,12 +101,14 @@ tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, [%r2]; tcgen05.wait::ld.sync.aligne
 FREE = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 32;"
 
 
+@pytest.mark.parametrize("waits", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_tensor_memory_keeps_the_defined_bytes(simulate, seed):
-    out = np.zeros(2, np.uint16)
-    simulate(TENSOR + "st.global.u16 [%rd1], %r4;" + FREE, out, block=32, seed=seed)
+def test_tensor_memory_keeps_the_defined_bytes(simulate, seed, waits):
+    """With `tensor_load_waits` the registers may be read, and have these bytes, from the wait on."""
+    out, options = np.zeros(2, np.uint16), {"block": 32, "seed": seed, "tensor_load_waits": waits}
+    simulate(TENSOR + "st.global.u16 [%rd1], %r4;" + FREE, out, **options)
     assert out.tolist() == [7, 0]
-    trap = _trap(simulate, TENSOR + "st.global.u32 [%rd1], %r4;" + FREE, out, block=32, seed=seed)
+    trap = _trap(simulate, TENSOR + "st.global.u32 [%rd1], %r4;" + FREE, out, **options)
     assert "'%r4' is read but only some of its bytes are defined" in trap.message
 
 

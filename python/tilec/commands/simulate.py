@@ -70,6 +70,9 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="list the instructions that the simulator does not support or refuses, and run nothing",
     )
     parser.add_argument("--same-value-races", action="store_true", help="also report concurrent stores of equal values")
+    parser.add_argument(
+        "--tensor-load-waits", action="store_true", help="also report registers of tcgen05.ld that are read before its wait"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -88,6 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
         checks=not arguments.no_checks,
         allow_unconfirmed=arguments.allow_unconfirmed,
         same_value_races=arguments.same_value_races,
+        tensor_load_waits=arguments.tensor_load_waits,
         read_fences=not arguments.no_read_fences,
     )
     printed: list[str] = []

@@ -34,6 +34,7 @@ BACKENDS = {
         "step_limit",
         "limit_s",
         "same_value_races",
+        "tensor_load_waits",
         "read_fences",
         "print",
     ),

@@ -5,8 +5,8 @@
 namespace ptxsim {
 
 void mark_register_in_flight(Warp &warp, AsyncQueue &queue, Epoch position, const Operand &operand,
-                             bool will_be_written, const char *until) {
-  warp.mark_in_flight(operand, will_be_written, until);
+                             bool will_be_written, const char *until, bool is_complete) {
+  warp.mark_in_flight(operand, will_be_written, until, is_complete);
   queue.in_flight.push_back({position, &operand});
 }
 

@@ -107,7 +107,8 @@ uint32_t undefined_register_bytes(const TensorMemory &memory, const Movement &mo
 }
 
 /// Reads of the registers are ordered after the load without tcgen05.wait::ld; writes of the registers or of the cells
-/// are not (PTX ISA 9.7.16.6.4.5). So the registers are written at once, and the operation completes late.
+/// are not (PTX ISA 9.7.16.6.4.5). So the registers are written at once, and the operation completes late. With the
+/// option `tensor_load_waits` reads need the wait too.
 Outcome load(Warp &warp, const Instruction &in) {
   const Movement movement = movement_of(warp, in, 1);
   AsyncQueue &queue = warp.queue(QueueKind::TensorLoad);
@@ -125,7 +126,8 @@ Outcome load(Warp &warp, const Instruction &in) {
         if (undefined)
           warp.set_defined_bytes(to, lane, uint16_t(~undefined & 0xF));
       });
-    mark_register_in_flight(warp, queue, position, to, false, "tcgen05.wait::ld");
+    mark_register_in_flight(warp, queue, position, to, warp.machine.options.tensor_load_waits, "tcgen05.wait::ld",
+                            /*is_complete=*/true);
   }
   submit_in_order(warp, warp.first_lane(), queue, position, [] {});
   return Outcome::Next;
