@@ -28,7 +28,7 @@ def chain(a, b, c):
 
 
 @pytest.fixture(autouse=True)
-def target(monkeypatch: pytest.MonkeyPatch) -> None:
+def blackwell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEC_TARGET", "sm_100a")
 
 
