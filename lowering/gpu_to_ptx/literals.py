@@ -24,8 +24,16 @@ def literal(element: PtxElement, value: float | int) -> str:
     return str(_signed(int(value), element.bits))
 
 
+# The magnitude of infinity, or of the largest number, of 8-bit floats: codes above it are NaN, which `cvt` and the
+# interpreter write as 0x7F (PTX ISA 9.7.9.22).
+_LARGEST_CODES = {"f8E4M3FN": 0x7E, "f8E5M2": 0x7C}
+_NAN_OF_EIGHT_BITS = 0x7F
+
+
 def literal_of_bits(element: PtxElement, bits: int) -> str:
-    """The immediate for the bits of an element: every NaN keeps its bits."""
+    """The immediate for the bits of an element: a NaN keeps its bits, but for 8-bit floats, which have one."""
+    if bits & _NAN_OF_EIGHT_BITS > _LARGEST_CODES.get(element.name, bits):
+        bits = _NAN_OF_EIGHT_BITS
     if element.register in ("f32", "f64"):
         return f"0{'f' if element.bits == 32 else 'd'}{bits:0{element.bits // 4}X}"
     if element.is_float:
@@ -37,6 +45,8 @@ def float_bits(element: PtxElement, value: float) -> int:
     """The bits of a float narrower than 32 bits; zero has no bits set, even in f8E8M0FNU, where 0 is 2**-127."""
     if value == 0 and math.copysign(1.0, value) > 0:
         return 0
+    if element.name in _LARGEST_CODES and math.isnan(value):
+        return _NAN_OF_EIGHT_BITS
     if element.name in _WITHOUT_NUMPY:
         return _code(element_type(element.name), value)
     return int.from_bytes(element_type(element.name).dtypes[0].type(value).tobytes(), "little")

@@ -15,7 +15,8 @@ from tilec.lowering.tile.condition import Condition, compare, integer, limits, w
 from tilec.lowering.tile.producer import producer
 from tilec.lowering.tile.tensor_extent import MAKERS, tensor_under, tile_spans, tile_steps
 
-Checks = Iterator[tuple[Condition, str]]
+# The condition is None if the tensor of the view is not known: an operation of another dialect made the view.
+Checks = Iterator[tuple["Condition | None", str]]
 _WIDE = 64
 
 
@@ -110,11 +111,13 @@ def _same_view(one: ir.Value, other: ir.Value) -> bool:
     return one.type == other.type and tensors[0] is not None and tensors[0] == tensors[1]
 
 
-def _inside(op: ir.OpView, axis: int, is_sparse: bool) -> tuple[Condition, str]:
+def _inside(op: ir.OpView, axis: int, is_sparse: bool) -> tuple[Condition | None, str]:
     """The check that the elements along a dimension are inside of the tensor."""
     number, type = list(op.index)[axis], op.view.type
-    extent = _extents(_tensor(op.view))[type.dim_map[axis]]
+    extent = _extent(op.view, type.dim_map[axis])
     text = undefined_behaviour.inbounds(axis, extent if isinstance(extent, int) else None)
+    if extent is None:
+        return None, text
     wide = widened(number, _WIDE, "unsigned")
     if is_sparse:
         limit = extent if isinstance(extent, int) else _like(extent, wide)
@@ -132,18 +135,20 @@ def _whole_bytes(view: ir.Value) -> Checks:
     if ELEMENT_TYPES[spell(type.element)].storage_bits >= 8 or 1 not in type.strides:
         return
     packed = type.strides.index(1)
-    extent = type.shape[packed]
+    extent, text = _extent(view, packed), undefined_behaviour.packed_extent(packed)
     if extent is None:
-        extent = _extents(_tensor(view))[packed]
-    is_even = extent % 2 == 0 if isinstance(extent, int) else compare("equal", integer("andi", extent, 1), 0)
-    yield is_even, undefined_behaviour.packed_extent(packed)
+        yield None, text
+    else:
+        is_even = extent % 2 == 0 if isinstance(extent, int) else compare("equal", integer("andi", extent, 1), 0)
+        yield is_even, text
 
 
-def _tensor(view: ir.Value) -> ir.Value:
-    """The tensor that a view cuts into tiles: views have no other operation."""
-    maker = producer(view, *MAKERS)
-    assert maker is not None
-    return maker.tensor_view
+def _extent(view: ir.Value, dimension: int) -> int | ir.Value | None:
+    """An extent of the tensor that a view cuts into tiles, None if it is not known."""
+    known, maker = view.type.tensor_view.shape[dimension], producer(view, *MAKERS)
+    if known is not None or maker is None:
+        return known
+    return _extents(maker.tensor_view)[dimension]
 
 
 def _like(scalar: ir.Value, tile: ir.Value) -> ir.Value:

@@ -24,6 +24,9 @@ def compare(predicate: str, lhs: ir.Value, rhs: ir.Value | int, signedness: str 
     """Whether the elements of a tile compare with those of another one, or with a number."""
     if _is_known(predicate, _interval(lhs, signedness), _interval(rhs, signedness)):
         return True
+    if isinstance(rhs, int) and 1 < width(lhs) < 8:
+        # Tile IR has no constants of i4.
+        lhs = widened(lhs, 8, signedness)
     other = integer_splat(lhs.type, rhs) if isinstance(rhs, int) else rhs
     attributes = {"comparison_predicate": predicate, "signedness": signedness}
     return build("cmpi", [lhs, other], [_booleans(lhs)], attributes).result

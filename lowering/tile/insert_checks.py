@@ -46,6 +46,7 @@ Checks = Iterator[tuple["Condition | None", str]]
 _BODIES = ("cuda_tile.reduce", "cuda_tile.scan")
 _IN_BODY = "checks cannot stop the body of a reduction or a scan: it is executed without checks"
 _UNDECIDED = "the assumption has no check: its groups do not divide the tile"
+_UNKNOWN_VIEW = "the access has no check: an operation of another dialect makes its view"
 
 
 def insert_checks(module: ir.Module | ir.OpView, remarks: list[Remark] | None = None) -> None:
@@ -63,7 +64,8 @@ def insert_checks(module: ir.Module | ir.OpView, remarks: list[Remark] | None = 
         with ir.InsertionPoint(op.operation), op.location:
             for condition, message in rule(op):
                 if condition is None:
-                    missing.append(Remark("checks", _UNDECIDED, source_location(op.location)))
+                    reason = _UNKNOWN_VIEW if hasattr(op, "view") else _UNDECIDED
+                    missing.append(Remark("checks", reason, source_location(op.location)))
                 elif condition is not True:
                     _require(condition, message)
 

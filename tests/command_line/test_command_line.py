@@ -73,7 +73,7 @@ def test_closed_output_pipe_is_not_an_internal_error() -> None:
     [
         (["simulat", "x.ptx"], "did you mean 'simulate'?"),
         (["simulate", "x.ptx", "--grid", "4", "--sede=3"], "unrecognized arguments: --sede=3; did you mean '--seed'?"),
-        (["simulate", "x.ptx", "--gird", "4"], "are required: --grid; did you mean '--grid'?"),
+        (["simulate", "x.ptx", "--gird", "4"], "unrecognized arguments: --gird 4; did you mean '--grid'?"),
         (["opt", "--pases", "x"], "unrecognized arguments: --pases; did you mean '--passes'?"),
         (["--verson"], "did you mean '--version'?"),
         (["simulate", "x.ptx", "--grid", "4", "--xyz"], "unrecognized arguments: --xyz\n"),

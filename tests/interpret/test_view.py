@@ -271,7 +271,7 @@ def test_access_of_a_part_of_a_byte_is_undefined(execute, first, extent, stride,
 # Padding encodings of tileiras 13.5, read from its machine code; None if it does not compile the padding.
 NARROW_PADDING = {
     "f8E4M3FN": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7F, "pos_inf": None, "neg_inf": None},
-    "f8E5M2": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7E, "pos_inf": 0x7C, "neg_inf": 0xFC},
+    "f8E5M2": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7F, "pos_inf": 0x7C, "neg_inf": 0xFC},
     "f8E8M0FNU": {"zero": 0x00, "neg_zero": None, "nan": 0xFF, "pos_inf": None, "neg_inf": None},
     "f4E2M1FN": {"zero": 0x00, "neg_zero": 0x88, "nan": None, "pos_inf": None, "neg_inf": None},
     "fnv8E5M3FNU": {"zero": 0x00, "neg_zero": None, "nan": 0xFF, "pos_inf": None, "neg_inf": None},

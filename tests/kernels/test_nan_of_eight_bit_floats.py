@@ -34,3 +34,20 @@ def test_backends_give_the_same_bits(name: str, widens: bool, target: str) -> No
     for other in bits[1:]:
         np.testing.assert_array_equal(bits[0], other)
     assert set(bits[0][np.isnan(codes.astype(np.float32))]) == {0x7FFF if widens else 0x7F}
+
+
+@ct.kernel
+def made(x, y):
+    """A constant, and the padding of a load."""
+    ct.store(y, 0, ct.full(8, float("nan"), y.dtype))
+    ct.store(y, 1, ct.load(x, 0, (8,), padding_mode=ct.PaddingMode.NAN))
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+def test_constants_and_padding_have_the_same_bits(name: str, target: str) -> None:
+    narrow = np.dtype(getattr(ml_dtypes, name))
+    outputs = run_everywhere(made, (1,), (np.zeros(2, narrow), np.zeros(16, narrow)), [1], target=target, hints={})
+    assert len(outputs) > 1
+    for output in outputs:
+        assert np.asarray(output[0]).view(np.uint8).tolist() == [0x7F] * 8 + [0] * 2 + [0x7F] * 6

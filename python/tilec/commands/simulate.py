@@ -71,7 +71,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--same-value-races", action="store_true", help="also report concurrent stores of equal values")
     parser.add_argument(
-        "--tensor-load-waits", action="store_true", help="also report registers of tcgen05.ld that are read before its wait"
+        "--tensor-load-waits", action="store_true", help="also report registers of tcgen05.ld read before its wait"
     )
 
 
