@@ -32,7 +32,6 @@ REPLACED = [
     (1e6, E5M2, 57344.0),
     (7.5, E2M1, 6.0),
     (math.inf, E2M1, 6.0),
-    (0.0, E8M0, 2.0**-127),
 ]
 # Constants that their type stores, or rounds to the nearest value in its range.
 KEPT = [
@@ -48,6 +47,7 @@ KEPT = [
     (-0.0, ct.float32),
     (463, E4M3),
     (3.0, E8M0),
+    (0, E8M0),
     (6.9, E2M1),
 ]
 

@@ -25,10 +25,10 @@ def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
 def replacement(number: bool | int | float, dtype: DType) -> bool | int | float | None:
     """The value that `dtype` stores instead of a number out of its range; None if it stores the number, or rounds it.
 
-    Out of range are integers that wrap, fractions of integers, floats that become infinite, finite or zero, and zero in
-    a type without zero.
+    Out of range are integers that wrap, fractions of integers, and floats that become infinite, finite or zero. Zero is
+    never out of range: it is the default of paddings, also in types without zero.
     """
-    if dtype.is_boolean or math.isnan(number):
+    if dtype.is_boolean or math.isnan(number) or not number:
         return None
     value = stored(number, dtype)
     if not dtype.is_float:
