@@ -32,7 +32,7 @@ ct.launch(None, 1, double, (OnDevice(x) if sys.argv[1] == "launch" else x, 4), b
 print("loaded", *(set(sys.modules) - before))
 """
 
-# What NVIDIA's bindings of the driver load, which a launch needs.
+# The modules that NVIDIA's bindings of the driver load; a launch needs them.
 BINDINGS = """
 import sys
 

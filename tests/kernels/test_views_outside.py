@@ -296,7 +296,7 @@ def store_packed(x, y, i, j, bits: ct.Constant):
 
 
 def packed_rows(rows: np.ndarray, bits: int) -> np.ndarray:
-    """The bytes of rows of elements of so many bits, the lowest bits first."""
+    """The bytes of rows of elements of `bits` bits each, the lowest bits first."""
     ones = (rows[..., None] >> np.arange(bits)) & 1
     return np.packbits(ones.reshape(len(rows), -1).astype(np.uint8), axis=1, bitorder="little")
 
