@@ -56,127 +56,79 @@ uint32_t number_of(std::string_view target) {
   return number;
 }
 
-/// A form: an instruction whose name begins with the words of `mnemonic` (empty: any) and which has all of
-/// `modifiers`, none of `without` and, unless it is 0, this number of operands.
+/// A form: an instruction whose name begins with the words of one of `mnemonics` (none: any) and which has all of
+/// `modifiers`, one of `one_of` if there are any, none of `without` and, unless it is 0, this number of operands.
 struct FormRow {
-  std::string_view mnemonic;
+  Names mnemonics;
   Names modifiers;
   Targets targets;
+  Names one_of = {};
   Names without = {};
   size_t operands = 0;
 };
 
 const FormRow form_rows[] = {
-    {"", {"shared::cluster"}, Targets::Sm90},
-    {"", {"cluster"}, Targets::Sm90},
-    {"", {"f32x2"}, Targets::Sm100},
-    {"", {"xorsign"}, Targets::Sm86},
+    {{}, {}, Targets::Sm90, {"shared::cluster", "cluster"}},
+    {{}, {"f32x2"}, Targets::Sm100},
+    {{}, {"xorsign"}, Targets::Sm86},
     // Arithmetic.
-    {"add", {"bf16"}, Targets::Sm90},
-    {"add", {"bf16x2"}, Targets::Sm90},
-    {"sub", {"bf16"}, Targets::Sm90},
-    {"sub", {"bf16x2"}, Targets::Sm90},
-    {"mul", {"bf16"}, Targets::Sm90},
-    {"mul", {"bf16x2"}, Targets::Sm90},
-    {"add", {"f32", "f16"}, Targets::Sm100},
-    {"add", {"f32", "bf16"}, Targets::Sm100},
-    {"sub", {"f32", "f16"}, Targets::Sm100},
-    {"sub", {"f32", "bf16"}, Targets::Sm100},
-    {"fma", {"f32", "f16"}, Targets::Sm100},
-    {"fma", {"f32", "bf16"}, Targets::Sm100},
-    {"fma", {"oob"}, Targets::Sm90},
-    {"add", {"u16x2"}, Targets::Sm90},
-    {"add", {"s16x2"}, Targets::Sm90},
-    {"min", {"u16x2"}, Targets::Sm90},
-    {"min", {"s16x2"}, Targets::Sm90},
-    {"max", {"u16x2"}, Targets::Sm90},
-    {"max", {"s16x2"}, Targets::Sm90},
-    {"min", {"relu", "s32"}, Targets::Sm90},
-    {"max", {"relu", "s32"}, Targets::Sm90},
-    {"min", {"f32"}, Targets::Sm100, {}, 4},
-    {"max", {"f32"}, Targets::Sm100, {}, 4},
-    {"ex2", {"bf16"}, Targets::Sm90},
-    {"ex2", {"bf16x2"}, Targets::Sm90},
-    {"tanh", {"bf16"}, Targets::Sm90},
-    {"tanh", {"bf16x2"}, Targets::Sm90},
-    {"setp", {"bf16"}, Targets::Sm90},
-    {"setp", {"bf16x2"}, Targets::Sm90},
-    {"set", {"bf16"}, Targets::Sm90},
-    {"set", {"bf16x2"}, Targets::Sm90},
+    {{"add", "sub", "mul", "ex2", "tanh", "setp", "set"}, {}, Targets::Sm90, {"bf16", "bf16x2"}},
+    {{"add", "sub", "fma"}, {"f32"}, Targets::Sm100, {"f16", "bf16"}},
+    {{"fma"}, {"oob"}, Targets::Sm90},
+    {{"add", "min", "max"}, {}, Targets::Sm90, {"u16x2", "s16x2"}},
+    {{"min", "max"}, {"relu", "s32"}, Targets::Sm90},
+    {{"min", "max"}, {"f32"}, Targets::Sm100, {}, {}, 4},
     // Memory.
-    {"mapa", {}, Targets::Sm90},
-    {"getctarank", {}, Targets::Sm90},
-    {"ld", {"v8"}, Targets::Sm100},
-    {"st", {"v8"}, Targets::Sm100},
-    {"ld", {"v4", "b64"}, Targets::Sm100},
-    {"ld", {"v4", "u64"}, Targets::Sm100},
-    {"ld", {"v4", "s64"}, Targets::Sm100},
-    {"ld", {"v4", "f64"}, Targets::Sm100},
-    {"st", {"v4", "b64"}, Targets::Sm100},
-    {"st", {"v4", "u64"}, Targets::Sm100},
-    {"st", {"v4", "s64"}, Targets::Sm100},
-    {"st", {"v4", "f64"}, Targets::Sm100},
-    {"multimem", {}, Targets::Sm90},
-    {"atom", {"v2"}, Targets::Sm90},
-    {"atom", {"v4"}, Targets::Sm90},
-    {"atom", {"v8"}, Targets::Sm90},
-    {"atom", {"b128"}, Targets::Sm90},
-    {"red", {"v2"}, Targets::Sm90},
-    {"red", {"v4"}, Targets::Sm90},
-    {"red", {"v8"}, Targets::Sm90},
-    {"st.async", {}, Targets::Sm90},
-    {"red.async", {}, Targets::Sm90},
-    {"st.bulk", {}, Targets::Sm100},
+    {{"mapa", "getctarank", "multimem", "st.async", "red.async"}, {}, Targets::Sm90},
+    {{"ld", "st"}, {"v8"}, Targets::Sm100},
+    {{"ld", "st"}, {"v4"}, Targets::Sm100, {"b64", "u64", "s64", "f64"}},
+    {{"atom", "red"}, {}, Targets::Sm90, {"v2", "v4", "v8"}},
+    {{"atom"}, {"b128"}, Targets::Sm90},
+    {{"st.bulk"}, {}, Targets::Sm100},
     // Threads, barriers and fences.
-    {"redux.sync", {"f32"}, Targets::FloatRedux},
-    {"elect", {}, Targets::Sm90},
-    {"griddepcontrol", {}, Targets::Sm90},
-    {"setmaxnreg", {}, Targets::RegisterPool},
-    {"barrier.cluster", {}, Targets::Sm90},
-    {"mbarrier.arrive", {}, Targets::Sm90, {"noComplete"}, 3},
-    {"mbarrier.arrive_drop", {}, Targets::Sm90, {"noComplete"}, 3},
-    {"mbarrier.arrive.expect_tx", {}, Targets::Sm90},
-    {"mbarrier.arrive_drop.expect_tx", {}, Targets::Sm90},
-    {"mbarrier.expect_tx", {}, Targets::Sm90},
-    {"mbarrier.complete_tx", {}, Targets::Sm90},
-    {"mbarrier.try_wait", {}, Targets::Sm90},
-    {"fence", {"acquire"}, Targets::Sm90},
-    {"fence", {"release"}, Targets::Sm90},
-    {"fence.proxy.async", {}, Targets::Sm90},
-    {"fence.proxy.tensormap::generic", {}, Targets::Sm90},
-    {"fence.mbarrier_init", {}, Targets::Sm90},
+    {{"redux.sync"}, {"f32"}, Targets::FloatRedux},
+    {{"elect", "griddepcontrol", "barrier.cluster"}, {}, Targets::Sm90},
+    {{"setmaxnreg"}, {}, Targets::RegisterPool},
+    {{"mbarrier.arrive", "mbarrier.arrive_drop"}, {}, Targets::Sm90, {}, {"noComplete"}, 3},
+    {{"mbarrier.arrive.expect_tx", "mbarrier.arrive_drop.expect_tx"}, {}, Targets::Sm90},
+    {{"mbarrier.expect_tx", "mbarrier.complete_tx", "mbarrier.try_wait"}, {}, Targets::Sm90},
+    {{"fence"}, {}, Targets::Sm90, {"acquire", "release"}},
+    {{"fence.proxy.async", "fence.proxy.tensormap::generic", "fence.mbarrier_init"}, {}, Targets::Sm90},
     // Copies.
-    {"cp.async.bulk", {}, Targets::Sm90},
-    {"cp.reduce.async.bulk", {}, Targets::Sm90},
-    {"cp.async.bulk", {"cp_mask"}, Targets::Sm100},
-    {"tensormap.replace", {}, Targets::RegisterPool},
-    {"tensormap.cp_fenceproxy", {}, Targets::Sm90},
-    {"prefetch.tensormap", {}, Targets::Sm90},
+    {{"cp.async.bulk", "cp.reduce.async.bulk"}, {}, Targets::Sm90},
+    {{"cp.async.bulk"}, {"cp_mask"}, Targets::Sm100},
+    {{"tensormap.replace"}, {}, Targets::RegisterPool},
+    {{"tensormap.cp_fenceproxy", "prefetch.tensormap"}, {}, Targets::Sm90},
     // Matrices.
-    {"mma", {"e4m3"}, Targets::Sm89},
-    {"mma", {"e5m2"}, Targets::Sm89},
-    {"stmatrix", {}, Targets::Sm90},
-    {"stmatrix", {"b8"}, Targets::NarrowFloats},
-    {"ldmatrix", {"b8"}, Targets::NarrowFloats},
-    {"ldmatrix", {"b8x16"}, Targets::NarrowFloats},
-    {"tcgen05.shift", {}, Targets::TensorShift},
-    {"tcgen05.mma", {"kind::i8"}, Targets::IntegerMma},
+    {{"mma"}, {}, Targets::Sm89, {"e4m3", "e5m2"}},
+    {{"stmatrix"}, {}, Targets::Sm90},
+    {{"stmatrix"}, {"b8"}, Targets::NarrowFloats},
+    {{"ldmatrix"}, {}, Targets::NarrowFloats, {"b8", "b8x16"}},
+    {{"tcgen05.shift"}, {}, Targets::TensorShift},
+    {{"tcgen05.mma"}, {"kind::i8"}, Targets::IntegerMma},
 };
 
-bool has_form(const FormRow &row, std::string_view mnemonic, std::string_view canonical, size_t operands) {
+/// Whether an instruction begins with the words of a mnemonic.
+bool begins_with(std::string_view canonical, std::string_view mnemonic) {
+  const size_t length = mnemonic.size();
+  return canonical.substr(0, length) == mnemonic && (length == canonical.size() || canonical[length] == '.');
+}
+
+bool has_form(const FormRow &row, std::string_view canonical, size_t operands) {
+  const auto begins = [&](std::string_view mnemonic) { return begins_with(canonical, mnemonic); };
   const auto has = [&](std::string_view word) {
-    for (size_t at = canonical.find(word); at != std::string_view::npos; at = canonical.find(word, at + 1))
+    for (size_t at = canonical.find(word, 1); at != std::string_view::npos; at = canonical.find(word, at + 1))
       if (canonical[at - 1] == '.' && (at + word.size() == canonical.size() || canonical[at + word.size()] == '.'))
         return true;
     return false;
   };
-  if (row.mnemonic.substr(0, row.mnemonic.find('.')) != mnemonic && !row.mnemonic.empty())
+  const auto any = [](const Names &names, const auto &holds) { return std::any_of(names.begin(), names.end(), holds); };
+  if (row.mnemonics.size() && !any(row.mnemonics, begins))
     return false;
-  const size_t length = row.mnemonic.size();
-  if (canonical.substr(0, length) != row.mnemonic || (length && length < canonical.size() && canonical[length] != '.'))
+  if ((row.operands && row.operands != operands) || any(row.without, has) ||
+      (row.one_of.size() && !any(row.one_of, has)))
     return false;
-  return (!row.operands || row.operands == operands) && std::all_of(row.modifiers.begin(), row.modifiers.end(), has) &&
-         std::none_of(row.without.begin(), row.without.end(), has);
+  return std::all_of(row.modifiers.begin(), row.modifiers.end(), has);
 }
 
 } // namespace
@@ -192,9 +144,8 @@ std::string_view describe(Targets targets) { return row_of(targets).description;
 
 std::vector<Targets> targets_of_form(std::string_view canonical, size_t operands) {
   std::vector<Targets> result;
-  const std::string_view mnemonic = canonical.substr(0, canonical.find('.'));
   for (const FormRow &row : form_rows)
-    if (has_form(row, mnemonic, canonical, operands))
+    if (has_form(row, canonical, operands))
       result.push_back(row.targets);
   return result;
 }
