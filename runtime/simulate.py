@@ -34,6 +34,7 @@ class Settings(Frozen):
         tensor_load_waits: also reports reads of the registers of tcgen05.ld before tcgen05.wait::ld, which PTX permits.
         read_fences: reports an asynchronous write after generic reads without a proxy fence.
         print: receives the output of printf; None is sys.stdout.
+        progress: called now and then with the number of blocks that have ended and that of all blocks.
     """
 
     seed: int = 0
@@ -46,6 +47,7 @@ class Settings(Frozen):
     tensor_load_waits: bool = False
     read_fences: bool = True
     print: Callable[[str], object] | None = None
+    progress: Callable[[int, int], object] | None = None
 
 
 DEFAULT_SETTINGS = Settings()
@@ -162,6 +164,7 @@ def run_text(
             tensor_load_waits=settings.tensor_load_waits,
             read_fences=settings.read_fences,
             print=settings.print,
+            progress=settings.progress,
         )
     except _native.Trap as trap:
         raise _error(trap, ptx, name) from None

@@ -57,6 +57,7 @@ class Program:
         same_value_races: bool = False,
         read_fences: bool = True,
         print: Callable[[str], object] | None = None,
+        progress: Callable[[int, int], object] | None = None,
         time_limit_s: float = 0.0,
         tensor_load_waits: bool = False,
     ) -> dict[str, int]: ...

@@ -74,7 +74,7 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
                                     const std::vector<std::tuple<uint64_t, uint64_t, bool>> &ranges, uint64_t seed,
                                     bool checks, bool allow_unconfirmed, bool unchecked_global, uint64_t step_limit,
                                     bool same_value_races, bool read_fences, nb::object print, double time_limit_s,
-                                    bool tensor_load_waits) {
+                                    bool tensor_load_waits, nb::object progress) {
   LaunchOptions options;
   options.grid = triple(grid);
   options.block = triple(block);
@@ -102,6 +102,11 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
     if (PyErr_CheckSignals())
       throw nb::python_error();
   };
+  if (!progress.is_none())
+    options.progress = [&progress](uint64_t ended, uint64_t total) {
+      nb::gil_scoped_acquire held;
+      progress(ended, total);
+    };
   nb::gil_scoped_release released;
   std::lock_guard<std::mutex> lock(program.running);
   Machine machine(program, program.entry(entry), std::move(options));
@@ -186,8 +191,10 @@ NB_MODULE(_native, module) {
            nb::arg("checks") = true, nb::arg("allow_unconfirmed") = false, nb::arg("unchecked_global") = false,
            nb::arg("step_limit") = 0, nb::arg("same_value_races") = false, nb::arg("read_fences") = true,
            nb::arg("print") = nb::none(), nb::arg("time_limit_s") = 0.0, nb::arg("tensor_load_waits") = false,
+           nb::arg("progress") = nb::none(),
            "Runs a grid and returns the counters. `ranges` is the accessible global memory: (address, size, writable). "
            "`print` is called with the output of vprintf, block by block; None is sys.stdout.write. "
+           "`progress` is called now and then with the numbers of blocks that have ended, and of all. "
            "Raises Trap, and PtxError for a launch that the driver would refuse.");
 
   module.def(

@@ -189,11 +189,12 @@ void Machine::deadlock(const std::string &message) {
   trap(report.origin, report.diverged ? trap_kind::divergence : trap_kind::deadlock, message, std::move(report.notes));
 }
 
+uint64_t Machine::ended_clusters() const { return next_cluster - resident.size(); }
+
 void Machine::stop_at_limit(const char *kind, const std::string &limit) {
   WaitingReport report(program, resident);
-  const uint64_t ended = next_cluster - resident.size();
   trap(report.origin, kind,
-       "the run exceeds " + limit + ": " + std::to_string(ended) + " of " + std::to_string(cluster_count) +
+       "the run exceeds " + limit + ": " + std::to_string(ended_clusters()) + " of " + std::to_string(cluster_count) +
            " clusters have ended; raise the limit, or look for a wait that does not end at the lines below",
        std::move(report.notes));
 }
@@ -213,6 +214,11 @@ void Machine::finish_cluster(size_t index) {
 void Machine::poll() {
   if (options.poll)
     options.poll();
+  if (options.progress) {
+    const auto [x, y, z] = options.cluster;
+    const uint64_t blocks = uint64_t(x) * y * z;
+    options.progress(ended_clusters() * blocks, cluster_count * blocks);
+  }
   check_limits();
   observe_spinning();
   // A cluster may wait for one that has not started, in a loop that the spin detector cannot decide (a timeout, a

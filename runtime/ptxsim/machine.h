@@ -42,6 +42,8 @@ struct LaunchOptions {
   uint64_t step_limit = 0;                        // warp instructions; 0: none
   double time_limit_s = 0;                        // 0: none
   std::function<void()> poll;                     // called periodically; may throw to stop the run
+  // Called periodically with the numbers of blocks that have ended, and of all.
+  std::function<void(uint64_t, uint64_t)> progress;
   std::function<void(const std::string &)> print; // takes the output of vprintf
 };
 
@@ -203,6 +205,7 @@ private:
   void run_clusters();
   void flush_printed();
   [[noreturn]] void deadlock(const std::string &message);
+  uint64_t ended_clusters() const;
   [[noreturn]] void stop_at_limit(const char *kind, const std::string &limit);
   void collect_counters();
 

@@ -200,5 +200,16 @@ def test_long_work_shows_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "simulate: 0 s" in shown and shown.endswith("\r\x1b[K")
 
 
+def test_long_work_shows_the_blocks_that_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "DELAY_S", 0.01)
+    monkeypatch.setattr(progress, "PERIOD_S", 0.01)
+    monkeypatch.setattr(sys, "stderr", stream := StringIO())
+    with progress.elapsed("simulate", enabled=True) as report:
+        assert report is not None
+        report(3, 8)
+        time.sleep(0.2)
+    assert "simulate: 0 s, 3 of 8 blocks" in stream.getvalue()
+
+
 def test_short_work_shows_nothing() -> None:
     assert lines_of(0) == ""

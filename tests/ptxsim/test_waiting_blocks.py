@@ -184,3 +184,13 @@ def test_time_limit_names_the_lines(simulate):
     assert (caught.value.kind, time.monotonic() - begin < 20) == ("time-limit", True)
     assert "the run exceeds 0.5 s: 0 of 5 clusters have ended" in caught.value.message
     assert any("waits at line" in note for note in caught.value.notes)
+
+
+def test_progress_counts_the_blocks_that_have_ended(simulate):
+    text = f"{ENTER} mov.u32 %r5, 0; w: add.u32 %r5, %r5, 1; setp.ne.u32 %p2, %r5, 3000; @%p2 bra w;"
+    reports: list[tuple[int, int]] = []
+    observe = {"progress": lambda *counts: reports.append(counts)}
+    simulate(text, np.zeros(1, np.uint32), grid=600, block=32, cluster=2, **observe)
+    ended = [count for count, _ in reports]
+    assert {total for _, total in reports} == {600}
+    assert ended == sorted(ended) and 0 < ended[-1] <= 600 and all(count % 2 == 0 for count in ended)

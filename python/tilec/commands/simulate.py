@@ -98,7 +98,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         settings = replace(settings, print=printed.append)
     source, artifact = _opened(arguments)
-    with elapsed("simulate"):
+    with elapsed("simulate") as report:
+        settings = replace(settings, progress=report)
         if artifact is not None:
             counters = _run_artifact(arguments, artifact, grid, given, settings)
         else:

@@ -11,6 +11,7 @@ from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled
 from tilec.errors import UsageError
 from tilec.frozen import replace
+from tilec.process.progress import elapsed
 from tilec.runtime.arrays import is_on_device, view
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)
@@ -37,6 +38,7 @@ BACKENDS = {
         "tensor_load_waits",
         "read_fences",
         "print",
+        "progress",
     ),
     "launch": ("programmatic_dependent_launch",),
 }
@@ -91,10 +93,11 @@ def run(
         target: the target that a module is compiled for (default: `TILEC_TARGET`).
         stream: the stream of a launch, see ct.launch.
         settings: settings of the backend; BACKENDS lists their names. For those of simulate see
-            tilec.runtime.simulate.Settings, for those of interpret tilec.runtime.interpret.run. `memory` of interpret
-            is further arrays that the kernel accesses through addresses in memory; if an argument is an address and
-            `memory` is absent, the kernel may access all memory of the process. `print` of both is called with the text
-            that the kernel prints; without it the text is written to standard output.
+            tilec.runtime.simulate.Settings (such as `limit_s`, the maximum duration of a run in seconds), for those of
+            interpret tilec.runtime.interpret.run. `memory` of interpret is further arrays that the kernel accesses
+            through addresses in memory; if an argument is an address and `memory` is absent, the kernel may access all
+            memory of the process. `print` of both is called with the text that the kernel prints; without it the text
+            is written to standard output.
 
     Returns:
         The simulator's counters by name; None for the other backends.
@@ -144,7 +147,9 @@ def run(
         return None
     from tilec.runtime.simulate import Settings, simulate
 
-    return simulate(artifact, grid, args, replace(Settings(options.from_environment().seed), **settings))
+    with elapsed("simulate") as report:
+        chosen_settings = Settings(options.from_environment().seed, progress=report)
+        return simulate(artifact, grid, args, replace(chosen_settings, **settings))
 
 
 def chosen_backend(backend: str | None, args: Sequence[Any], kernel: Any = None) -> str:

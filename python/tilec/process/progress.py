@@ -35,27 +35,34 @@ def progress(description: str, total: int, enabled: bool | None = None) -> Itera
 
 
 @contextmanager
-def elapsed(description: str, enabled: bool | None = None) -> Iterator[None]:
+def elapsed(description: str, enabled: bool | None = None) -> Iterator[Callable[[int, int], None] | None]:
     """A line with the time that the body of `with` has taken, for work of an unknown number of steps.
 
-    The line appears after DELAY_S, and is removed at the end; `enabled` is that of `progress`.
+    The body may call the yielded function with the numbers of blocks that have ended and of all, which the line shows
+    too; it is None if there is no line. The line appears after DELAY_S, and is removed at the end; `enabled` is that of
+    `progress`.
     """
     if not (sys.stderr.isatty() if enabled is None else enabled):
-        yield
+        yield None
         return
     started, ended = time.monotonic(), threading.Event()
+    blocks = ""
+
+    def report(done: int, total: int) -> None:
+        nonlocal blocks
+        blocks = f", {done} of {total} blocks"
 
     def show() -> None:
         if ended.wait(DELAY_S):
             return
         while not ended.wait(PERIOD_S):
-            _write_line(f"{description}: {time.monotonic() - started:.0f} s")
+            _write_line(f"{description}: {time.monotonic() - started:.0f} s{blocks}")
         _write_line("")
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
     try:
-        yield
+        yield report
     finally:
         ended.set()
         thread.join()
