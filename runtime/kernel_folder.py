@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from tilec.errors import InputError, Note
+from tilec.errors import InputError, KernelUseError, Note
 from tilec.frozen import Frozen
 from tilec.runtime import artifact as artifacts
 from tilec.runtime import kernel_index
@@ -49,6 +50,9 @@ class LoadedKernel(Frozen):
 
     name: str
     variants: tuple[LoadedVariant, ...]
+
+    def __getitem__(self, _grid: object) -> Any:
+        raise KernelUseError.of_subscript(self.name)
 
     @property
     def targets(self) -> tuple[str, ...]:

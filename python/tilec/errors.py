@@ -157,6 +157,11 @@ class CompileError(TilecError):
 class KernelUseError(CompileError, TypeError):
     """A kernel is called on the host, or its decorator has an unknown option or does not decorate a function."""
 
+    @classmethod
+    def of_subscript(cls, name: str) -> KernelUseError:
+        """The error of a grid in brackets."""
+        return cls(f"kernel '{name}' cannot be subscripted: pass the grid to ct.launch(stream, grid, kernel, args)")
+
 
 class HintError(CompileError, ValueError):
     """A hint of a kernel is out of range."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tilec as ct
+from tilec.commands.command_line import main
 
 TESTS = Path(__file__).parents[1]
 CONVOLUTION, GRADIENTS = (TESTS.parent / "examples" / f"{name}.py" for name in ("convolution", "convolution_gradients"))
@@ -55,6 +56,14 @@ KERNELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         f"x: {IMAGES}, dy: {IMAGES}, df: f32[?,?,?,?%4], stride=1, parts=2", {},
     ),
 }  # fmt: skip
+
+
+def test_kernel_of_tile_gpu_without_a_signature_has_no_launch_metadata(tmp_path: Path) -> None:
+    text = 'tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {\n  tile_gpu.return\n}\n'
+    (tmp_path / "k.gpu.mlir").write_text(text)
+    main(["compile", str(tmp_path / "k.gpu.mlir"), "-o", str(tmp_path / "k.ptx")])
+    assert ".entry k(" in (tmp_path / "k.ptx").read_text()
+    assert not (tmp_path / "k.launch.json").exists()
 
 
 def instructions(ptx: str) -> list[str]:

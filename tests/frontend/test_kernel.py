@@ -12,6 +12,7 @@ import pytest
 import tilec as ct
 from tilec.errors import CompileError, InputError, UsageError
 from tilec.language.kernel import Kernel, find
+from tilec.runtime.kernel_folder import LoadedKernel
 
 ConstInt = ct.Constant[int]
 
@@ -36,9 +37,15 @@ def test_calling_a_kernel_is_an_error() -> None:
         scale(1, 2, 3)
 
 
-def test_subscript_of_a_kernel_is_an_error() -> None:
+@pytest.mark.parametrize("stage", ["kernel", "compiled", "loaded"])
+def test_subscript_of_a_kernel_is_an_error(stage: str) -> None:
+    kernels = {
+        "kernel": scale,
+        "compiled": ct.compile(scale, signature="x: f32[?], factor: f32, T=16", stop="tile"),
+        "loaded": LoadedKernel("scale", ()),
+    }
     with pytest.raises(CompileError) as caught:
-        scale[(1,)](1, 2, 3)
+        kernels[stage][(1,)](1, 2, 3)
     assert caught.value.message == (
         "kernel 'scale' cannot be subscripted: pass the grid to ct.launch(stream, grid, kernel, args)"
     )

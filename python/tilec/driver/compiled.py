@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tilec.diagnostics.user_traceback import public
 from tilec.driver.launch_metadata import metadata_of
 from tilec.driver.stage_text import module_text
-from tilec.errors import UsageError
+from tilec.errors import KernelUseError, UsageError
 from tilec.frozen import Frozen
 from tilec.remarks import Remark
 from tilec.runtime import artifact as artifacts
@@ -80,6 +80,9 @@ class Compiled(Frozen):
     stages: tuple[StageResult, ...]
     source: Source
     remarks: tuple[Remark, ...] = ()
+
+    def __getitem__(self, _grid: object) -> Any:
+        raise KernelUseError.of_subscript(self.entry or self.source.name)
 
     def stage(self, name: str) -> StageResult | None:
         """The result of a stage.

@@ -21,12 +21,14 @@ LAUNCH = "tilec.launch"
 def metadata_of(compiled: Compiled) -> Metadata | None:
     """The launch metadata of a compile; None if there is none.
 
-    The source is the attribute `tilec.launch` of the ptx module. For a compile that started from PTX it is the launch
-    comment in the text, else the `.launch.json` beside the file.
+    The source is the attribute `tilec.launch` of the ptx module, which has no arguments if the compile started from a
+    kernel of tile_gpu without a signature: the PTX of such a kernel is run with a parameter block. For a compile that
+    started from PTX it is the launch comment in the text, else the `.launch.json` beside the file.
     """
     lowered = compiled.stage("ptx-mlir")
     if lowered is not None and compiled.ptx:
-        return _completed(_launch_text(lowered.value), compiled)
+        fields = Record.parse(_launch_text(lowered.value), LAUNCH).fields()
+        return _completed(fields, compiled) if "arguments" in fields else None
     if compiled.source.metadata is not None:
         return replace(compiled.source.metadata, ptx_sha256=artifacts.digest(compiled.ptx))
     path = compiled.source.path
@@ -43,8 +45,7 @@ def _launch_text(module: Any) -> str:
     raise TilecError(f"the ptx module has no '{LAUNCH}' attribute, which launch metadata require")
 
 
-def _completed(launch: str, compiled: Compiled) -> Metadata:
-    fields = Record.parse(launch, LAUNCH).fields()
+def _completed(fields: dict[str, Any], compiled: Compiled) -> Metadata:
     completed = {
         **fields,
         "schema": SCHEMA,

@@ -133,9 +133,7 @@ class kernel(KernelDispatch):
         )
 
     def __getitem__(self, _grid: object) -> Any:
-        raise KernelUseError(
-            f"kernel '{self.name}' cannot be subscripted: pass the grid to ct.launch(stream, grid, kernel, args)"
-        )
+        raise KernelUseError.of_subscript(self.name)
 
     def __repr__(self) -> str:
         return f"<tilec kernel '{self.name}'>"
