@@ -34,6 +34,8 @@ FUZZ_SLICES ?= 1000
 FUZZ_MUTATIONS ?= 200000
 MUTANTS ?= 60
 SEED ?= 1
+# Which of how many slices of the tests outside of the core suite run: 1/3 is the second of three.
+SLICE ?= 0/1
 
 .PHONY: demo environments test test-all test-rest test-peers test-torch test-schedule golden soak soak-peers fuzz mutants docs wheel lint format clean
 
@@ -45,17 +47,17 @@ environments: $(patsubst %,build/venv-%/.installed,test peers schedule docs) $(C
 
 # The core suite, which tests/conftest.py defines.
 test: build/venv-test/.installed $(CHECK)/.copied
-	@echo "core suite, about 5 minutes on two cores (make test-all runs all tests, about 16 minutes)"
+	@echo "core suite, about 5 minutes on two cores (make test-all runs all tests, about 25 minutes)"
 	$(PYTEST) -m core
 
 test-all: build/venv-test/.installed $(CHECK)/.copied
-	@echo "all tests, about 16 minutes on two cores (make test runs the core suite, about 5 minutes)"
+	@echo "all tests, about 25 minutes on two cores (make test runs the core suite, about 5 minutes)"
 	$(PYTEST)
 
-# The tests of test-all that are not in the core suite.
+# The tests of test-all that are not in the core suite, or a slice of them.
 test-rest: build/venv-test/.installed $(CHECK)/.copied
-	@echo "the tests outside of the core suite, about 12 minutes on two cores"
-	$(PYTEST) -m "not core and not peers and not torch and not soak"
+	@echo "the tests outside of the core suite, slice $(SLICE), about 18 minutes on two cores for all"
+	$(PYTEST) -m "not core and not peers and not torch and not soak" --slice $(SLICE)
 
 # Writes the expected PTX of tests/golden. The commit message states which lines changed, and why.
 golden: build/venv-test/.installed
