@@ -130,6 +130,7 @@ DEALLOCATE = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r14, {}"
         (("[%r3], 64;", "[%r3], 48;"), "power of two of columns from 32 to 512, got 48"),
         ((RELINQUISH, RELINQUISH + ALLOCATE.format(32)), "no allocation after"),
         ((RELINQUISH, ALLOCATE.format(128)), "the preceding allocation, 64, got"),
+        ((RELINQUISH, 2 * RELINQUISH), "expected one tcgen05.relinquish_alloc_permit per CTA, got a second one"),
     ],
 )  # fmt: skip
 def test_invalid_allocation_is_reported(simulate, change, message):
@@ -269,3 +270,31 @@ def test_shift_moves_rows_towards_lane_zero(simulate):
     with pytest.raises(ptxsim.Trap, match="lanes that tcgen05.shift moves") as raised:
         after(simulate, operation)
     assert raised.value.kind == "unconfirmed"
+
+
+def lane(offset: int) -> str:
+    """%r11 is the address of tensor memory at this lane."""
+    return f"add.u32 %r11, %r14, {offset << 16};\n"
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        (lane(1) + "tcgen05.cp.cta_group::1.128x256b [%r11], %rd3;", "expected tcgen05.cp to lane 0, got lane 1"),
+        (lane(32) + "tcgen05.cp.cta_group::1.4x256b [%r11], %rd3;", "expected tcgen05.cp to lane 0 to 31, got lane 32"),
+        ("tcgen05.cp.cta_group::1.128x256b [%r14+2], %rd3;", "a column that is a multiple of 4, got 2"),
+        (lane(16) + "tcgen05.shift.cta_group::1.down [%r11];", "tcgen05.shift at lane 0, 32, 64 or 96, got lane 16"),
+        (lane(160) + "tcgen05.shift.cta_group::1.down [%r11];", "tcgen05.shift at lane 0, 32, 64 or 96, got lane 160"),
+    ],
+)
+def test_invalid_lanes_and_columns_are_reported(simulate, operation, message):
+    with pytest.raises(ptxsim.Trap, match=message) as raised:
+        after(simulate, operation, allow_unconfirmed=True)
+    assert raised.value.kind == "tensor-memory"
+
+
+def test_load_begins_at_the_first_lane_of_its_shape(simulate):
+    load = f"add.u32 %r6, %r5, {5 << 16};\ntcgen05.ld.sync.aligned.32x32b.x1.b32 {vector(1)}, [%r6];\n"
+    raised = trap(simulate, FILL + WAIT_STORE + load + WAIT_LOAD + FREE)
+    assert raised.kind == "tensor-memory"
+    assert "expected an address at a multiple of 32 lanes, got lane" in raised.message

@@ -43,7 +43,7 @@ Outcome deallocate(Warp &warp, const Instruction &in) {
   TensorMemory &memory = *warp.cta.tensor_memory;
   const auto address = warp.uniform<uint32_t>(in.operands[0]);
   const auto count = warp.uniform<uint32_t>(in.operands[1]);
-  if (memory.access_error(0, 1, address & 0xffff, count).empty())
+  if (memory.access_error(address & 0xffff, count).empty())
     check_unused(warp, address & 0xffff, count);
   trap_if_error(warp, memory.deallocate(address, count));
   ++warp.cluster.progress;

@@ -150,9 +150,9 @@ Outcome execute_shift(Warp &warp, const Instruction &in) {
   warp.unconfirmed("the lanes that tcgen05.shift moves");
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const TensorAddress at(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
-    if (at.lane % TensorMemory::lanes_per_warp)
+    if (at.lane % TensorMemory::lanes_per_warp || at.lane >= TensorMemory::lanes)
       warp.trap_lane(lane, trap_kind::tensor_memory,
-                     "expected tcgen05.shift at a lane that is a multiple of 32, got " + std::to_string(at.lane));
+                     "expected tcgen05.shift at lane 0, 32, 64 or 96, got lane " + std::to_string(at.lane));
     const std::vector<Cta *> ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
     AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
     const Epoch position = queue.issue(warp.clock.known);

@@ -79,8 +79,7 @@ static void check_defined(Warp &warp, const TensorMemory &memory, const TensorRe
 
 void check_region(Warp &warp, Cta &cta, const TensorRegion &region, bool write, const Actor &actor, uint32_t lane) {
   TensorMemory &memory = *cta.tensor_memory;
-  if (std::string wrong = memory.access_error(region.lane, region.lane_count, region.column, region.column_count);
-      !wrong.empty())
+  if (std::string wrong = memory.access_error(region.column, region.column_count); !wrong.empty())
     warp.trap_lane(lane, trap_kind::tensor_memory, wrong);
   if (!warp.machine.options.checks)
     return;

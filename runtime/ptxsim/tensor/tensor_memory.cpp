@@ -73,10 +73,7 @@ std::string TensorMemory::relinquish() {
   return "";
 }
 
-std::string TensorMemory::access_error(uint32_t lane, uint32_t lane_count, uint32_t first, uint32_t count) const {
-  if (lane + lane_count > lanes)
-    return "expected lanes below 128, got lanes " + std::to_string(lane) + " to " +
-           std::to_string(lane + lane_count - 1);
+std::string TensorMemory::access_error(uint32_t first, uint32_t count) const {
   for (const TensorAllocation &allocation : allocations)
     if (first >= allocation.base && first + count <= allocation.base + allocation.columns)
       return "";

@@ -38,9 +38,8 @@ public:
   std::string allocation_error(uint32_t count) const;
   std::string deallocate(uint32_t address, uint32_t count);
   std::string relinquish();
-  /// Checks that columns [first, first + count) belong to one allocation and that lanes [lane, lane + lane_count)
-  /// exist.
-  std::string access_error(uint32_t lane, uint32_t lane_count, uint32_t first, uint32_t count) const;
+  /// Checks that columns [first, first + count) belong to one allocation.
+  std::string access_error(uint32_t first, uint32_t count) const;
   /// Checks that all allocations have been freed when the CTA exits.
   std::string leak() const;
 
