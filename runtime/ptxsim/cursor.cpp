@@ -30,6 +30,8 @@ void Cursor::error(const std::string &message) const {
   throw PtxError(line_number, uint32_t(position - line_start) + 1, ascii(message));
 }
 
+std::string Cursor::found() const { return at_end() ? "the end of the text" : std::string("'") + peek() + "'"; }
+
 void Cursor::advance(size_t count) {
   position += count;
   skip();
@@ -78,8 +80,7 @@ bool Cursor::take_word(std::string_view word) {
 
 void Cursor::expect(char punctuation) {
   if (!take(punctuation))
-    error(std::string("expected '") + punctuation + "', found " +
-          (at_end() ? "the end of the text" : std::string("'") + peek() + "'"));
+    error(std::string("expected '") + punctuation + "', found " + found());
 }
 
 std::string_view Cursor::name(bool dotted) {
@@ -99,7 +100,7 @@ std::string_view Cursor::name(bool dotted) {
 std::string_view Cursor::expect_name(const char *expected) {
   std::string_view result = name();
   if (result.empty())
-    error(std::string("expected ") + expected + ", found '" + peek() + "'");
+    error(std::string("expected ") + expected + ", found " + found());
   return result;
 }
 
@@ -171,6 +172,8 @@ Literal Cursor::literal() {
                                                 (peek(length - 1) == 'e' || peek(length - 1) == 'E')))))
     ++length;
   std::string digits(start, length);
+  if (digits.empty())
+    error("expected a number, found " + found());
   if (!prefixed && digits.find_first_of(".eE") != std::string::npos) {
     char *end = nullptr;
     double value = std::strtod(digits.c_str(), &end);

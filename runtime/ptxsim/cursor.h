@@ -44,6 +44,8 @@ public:
   void skip_past(char punctuation);
 
   [[noreturn]] void error(const std::string &message) const;
+  /// What comes next, for a message: a character in quotes, or the end of the text.
+  std::string found() const;
 
 private:
   void skip();

@@ -34,7 +34,7 @@ void Parser::top_level() {
   for (;;) {
     std::string_view word = cursor.directive();
     if (word.empty())
-      cursor.error(std::string("expected a directive, found '") + cursor.peek() + "'");
+      cursor.error("expected a directive, found " + cursor.found());
     if (one_of(word, {"visible", "weak", "common"}))
       continue;
     if (word == "extern") {
@@ -270,7 +270,7 @@ void Parser::statement() {
   }
   std::string_view word = cursor.mnemonic();
   if (word.empty())
-    cursor.error(std::string("expected an instruction, found '") + cursor.peek() + "'");
+    cursor.error("expected an instruction, found " + cursor.found());
   Scope &scope = scopes.back();
   std::string label(word);
   if (cursor.peek() == ':' && scope.labels.count(label))

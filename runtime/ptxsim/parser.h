@@ -62,6 +62,7 @@ private:
   void body(int32_t index);
   void statement();
   void close_scope();
+  [[noreturn]] void refuse_directive(const char *expected, std::string_view directive) const;
   void declare_registers();
   void variable(Space space, int32_t function, bool external);
   void initialiser(Variable &variable, Type type, size_t element);

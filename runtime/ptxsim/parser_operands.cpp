@@ -41,7 +41,7 @@ Operand Parser::operand() {
   }
   std::string_view name = cursor.name(true);
   if (name.empty())
-    cursor.error(std::string("expected an operand, found '") + cursor.peek() + "'");
+    cursor.error("expected an operand, found " + cursor.found());
   result = symbol_or_register(name);
   if (cursor.take('|')) { // two destinations
     Operand pair;
@@ -99,7 +99,7 @@ Operand Parser::address() {
   } else {
     std::string_view name = cursor.name(true);
     if (name.empty())
-      cursor.error(std::string("expected an address, found '") + cursor.peek() + "'");
+      cursor.error("expected an address, found " + cursor.found());
     result = symbol_or_register(name);
     if (result.kind == Operand::Kind::Predicate || result.kind == Operand::Kind::Sink)
       cursor.error("expected a register or variable as address, found '" + result.text + "'");
@@ -162,7 +162,7 @@ int64_t Parser::constant_primary() {
     return value;
   }
   if (!cursor.at_number())
-    cursor.error(std::string("expected a constant, found '") + cursor.peek() + "'");
+    cursor.error("expected a constant, found " + cursor.found());
   Literal literal = cursor.literal();
   if (literal.float_size)
     cursor.error("expected an integer constant");

@@ -56,13 +56,19 @@ const Parser::Register *Parser::find_register(const std::string &name) {
   return nullptr;
 }
 
+/// Reports another directive than a type, or none.
+void Parser::refuse_directive(const char *expected, std::string_view directive) const {
+  cursor.error(std::string("expected ") + expected + ", found " +
+               (directive.empty() ? cursor.found() : "'." + std::string(directive) + "'"));
+}
+
 void Parser::declare_registers() {
   std::string_view word = cursor.directive();
   if (word == "v2" || word == "v4")
     cursor.error("vector registers are not supported");
   std::optional<Type> type = parse_type(word);
   if (!type)
-    cursor.error("expected a register type, found '." + std::string(word) + "'");
+    refuse_directive("a register type", word);
   bool predicate = *type == Type::Pred;
   uint8_t size = uint8_t(type_size(*type));
   do {
@@ -102,7 +108,7 @@ void Parser::variable(Space space, int32_t function, bool external) {
     else if (word == "v2" || word == "v4" || word == "v8")
       width = uint32_t(word[1] - '0');
     else if (!(type = parse_type(word)))
-      cursor.error("expected a type, found '." + std::string(word) + "'");
+      refuse_directive("a type", word);
   }
   uint32_t element = type_size(*type) * width;
   size_of(*type, width);
@@ -215,6 +221,8 @@ void Parser::initialiser(Variable &variable, Type type, size_t element) {
 }
 
 void Parser::entry_parameters(Function &function) {
+  // PTX ISA 5.1.6.1: the parameters of a kernel, from PTX 8.1 for sm_70 and later.
+  constexpr uint32_t maximum_parameter_bytes = 32764;
   function.parameters.clear();
   uint32_t offset = 0;
   while (!cursor.take(')')) {
@@ -245,10 +253,14 @@ void Parser::entry_parameters(Function &function) {
     result.size = size_of(*type, count);
     result.alignment = alignment ? alignment : type_size(*type);
     offset = uint32_t(align_up(offset, result.alignment));
+    if (result.size > maximum_parameter_bytes - std::min(offset, maximum_parameter_bytes))
+      cursor.error("the parameters of '" + function.name + "' exceed " + std::to_string(maximum_parameter_bytes) +
+                   " bytes");
     result.address = offset;
     function.parameters.push_back({result.name, uint32_t(result.size), result.alignment, offset});
     offset += uint32_t(result.size);
-    scopes.back().variables[result.name] = int32_t(program.variables.size());
+    if (!scopes.back().variables.emplace(result.name, int32_t(program.variables.size())).second)
+      cursor.error("redefinition of parameter '" + result.name + "'");
     program.variables.push_back(std::move(result));
     cursor.take(',');
   }

@@ -78,6 +78,24 @@ REFUSED = {
     ".reg .b32 x; .reg .b32 x;": (BODY_LINE, "redefinition of register 'x'"),
     "mov.f32 %f1, 0f3F8;": (BODY_LINE, "8 hexadecimal digits"),
     "/* never closed": (BODY_LINE, "unterminated comment"),
+    "5;": (BODY_LINE, "expected an instruction, found '5'"),
+    "@%p1 5;": (BODY_LINE, "expected an instruction after the guard"),
+    ".colour;": (BODY_LINE, "expected a statement, found '.colour'"),
+    ".reg .v2 .b32 x;": (BODY_LINE, "vector registers are not supported"),
+    ".reg .colour x;": (BODY_LINE, "expected a register type, found '.colour'"),
+    ".reg x;": (BODY_LINE, "expected a register type, found 'x'"),
+    ".reg .b32 5;": (BODY_LINE, "expected a register name, found '5'"),
+    ".local .b8 x[600000];": (BODY_LINE, "local memory and parameters exceed 524288 bytes"),
+    "t: .branchtargets 5;": (BODY_LINE, "expected a label, found '5'"),
+    "mov.u32 %r1, ;": (BODY_LINE, "expected an operand, found ';'"),
+    "ld.global.u32 %r1, [*];": (BODY_LINE, "expected an address, found '*'"),
+    "ld.global.u32 %r1, [%p1];": (BODY_LINE, "expected a register or variable as address, found '%p1'"),
+    "mov.u32 %r1, 1/0;": (BODY_LINE, "division by zero in a constant expression"),
+    "mov.u32 %r1, 1+%r2;": (BODY_LINE, "expected a constant, found '%'"),
+    "mov.u32 %r1, 1+1.5;": (BODY_LINE, "expected an integer constant"),
+    "mov.u32 %r1, 1.2.3;": (BODY_LINE, "expected a number, found '1.2.3'"),
+    "mov.u32 %r1, 0b12;": (BODY_LINE, "expected a number, found '0b12'"),
+    ".loc x;": (BODY_LINE, "expected a number, found 'x'"),
 }
 
 
@@ -88,6 +106,52 @@ def test_refused(body):
     line, message = REFUSED[body]
     assert (caught.value.line, message in caught.value.message) == (line, True), caught.value.message
     assert caught.value.column >= 1
+
+
+# Texts after HEAD; those that end too early are reported in the line after the last one.
+MODULE_LINE = 1 + HEAD.count("\n")
+REFUSED_MODULES = {
+    "add.u32 x;": (MODULE_LINE, "expected a directive, found 'a'"),
+    ".visible": (MODULE_LINE + 1, "expected a directive, found the end of the text"),
+    ".colour": (MODULE_LINE + 1, "expected a module directive, found '.colour'"),
+    ".target sm_90, 5": (MODULE_LINE, "expected a target option, found '5'"),
+    '.file 1 "k.cu': (MODULE_LINE, "unterminated string"),
+    ".file": (MODULE_LINE + 1, "expected a number, found the end of the text"),
+    ".visible .entry": (MODULE_LINE + 1, "expected a function name, found the end of the text"),
+    ".visible .entry k() .speed 3 { ret; }": (MODULE_LINE, "expected a performance directive, found '.speed'"),
+    ".entry k() { ret; } .entry k() { ret; }": (MODULE_LINE, "redefinition of function 'k'"),
+    ".entry k() { ret;": (MODULE_LINE + 1, "expected '}' at the end of the function"),
+    ".entry k(.param p)": (MODULE_LINE, "expected the type of a parameter"),
+    ".entry k(.param .b32 p, .param .b32 p)": (MODULE_LINE, "redefinition of parameter 'p'"),
+    ".func f(.colour .b32 x);": (MODULE_LINE, "expected .reg or .param and a type"),
+    ".global .align 3 .b32 v;": (MODULE_LINE, "expected a power of two up to 1024 as alignment, found 3"),
+    ".global .b32 v[300000000];": (MODULE_LINE, "a variable exceeds 2^30 bytes"),
+    ".global .colour v;": (MODULE_LINE, "expected a type, found '.colour'"),
+    ".global v;": (MODULE_LINE, "expected a type, found 'v'"),
+    ".global .b32 5;": (MODULE_LINE, "expected a variable name, found '5'"),
+    ".global .b32 v = w;": (MODULE_LINE, "the address of 'w' needs 64 bits, the element has 32"),
+    ".global .f16 v = 1.0;": (MODULE_LINE, "expected the bits of the float as an integer"),
+    ".global .b32 v[": (MODULE_LINE + 1, "expected a constant, found the end of the text"),
+}
+
+
+@pytest.mark.parametrize("text", REFUSED_MODULES)
+def test_refused_module(text):
+    with pytest.raises(_native.PtxError) as caught:
+        _native.Program(HEAD + text + "\n")
+    line, message = REFUSED_MODULES[text]
+    assert (caught.value.line, message in caught.value.message) == (line, True), caught.value.message
+
+
+def test_size_of_parameters():
+    """PTX ISA 5.1.6.1: 32764 bytes. The sum of the sizes is compared before it wraps."""
+    entry = HEAD + ".visible .entry k({}) {{ ret; }}\n"
+    _native.Program(entry.format(".param .b8 p[32764]"))
+    for sizes in ((32765,), (32764, 1), (1 << 30, 1 << 30, 1 << 30, 1 << 30)):
+        text = entry.format(", ".join(f".param .b8 p{i}[{size}]" for i, size in enumerate(sizes)))
+        with pytest.raises(_native.PtxError, match="the parameters of 'k' exceed 32764 bytes") as caught:
+            _native.Program(text)
+        assert caught.value.line == MODULE_LINE
 
 
 def test_all_unsupported_instructions_are_listed():
@@ -119,6 +183,18 @@ def test_required_threads():
     program = _native.Program(ENTRY.format("").replace("p0)", "p0) .reqntid 64", 1))
     with pytest.raises(_native.PtxError, match="requires 64x1x1 threads"):
         program.run("k", (1,), (32,), parameters=bytes(8))
+
+
+def test_required_cluster():
+    program = _native.Program(ENTRY.format("").replace("p0)", "p0) .reqnctapercluster 2", 1))
+    program.run("k", (2,), (32,), cluster=(2,), parameters=bytes(8))
+    with pytest.raises(_native.PtxError, match="'k' requires clusters of 2x1x1, found 1x1x1"):
+        program.run("k", (2,), (32,), parameters=bytes(8))
+
+
+def test_launch_with_four_dimensions_is_refused():
+    with pytest.raises(ValueError, match="grid, block and cluster have at most three dimensions"):
+        _native.Program(ENTRY.format("")).run("k", (1, 1, 1, 1), (32,), parameters=bytes(8))
 
 
 def test_trap_names_the_source_line(simulate):
