@@ -106,6 +106,16 @@ void Decoder::expect_operands(size_t least, size_t most) {
   malformed("'" + instruction.text + "' takes " + expected + " operands, found " + std::to_string(count()));
 }
 
+std::string Decoder::description(const Operand &operand) {
+  if (operand.constant)
+    return "a literal";
+  if (operand.kind == Operand::Kind::Address)
+    return "an address";
+  if (operand.kind == Operand::Kind::Vector)
+    return "a vector";
+  return "'" + operand.text + "'";
+}
+
 /// The slot of this value. Equal values share a slot.
 uint32_t Decoder::constant(const Constant &value) {
   std::array<uint64_t, 3> key = {uint64_t(value.kind) << 8 | value.size, value.value, value.special};
@@ -196,7 +206,7 @@ void Decoder::source(Operand &operand, Type type, bool wide) {
     return;
   }
   if (operand.kind != Operand::Kind::Register)
-    malformed("'" + instruction.text + "' expects a register, found '" + operand.text + "'");
+    malformed("'" + instruction.text + "' expects a register, found " + description(operand));
   if (operand.negated)
     malformed("'!' needs a predicate, found '" + operand.text + "'");
   if (operand.size != size && !(wide && operand.size > size))
@@ -217,7 +227,7 @@ void Decoder::destination(Operand &operand, Type type, bool wide) {
     return;
   }
   if (operand.kind != Operand::Kind::Register || operand.constant || !operand.number)
-    malformed("'" + instruction.text + "' expects a register as destination, found '" + operand.text + "'");
+    malformed("'" + instruction.text + "' expects a register as destination, found " + description(operand));
   uint32_t size = type_size(type);
   if (operand.size != size && !(wide && operand.size > size))
     malformed("'" + instruction.text + "' writes " + std::to_string(size * 8) + " bits, '" + operand.text + "' has " +
@@ -226,10 +236,11 @@ void Decoder::destination(Operand &operand, Type type, bool wide) {
 
 void Decoder::address(Operand &operand) {
   if (operand.kind != Operand::Kind::Address)
-    malformed("'" + instruction.text + "' expects an address in brackets, found '" + operand.text + "'");
+    malformed("'" + instruction.text + "' expects an address in brackets, found " + description(operand));
   if (operand.number) {
     if (operand.size != 4 && operand.size != 8)
-      malformed("an address needs 32 or 64 bits, '" + operand.text + "' has " + std::to_string(operand.size * 8));
+      malformed("'" + instruction.text + "' expects an address of 32 or 64 bits, found " +
+                std::to_string(operand.size * 8));
   } else if (!operand.text.empty()) {
     resolve_symbol(operand, true);
   } else {
@@ -282,7 +293,7 @@ void Decoder::predicate(size_t index) {
     operand.slot = constant({Constant::Kind::Value, 0, 0, operand.value ? ~0u : 0u, 0});
     operand.kind = Operand::Kind::Predicate;
   } else if (operand.kind != Operand::Kind::Predicate) {
-    malformed("'" + instruction.text + "' expects a predicate, found '" + operand.text + "'");
+    malformed("'" + instruction.text + "' expects a predicate, found " + description(operand));
   }
 }
 
@@ -291,7 +302,7 @@ void Decoder::predicate_destination(size_t index) {
   if (operand.kind == Operand::Kind::Sink)
     destination(operand, Type::B32);
   else if (operand.kind != Operand::Kind::Predicate || operand.negated)
-    malformed("'" + instruction.text + "' expects a predicate as destination, found '" + operand.text + "'");
+    malformed("'" + instruction.text + "' expects a predicate as destination, found " + description(operand));
 }
 
 void Decoder::vector(size_t index, Type type, size_t expected, bool is_source, bool wide) {
@@ -320,7 +331,7 @@ bool Decoder::is_vector(size_t index) const { return operand_at(index).kind == O
 int64_t Decoder::immediate(size_t index) const {
   const Operand &operand = operand_at(index);
   if (!operand.constant || operand.size)
-    malformed("'" + instruction.text + "' expects an integer literal, found '" + operand.text + "'");
+    malformed("'" + instruction.text + "' expects an integer literal, found " + description(operand));
   return int64_t(operand.value);
 }
 

@@ -67,6 +67,8 @@ public:
 
   [[noreturn]] void unsupported(std::string reason) const { throw UnsupportedForm{std::move(reason)}; }
   [[noreturn]] void malformed(const std::string &message) const;
+  /// An operand for a message: its text in quotes, or what it is.
+  static std::string description(const Operand &operand);
 
   Program &program;
 

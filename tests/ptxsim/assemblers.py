@@ -13,7 +13,7 @@ from instruction_lines import HEAD
 
 from tilec.runtime.ptxsim import _native
 
-_HEAD_LINES = HEAD.count("\n")
+HEAD_LINES = HEAD.count("\n")
 
 
 def assemblers() -> list[Path]:
@@ -39,21 +39,26 @@ def refused_by(ptxas: Path, lines: Sequence[str], target: str, source: Path, ver
         if not errors:
             assert done.returncode == 0, done.stderr
             break
-        refused |= {rest[number - _HEAD_LINES - 1]: message for number, message in errors.items()}
+        refused |= {rest[number - HEAD_LINES - 1]: message for number, message in errors.items()}
         rest = [line for line in rest if line not in refused]
     return refused
+
+
+def program(line: str, target: str, version: str = "9.0") -> _native.Program:
+    """The program of a kernel with this line."""
+    return _native.Program(HEAD.format(target=target, version=version) + line + "\nL: ret;\n}\n")
 
 
 def refusal(line: str, target: str, version: str = "9.0") -> str | None:
     """The message with which the simulator refuses a line; None if it accepts the line, or does not support it."""
     try:
-        _native.Program(HEAD.format(target=target, version=version) + line + "\nL: ret;\n}\n")
+        program(line, target, version)
     except _native.PtxError as error:
-        assert error.line == _HEAD_LINES + 1
+        assert error.line == HEAD_LINES + 1
         return error.message
     return None
 
 
 def is_supported(line: str, target: str, version: str = "9.0") -> bool:
     """Whether the simulator executes the line."""
-    return not _native.Program(HEAD.format(target=target, version=version) + line + "\nL: ret;\n}\n").unsupported
+    return not program(line, target, version).unsupported

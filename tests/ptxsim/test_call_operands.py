@@ -87,6 +87,9 @@ def test_variables_are_parameters_of_the_function(call: str, operand: str) -> No
     [
         ("call (%rd2), same, (_);", "'_' as an argument"),
         ("call (%rd2), first, (1);", "a literal for a parameter of 16 bytes"),
+        ("call (%rd2), same, (1, 2);", "a literal for an unknown parameter: expected a .param variable or register"),
+        ("call (%rd2), %rd1, (1);", "a literal for an unknown parameter: expected a .param variable or register"),
+        ("call ([%rd2]), same, (1);", "call with an address: expected a .param variable, register or literal"),
     ],
 )
 def test_operands_that_are_no_values_are_rejected(call: str, message: str) -> None:

@@ -8,8 +8,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from assemblers import is_supported, refusal, refused_by
+from assemblers import is_supported, program, refusal, refused_by
 from instruction_lines import LINES
+
+from tilec.runtime.ptxsim import _native
 
 ACCEPTED = [
     "vote.ballot.sync.b32 %r1, %p1, -1;",
@@ -58,7 +60,9 @@ def test_order_is_accepted(line):
 
 @pytest.mark.parametrize("line", REFUSED)
 def test_order_is_refused(line):
-    assert REFUSED[line] in (refusal(line, "sm_100a") or "")
+    with pytest.raises(_native.PtxError) as caught:
+        program(line, "sm_100a")
+    assert REFUSED[line] in caught.value.message
 
 
 def test_vote_of_either_order_has_the_same_result(over_lanes):

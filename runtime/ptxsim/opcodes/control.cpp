@@ -56,7 +56,7 @@ Execute decode_brx(Decoder &d) {
   d.source(0, Type::U32);
   Operand &table = d.instruction.operands[1];
   if (table.kind != Operand::Kind::Vector)
-    d.malformed("brx.idx expects the label of .branchtargets, found '" + table.text + "'");
+    d.malformed("brx.idx expects the label of .branchtargets, found " + Decoder::description(table));
   for (const Operand &target : table.elements)
     if (target.kind != Operand::Kind::Label)
       d.malformed("label '" + target.text + "' is not declared");
@@ -126,9 +126,10 @@ void check_operands(Warp &warp, const Function &callee, const std::vector<Operan
     if (operands[i].kind == Operand::Kind::Sink || (same_kind && expected == found))
       continue;
     const std::string subject = std::string(role) + " " + std::to_string(i + 1) + " of '" + callee.name + "' ";
+    if (!same_kind)
+      warp.trap(trap_kind::illegal, subject + "is a predicate in the call or in the function, but not in both");
     warp.trap(trap_kind::illegal,
-              same_kind ? subject + "has " + std::to_string(expected) + " bytes, found " + std::to_string(found)
-                        : subject + "is a predicate in the call or in the function, but not in both");
+              subject + "has " + std::to_string(expected) + " bytes, found " + std::to_string(found));
   }
 }
 
@@ -333,8 +334,10 @@ Execute decode_call(Decoder &d) {
     if (operand.kind == Operand::Kind::Register || operand.kind == Operand::Kind::Predicate ||
         operand.kind == Operand::Kind::Sink)
       return;
-    if (!operand.constant || !formals || i >= formals->size())
-      d.malformed("call with '" + operand.text + "': expected a parameter, register or literal");
+    if (!operand.constant)
+      d.malformed("call with " + Decoder::description(operand) + ": expected a .param variable, register or literal");
+    if (!formals || i >= formals->size())
+      d.malformed("call with a literal for an unknown parameter: expected a .param variable or register");
     d.source(operand, literal_type(d, bytes_of(d.program, (*formals)[i])));
   };
   for (size_t i = 0; i < operands[Arguments].elements.size(); ++i) {

@@ -70,7 +70,7 @@ Execute decode_copy(Decoder &d) {
   d.take("ca");
   d.take("shared::cta");
   d.take("shared");
-  bool global = d.take("global");
+  d.expect_modifiers({"global"});
   bool hint = d.take("L2::cache_hint");
   while (d.take_prefixed("L2::")) {
   }
@@ -78,8 +78,8 @@ Execute decode_copy(Decoder &d) {
   d.address(0);
   d.address(1);
   int64_t size = d.immediate(2);
-  if (!global || (size != 16 && (bypass || (size != 4 && size != 8))))
-    d.malformed("cp.async copies 4, 8 or 16 bytes from .global, and 16 with .cg; found " + std::to_string(size));
+  if (size != 16 && (bypass || (size != 4 && size != 8)))
+    d.malformed("cp.async copies 4, 8 or 16 bytes, and 16 with .cg; found " + std::to_string(size));
   in.settings[Size] = int32_t(size);
   if (d.count() > 3 && !(hint && d.count() == 4)) {
     bool ignore = in.operands[3].kind == Operand::Kind::Predicate;
@@ -161,7 +161,10 @@ const OpcodeTable &copy_async_opcodes() {
       {"cp.async.wait_group", OpcodeGroup::Copy,
        [](Decoder &d) {
          d.expect_operands(1, 1);
-         d.instruction.settings[Pending] = int32_t(d.immediate(0));
+         const int64_t pending = d.immediate(0);
+         if (pending < 0)
+           d.malformed("expected a non-negative number of groups");
+         d.instruction.settings[Pending] = int32_t(std::min<int64_t>(pending, INT32_MAX));
          return &wait;
        }},
       {"cp.async.wait_all", OpcodeGroup::Copy,

@@ -162,7 +162,7 @@ void decode_operation(Decoder &decoder, bool reduces) {
 }
 
 Execute decode_to_global(Decoder &decoder, bool reduces) {
-  if (!decoder.take("shared::cta") || !decoder.take("bulk_group"))
+  if (!decoder.take("global") || !decoder.take("shared::cta") || !decoder.take("bulk_group"))
     decoder.malformed("expected .global.shared::cta with .bulk_group");
   decode_operation(decoder, reduces);
   decode_addresses_and_size(decoder);
@@ -193,10 +193,8 @@ Execute decode_between_ctas(Decoder &decoder, bool reduces) {
 Execute decode_bulk(Decoder &decoder, bool reduces) {
   if (decoder.has("cp_mask"))
     decoder.unsupported("cp.async.bulk with .cp_mask");
-  if (!decoder.take("mbarrier::complete_tx::bytes")) {
-    decoder.take("global");
+  if (!decoder.take("mbarrier::complete_tx::bytes"))
     return decode_to_global(decoder, reduces);
-  }
   const bool cluster = decoder.take("shared::cluster"), own = decoder.take("shared::cta");
   if (cluster && own)
     return decode_between_ctas(decoder, reduces);
