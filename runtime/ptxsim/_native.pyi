@@ -54,6 +54,7 @@ class Program:
         allow_unconfirmed: bool = False,
         unchecked_global: bool = False,
         step_limit: int = 0,
+        idle_limit: int = ...,
         same_value_races: bool = False,
         read_fences: bool = True,
         print: Callable[[str], object] | None = None,

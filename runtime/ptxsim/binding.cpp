@@ -73,8 +73,8 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
                                     nb::sequence cluster, uint32_t shared_bytes, nb::bytes parameters,
                                     const std::vector<std::tuple<uint64_t, uint64_t, bool>> &ranges, uint64_t seed,
                                     bool checks, bool allow_unconfirmed, bool unchecked_global, uint64_t step_limit,
-                                    bool same_value_races, bool read_fences, nb::object print, double time_limit_s,
-                                    bool tensor_load_waits, nb::object progress) {
+                                    uint64_t idle_limit, bool same_value_races, bool read_fences, nb::object print,
+                                    double time_limit_s, bool tensor_load_waits, nb::object progress) {
   LaunchOptions options;
   options.grid = triple(grid);
   options.block = triple(block);
@@ -88,6 +88,7 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
   options.allow_unconfirmed = allow_unconfirmed;
   options.unchecked_global = unchecked_global;
   options.step_limit = step_limit;
+  options.idle_limit = idle_limit;
   options.time_limit_s = time_limit_s;
   options.same_value_races = same_value_races;
   options.read_fences = read_fences;
@@ -172,11 +173,11 @@ NB_MODULE(_native, module) {
       .def_ro("parameter_bytes", &Function::parameter_bytes)
       .def_prop_ro(
           "required_threads", [](const Function &f) { return as_tuple(f.required_threads); },
-          ".reqntid, zeros where absent")
+          ".reqntid; zeros where absent.")
       .def_prop_ro(
-          "max_threads", [](const Function &f) { return as_tuple(f.max_threads); }, ".maxntid, zeros where absent")
+          "max_threads", [](const Function &f) { return as_tuple(f.max_threads); }, ".maxntid; zeros where absent.")
       .def_prop_ro(
-          "cluster", [](const Function &f) { return as_tuple(f.cluster); }, ".reqnctapercluster, zeros where absent")
+          "cluster", [](const Function &f) { return as_tuple(f.cluster); }, ".reqnctapercluster; zeros where absent.")
       .def_ro("shared_bytes", &Function::shared_bytes, "static shared memory");
 
   nb::class_<Program>(module, "Program", "PTX text, parsed and decoded. Raises PtxError.")
@@ -189,9 +190,9 @@ NB_MODULE(_native, module) {
            nb::arg("parameters") = nb::bytes("", 0),
            nb::arg("ranges") = std::vector<std::tuple<uint64_t, uint64_t, bool>>(), nb::arg("seed") = 0,
            nb::arg("checks") = true, nb::arg("allow_unconfirmed") = false, nb::arg("unchecked_global") = false,
-           nb::arg("step_limit") = 0, nb::arg("same_value_races") = false, nb::arg("read_fences") = true,
-           nb::arg("print") = nb::none(), nb::arg("time_limit_s") = 0.0, nb::arg("tensor_load_waits") = false,
-           nb::arg("progress") = nb::none(),
+           nb::arg("step_limit") = 0, nb::arg("idle_limit") = LaunchOptions().idle_limit,
+           nb::arg("same_value_races") = false, nb::arg("read_fences") = true, nb::arg("print") = nb::none(),
+           nb::arg("time_limit_s") = 0.0, nb::arg("tensor_load_waits") = false, nb::arg("progress") = nb::none(),
            "Runs a grid and returns the counters. `ranges` is the accessible global memory: (address, size, writable). "
            "`print` is called with the output of vprintf, block by block; None is sys.stdout.write. "
            "`progress` is called now and then with the numbers of blocks that have ended, and of all. "

@@ -239,9 +239,9 @@ void Machine::check_limits() {
       stop_at_limit(trap_kind::time_limit, text);
     }
   }
-  constexpr uint64_t steps_without_write = 10'000'000'000;
-  if (!options.step_limit && steps - latest_write > steps_without_write)
-    deadlock("no thread has written memory in 10 billion warp instructions (a step_limit allows more)");
+  if (!options.step_limit && steps - latest_write > options.idle_limit)
+    deadlock("no thread has written memory in " + std::to_string(options.idle_limit) +
+             " warp instructions (a step_limit allows more)");
 }
 
 /// Runs the clusters in rounds now and then while memory does not change, for longer each time, since rounds take more

@@ -33,15 +33,16 @@ struct LaunchOptions {
   std::vector<uint8_t> parameters;
   std::vector<Range> ranges;
   uint64_t seed = 0;
-  bool checks = true;                             // races, initialisation, protocol
-  bool allow_unconfirmed = false;                 // behaviour that NVIDIA does not document
-  bool unchecked_global = false;                  // permits global addresses outside `ranges`
-  bool same_value_races = false;                  // report concurrent stores of the same value as races
-  bool tensor_load_waits = false;                 // reads of the registers of tcgen05.ld need tcgen05.wait::ld
-  bool read_fences = true;                        // generic reads need fence.proxy.async before an asynchronous write
-  uint64_t step_limit = 0;                        // warp instructions; 0: none
-  double time_limit_s = 0;                        // 0: none
-  std::function<void()> poll;                     // called periodically; may throw to stop the run
+  bool checks = true;                   // races, initialisation, protocol
+  bool allow_unconfirmed = false;       // behaviour that NVIDIA does not document
+  bool unchecked_global = false;        // permits global addresses outside `ranges`
+  bool same_value_races = false;        // report concurrent stores of the same value as races
+  bool tensor_load_waits = false;       // reads of the registers of tcgen05.ld need tcgen05.wait::ld
+  bool read_fences = true;              // generic reads need fence.proxy.async before an asynchronous write
+  uint64_t step_limit = 0;              // warp instructions; 0: none
+  uint64_t idle_limit = 10'000'000'000; // warp instructions without a write to memory, if there is no step_limit
+  double time_limit_s = 0;              // 0: none
+  std::function<void()> poll;           // called periodically; may throw to stop the run
   // Called periodically with the numbers of blocks that have ended, and of all.
   std::function<void(uint64_t, uint64_t)> progress;
   std::function<void(const std::string &)> print; // takes the output of vprintf

@@ -26,6 +26,12 @@ def test_indexed_branch(over_lanes):
     assert list(got[:5]) == [10, 20, 30, 20, 10]
 
 
+def test_index_beyond_the_targets_is_reported(simulate):
+    with pytest.raises(_native.Trap, match="brx.idx with index 2 into 2 targets") as caught:
+        simulate("mov.u32 %r2, 2; targets: .branchtargets a, b; brx.idx %r2, targets; a: b:")
+    assert caught.value.kind == "illegal"
+
+
 def test_labels_and_registers_are_local_to_a_block(over_lanes):
     """Two blocks in braces declare the same names."""
     inner = (
@@ -107,6 +113,14 @@ def test_recursion_is_refused():
         _run("recursion", 1)
 
 
+def test_function_without_a_body():
+    text = CALLS.replace(".visible .entry recursion", ".extern .func other();\n.visible .entry recursion", 1)
+    text = text.replace("call loop, (value); ret; }", "call other; ret; }").replace("call loop, (again);", "")
+    with pytest.raises(_native.Trap, match="call of 'other', which has no body") as caught:
+        _native.Program(text).run("recursion", (1,), (1,), parameters=bytes(8))
+    assert caught.value.kind == "unsupported"
+
+
 @pytest.mark.parametrize("instruction", ["trap", "brkpt"])
 def test_trap_instructions_name_their_thread(simulate, instruction):
     with pytest.raises(_native.Trap) as caught:
@@ -126,6 +140,17 @@ def test_infinite_loop_reaches_the_step_limit(simulate):
     with pytest.raises(_native.Trap) as caught:
         simulate("L: bra L;", step_limit=1000)
     assert caught.value.kind == "step-limit"
+
+
+def test_long_run_without_a_write_is_a_deadlock(simulate):
+    """The loop counts to 2^64 - 1, so that it does not repeat a state."""
+    body = "mov.u64 %rd1, 0; L: add.u64 %rd1, %rd1, 1; setp.ne.u64 %p1, %rd1, -1; @%p1 bra L;"
+    message = r"no thread has written memory in 100000 warp instructions \(a step_limit allows more\)"
+    with pytest.raises(_native.Trap, match=message) as caught:
+        simulate(body, idle_limit=100_000)
+    assert caught.value.kind == "deadlock"
+    with pytest.raises(_native.Trap, match="the run exceeds 200000 warp instructions"):
+        simulate(body, idle_limit=100_000, step_limit=200_000)
 
 
 @pytest.mark.parametrize("seed", range(6))
