@@ -1,4 +1,4 @@
-"""Every row of the instruction table occurs in a test."""
+"""The mnemonics of the instruction table differ, and each occurs in a test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import re
 from pathlib import Path
 
 from tilec.runtime.ptxsim import _native
+
+
+def test_each_mnemonic_has_one_row():
+    assert len(set(_native.opcodes())) == len(_native.opcodes())
 
 
 def test_every_row_is_tested():
