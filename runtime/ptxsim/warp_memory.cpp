@@ -53,10 +53,13 @@ MemoryLocation Warp::locate(Space space, uint64_t address, uint64_t size, uint32
   }
   if (space == Space::Param) {
     uint64_t available = machine.options.parameters.size();
-    if (write || address > available || size > available - address)
-      trap_lane(lane, trap_kind::bounds,
-                std::string(write ? "write to" : "read of") + " parameter bytes " + std::to_string(address) + " to " +
-                    std::to_string(address + size) + " of " + std::to_string(available));
+    const auto bytes = [&] {
+      return " parameter bytes " + std::to_string(address) + " to " + std::to_string(address + size);
+    };
+    if (write)
+      trap_lane(lane, trap_kind::bounds, "write of" + bytes() + ", which are read-only");
+    if (address > available || size > available - address)
+      trap_lane(lane, trap_kind::bounds, "read of" + bytes() + " of " + std::to_string(available));
     return {Space::Param, nullptr, address, machine.parameters + address};
   }
   const Range *range = machine.global.find(address, size);

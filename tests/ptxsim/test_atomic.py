@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tilec.runtime.ptxsim import _native
+
 CASES = [
     ("add.u32", 5, (3,), 8),
     ("add.s32", 2**31, (2**31,), 0),
@@ -55,6 +57,13 @@ def test_64_bit_and_vector_operations(simulate):
         "ld.param.u64 %rd1, [p0]; mov.f32 %f1, 0f3F800000; red.global.add.v2.f32 [%rd1], {%f1, %f1};", pair, block=4
     )
     assert list(pair) == [5, 6]
+
+
+def test_local_memory_has_no_atomic_operations(simulate):
+    body = ".local .b32 x; mov.u64 %rd1, x; cvta.local.u64 %rd1, %rd1; atom.add.u32 %r1, [%rd1], 1;"
+    with pytest.raises(_native.Trap, match="atomic operation on local memory") as caught:
+        simulate(body)
+    assert caught.value.kind == "illegal"
 
 
 @pytest.mark.parametrize("seed", range(4))

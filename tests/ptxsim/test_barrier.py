@@ -95,6 +95,19 @@ TRAPS = [
         96,
         "threads",
     ),
+    (
+        "barrier",
+        "setp.lt.u32 %p1, %r0, 32; @%p1 bra a; bar.sync 1; bra done; a: bar.sync 1, 64; done:",
+        64,
+        "the barrier is used with and without a thread count in one generation",
+    ),
+    (
+        "barrier",
+        # 24 threads of each warp arrive.
+        "and.b32 %r2, %r0, 31; setp.ge.u32 %p1, %r2, 24; @%p1 bra done; barrier.arrive 1, 32; done:",
+        64,
+        "48 threads arrive at a barrier that expects 32",
+    ),
 ]
 
 

@@ -128,23 +128,35 @@ def test_shared_memory_to_another_cta(simulate, aligned):
         np.testing.assert_array_equal(got, source)
 
 
+MULTICAST = f"""{SETUP}
+{PAIR}
+@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 512;
+mov.b16 %h0, 3;
+@%p3 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%rd0], 512, \
+[%r2], %h0;
+{WAIT}
+ld.shared.b32 %r5, [%r4];
+mul.wide.u32 %rd5, %r10, 512;
+add.u64 %rd3, %rd3, %rd5;
+st.global.b32 [%rd3], %r5;
+barrier.cluster.arrive.release.aligned;
+barrier.cluster.wait.acquire.aligned;
+"""
+
+
 def test_multicast_writes_every_cta_and_completes_its_mbarrier(simulate, aligned):
     source, got = aligned(np.arange(128, dtype=np.uint32)), np.zeros((2, 128), np.uint32)
-    body = f"""{SETUP}
-    {PAIR}
-    @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 512;
-    mov.b16 %h0, 3;
-    @%p3 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%rd0], 512, \
-[%r2], %h0;
-    {WAIT}
-    ld.shared.b32 %r5, [%r4];
-    mul.wide.u32 %rd5, %r10, 512;
-    add.u64 %rd3, %rd3, %rd5;
-    st.global.b32 [%rd3], %r5;
-    barrier.cluster.arrive.release.aligned;
-    barrier.cluster.wait.acquire.aligned;
-    """
     for seed in range(3):
         got[:] = 0
-        simulate(body, source, got, block=128, cluster=2, seed=seed)
+        simulate(MULTICAST, source, got, block=128, cluster=2, seed=seed)
         np.testing.assert_array_equal(got, np.stack([source, source]))
+
+
+@pytest.mark.parametrize("mask", [0, 5])
+def test_multicast_to_ctas_outside_the_cluster(simulate, aligned, mask):
+    source, got = aligned(np.arange(128, dtype=np.uint32)), np.zeros((2, 128), np.uint32)
+    body = MULTICAST.replace("mov.b16 %h0, 3;", f"mov.b16 %h0, {mask};")
+    message = f"expected a multicast mask of CTAs of the cluster, got {mask}"
+    with pytest.raises(ptxsim.Trap, match=message) as trap:
+        simulate(body, source, got, block=128, cluster=2)
+    assert trap.value.kind == "illegal"

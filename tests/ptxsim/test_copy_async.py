@@ -115,3 +115,20 @@ def test_copies_write_through_the_generic_proxy(simulate):
     simulate(body.format(fence="fence.proxy.async.shared::cta;"), aligned)
     with pytest.raises(_native.Trap, match="no fence.proxy.async follows"):
         simulate(body.format(fence=""), aligned)
+
+
+def test_source_size_beyond_the_copy_size(over_lanes):
+    copy = "mov.u32 %r9, 20; cp.async.cg.shared.global [%r3], [%rd1], 16, %r9;"
+    message = "the source size of cp.async exceeds its copy size: 20 and 16 bytes"
+    with pytest.raises(_native.Trap, match=message) as caught:
+        _run(over_lanes, copy=copy)
+    assert caught.value.kind == "illegal"
+
+
+def test_arrival_of_copies_on_an_mbarrier_of_another_cta(over_lanes):
+    copy = """mov.u32 %r5, bar; mapa.u64 %rd3, %rd4, 1; mov.u32 %r6, %cluster_ctarank; setp.eq.u32 %p1, %r6, 0;
+    @%p1 cp.async.mbarrier.arrive.b64 [%rd3];"""
+    message = "cp.async.mbarrier.arrive needs an mbarrier in the shared memory of its CTA"
+    with pytest.raises(_native.Trap, match=message) as caught:
+        _run(over_lanes, copy="mov.u64 %rd4, bar;" + copy, cluster=2)
+    assert caught.value.kind == "mbarrier"

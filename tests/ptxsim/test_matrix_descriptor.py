@@ -114,7 +114,26 @@ def test_valid_instruction_descriptors(bits, kind, group):
         (0x08200012, "f16", 1, "bits 0 and 1"),
         (0x08200010 | 1 << 30, "f16", 1, "bits 30 and 31"),
         (0x08200010 | 1 << 31, "f16", 1, "bits 30 and 31"),
+        (0x08200010 | 1 << 3, "f16", 1, "no saturation without kind i8, got the saturate bit set"),
+        (0x08200020 | 1 << 13, "i8", 1, "no negation with kind i8, got the negate bit set"),
     ],
 )
 def test_invalid_instruction_descriptors(bits, kind, group, message):
     assert message in ptxsim.instruction_descriptor_error(bits, kind, group)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ptxsim.instruction_descriptor_error(0, "f8"), "expected a kind of tcgen05.mma, got 'f8'"),
+        (lambda: ptxsim.matrix_multiply_add("f8", "f32", [], [], [], 0, 0, 0), "expected a number format, got 'f8'"),
+        (lambda: ptxsim.tensor_map_error(bytes(64)), "expected a tensor map of 128 bytes, got 64"),
+        (
+            lambda: ptxsim.wide_128_pieces(bytes(128), [0, 0, 0], 0, 0, "first"),
+            "expected an order of halo rows, got 'first'",
+        ),
+    ],
+)
+def test_functions_of_the_module_check_their_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -179,6 +179,12 @@ TRAPS = {
     ): "16 too many",
     "mov.u64 %rd1, 0x200000; mbarrier.try_wait.shared.b64 %p1, [bar], %rd1;": "the token of phase 2",
     "mov.u32 %r2, bar; mbarrier.init.shared.b64 [%r2+4], 1;": "aligned to 8",
+    "mbarrier.arrive.shared.b64 _, [bar], 0;": "the arrival count must be between 1 and 1048575, found 0",
+    "mbarrier.arrive_drop.shared.b64 _, [bar], 3;": "arrive_drop count 3 exceeds the expected arrival count 2",
+    (
+        "mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32; mbarrier.arrive.shared.b64 _, [bar], 2;"
+    ): "all arrivals of the phase are complete, but 32 more bytes have arrived than it expects",
+    ".local .b64 x; cvta.local.u64 %rd1, 0; mbarrier.init.b64 [%rd1], 1;": "an mbarrier must be in shared memory",
 }
 
 
@@ -188,6 +194,34 @@ def test_misuse(simulate, body):
         simulate("mov.u32 %r0, %tid.x;" + SETUP.format(count=2) + body, block=1)
     assert caught.value.kind in ("mbarrier", "misaligned")
     assert TRAPS[body] in caught.value.message
+
+
+REMOTE = {
+    "mbarrier.init.shared::cluster.b64 [%r2], 1;": "mbarrier.init in the shared memory of another CTA",
+    "mbarrier.try_wait.parity.shared::cluster.b64 %p1, [%r2], 0;": (
+        "the wait uses an mbarrier of another CTA, but only one in shared::cta can be waited for"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", REMOTE)
+def test_mbarrier_of_another_cta(simulate, body):
+    """Rank 0 executes the instruction on the mbarrier of rank 1."""
+    cluster_barrier = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+    remote = f"""mov.u32 %r1, %cluster_ctarank; mov.u32 %r3, bar; mapa.shared::cluster.u32 %r2, %r3, 1;
+    {cluster_barrier} setp.eq.u32 %p2, %r1, 0; @%p2 {body} {cluster_barrier}"""
+    with pytest.raises(_native.Trap) as caught:
+        simulate("mov.u32 %r0, %tid.x;" + SETUP.format(count=1) + remote, cluster=2, block=1)
+    assert (caught.value.kind, caught.value.message) == ("mbarrier", REMOTE[body])
+
+
+def test_mbarrier_is_invalid_when_a_copy_arrives(simulate):
+    """The copies of cp.async are complete, and arrive, after mbarrier.inval."""
+    body = SETUP.format(count=1) + "cp.async.mbarrier.arrive.noinc.shared.b64 [bar]; mbarrier.inval.shared.b64 [bar];"
+    message = r"signals an mbarrier at shared offset \d+ of CTA rank 0, but none is initialised there"
+    with pytest.raises(_native.Trap, match=message) as caught:
+        simulate("mov.u32 %r0, %tid.x;" + body, block=1)
+    assert caught.value.kind == "mbarrier"
 
 
 def test_arrival_must_be_ordered_after_initialisation(simulate):

@@ -112,6 +112,8 @@ TRAPS = [
     ("bounds", ".shared .b8 s[16]; st.shared.u32 [s+16], %r0;", "outside the shared memory"),
     ("bounds", ".local .b8 s[16]; st.local.u32 [s+16], %r0;", "outside the 16 bytes of the thread"),
     ("bounds", "ld.param.u64 %rd1, [p1]; st.global.u32 [%rd1], %r0;", "read-only"),
+    ("bounds", "ld.param.u64 %rd1, [p0+16];", "read of parameter bytes 16 to 24 of 16"),
+    ("bounds", "st.param.u64 [p0], 1;", "write of parameter bytes 0 to 8, which are read-only"),
     ("misaligned", "ld.param.u64 %rd1, [p0]; ld.global.u32 %r1, [%rd1+2];", "aligned to 4 bytes"),
     ("misaligned", "ld.param.u64 %rd1, [p0]; ld.global.v2.u32 {%r1, %r2}, [%rd1+4];", "aligned to 8 bytes"),
     ("uninitialised", ".shared .b8 s[16]; ld.shared.u32 %r1, [s]; st.shared.u32 [s], %r1;", "never written"),
@@ -128,6 +130,22 @@ def test_trap(simulate, kind, body, message):
         simulate("mov.u32 %r0, %tid.x;" + body, out, constant)
     assert caught.value.kind == kind
     assert message in caught.value.message
+
+
+def test_access_without_memory(simulate):
+    with pytest.raises(_native.Trap, match="read of 4 bytes at 0x8: the launch declares no memory ranges") as caught:
+        simulate("ld.global.u32 %r1, [8];")
+    assert caught.value.kind == "bounds"
+
+
+def test_shared_memory_of_another_cta_is_not_in_shared_cta(simulate):
+    """PTX ISA 5.1.7: .shared::cta is the shared memory of the executing CTA."""
+    body = """.shared .b32 s; mov.u32 %r1, s; mapa.shared::cluster.u32 %r2, %r1, 1; mov.u32 %r3, %cluster_ctarank;
+    setp.eq.u32 %p1, %r3, 0; @%p1 ld.shared::cta.u32 %r4, [%r2];"""
+    message = "shared::cta address 0x.* is not in the shared memory of its CTA \\(rank 0\\)"
+    with pytest.raises(_native.Trap, match=message) as caught:
+        simulate(body, cluster=2)
+    assert caught.value.kind == "bounds"
 
 
 def test_instruction_with_two_errors_raises_one_trap(simulate):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tilec.runtime.ptxsim import _native
+
 
 @pytest.mark.parametrize(
     ("mode", "control", "expected"),
@@ -97,6 +99,12 @@ def test_generic_addresses(over_lanes):
     selp.u32 %r1, 1, 0, %p1; @%p2 add.u32 %r1, %r1, 2; @%p3 add.u32 %r1, %r1, 4; @!%p4 add.u32 %r1, %r1, 8;
     @%p5 add.u32 %r1, %r1, 16;""")
     assert (got == 31).all()
+
+
+def test_mapa_to_a_rank_outside_the_cluster(simulate):
+    with pytest.raises(_native.Trap, match="mapa to rank 2 in a cluster of 2") as caught:
+        simulate("mov.u32 %r1, 64; mapa.shared::cluster.u32 %r2, %r1, 2;", cluster=2)
+    assert caught.value.kind == "illegal"
 
 
 def test_getctarank_is_the_inverse_of_mapa(over_lanes):

@@ -103,6 +103,17 @@ def test_load_with_a_missing_step_is_reported(simulate, kind, parts, seed):
     assert caught.value.kind == kind
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_copy_over_a_generic_write_needs_the_fence(simulate, seed):
+    write = "@%p1 st.shared.u32 [buffer], 5;" + INIT_FENCE
+    parts = {"wait": WAIT_FULL, "use": USE}
+    simulate(LOAD.format(fence=write + FENCE, **parts), np.zeros(32, np.uint32), seed=seed)
+    message = "through the async proxy, but no fence.proxy.async follows an earlier write"
+    with pytest.raises(_native.Trap, match=message) as caught:
+        simulate(LOAD.format(fence=write, **parts), np.zeros(32, np.uint32), seed=seed)
+    assert caught.value.kind == "race"
+
+
 def test_options_that_disable_checks(simulate):
     """allow_unconfirmed accepts a plain barrier after mbarrier.init; checks=False runs a program with a race."""
     simulate(LOAD.format(fence="", wait=WAIT_FULL, use=USE), np.zeros(32, np.uint32), allow_unconfirmed=True)

@@ -57,6 +57,25 @@ def test_reading_without_the_wait_is_a_race(over_lanes, seed):
     assert caught.value.kind in ("race", "uninitialised")
 
 
+def test_mbarrier_of_another_cta_than_the_destination(over_lanes):
+    with pytest.raises(_native.Trap, match="the mbarrier of '.*' is in another CTA than its destination") as caught:
+        _exchange(over_lanes, store=STORE.replace("[%r7]", "[%r3]"))
+    assert caught.value.kind == "mbarrier"
+
+
+@pytest.mark.parametrize(
+    ("store", "message"),
+    [
+        ("st.bulk.weak.shared::cta [buffer], 60, 0;", "st.bulk takes a multiple of 8 bytes, found 60"),
+        ("cvta.local.u64 %rd1, 0; st.bulk.weak [%rd1], 64, 0;", "st.bulk writes shared memory only"),
+    ],
+)
+def test_misuse_of_the_bulk_store(simulate, store, message):
+    with pytest.raises(_native.Trap, match=message) as caught:
+        simulate(f".shared .align 16 .b8 buffer[64]; .local .b8 own[64]; {store}", block=1)
+    assert caught.value.kind == "illegal"
+
+
 def test_bulk_store_of_zeros(over_lanes):
     got = over_lanes("""
     .shared .align 16 .b8 buffer[64]; setp.eq.u32 %p1, %r0, 0; mov.u64 %rd1, 64;

@@ -152,8 +152,10 @@ def product(simulate, aligned):
         operation=None,
         bits=0,
         result=None,
+        undefined=None,
         **options,
     ):
+        """`undefined` is a column whose cells tcgen05.st leaves undefined."""
         dtype, kind, depth, code, result_code = KINDS[name]
         rng = np.random.default_rng(rows + columns)
         a, b = (rng.integers(-4, 5, (count, depth)).astype(dtype) for count in (rows, columns))
@@ -165,6 +167,8 @@ def product(simulate, aligned):
         mma = operation or f"tcgen05.mma.cta_group::1.kind::{kind} [%r14], %rd3, %rd4, %r15, %p3;"
         body = BODY.replace("DESCRIPTOR_A", hex(descriptor_a)).replace("DESCRIPTOR_B", hex(descriptor_b))
         body = body.replace("INSTRUCTION", hex(instruction)).replace("PRODUCT", mma)
+        if undefined is not None:
+            body = body.replace(f"mov.b32 %r{100 + undefined}, 0x4B000000;", "")
         got = np.zeros((128, COLUMNS), np.uint32)
         simulate(body, aligned(memory_a), aligned(memory_b), got, block=128, **options)
         wide = np.int32 if name == "s8" else np.float32
@@ -263,6 +267,66 @@ def test_matrix_outside_shared_memory_is_reported(product):
     assert trap.value.kind in {"bounds", "descriptor"}
 
 
+MMA = "tcgen05.mma.cta_group::1.kind::f16 {d}, {a}, %rd4, %r15, {accumulate};"
+COPY_A = "add.u32 %r30, %r14, 40;\ntcgen05.cp.cta_group::1.128x256b [%r30], %rd3;\n"
+
+
+def mma(d: str = "[%r14]", a: str = "%rd3", accumulate: str = "%p3") -> str:
+    return MMA.format(d=d, a=a, accumulate=accumulate)
+
+
+def at_lane(register: str, lane: int) -> str:
+    return f"add.u32 {register}, %r14, {lane << 16};\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "message"),
+    [
+        ("descriptor", {"bits": 1 << 2}, "expected the sparsity bit of tcgen05.mma without .sp to be zero"),
+        (
+            "descriptor",
+            {"columns": 64, "swizzle": "128B_atom_32B", "transposes": (True, True)},
+            "expected no 32-byte atoms for an MN-major matrix of narrower elements",
+        ),
+        (
+            "descriptor",
+            {"operation": COPY_A + mma(a="[%r30]"), "bits": 1 << 15},
+            "expected K-major A in tensor memory, got the transpose bit set",
+        ),
+        (
+            "tensor-memory",
+            {"operation": at_lane("%r30", 16) + mma(d="[%r30]")},
+            "expected the accumulator at lane 0, got lane 16",
+        ),
+        (
+            "tensor-memory",
+            {"operation": at_lane("%r30", 5) + mma(d="[%r30]"), "rows": 64},
+            "expected the accumulator at lane 0 or 16, got lane 5",
+        ),
+        (
+            "tensor-memory",
+            {"operation": at_lane("%r30", 16) + mma(a="[%r30]")},
+            "expected A at the lane of the accumulator, 0, got lane 16",
+        ),
+        (
+            "uninitialised",
+            {"operation": mma(accumulate="%p4"), "undefined": 3},
+            "reads tensor memory lane 0 column 3, in which tcgen05.st has stored an undefined register",
+        ),
+        (
+            "unconfirmed",
+            {"operation": f"or.b64 %rd3, %rd3, {1 << 49};\n" + mma()},
+            "a matrix descriptor with base offset 1",
+        ),
+        ("unconfirmed", {"swizzle": "128B_atom_32B"}, "a K-major matrix with 32-byte atoms"),
+    ],
+)
+def test_invalid_operands_are_reported(product, kind, changes, message):
+    with pytest.raises(ptxsim.Trap, match=message) as trap:
+        product("f16", **changes)
+    assert trap.value.kind == kind
+
+
 def pair_body() -> str:
     """BODY for two CTAs, each with its rows of A and its half of B; the CTA of rank 0 issues the instructions."""
     both = "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
@@ -283,20 +347,43 @@ def pair_body() -> str:
     return body
 
 
+@pytest.fixture
+def pair_product(simulate, aligned):
+    def run(rows, a="%rd3", issuer=0, seed=0):
+        """The cells of both CTAs, and the product; CTA `issuer` issues the instructions."""
+        rng = np.random.default_rng(rows)
+        matrices = [rng.integers(-4, 5, (count, 16)).astype(np.float16) for count in (rows, 64)]
+        halves = [[image(part, "32B", False) for part in np.split(matrix, 2)] for matrix in matrices]
+        memory_a, memory_b = (aligned(np.stack([memory for memory, _ in parts])) for parts in halves)
+        instruction = 1 << 4 | 64 >> 3 << 17 | rows >> 4 << 24
+        body = pair_body().replace("DESCRIPTOR_A", hex(halves[0][0][1])).replace("DESCRIPTOR_B", hex(halves[1][0][1]))
+        operation = mma(a=a).replace("group::1", "group::2")
+        body = body.replace("INSTRUCTION", hex(instruction)).replace("PRODUCT", operation)
+        body = body.replace("setp.ne.u32 %p6, %r40, 0;", f"setp.ne.u32 %p6, %r40, {issuer};")
+        got = np.zeros((2, 128, COLUMNS), np.uint32)
+        simulate(body, memory_a, memory_b, got, block=128, cluster=2, seed=seed)
+        return got, bits_of(matrices[0].astype(np.float32) @ matrices[1].astype(np.float32).T)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"issuer": 1}, "a tcgen05 operation with cta_group::2 issued by the CTA of odd rank"),
+        ({"a": "[%r14]"}, "A in tensor memory with M 128 of a CTA pair"),
+    ],
+)
+def test_unconfirmed_forms_of_a_pair(pair_product, changes, message):
+    with pytest.raises(ptxsim.Trap, match=message) as trap:
+        pair_product(128, **changes)
+    assert trap.value.kind == "unconfirmed"
+
+
 @pytest.mark.parametrize("rows", [256, 128])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_cta_pair(simulate, aligned, rows, seed):
-    rng = np.random.default_rng(rows)
-    a, b = (rng.integers(-4, 5, (count, 16)).astype(np.float16) for count in (rows, 64))
-    halves = [[image(part, "32B", False) for part in np.split(matrix, 2)] for matrix in (a, b)]
-    memory_a, memory_b = (aligned(np.stack([memory for memory, _ in parts])) for parts in halves)
-    instruction = 1 << 4 | 64 >> 3 << 17 | rows >> 4 << 24
-    mma = "tcgen05.mma.cta_group::2.kind::f16 [%r14], %rd3, %rd4, %r15, %p3;"
-    body = pair_body().replace("DESCRIPTOR_A", hex(halves[0][0][1])).replace("DESCRIPTOR_B", hex(halves[1][0][1]))
-    body = body.replace("INSTRUCTION", hex(instruction)).replace("PRODUCT", mma)
-    got = np.zeros((2, 128, COLUMNS), np.uint32)
-    simulate(body, memory_a, memory_b, got, block=128, cluster=2, seed=seed)
-    expected = bits_of(a.astype(np.float32) @ b.astype(np.float32).T)
+def test_cta_pair(pair_product, rows, seed):
+    got, expected = pair_product(rows, seed=seed)
     if rows == 256:
         np.testing.assert_array_equal(got.reshape(256, 64), expected)
     else:  # 64 rows per CTA; the second half of the columns is in the upper lanes

@@ -74,6 +74,16 @@ def test_element_type_code(small_map, flags, message):
 
 
 @pytest.mark.parametrize(
+    ("flags", "message"), [(7 << 4, "expected rank 1 to 5, got 8"), (3 << 11, "none, 16B or 32B, got code 3")]
+)
+def test_codes_of_no_meaning(small_map, flags, message):
+    """Bits 4 to 6 are the rank minus one, bits 11 and 12 the interleaved layout."""
+    encoded = bytearray(small_map())
+    encoded[8:12] = (int.from_bytes(encoded[8:12], "little") | flags).to_bytes(4, "little")
+    assert message in ptxsim.tensor_map_error(bytes(encoded))
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"box": (32, 8)}, "pitch of a box row of 64 bytes with swizzle 128B"),

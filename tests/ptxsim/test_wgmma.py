@@ -94,6 +94,13 @@ def test_shared_memory_may_be_overwritten_only_after_the_wait(simulate, operands
     assert trap.value.kind == "race"
 
 
+def test_scale_d_is_uniform(simulate, operands):
+    text = body().replace("setp.eq.u32 %p4, %r0, %r0;", "setp.lt.u32 %p4, %r0, 5;")
+    with pytest.raises(ptxsim.Trap, match="expected the same scale-d in all lanes") as trap:
+        simulate(text, *operands(), block=128, target="sm_90a")
+    assert trap.value.kind == "divergence"
+
+
 def test_tcgen05_descriptor_is_refused(simulate, operands):
     with pytest.raises(ptxsim.Trap, match="46-48") as trap:
         simulate(body().replace("0x0000001000080000", "0x0000401000080000"), *operands(), block=128, target="sm_90a")
