@@ -127,6 +127,7 @@ def test_invalid_instruction_descriptors(bits, kind, group, message):
     [
         (lambda: ptxsim.instruction_descriptor_error(0, "f8"), "expected a kind of tcgen05.mma, got 'f8'"),
         (lambda: ptxsim.matrix_multiply_add("f8", "f32", [], [], [], 0, 0, 0), "expected a number format, got 'f8'"),
+        (lambda: ptxsim.matrix_multiply_add("f16", "f32", [0], [0], [0], 1, 1, 2), "expected 2 elements, got 1"),
         (lambda: ptxsim.tensor_map_error(bytes(64)), "expected a tensor map of 128 bytes, got 64"),
         (
             lambda: ptxsim.wide_128_pieces(bytes(128), [0, 0, 0], 0, 0, "first"),
