@@ -94,6 +94,37 @@ def endless(n):
             "ct.zeros((8, 8), ct.float32)",
             "expected shape (4, 4) for x of (4, 8) and y of (8, 4)",
         ),
+        (
+            "ct.mma(m.astype(ct.int32), ct.transpose(m), ct.zeros((4, 4), ct.float32))",
+            "m.astype(ct.int32)",
+            "expected elements of float16, bfloat16, float32, tfloat32, float64, float8_e4m3fn, float8_e5m2, int8,",
+        ),
+        (
+            "ct.mma(m, ct.transpose(m), ct.zeros((4, 4), ct.float32), use_fast_acc=True)",
+            "True",
+            "expected inputs of float8_e4m3fn or float8_e5m2, got float32",
+        ),
+        ("ct.mma_scaled(t, t, t, t, t)", "t", "expected a tile of two or three dimensions, got a float32 tile of"),
+        (
+            "ct.mma_scaled(m, m, ct.transpose(m), m, m)",
+            "m",
+            "expected a float32 tile of shape (4, 4), got a float32 tile",
+        ),
+        (
+            "ct.mma_scaled(m, m, ct.transpose(h), m, acc)",
+            "ct.transpose(h)",
+            "expected elements of float32 like x, got float16",
+        ),
+        (
+            "ct.mma_scaled(m, m, ct.transpose(m), m, acc)",
+            "m",
+            "expected elements of float8_e4m3fn, float8_e5m2, float4_e2m1",
+        ),
+        (
+            "ct.mma_scaled(fp4, ct.zeros((4, 2), e8), ct.transpose(fp4), ct.zeros((4, 4), e8), acc)",
+            "ct.zeros((4, 4), e8)",
+            "expected 2 scales of float8_e8m0fnu along K like x_scale, got 4 of float8_e8m0fnu",
+        ),
         ("ct.gather(x, t)", "t", "expected integers, got a float32 tile of shape (16,)"),
         (
             "ct.exp(t, rounding_mode=ct.RoundingMode.RZ)",
@@ -116,6 +147,16 @@ def endless(n):
             None,
             "expected a scope with ACQUIRE, got NONE",
         ),
+        (
+            "ct.load(x, 0, T, memory_scope=ct.MemoryScope.DEVICE)",
+            "ct.MemoryScope.DEVICE",
+            "expected no scope with WEAK, got DEVICE",
+        ),
+        (
+            "ct.load(x, 0, T, memory_scope=ct.MemoryScope.CLUSTER)",
+            "ct.MemoryScope.CLUSTER",
+            "expected one of NONE, BLOCK, DEVICE, SYS, got CLUSTER: DEVICE includes it",
+        ),
         ("ct.load(x, (0,), (T,), latency=11)", "11", "expected 1 (low) to 10 (high), got 11"),
         (
             "ct.astype(t, ct.float16, rounding_mode=ct.RoundingMode.RP)",
@@ -132,6 +173,28 @@ def endless(n):
         ("ct.int32(1, 2)", None, "'int32(...)' takes one positional argument, or none for zero"),
         ("ct.bitcast(t, ct.int8)", "ct.int8", "expected an element type of 32 bits, got int8 of 8"),
         ("8 + T - 24 // (T - 16)", "24 // (T - 16)", "the constants 24 and 0: integer division or modulo by zero"),
+        ("ct.exp(t.astype(ct.tfloat32))", "t.astype(ct.tfloat32)", "tfloat32 is not supported: convert with astype()"),
+        ("ct.assume_divisible_by(3, 2)", "ct.assume_divisible_by(3, 2)", "3 is not divisible by 2"),
+        ("t[:, :]", "t[:, :]", "expected at most 1 ':' for a tile of shape (16,), got 2"),
+        ("ct.insert(t, 0, h)", "h", "expected elements of float32 like x, got float16"),
+        ("ct.insert(t, 0, m)", "m", "expected a tile of 1 dimensions like x, got a float32 tile of shape (4, 8)"),
+        ("ct.extract(t, 0, 32)", "32", "expected extents of at most (16,), got (32,)"),
+        (
+            "ct.astile((1, 2, 3), dtype=ct.int8)",
+            "(1, 2, 3)",
+            "expected tuples whose length is a power of two, got a tuple",
+        ),
+        ("ct.astile(((1, 2), (3,)), dtype=ct.int8)", "((1, 2), (3,))", "expected items of one shape, got (2,), (1,)"),
+        ("ct.astile((t, t), dtype=ct.int8)", "(t, t)", "expected scalars, got a float32 tile of shape (16,)"),
+        ("ct.reduce(t, 0, max, n)", "n", "'ct.reduce', argument 'identity': expected constants, got an int32 scalar"),
+        ("ct.reduce(t.astype(ct.int8), 0, max, 1.5)", None, "cannot convert non-integer constant 1.5 to int8"),
+        ("ct.reduce(t.astype(ct.int8), 0, max, 300)", None, "the constant 300 is out of range of int8 (-128 to 127)"),
+        (
+            "ct.reduce((t, t), 0, lambda *x: x[0], (0, 0))",
+            "lambda *x: x[0]",
+            "expected 'lambda' to return 2 values, got a float32 scalar",
+        ),
+        ("ct.reduce((t, t), 0, lambda *x: (x, x), (0, 0))", None, "expected a tile or a number, got a tuple of 4"),
         # Names, attributes, calls
         ("tile + 1", "tile", "unknown name 'tile'"),
         ("ct.lod(x)", "ct.lod", "module 'tilec' has no attribute 'lod', did you mean 'load'?"),
@@ -142,6 +205,16 @@ def endless(n):
         ),
         ("t.sum()", "t.sum", "tiles have no attribute 'sum', they have: dtype, shape, ndim, astype"),
         ("x[0]", "x[0]", "has no elements to index: load a tile with ct.load, single elements with ct.gather"),
+        (
+            "x.foreign_pointer.size",
+            "x.foreign_pointer.size",
+            "foreign pointers have no attribute 'size', they have: dtype",
+        ),
+        (
+            "ct.Array.from_foreign(x.foreign_pointer, 4, (1,))",
+            "4",
+            "expected a tuple of integer scalars, got the constant 4",
+        ),
         ("(1, 2)[n]", None, "expected a constant index of a tuple, got an int32 scalar"),
         ("(1, 2)[2]", "(1, 2)[2]", "a tuple of 2 has no element 2"),
         ("(1, 2)[ct]", "(1, 2)[ct]", "a tuple of 2 cannot be indexed by the module 'tilec'"),
@@ -159,6 +232,7 @@ def endless(n):
         ("endless(n)", None, "calls are nested deeper than 256: 'endless' calls itself without end"),
         ("open('f')", "open('f')", "the function 'open' cannot be called in a kernel"),
         ("print(x)", "x", "expected strings, constants and tiles, got array 'x' of float32, rank 1"),
+        ("ct.printf(n)", "n", "expected a constant string, got an int32 scalar"),
         ("ct.printf('%d', t)", "'%d'", "expected a directive for float32, got %d"),
         ("ct.printf('%d %d', n)", "'%d %d'", "expected one directive per value, got 2 directives for 1 values"),
         ("ct.static_assert(T == 32, f'T is {T}')", None, "static assertion failed: T is 16"),
@@ -258,6 +332,7 @@ def written(folder: Any, code: str) -> Any:
         "    t = ct.load(x, (0,), (T,))",
         "    m = ct.load(y, (0, 0), (4, 8))",
         "    h = m.astype(ct.float16)",
+        "    fp4, e8, acc = ct.zeros((4, 64), ct.float4_e2m1fn), ct.float8_e8m0fnu, ct.zeros((4, 4), ct.float32)",
         f"    {code}",
     ]
     path.write_text("\n".join(lines) + "\n")

@@ -241,6 +241,21 @@ def test_elements_without_a_zero_are_refused(error_message: Text) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"order": "F"}, "its tiles have the axes pixels and channels"),
+        ({"check_bounds": False}, "every access is checked"),
+    ],
+)
+def test_options_of_loads_that_do_not_apply(error_message: Text, options: dict[str, Any], reason: str) -> None:
+    def kernel(x):
+        ct.load(ct.im2col_view(x, 3, tile=(16, 16)), (0, 0), offset=(0, 0), **options)
+
+    found = f"'ct.load', argument '{next(iter(options))}': expected no such argument for an im2col view: {reason}\n"
+    assert found in error_message(kernel, "x: f16[?,?,?,16]")
+
+
+@pytest.mark.parametrize(
     ("dtype", "extent", "padding"),
     [("int32", 2**31 - 1, 3), ("int32", 5, ((-9, 0),)), ("int64", 2**32 + 9, (-(2**30),)), ("int16", 9, 1)],
 )

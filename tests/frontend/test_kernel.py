@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import tilec as ct
-from tilec.errors import CompileError, InputError, UsageError
+from tilec.ast_to_tile.verify import verify
+from tilec.dialect.build import build
+from tilec.dialect.mlir import context, ir
+from tilec.errors import CompileError, InputError, UsageError, VerificationError
 from tilec.language.kernel import Kernel, find
 from tilec.runtime.kernel_folder import LoadedKernel
 
@@ -268,3 +271,14 @@ def test_misuse_on_the_host_has_the_class_of_cutile(call: Callable[[], object], 
     with pytest.raises(kind) as caught:
         call()
     assert isinstance(caught.value, CompileError)
+
+
+def test_invalid_operation_is_reported_at_its_line() -> None:
+    """The checks of the front end come before the verifier of MLIR."""
+    with context(), ir.Location.file("kernel.py", 3, 5):
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            attributes = {"sym_name": "kernel", "function_type": ir.FunctionType.get([], [])}
+            ir.Block.create_at_start(build("entry", [], [], attributes).regions[0], [])
+        with pytest.raises(VerificationError, match="^kernel.py:3:5: error: empty block: expect at least a terminator"):
+            verify(module)

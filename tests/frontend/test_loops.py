@@ -274,18 +274,68 @@ def test_names_assigned_in_a_loop_body_are_not_defined_after_the_loop(error_mess
     assert f"'{use}' " in message and "which may have zero iterations" in message
 
 
-def test_too_many_loop_carried_values_are_rejected_at_the_loop(error_message: Any, tmp_path: Any) -> None:
-    names = [f"v{i:03}" for i in range(256)]
-    lines = ["def kernel(x, n):", *(f"    {name} = {i % 2}{'.0' * (i % 2)}" for i, name in enumerate(names))]
-    lines += ["    for i in range(n):", *(f"        {name} += {name}" for name in names)]
+# Values of alternating types: 254 groups are the limit of operations that may forward a counter and tokens too.
+NAMES = [f"v{i:03}" for i in range(257)]
+
+
+def kernel_of_many_values(folder: Path, count: int, uses: list[str]) -> Any:
+    """A kernel with `count` names, of integers and floats in turn, and statements from line 270 on."""
+    names = NAMES[:count]
+    lines = [
+        "import tilec as ct",
+        "def pick(n, values):",
+        "    if n > 3:",
+        "        if n > 5:",
+        "            return values",
+    ]
+    lines += [
+        "    return values",
+        "def kernel(x, n):",
+        *(f"    {name} = n{' * 1.5' * (i % 2)}" for i, name in enumerate(names)),
+    ]
+    lines += [""] * (269 - len(lines)) + [f"    {line}" for line in uses]
     lines += [f"    x.shape[0] + {' + '.join(names)}", ""]
-    path = tmp_path / "kernel.py"
+    path = folder / "kernel.py"
     path.write_text("\n".join(lines))
     scope: dict[str, Any] = {}
     exec(compile(path.read_text(), path, "exec"), scope)
-    message = error_message(scope["kernel"], "x: i32[?], n: i32")
-    found = "a loop can carry at most 256 groups of consecutive values of one type, this loop carries 257 (v000"
-    assert message.startswith(f"{path}:258:5: error: {found}")
+    return scope["kernel"]
+
+
+CHANGES = ["    " + "; ".join(f"{name} += {name}" for name in NAMES[:255])]
+
+
+@pytest.mark.parametrize(
+    ("uses", "count", "limit"),
+    [
+        (["for i in range(n):", *CHANGES], 255, "a loop can carry at most 254"),
+        (["if n > 3:", *CHANGES], 255, "the branches of an 'if' can yield at most 254"),
+        ([f"pick(n, ({', '.join(NAMES[:255])}))"], 255, "a function can return at most 254"),
+        ([f"print({', '.join(NAMES)})"], 257, "'print' and 'ct.printf' take at most 256"),
+        ([f"ct.printf({'%d%f' * 128 + '%d'!r}, {', '.join(NAMES)})"], 257, "'print' and 'ct.printf' take at most 256"),
+        (
+            [f"ct.reduce(({', '.join(f'{name} + ct.zeros(4, {name}.dtype)' for name in NAMES)}), 0, min, (0,) * 257)"],
+            257,
+            "'ct.reduce' takes at most 256",
+        ),
+    ],
+)
+def test_too_many_values_of_alternating_types(
+    error_message: Any, tmp_path: Path, uses: list[str], count: int, limit: str
+) -> None:
+    message = error_message(kernel_of_many_values(tmp_path, count, uses), "x: i32[?], n: i32")
+    problem = f"{limit} groups of consecutive values of one type, got {count}: use fewer values, or one type"
+    assert problem in message
+    assert f"{tmp_path / 'kernel.py'}:270:5: " in message
+
+
+@pytest.mark.parametrize("line", ["for i in range(n):", "if n > 3:"])
+def test_values_of_the_limit_leave_room_for_tokens(tile_text: Any, tmp_path: Path, line: str) -> None:
+    """A `for` with `break` forwards its counter too."""
+    body = [f"    {name} += {name}" for name in NAMES[:254]] + ["    ct.store(x, 0, ct.load(x, 1, 1))"]
+    leave = ["    if n > 5:", "        break"] if line.startswith("for") else []
+    kernel = kernel_of_many_values(tmp_path, 254, [line, *leave, *body, "ct.store(x, 0, n)"])
+    assert " token = " in tile_text(ct.kernel(kernel), "x: i32[?], n: i32")
 
 
 def test_constant_that_every_iteration_keeps_is_constant_after_the_loop(interpret: Interpret) -> None:

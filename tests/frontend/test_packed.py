@@ -61,6 +61,18 @@ def test_number_of_tiles(interpret: Interpret, static: bool) -> None:
     assert y.tolist() == [2, 7, 2, 4, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [({"order": "F"}, "its tiles have the axes of the array"), ({"check_bounds": False}, "every access is checked")],
+)
+def test_options_of_loads_that_do_not_apply(error_message: Text, options: dict[str, Any], reason: str) -> None:
+    def kernel(x):
+        ct.load(ct.packed_view(x, bits=6, tile=4), 0, **options)
+
+    found = f"'ct.load', argument '{next(iter(options))}': expected no such argument for a packed view: {reason}\n"
+    assert found in error_message(kernel, "x: i8[?]")
+
+
 class TestText:
     """The Tile IR of packed views."""
 

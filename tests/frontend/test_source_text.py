@@ -78,6 +78,16 @@ def test_compile_of_exec_names_the_reason() -> None:
         ct.compile(scope["kernel"], signature="x: i32[?]", stop="tile")
 
 
+def test_file_that_changed_before_the_first_compile(tmp_path: Path) -> None:
+    path = tmp_path / "changed.py"
+    path.write_text(KERNEL.format(value=1))
+    scope: dict[str, object] = {}
+    exec(compile(path.read_text(), path, "exec"), scope)
+    path.write_text("# Nothing.\n")
+    with pytest.raises(ct.TileSyntaxError, match="changed.py:.*because its file has changed: import it again"):
+        ct.compile(scope["kernel"], signature="x: i32[?]", stop="tile")
+
+
 def stored(kernel: object) -> int:
     out = np.zeros(4, np.int32)
     ct.launch(None, 1, kernel, (out,), backend="interpret")

@@ -89,15 +89,13 @@ def dtype(value: KernelValue, parameter: str = "dtype") -> DType:
 
 
 def integers(value: KernelValue, parameter: str) -> tuple[int, ...]:
-    """A tuple of constant integers."""
-    if not isinstance(value, tuple):
-        raise BadArgument(parameter, f"expected a tuple of constant integers, got {describe(value)}")
-    return tuple(constant_int(item, parameter) for item in value)
+    """The items of a tuple of constant integers, or one integer."""
+    return tuple(constant_int(item, parameter) for item in (value if isinstance(value, tuple) else (value,)))
 
 
 def shape(value: KernelValue, parameter: str = "shape", *, rank: int | None = None, powers: bool = True) -> Shape:
     """A shape: a tuple of constant integers, or one integer; each a power of two unless `powers` is false."""
-    extents = integers(value, parameter) if isinstance(value, tuple) else (constant_int(value, parameter),)
+    extents = integers(value, parameter)
     for extent in extents:
         if extent < 1 or powers and extent & (extent - 1):
             expected = "powers of two" if powers else "positive"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from tilec.ast_to_tile.emitter import check_groups
 from tilec.ast_to_tile.liveness import assigned, contains, falls_through
 from tilec.ast_to_tile.merge import NoMerge, Plan, lower, rebuild, types_of, unify
 from tilec.ast_to_tile.return_exits import UNLIKE_RETURNS
@@ -100,8 +101,9 @@ def _close(
         if yielded is not None:
             with ir.InsertionPoint(block.end):
                 operands = [operand for plan, value in yielded for operand in lower(tracer.emitter, plan, value)]
+                types = [operand.type for operand in operands]
+                check_groups(types, "the branches of an 'if' can yield")
                 tracer.emitter.build("yield", operands)
-            types = [operand.type for operand in operands]
     made = tracer.emitter.build("if", [condition.value], types)
     for block, region in zip(blocks, made.regions, strict=False):
         block.move_into(region)
@@ -130,7 +132,7 @@ def _branches(tracer: Tracer, node: ast.If, condition: Tile) -> Flow:
         _merge_into(tracer, node, condition, [then, otherwise], [then], names)
     else:
         _merge_into(tracer, node, condition, [then, otherwise], [then, otherwise], names)
-    _forget(tracer, node, (assigned(node.body) | assigned(node.orelse)) - names)
+    _forget(tracer, (assigned(node.body) | assigned(node.orelse)) - names)
     return None
 
 
@@ -179,10 +181,10 @@ def _merged(tracer: Tracer, node: ast.AST, name: str, blocks: Sequence[Block]) -
         return Unusable(message, tuple(notes))
 
 
-def _forget(tracer: Tracer, node: ast.If, names: frozenset[str]) -> None:
-    """Invalidates names that are not read later, because their value may be that of one branch."""
+def _forget(tracer: Tracer, names: frozenset[str]) -> None:
+    """Removes names that are not read later, because their value may be that of one branch."""
     for name in names:
-        tracer.frame.names[name] = Unusable(f"'{name}' was assigned in a branch and has no value here")
+        tracer.frame.names.pop(name, None)
 
 
 def _returning(tracer: Tracer, node: ast.If, condition: bool | Tile, rest: Sequence[ast.stmt]) -> Flow:

@@ -84,10 +84,7 @@ def _function_of(body: ast.expr, names: tuple[str, ...]) -> ast.Lambda:
 
 
 def _code(function: ast.Lambda, file: str) -> CodeType:
-    try:
-        return compile(ast.Expression(function), file, "eval")
-    except (SyntaxError, ValueError) as problem:
-        raise TileSyntaxError(f"Python cannot compile this expression: {problem}") from problem
+    return compile(ast.Expression(function), file, "eval")
 
 
 def _functions(code: CodeType) -> list[CodeType]:

@@ -82,8 +82,7 @@ def _started(tracer: Tracer, manager: ContextManager) -> tuple[Context, KernelVa
     position = _position_of_yield(manager.function.__name__, body)
     frame = frame_of_call(tracer, manager.function, manager.arguments, manager.keywords, body)
     with _in(tracer, frame):
-        if tracer.execute(body[:position]) is not None:
-            raise TileTypeError(_no_yield(manager.function.__name__))
+        tracer.execute(body[:position])
         node = _yield_of(body[position])
         assert node is not None
         value = None if node.value is None else tracer.evaluate(node.value)

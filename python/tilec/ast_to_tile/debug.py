@@ -6,11 +6,12 @@ import re
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument, at
-from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.emitter import Emitter, check_groups
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.value_text import concatenated, text_of
 from tilec.ast_to_tile.values import KernelValue, Text, Tile, describe
 from tilec.dialect.cuda_tile.types import TokenType
+from tilec.dialect.fields import MANY_RUNS
 from tilec.language import debug as language
 from tilec.language.datatypes import DType
 
@@ -25,7 +26,9 @@ _SPECIFICATION = re.compile(
 
 
 def _emit(emitter: Emitter, format: str, tiles: list[Tile]) -> None:
-    emitter.build("print_tko", [[tile.value for tile in tiles], None], [TokenType.get()], {"str": format})
+    values = [tile.value for tile in tiles]
+    check_groups([value.type for value in values], "'print' and 'ct.printf' take", MANY_RUNS)
+    emitter.build("print_tko", [values, None], [TokenType.get()], {"str": format})
 
 
 @implements(language.printf)

@@ -10,6 +10,7 @@ from tilec.ast_to_tile.constant_value import replacement, stored
 from tilec.ast_to_tile.values import KernelValue, Shape, Tile, TypedConstant, describe
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import PointerType, TileType
+from tilec.dialect.fields import MANY_RUNS, run_lengths
 from tilec.dialect.mlir import ir
 from tilec.errors import ConstantWarning, TileTypeError, TileValueError
 from tilec.language import datatypes
@@ -33,6 +34,20 @@ _FLOATS = {
     datatypes.float8_e5m3fnu: ir.Float8E5M3FNUType,
     datatypes.float4_e2m1fn: ir.Float4E2M1FNType,
 }
+
+
+# Operations of control flow may get a counter and memory-order tokens, each a group of its own.
+_FORWARDED_GROUPS = MANY_RUNS - 2
+
+
+def check_groups(types: Sequence[ir.Type], subject: str, most: int = _FORWARDED_GROUPS) -> None:
+    """Raises TileTypeError for values in more groups than an operation can have."""
+    groups = len(run_lengths(types))
+    if groups > most:
+        raise TileTypeError(
+            f"{subject} at most {most} groups of consecutive values of one type, got {groups}: "
+            "use fewer values, or one type"
+        )
 
 
 def element_type(dtype: DType) -> ir.Type:
@@ -86,11 +101,8 @@ class Emitter:
         results: Sequence[ResultGroup] = (),
         attributes: Mapping[str, AttributeValue] | None = None,
     ) -> ir.Operation:
-        """Builds a `cuda_tile` operation (see tilec.dialect.build); raises CompileError for too many values."""
-        try:
-            return build(name, operands, results, attributes, loc=self.locate())
-        except ValueError as problem:
-            raise TileTypeError(str(problem)) from problem
+        """Builds a `cuda_tile` operation (see tilec.dialect.build)."""
+        return build(name, operands, results, attributes, loc=self.locate())
 
     def tile(
         self, name: str, operands: Sequence[Tile], dtype: DType, shape: Shape, **attributes: AttributeValue

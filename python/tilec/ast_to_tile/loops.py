@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.arith import binary, common_dtype, compare, invert
 from tilec.ast_to_tile.convert import to_dtype
+from tilec.ast_to_tile.emitter import check_groups
 from tilec.ast_to_tile.iteration import unroll
 from tilec.ast_to_tile.liveness import assigned, contains, leaves_loop
 from tilec.ast_to_tile.loop_return import after_loop
@@ -22,7 +23,6 @@ from tilec.ast_to_tile.static_calls import is_static_call
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
 from tilec.ast_to_tile.values import KernelValue, Operand, Range, Tile, Unusable, describe, is_number
 from tilec.dialect import undefined_behaviour
-from tilec.dialect.fields import MANY_RUNS, run_lengths
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, TileSyntaxError, TileTypeError
 from tilec.language.control import static_iter
@@ -102,13 +102,7 @@ def _initial(tracer: Tracer, plans: Plans) -> list[ir.Value]:
 
 def _types(plans: Plans) -> list[ir.Type]:
     types = [type for plan in plans.values() for type in types_of(plan)]
-    # A `loop` built from a `for` also carries the counter.
-    runs, most = len(run_lengths(types)) + 1, MANY_RUNS
-    if runs > most:
-        raise TileTypeError(
-            f"a loop can carry at most {most} groups of consecutive values of one type, "
-            f"this loop carries {runs} ({', '.join(plans)}): carry fewer values, or use one type"
-        )
+    check_groups(types, "a loop can carry")
     return types
 
 
@@ -326,12 +320,10 @@ def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -
         value = names.get(name)
         if isinstance(value, Unusable):
             return value
-        if name not in names:
-            problem = f"'{name}' is not assigned on every path out of a loop: assign it before the loop too"
-            return Unusable(problem, (note,))
     values = [each.names[name] for each in exits if has_value(each.names, name)]
-    if not values:
-        return Unusable(f"'{name}' has no value after a loop that never ends", (note,))
+    if not values or any(name not in names for names in staying):
+        problem = f"'{name}' is not assigned on every path out of a loop: assign it before the loop too"
+        return Unusable(problem, (note,))
     try:
         return _unified(values, [names[name] for names in staying])
     except NoMerge as problem:

@@ -55,8 +55,6 @@ def _product_shapes(lhs: Shape, rhs: Shape) -> tuple[Shape, Shape, Shape]:
             f"shapes {lhs} and {rhs} cannot be multiplied: x has {lhs[-1]} columns, y has {rhs[-2]} rows"
         )
     batch = common_shape(lhs[:-2], rhs[:-2])
-    if len(batch) > 1:
-        raise TileTypeError(f"expected at most one batch axis, got shapes {lhs} and {rhs}")
     return (*batch, *lhs[-2:]), (*batch, *rhs[-2:]), (*batch, lhs[-2], rhs[-1])
 
 

@@ -9,11 +9,12 @@ from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary, compare, float_attributes, select
 from tilec.ast_to_tile.convert import to_dtype
-from tilec.ast_to_tile.emitter import AttributeValue, Emitter, element_attribute, tile_type
+from tilec.ast_to_tile.emitter import AttributeValue, Emitter, check_groups, element_attribute, tile_type
 from tilec.ast_to_tile.reduction_body import check_reduction_body
 from tilec.ast_to_tile.registry import implements, implements_each
 from tilec.ast_to_tile.shape import broadcast, common_shape, iota, reshape
 from tilec.ast_to_tile.values import KernelValue, Number, Shape, Tile, describe, function_name, is_number
+from tilec.dialect.fields import MANY_RUNS
 from tilec.dialect.mlir import ir
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
@@ -43,6 +44,7 @@ def combined_along(
 ) -> list[Tile]:
     """Builds a `reduce` or `scan` of several tiles with the body `combine`; returns its results of shape `shape`."""
     results = [tile_type(tile.dtype, shape) for tile in tiles]
+    check_groups(results, f"'ct.{operation}' takes", MANY_RUNS)
     values = [element_attribute(value, tile.dtype) for value, tile in zip(identities, tiles, strict=True)]
     attributes = attributes | {"identities": ir.ArrayAttr.get(values)}
     made = emitter.build(operation, [[tile.value for tile in tiles]], [results], attributes)

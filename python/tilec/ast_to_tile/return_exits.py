@@ -13,8 +13,8 @@ from tilec.ast_to_tile.values import KernelValue, Unusable
 from tilec.dialect.mlir import ir
 from tilec.errors import TileTypeError
 
-# No Python name has a space.
-FLAG, VALUE = "returned flag", "returned value"
+# No Python name has a hyphen.
+FLAG, VALUE = "returned-flag", "returned-value"
 UNLIKE_RETURNS = "the values that a function returns are incompatible"
 
 

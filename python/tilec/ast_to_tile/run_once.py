@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tilec.ast_to_tile.emitter import check_groups
 from tilec.ast_to_tile.merge import lower, rebuild, types_of
 from tilec.ast_to_tile.return_exits import VALUE, leave_loop, plan_of_values
 from tilec.ast_to_tile.tracer import Flow, Jump, Loop, Returned, Tracer
@@ -19,6 +20,7 @@ def run_once(tracer: Tracer, run: Callable[[], Flow]) -> Returned:
     finally:
         tracer.loops.pop()
     plan = plan_of_values(exits)
+    check_groups(types_of(plan), "a function can return")
     for each in exits:
         with ir.InsertionPoint(each.block):
             tracer.emitter.build("break", lower(tracer.emitter, plan, each.names[VALUE]))

@@ -95,7 +95,7 @@ def _broadcast_to(emitter: Emitter, x: KernelValue, shape: KernelValue) -> Tile:
 @implements(language.reshape)
 def _reshape(emitter: Emitter, x: KernelValue, shape: KernelValue) -> Tile:
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
-    extents = arguments.integers(shape if isinstance(shape, tuple) else (shape,), "shape")
+    extents = arguments.integers(shape, "shape")
     return reshape(emitter, tile, _complete(tile, extents))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 from types import FunctionType
 
 from tilec.ast_to_tile.source_text import text_of
@@ -53,6 +54,8 @@ def read(function: FunctionType) -> Source:
     # File names such as <string> do not identify a file.
     is_placeholder = code.co_filename.startswith("<")
     location = None if is_placeholder else SourceLocation(code.co_filename, code.co_firstlineno)
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise TileSyntaxError(f"'async def {function.__name__}' cannot be used in a kernel: use 'def'", location)
     text = text_of(function)
     definitions = _lambdas(text) if code.co_name == _LAMBDA else _functions(text)
     found = [node for node in definitions.get(code.co_firstlineno, ()) if _name(node) == code.co_name]

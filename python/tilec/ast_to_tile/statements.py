@@ -99,8 +99,7 @@ def _own_loop(tracer: Tracer) -> Loop | None:
 @statement(ast.Break)
 def _break(tracer: Tracer, node: ast.Break, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
-    if loop is None or loop.exits is None:
-        raise TileSyntaxError("'break' outside a loop")
+    assert loop is not None and loop.exits is not None
     with left(tracer, loop.contexts):
         loop.exits.append(jump(tracer, node))
     return Left()
@@ -109,8 +108,7 @@ def _break(tracer: Tracer, node: ast.Break, rest: Rest) -> Flow:
 @statement(ast.Continue)
 def _continue(tracer: Tracer, node: ast.Continue, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
-    if loop is None:
-        raise TileSyntaxError("'continue' outside a loop")
+    assert loop is not None
     with left(tracer, loop.contexts):
         loop.repeats.append(jump(tracer, node))
     return Left()

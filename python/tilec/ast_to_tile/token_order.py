@@ -13,12 +13,10 @@ from dataclasses import dataclass, replace
 from tilec.ast_to_tile.memory_effects import Access, Effects, Root, access, effects
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TokenType
-from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
-from tilec.errors import UnsupportedError
 
-LAST_ACCESS, LAST_STORE = "last access", "last store"
+LAST_ACCESS, LAST_STORE = "access", "store"
 
 
 @dataclass(frozen=True)
@@ -186,12 +184,8 @@ def _rebuilt(
 ) -> ir.Operation:
     old = operation.operation
     kept = {name: old.attributes[name] for name in old.attributes if not name.endswith("SegmentSizes")}
-    try:
-        with ir.InsertionPoint(old):
-            made = build(old.name, operands, results, kept, loc=old.location)
-    except ValueError as problem:
-        message = f"too many values after memory-order tokens were added: {problem}"
-        raise UnsupportedError(message, source_location(old.location)) from problem
+    with ir.InsertionPoint(old):
+        made = build(old.name, operands, results, kept, loc=old.location)
     for blocks, region in zip(regions, made.regions, strict=False):
         for block in blocks:
             block.append_to(region)
