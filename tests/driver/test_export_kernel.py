@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,128 +14,23 @@ import pytest
 import tilec as ct
 from tilec.compilation import (
     ArrayConstraint,
-    CallingConvention,
     ConstantConstraint,
     KernelSignature,
     ListConstraint,
     ScalarConstraint,
     TupleConstraint,
-    demangle_kernel_name,
     export_kernel,
-    mangle_kernel_name,
 )
 
-V1, V2 = CallingConvention.cutile_python_v1(), CallingConvention.cutile_python_v2()
+sys.path.insert(0, str(Path(__file__).parent))
 
-
-def array(dtype: ct.DType = ct.float32, ndim: int = 1, **changes: Any) -> ArrayConstraint:
-    defaults: dict[str, Any] = {
-        "index_dtype": ct.int32,
-        "stride_lower_bound_incl": 0,
-        "alias_groups": (),
-        "may_alias_internally": False,
-    }
-    return ArrayConstraint(dtype, ndim, **{**defaults, **changes})
-
-
-@ct.kernel
-def scale(x, pair, n: ct.Constant[int], out):
-    ct.store(out, 0, ct.load(x, 0, n) * pair[0] + pair[1])
-
-
-SCALE = KernelSignature(
-    [
-        array(stride_constant=(1,)),
-        (ScalarConstraint(ct.float32), 2),
-        8,
-        array(stride_constant=(1,), shape_constant=(8,)),
-    ],
-    V2,
-)
+from exported_kernel import SCALE, V1, V2, array, scale
 
 
 def exported(kernel: ct.kernel, signatures: list[KernelSignature], **options: Any) -> bytes:
     file = io.BytesIO()
     export_kernel(kernel, signatures, file, **options)
     return file.getvalue()
-
-
-def test_constants_and_tuples_stand_for_their_constraints() -> None:
-    assert SCALE.parameters[1] == TupleConstraint([ScalarConstraint(ct.float32), ConstantConstraint(2)])
-    assert SCALE.parameters[2] == ConstantConstraint(8) != ConstantConstraint(8.0)
-    assert len({ConstantConstraint(value) for value in (1, 1.0, True, 0.0, -0.0, float("nan"), float("nan"))}) == 6
-
-
-def test_symbol_contains_the_constraints() -> None:
-    name = "scale_Kt2_A1f32_1t1_T2Sf32I2_I8_A1f32_1s8t1"
-    assert SCALE.with_mangled_symbol("scale").symbol == name
-    assert demangle_kernel_name(name) == ("scale", SCALE.with_symbol(name))
-
-
-def test_properties_of_dimensions_are_grouped_by_their_mask() -> None:
-    matrix = array(
-        ct.float16, 3, stride_divisible_by=(8, 8, 1), stride_constant=(None, None, 1), base_addr_divisible_by=16
-    )
-    assert mangle_kernel_name("k", KernelSignature([matrix], V1)) == "k_Kt1_A3f16_3v8l0_4t1_p16"
-
-
-@pytest.mark.parametrize(
-    ("symbol", "problem"),
-    [
-        ("plain", "it has no '_K'"),
-        ("k_Kt3", "Unknown calling convention code 't3'"),
-        ("k_Kt1_Q", "expected the code of a parameter"),
-        ("k_Kt1_Sx3", "expected an element type"),
-        ("k_Kt1_A1f32_2l0", "expected a mask of 1 dimensions"),
-        ("k_Kt1_A1f32_1v1", "expected a divisor greater than 1"),
-        ("k_Kt1_A2f32_1v4_3v8", "'stride_divisible_by' of dimension 0 only once"),
-        ("k_Kt1_A1f32_1t1v4", "no assumption about dimension 0 beside its 'stride_constant'"),
-        ("k_Kt1_A1f32_g1", "increasing numbers of alias groups"),
-        ("k_Kt1_T1I3", "version >= 2 is required"),
-        ("k_Kt1_A1f32_1s8", "version >= 2 is required"),
-    ],
-)
-def test_invalid_symbol_is_a_value_error(symbol: str, problem: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        demangle_kernel_name(symbol)
-    assert problem in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("make", "kind", "problem"),
-    [
-        (lambda: ScalarConstraint("f32"), TypeError, "expected an element type"),  # type: ignore[arg-type]
-        (lambda: array(ndim=-1), ValueError, "expected an ndim of at least 0"),
-        (lambda: array(ndim="1"), TypeError, "expected an integer as ndim"),  # type: ignore[arg-type]
-        (lambda: array(index_dtype=ct.int8), ValueError, "expected an index_dtype of int32, uint32 or int64"),
-        (lambda: array(stride_constant=(1, 2)), ValueError, "'stride_constant' has 2 values for 1 dimensions"),
-        (lambda: array(shape_constant=(-1,)), ValueError, "expected at least 0 as shape_constant[0]"),
-        (lambda: array(shape_constant=(True,)), TypeError, "expected None or an integer as shape_constant[0]"),
-        (lambda: array(stride_divisible_by=0 or (0,)), TypeError, "expected a positive integer"),
-        (lambda: array(stride_constant=(3,), stride_divisible_by=2), ValueError, "not a multiple of 2"),
-        (
-            lambda: array(stride_constant=(1,), stride_lower_bound_incl=2),
-            ValueError,
-            "stride_constant[0] is 1, below its lower bound 2",
-        ),
-        (lambda: array(base_addr_divisible_by=0), ValueError, "expected a positive base_addr_divisible_by"),
-        (lambda: array(alias_groups="ab"), TypeError, "expected a sequence of strings"),
-        (
-            lambda: ListConstraint(3, alias_groups=(), elements_may_alias=False),
-            TypeError,
-            "expected an ArrayConstraint",
-        ),  # type: ignore[arg-type]
-        (lambda: ConstantConstraint("x"), TypeError, "expected a bool, an int or a float"),  # type: ignore[arg-type]
-        (lambda: KernelSignature(["x"], V1), TypeError, "expected a constraint of ct.compilation"),  # type: ignore[list-item]
-        (lambda: KernelSignature([], "t1"), TypeError, "expected a CallingConvention"),  # type: ignore[arg-type]
-        (lambda: KernelSignature([(1,)], V1), ValueError, "Tuple parameters are not supported by calling convention"),
-        (lambda: KernelSignature([array(alias_groups=("a",))], V1), ValueError, "alias group 'a' has one member"),
-    ],
-)
-def test_invalid_constraint_has_the_class_of_cutile(make: Callable[[], object], kind: type, problem: str) -> None:
-    with pytest.raises(kind) as caught:
-        make()
-    assert isinstance(caught.value, ct.TileError) and problem in str(caught.value)
 
 
 def test_signature_of_a_call_has_its_divisors_and_constants() -> None:
@@ -302,6 +197,12 @@ def test_export_of_a_list_takes_its_table_and_length() -> None:
         (SCALE, {"output_format": "cubin"}, ValueError, "gpu_code is required"),
         (
             SCALE,
+            {"output_format": "tileir_bytecode", "bytecode_version": "new"},
+            ValueError,
+            "expected a bytecode_version such as '13.3', got 'new'",
+        ),
+        (
+            SCALE,
             {"output_format": "tileir_bytecode", "bytecode_version": "13.1"},
             ct.TileUnsupportedFeatureError,
             "version 13.3 or later",
@@ -333,6 +234,45 @@ def test_invalid_export_has_the_class_of_cutile(
     with pytest.raises(kind) as caught:
         exported(scale, [signature], **options)
     assert problem in str(caught.value)
+
+
+@ct.kernel
+def annotated(pair: tuple[ct.ScalarInt64, ct.ScalarInt64], x):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("pair", "x", "kind", "problem"),
+    [
+        ((1,), array(), TypeError, "parameter 'pair' is a tuple of 2, the signature's of 1"),
+        (
+            (ScalarConstraint(ct.int64),) * 2,
+            array(base_addr_divisible_by=3),
+            ValueError,
+            "parameter 'x': base_addr_divisible_by 3 is not a multiple of the 4 bytes of an element",
+        ),
+        (
+            (ScalarConstraint(ct.int64),) * 2,
+            array(index_dtype=ct.uint32),
+            ct.TileUnsupportedFeatureError,
+            "parameter 'x': extents and strides of uint32 are not supported: use int64",
+        ),
+    ],
+)
+def test_constraint_that_does_not_fit_its_parameter(pair: tuple[Any, ...], x: Any, kind: type, problem: str) -> None:
+    with pytest.raises(kind, match=problem):
+        exported(annotated, [KernelSignature([pair, x], V2)], output_format="tileir_text")
+
+
+def test_ptx_has_one_signature() -> None:
+    signatures = [SCALE.with_symbol("first"), SCALE.with_symbol("second")]
+    with pytest.raises(ValueError, match="output_format 'ptx' takes one signature, got 2"):
+        exported(scale, signatures, gpu_code="sm_90", output_format="ptx")
+
+
+def test_export_takes_a_kernel() -> None:
+    with pytest.raises(TypeError, match="export_kernel expects a kernel, got builtin_function_or_method"):
+        exported(min, [SCALE], output_format="tileir_text")  # type: ignore[arg-type]
 
 
 def test_equal_symbols_and_missing_signatures_are_value_errors() -> None:

@@ -131,8 +131,7 @@ class _Reader:
     def _mask(self, ndim: int) -> int | None:
         if not self.found("_[0-9a-f]"):
             return None
-        self.need("_", "'_'")
-        mask = int(self.need("[0-9a-f]+", "a mask of dimensions"), 16)
+        mask = int(self.need("_[0-9a-f]+", "'_'")[1:], 16)
         if mask == 0 or mask.bit_length() > ndim:
             self._fail(f"a mask of {ndim} dimensions")
         return mask
