@@ -18,7 +18,6 @@ nvjitlink = cuda_binding("nvjitlink")
 DEFAULT_OPT_LEVEL = 3
 # That of nvJitLink (pyproject.toml): older ones have bugs (docs/hardware.md).
 _PREFERRED_VERSION = (13, 5)
-_UNKNOWN_TARGET = "is not defined for option 'gpu-name'"
 
 
 def assemble(
@@ -48,7 +47,7 @@ def assemble(
     flags = _ptxas_flags(target, opt_level)
     run = waiting.assemble if waiting is not None else partial(run_ptxas, executable.path, flags=flags)
     content, log = run_in_time(lambda: run(ptx), " ".join(flags), str(executable))
-    if content is None and _UNKNOWN_TARGET in log:
+    if content is None and "is not defined for option 'gpu-name'" in log:
         raise CompileError(f"{executable} does not support target '{target}'")
     if content is None:
         raise _ptxas_error(log, {name: ptx}, flags, str(executable))

@@ -105,7 +105,7 @@ def entry_points() -> dict[str, int]:
 @cache
 def start_driver() -> None:
     """Starts the first call of `devices` in a thread, beside a compile; later calls wait for the imports."""
-    thread = threading.Thread(target=devices, name="tilec: CUDA driver")
+    thread = threading.Thread(target=devices, name="tilec-cuda-driver")
     thread.start()
     if hasattr(os, "register_at_fork"):
         # A child process would inherit the locks of unfinished imports, which nothing releases there.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,33 @@ def test_invalid_target_name_is_rejected(name: str) -> None:
 def test_invalid_static_dimensions_are_rejected(name: str, dimensions: object) -> None:
     with pytest.raises(TypeError, match=f"{name}"):
         ct.ArrayAnnotation(**{name: dimensions})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("annotate", "message"),
+    [
+        (lambda: ct.ArrayAnnotation(index_dtype=ct.int8), "expected an index_dtype of int32 or int64, got int8"),
+        (lambda: ct.ListAnnotation(element=int), "expected an element with one ArrayAnnotation, got <class 'int'>"),
+        (lambda: ct.signatures(3), "ct.signatures expects texts such as 'x: f32[?], tile=128', got int"),
+        (
+            lambda: ct.signatures("x: f32[?]")(min),
+            "ct.signatures expects a kernel, got builtin_function_or_method: put it",
+        ),
+        (
+            lambda: ct.load(np.zeros(4), 0, 4),
+            "'ct.load' of an array can be called inside a kernel only: on the host it",
+        ),
+        (lambda: ct.Tile() + 1, "'operators of tiles' can be read inside a kernel only"),
+        (lambda: -ct.Tile(), "'operators of tiles' can be read inside a kernel only"),
+        (lambda: ct.Tile()[None], "'operators of tiles' can be read inside a kernel only"),
+        (lambda: operator.index(ct.Tile()), "'operators of tiles' can be read inside a kernel only"),
+        (lambda: ct.Tile().shape, "'shape' can be read inside a kernel only"),
+    ],
+)
+def test_declaration_or_call_on_the_host_is_rejected(annotate: Callable[[], object], message: str) -> None:
+    with pytest.raises((TypeError, ValueError, CompileError)) as caught:
+        annotate()
+    assert message in str(caught.value)
 
 
 def test_class_of_kernels_is_their_decorator() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
+import tilec as ct
 from tilec.errors import InputError
 from tilec.runtime.arguments import ArrayArgument, ConstantArgument, ElementConstant, ScalarArgument
 from tilec.signature import Signature, parse
@@ -92,6 +94,10 @@ def test_json_form() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "problem"),
     [
+        ("=3", 1, "expected the name of a parameter"),
+        ("A: f16[?] strides 1", 19, "expected '(' after 'strides'"),
+        ("A: f16[?%x]", 10, "expected a divisor after '%'"),
+        ("A: f16[?] align x", 17, "expected a number of bytes after 'align'"),
         ("A f16", 3, "expected ':' and a type, or '=' and a constant, after 'A'"),
         ("A: q16[?]", 4, "unknown element type 'q16', expected one of: i1, u8"),
         ("A: f4E2M1FN[?]", 4, "elements of f4E2M1FN share bytes and cannot be arguments: pass their bytes as u8"),
@@ -112,6 +118,25 @@ def test_syntax_error_has_its_column(text: str, column: int, problem: str) -> No
         parse(text)
     assert caught.value.message.startswith(f"signature, column {column}: {problem}")
     assert str(caught.value).endswith(f"{text}\n    {' ' * (column - 1)}^")
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ('"kind": "scalar", "element": "i4"', "element type 'i4' is not supported for kernel arguments"),
+        (
+            '"kind": "constant", "value": {"member": "modes:Mode.ADD"}',
+            "the member 'modes:Mode.ADD' of an enumeration cannot be compiled from text",
+        ),
+    ],
+)
+def test_json_of_arguments_that_kernels_cannot_have(argument: str, message: str) -> None:
+    @ct.kernel
+    def kernel(a: Any):
+        ct.ensure_constant(a)
+
+    with pytest.raises(InputError, match=message):
+        kernel.to_tile(Signature.from_json(f'{{"arguments": [{{"name": "a", {argument}}}]}}'))
 
 
 def test_json_that_is_not_a_signature_is_rejected() -> None:

@@ -345,5 +345,33 @@ def test_annotations_that_exclude_each_other_are_a_type_error_of_the_launch() ->
     def confused(x: ct.Constant[tuple[ct.ScalarInt64, int]]):
         pass
 
+    @ct.kernel
+    def confused_array(x: Annotated[ct.Constant[int], ct.ArrayAnnotation()]):
+        pass
+
     with pytest.raises(TypeError, match="ct.Constant cannot be combined with ct.ScalarInt64"):
         launched(confused, ((1, 2),), "interpret")
+    with pytest.raises(
+        TypeError, match="ct.Constant cannot be combined with ct.ArrayAnnotation or ct.IndexedWithInt64"
+    ):
+        launched(confused_array, (1,), "interpret")
+
+
+def test_signature_with_a_tuple_of_another_length_than_the_annotation() -> None:
+    @ct.kernel
+    def pair_of_integers(pair: tuple[ct.ScalarInt64, int]):
+        pass
+
+    message = "parameter 'pair' is annotated as a tuple of 2, the signature has one of 1"
+    with pytest.raises(ct.TileError, match=message):
+        ct.compile(pair_of_integers, signature="pair: (i32,)", stop="tile")
+
+
+def test_annotation_that_names_a_dimension_twice() -> None:
+    @ct.kernel
+    def repeated(x: Annotated[Any, ct.ArrayAnnotation(static_shape_dims=(0, -2))]):
+        pass
+
+    message = r"argument 'x': its annotation names a dimension twice in \(0, -2\)"
+    with pytest.raises(ValueError, match=message):
+        launched(repeated, (np.zeros((2, 2)),), "interpret")

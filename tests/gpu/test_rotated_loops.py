@@ -156,7 +156,9 @@ def test_rotated_loops_store_the_same(seed: int) -> None:
 
 def test_buffers_are_not_carried() -> None:
     """The get of a slot that the rest reads cannot be ahead of it; the loop stays as it is."""
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
   %c = tile_gpu.make_channel stages 2 producer tma consumers [threads] reuse ring : channel<[!s]>
   scf.for %i = %lower to %upper step %step : i32 {
     %slot = tile_gpu.get %c consumer 0 : channel<[!s]>
@@ -165,6 +167,7 @@ def test_buffers_are_not_carried() -> None:
   }
 }
 """
+    )
     module = read_stage_module(text, "kernel.mlir")
     before = str(module)
     with module.context, ir.Location.unknown():
@@ -174,7 +177,9 @@ def test_buffers_are_not_carried() -> None:
 
 def test_accesses_of_one_place_keep_their_order() -> None:
     """Two reads of a slot may change places; the release follows both, and the get of another channel neither."""
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
   %c = tile_gpu.make_channel stages 2 producer tma consumers [threads] reuse ring : channel<[!s]>
   %d = tile_gpu.make_channel stages 2 producer tma consumers [threads] reuse ring : channel<[!s]>
   scf.for %i = %lower to %upper step %step : i32 {
@@ -189,6 +194,7 @@ def test_accesses_of_one_place_keep_their_order() -> None:
   }
 }
 """
+    )
     module = read_stage_module(text, "kernel.mlir")
     get, first, second, release, other, barrier, print_, last = dependences(body_of(the_loop(module)))
     assert (get, first, second) == (set(), {0}, {0})

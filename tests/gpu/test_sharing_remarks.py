@@ -141,9 +141,11 @@ def test_blocks_that_multiply_in_pairs_have_no_remark():
     assert remarks(share_loads, PAIR, "sm_100a") == []
 
 
-JOINED = f"""
+JOINED = (
+    f"""
 #s = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(0,64) {LANES} shape=64x128"
-""" + """
+"""
+    + """
 !a = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
 !b = buffer<64x128xf16, shared, contiguous=1 swizzle=128B>
 !s = tensor<64x128xf32, #s>
@@ -168,6 +170,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_90a" warps 4 {
   }
 }
 """
+)
 PIXELS = (
     '"f16" %p[%n, %n, %n, %n] strides [%n, %n, %n] '
     "kind im2col lower [-1, -1] upper [-1, -1] element_strides [1, 1, 1, 1] box"

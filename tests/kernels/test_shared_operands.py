@@ -120,9 +120,7 @@ def two_tiles(blocks: int, rows: int, keys: int, width: int) -> tuple[tuple[Any,
 def test_gradient_of_queries(blocks: int, target: str) -> None:
     given, _, ds, (_, k, _) = gradients(blocks, 128, 64, 64)
     args = (*given, np.zeros_like(given[0]), 128, 64, 64)
-    for (found,) in run_everywhere(
-        gradient_of_queries, (blocks,), args, (6,), target=target, hints={}, seeds=range(3)
-    ):
+    for (found,) in run_everywhere(gradient_of_queries, (blocks,), args, (6,), target=target, hints={}, seeds=range(3)):
         assert_within(found, ds @ k, RELATIVE * (np.abs(ds) @ np.abs(k)) + 1e-5)
 
 

@@ -141,8 +141,10 @@ def _builds_unnamed(node: ast.Raise) -> bool:
     if not isinstance(node.exc, ast.Call):
         return False
     name = other_texts.called(node.exc)
-    return name in _CONSTRUCTORS or not (name[:1].isupper() or name.startswith("_") and name[1:2].isupper()) and (
-        name not in ("with_traceback", "next")
+    return (
+        name in _CONSTRUCTORS
+        or not (name[:1].isupper() or name.startswith("_") and name[1:2].isupper())
+        and (name not in ("with_traceback", "next"))
     )
 
 

@@ -108,9 +108,7 @@ def test_the_list_becomes_shorter():
 def test_a_run_without_most_messages_fails(tmp_path):
     """The error is recorded by a worker, and compared by its controller."""
     (tmp_path / "test_one.py").write_text(
-        "import pytest, tilec as ct\n"
-        "def test_one():\n"
-        "    with pytest.raises(ct.TilecError): ct.zeros(4, ct.int32)\n"
+        "import pytest, tilec as ct\ndef test_one():\n    with pytest.raises(ct.TilecError): ct.zeros(4, ct.int32)\n"
     )
     command = [sys.executable, "-m", "pytest", "-p", "tests.messages.collector", "--every-message", "-n", "1"]
     command += ["-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(tmp_path)]

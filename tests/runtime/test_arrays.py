@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tilec.errors import InputError
+from tilec.runtime import arrays
 from tilec.runtime.arrays import ArrayView, is_array, view
 
 
@@ -85,9 +86,33 @@ def test_strides_within_an_element_are_refused() -> None:
         view(CudaArray(strides=(12, 6)), "A")
 
 
-def test_unknown_element_type_is_refused() -> None:
-    with pytest.raises(InputError, match="'A' needs an element type of Tile IR, got complex128$"):
-        view(Exporter(np.zeros(2, np.complex128)), "A")
+def test_field_of_records_at_strides_within_an_element_is_refused() -> None:
+    fields = np.zeros(4, [("byte", "i1"), ("number", "<f4")])["number"]
+    with pytest.raises(InputError, match=r"'A' needs strides that are multiples of the element size, got \(5,\) bytes"):
+        view(fields, "A")
+
+
+class Vectors(Exporter):
+    """Elements that are vectors of four."""
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        capsule = super().__dlpack__(**arguments)
+        # DLTensor of dlpack.h: the 16-bit number of lanes is at offset 22.
+        address = arrays._capsule_pointer(capsule, b"dltensor")
+        ctypes.c_uint16.from_address(address + 22).value = 4
+        return capsule
+
+
+@pytest.mark.parametrize(
+    ("exporter", "found"),
+    [
+        (Exporter(np.zeros(2, np.complex128)), "complex128"),
+        (Vectors(np.zeros(2, np.float32)), "DLPack code 2, 32 bits, 4 lanes"),
+    ],
+)
+def test_unknown_element_type_is_refused(exporter: Exporter, found: str) -> None:
+    with pytest.raises(InputError, match=f"'A' needs an element type of Tile IR, got {found}$"):
+        view(exporter, "A")
 
 
 def test_memory_of_another_device_is_refused() -> None:

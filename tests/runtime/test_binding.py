@@ -12,8 +12,10 @@ from tilec.runtime.arguments import (
     ArrayArgument,
     ConstantArgument,
     ElementConstant,
+    ListArgument,
     PointerArgument,
     ScalarArgument,
+    TupleArgument,
     from_text,
     to_text,
 )
@@ -25,6 +27,11 @@ ARGUMENTS = (MATRIX, ScalarArgument("x", "f32"), ConstantArgument("TM", 128))
 
 def matrix(rows: int = 4) -> np.ndarray:
     return np.zeros((rows, 8), np.float16)
+
+
+def broadcast() -> np.ndarray:
+    """Rows that are one row of memory, one more than an index of 32 bits counts."""
+    return np.broadcast_to(matrix(1), (2**31, 8))
 
 
 def test_array_is_bound_to_its_address_extents_and_strides() -> None:
@@ -68,6 +75,7 @@ def misaligned() -> np.ndarray:
         (np.zeros((4, 12), np.float16)[:, :8], "'A' needs stride 0 to be a multiple of 8, as compiled, got 12"),
         (matrix()[::-1], r"'A' needs strides that are not negative, got \(-8, 1\): pass a copy with positive strides"),
         (misaligned(), "'A' needs an address that is a multiple of 16 bytes"),
+        (broadcast(), r"'A' needs extent 0 below 2\*\*31, got 2147483648"),
         ([[1.0]], r"'A' needs an array \(numpy, DLPack or __cuda_array_interface__\), got list"),
     ],
 )
@@ -145,3 +153,23 @@ def test_strides_of_axes_with_fewer_than_two_elements_are_ignored(
     start = -memory.ctypes.data % 16 // 2
     array = np.lib.stride_tricks.as_strided(memory[start:], shape, [2 * stride for stride in strides])
     assert bind((MATRIX,), [array]).values == [array.ctypes.data, *shape, *bound]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "message"),
+    [
+        (TupleArgument("pair", ARGUMENTS[:2]), (1,), "'pair' needs a tuple of 2, got one of 1"),
+        (TupleArgument("pair", ARGUMENTS[:2]), 1, "'pair' needs a tuple of 2, got int"),
+        (ListArgument("list", MATRIX), matrix(), "'list' needs a list of arrays, got ndarray"),
+    ],
+)
+def test_structured_argument_of_another_kind_is_refused(argument: Any, value: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        bind((argument,), [value])
+
+
+def test_items_of_a_record_have_its_name() -> None:
+    item = '{"name": "other.x", "kind": "scalar", "element": "f32"}'
+    record = f'{{"name": "pair", "kind": "record", "class": "Pair", "items": [{item}]}}'
+    with pytest.raises(InputError, match=r"'arguments\[0\].items\[0\].name' needs a name that starts with 'pair.'"):
+        from_text(f'{{"arguments": [{record}]}}', "signature")

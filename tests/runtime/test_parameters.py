@@ -5,6 +5,7 @@ import struct
 import numpy as np
 import pytest
 
+from tilec.errors import InputError
 from tilec.lowering.tma.contract import violations
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.arguments import ArrayArgument, PointerArgument, ScalarArgument
@@ -30,6 +31,11 @@ from tilec.runtime.tensor_map import Recipe
 )
 def test_value(type_name: str, value: float, content: str) -> None:
     assert pack_value(type_name, value).hex() == content
+
+
+def test_number_beyond_every_float() -> None:
+    with pytest.raises(InputError, match="a parameter of type f32 needs a number within the range of float64"):
+        pack_value("f32", 10**400)
 
 
 def test_each_value_is_aligned_to_its_size() -> None:

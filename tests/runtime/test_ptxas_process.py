@@ -171,3 +171,10 @@ def test_files_that_are_no_programs_are_passed_over(tmp_path: Path, monkeypatch:
     executable(tmp_path, COPIES).write_bytes(b"\x7fELF")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert ptxas.ptxas_executable() is None
+
+
+def test_target_that_the_executable_does_not_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = executable(tmp_path, "echo \"ptxas fatal: Value 'sm_33' is not defined for option 'gpu-name'\" >&2; exit 1")
+    use(monkeypatch, path)
+    with pytest.raises(ct.CompileError, match="ptxas 13.7 does not support target 'sm_33'"):
+        cubin.assemble(PTX, "sm_33")

@@ -86,6 +86,20 @@ def test_invalid_grid_is_refused(grid: object, message: str) -> None:
         simulate(VECTOR_ADD, grid, [*arrays(), 200])
 
 
+def test_invalid_shared_memory_is_refused() -> None:
+    with pytest.raises(InputError, match="dynamic shared memory needs"):
+        run_text(PTX, "vector_add", Shape((1, 1, 1), (128, 1, 1), shared_bytes=-1), [], Settings())
+
+
+def test_error_of_text_that_is_no_program_has_its_line() -> None:
+    with pytest.raises(InputError) as caught:
+        unsupported_forms(".version 8.0\n.target sm_90a\n.version", "wrong.ptx")
+    assert caught.value.location is not None and (caught.value.location.file, caught.value.location.line) == (
+        "wrong.ptx",
+        3,
+    )
+
+
 def test_grid_without_extents_is_one_block() -> None:
     a, b, c = arrays()
     simulate(VECTOR_ADD, (), [a, b, c, 200])

@@ -93,6 +93,30 @@ def test_im2col_map_of_a_recipe_and_arguments() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"channels_per_pixel": 512}, "tensor map over 'X', channels per pixel: expected rows of at most 128 bytes"),
+        ({"pixels_per_column": 2000}, "tensor map over 'X', pixels per column: expected 1 to 1024 pixels, got 2000"),
+    ],
+)
+def test_limits_of_im2col_boxes(changes: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        make(replace(IM2COL, **changes), [0x1000, 4, 30, 32, 64], IMAGES, "sm_90a")
+    assert raised.value.message.startswith(message)
+
+
+def test_stride_of_0_names_the_signature_that_has_no_map() -> None:
+    advice = "compile for a signature in which {}, or pass a copy of the array"
+    for stride, reason in (
+        (Operation("mul", Parameter(3), 2), "A.strides[0] is 0, as in 'strides (0,1)'"),
+        (0, "the stride is the constant 0"),
+    ):
+        with pytest.raises(InputError) as raised:
+            make(replace(RECIPE, strides=(stride,)), [0x1000, 1000, 776, 0, 1], NAMES)
+        assert raised.value.message.endswith(f": {advice.format(reason)}")
+
+
 def test_wide_map_for_hopper_is_refused() -> None:
     wide = replace(IM2COL, kind="im2col_w", lower=(-1,), upper=(-1,))
     with pytest.raises(InputError) as raised:

@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 from tensor_map_cases import CASES, CUBE, MATRIX, NDHWC, NHWC, NWC, U4, U6, W128, Case, W
 
+from tilec.errors import LaunchError
 from tilec.lowering.tma.contract import ALL_RULES, violations
 from tilec.lowering.tma.element_types import DATA_TYPES, ELEMENTS
 from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
 from tilec.lowering.tma.rule import Violation
 from tilec.lowering.tma.tensor_map import TensorMap
+from tilec.runtime import driver_tensor_map
 
 UNDOCUMENTED = {rule.name for rule in ALL_RULES if rule.undocumented}
 
@@ -122,3 +124,16 @@ def test_enumerators_equal_those_of_the_driver() -> None:
     kinds = ("Interleave", "Swizzle", "L2promotion", "FloatOOBfill", "Im2ColWideMode")
     members = {m.name: m.value for kind in kinds for m in getattr(driver, f"CUtensorMap{kind}")}
     assert members == {f"CU_TENSOR_MAP_{name}": value for name, value in expected.items()}
+
+
+def test_swizzle_that_the_driver_lacks() -> None:
+    with pytest.raises(ValueError, match="the driver has no swizzle 96B"):
+        driver_tensor_map.constant_fields(replace(MATRIX, swizzle="96B"))
+
+
+def test_driver_without_the_function_of_a_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_tensor_map, "devices", lambda: ())
+    monkeypatch.setattr(driver_tensor_map, "entry_points", lambda: {"cuTensorMapEncodeIm2colWide": 0})
+    message = "the CUDA driver has no cuTensorMapEncodeIm2colWide: install a driver of CUDA 12.8 or later"
+    with pytest.raises(LaunchError, match=message):
+        driver_tensor_map.encode_by_driver(W, (10, 0))

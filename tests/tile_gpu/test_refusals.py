@@ -62,7 +62,7 @@ REFUSALS = {
     f"{COPIED}tile_gpu.copy_global %q -> %slot#0 vector 16 : {POINTERS} -> !a": "16 bytes, but got 16 elements of f16",
     f"{COPIED}tile_gpu.copy_global %q -> %slot#1 vector 8 : {POINTERS} -> !b": "expected a pointer for each element of",
     f"{COPIED}tile_gpu.copy_global %q, mask %in -> %slot#0 vector 8 : {POINTERS} -> !a": "a mask in the layout of the",
-    "tile_gpu.copy_view %p[%n] extents [%n] strides [%n] -> %slot#0 vector 8 along 0 layout \"\" : !a": (
+    'tile_gpu.copy_view %p[%n] extents [%n] strides [%n] -> %slot#0 vector 8 along 0 layout "" : !a': (
         "expected 2 offsets, extents and strides each, but got [1, 1, 1]"
     ),
     "%r = tile_gpu.make_channel stages 1 producer copies consumers [threads] reuse ring : !c": (

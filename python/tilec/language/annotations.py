@@ -73,10 +73,6 @@ class ScalarAnnotation(Frozen, kw_only=True):
 
     dtype: DType
 
-    def __post_init__(self) -> None:
-        if self.dtype not in (int32, int64):
-            raise ValueError(f"expected a dtype of int32 or int64, got {self.dtype}")
-
 
 class ListAnnotation(Frozen, kw_only=True):
     """Annotates the arrays of a list.
