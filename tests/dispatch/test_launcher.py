@@ -68,3 +68,34 @@ try: launcher(artifact(host), host)
 except ct.TileError as error: print(error.message)
 """
     assert run_program(START + program) == ["a launcher needs arrays in device memory: pass host arrays to ct.launch"]
+
+
+def test_arguments_that_only_launches_copy_are_refused(run_program) -> None:
+    program = """
+from tilec.runtime import launch_plan
+from tilec.runtime.dispatch._dispatch import Launcher
+
+@ct.kernel
+def of_list(arrays): pass
+
+@ct.kernel
+def of_arrays(arrays): pass
+
+def attempt(kernel, args):
+    signature = Signature.from_arguments(kernel, args)
+    try: launcher(Artifact(metadata_of(signature), cubin=b"\\x7fELF"), args)
+    except ct.TileError as error: print(type(error).__name__, error.message)
+
+attempt(of_list, ([args[0]],))
+attempt(of_arrays, (tuple(Interface(0x10000 * n, (64, 32)) for n in range(1, 130)),))
+attempt(example, (Interface(0, (0, 32)), 1.5, 8))
+plan = launch_plan._plan(artifact(args), launch_plan.device_for("sm_100a", 0))
+try: Launcher(plan, ("text",), print)
+except TypeError as error: print(type(error).__name__, error)
+"""
+    assert run_program(START + program) == [
+        "UsageError a launcher cannot bind lists of arrays, whose tables each launch copies: use ct.launch",
+        "UsageError kernel 'entry' has too many parameters for a launcher: use ct.launch",
+        "InputError a launcher needs arrays with elements: pass empty arrays to ct.launch",
+        "TypeError expected the bytes of parameters",
+    ]

@@ -88,7 +88,7 @@ def test_invalid_grid_is_refused(grid: object, message: str) -> None:
 
 def test_invalid_shared_memory_is_refused() -> None:
     with pytest.raises(InputError, match="dynamic shared memory needs"):
-        run_text(PTX, "vector_add", Shape((1, 1, 1), (128, 1, 1), shared_bytes=-1), [], Settings())
+        run_text(PTX, "vector_add", Shape((1, 1, 1), (128, 1, 1), shared_bytes=-1), b"", [], Settings())
 
 
 def test_error_of_text_that_is_no_program_has_its_line() -> None:
