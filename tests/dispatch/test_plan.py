@@ -16,7 +16,7 @@ VECTOR = constant_fields(Recipe(Parameter(0), "f32", (Parameter(1),), (), (4,), 
     "group": 1,
     "unconfirmed": False,
     "base": [("parameter", 0)],
-    "extents": [("parameter", 1)],
+    "extents": [[("parameter", 1)]],
     "strides": [],
 }
 
