@@ -24,7 +24,7 @@ from tilec.runtime.arguments import (
     TupleArgument,
 )
 from tilec.runtime.arrays import ArrayView, address_of, is_array, negative_strides_error, view
-from tilec.runtime.elements import ELEMENTS, POINTEES, element_of
+from tilec.runtime.elements import CODED_FLOATS, ELEMENTS, POINTEES, element_of
 from tilec.runtime.structured_values import check_plain_tuple, fields_of
 
 if TYPE_CHECKING:
@@ -271,7 +271,19 @@ def scalar(argument: ScalarArgument, value: object) -> int | float:
         return _integer(argument, value)
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise ArgumentTypeError(f"argument '{argument.name}' needs a number, got {value!r}")
-    return float(value)
+    return _rounded(float(value), argument.element) if argument.element in _ROUNDED else float(value)
+
+
+# Tile IR 5.1.3: floats of 8 bits saturate.
+_ROUNDED = ("tf32", *CODED_FLOATS)
+
+
+def _rounded(value: float, element: str) -> float:
+    # Imported here because few launches need it.
+    from tilec.runtime.interpret.float_format import FORMATS
+    from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
+
+    return float(round_to(np.asarray(value), FORMATS[element], NEAREST_EVEN))
 
 
 def _integer(argument: ScalarArgument, value: object) -> int:

@@ -52,7 +52,10 @@ POINTEES: dict[str, ArrayElement] = {
     **{name: ArrayElement(name, ELEMENT_TYPES[name].dtype_names) for name in _IN_BYTES},
 }
 
-# PTX ISA 5.2.1: the fundamental types of kernel parameters, with a host type of the same representation.
+# Floats whose parameters are their codes, which numpy lacks or rounds in another way than Tile IR.
+CODED_FLOATS = ("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "fnv8E5M3FNU")
+# PTX ISA 5.2.1: the fundamental types of kernel parameters, and floats whose parameters have a type of bits, with a
+# host type of the same representation.
 PARAMETER_DTYPES: dict[str, str] = {
     "u8": "numpy.uint8",
     "s8": "numpy.int8",
@@ -70,6 +73,7 @@ PARAMETER_DTYPES: dict[str, str] = {
     "bf16": "ml_dtypes.bfloat16",
     "f32": "numpy.float32",
     "f64": "numpy.float64",
+    **dict.fromkeys(CODED_FLOATS, "numpy.uint8"),
 }
 
 

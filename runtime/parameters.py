@@ -10,7 +10,7 @@ import numpy as np
 from tilec.errors import InputError
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.binding import Binding
-from tilec.runtime.elements import parameter_dtype
+from tilec.runtime.elements import CODED_FLOATS, parameter_dtype
 from tilec.runtime.metadata import Metadata, TensorMapParameter
 from tilec.runtime.padding_memory import over_padding, padding_byte, reads_nothing
 from tilec.runtime.tensor_map import SIZE_BYTES, make
@@ -24,6 +24,8 @@ def pack_value(type_name: str, value: int | float) -> bytes:
 
     Raises InputError for infinity or NaN as an integer, and for an integer beyond float64 as a float.
     """
+    if type_name in CODED_FLOATS:
+        return _code(type_name, value)
     dtype = parameter_dtype(type_name)
     if dtype.kind in "iu":
         if not isinstance(value, int) and not math.isfinite(value):
@@ -33,6 +35,13 @@ def pack_value(type_name: str, value: int | float) -> bytes:
         return np.array(value).astype(dtype).tobytes()
     except OverflowError:
         raise InputError(f"a parameter of type {type_name} needs a number within the range of float64") from None
+
+
+def _code(type_name: str, value: int | float) -> bytes:
+    # Imported here because few launches need it.
+    from tilec.runtime.interpret.float_format import FORMATS
+
+    return FORMATS[type_name].encode(np.asarray(value, np.float64)).tobytes()
 
 
 def pack(

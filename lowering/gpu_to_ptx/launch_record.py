@@ -6,10 +6,13 @@ import json
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
+from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.runtime.elements import CODED_FLOATS
 
 _OPERATIONS = {
     "arith.addi": "add",
@@ -48,15 +51,19 @@ def launch_record(kernel: KernelOp, maps: list[MakeTensorMapOp], threads: int, s
 
 def parameter_type(type: ir.Type) -> str:
     """The PTX type of a parameter."""
-    name = str(type)
+    name = spell(type)
     if name.startswith("i"):
         return f"u{max(8, int(name[1:]))}"
-    return name if name in ("f32", "f64") else f"b{ELEMENTS[name].bits}"
+    return name if name in ("f32", "f64") else f"b{element_type(name).storage_bits}"
+
+
+# Floats whose PTX type has their bits alone -> the type from which the launcher encodes a number.
+_ENCODED = {name: name for name in ("f16", "bf16", *CODED_FLOATS)} | {"tf32": "f32"}
 
 
 def _value_type(type: ir.Type) -> str:
-    """The type from which the launcher encodes a number; PTX has b16 for both f16 and bf16."""
-    return str(type) if str(type) in ("f16", "bf16") else parameter_type(type)
+    """The type from which the launcher encodes a number."""
+    return _ENCODED.get(spell(type)) or parameter_type(type)
 
 
 def _parameters(kernel: KernelOp, maps: int) -> list[dict[str, object]]:

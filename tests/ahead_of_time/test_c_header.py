@@ -432,6 +432,15 @@ def test_argument_without_a_c_type_is_refused(tilec_compile, tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
+def test_number_without_a_c_type_is_refused(tilec_compile, tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text("import tilec as ct\n@ct.signatures('x: fnv8E5M3FNU')\n@ct.kernel\ndef k(x): pass\n")
+    outcome = tilec_compile(tmp_path / "k.py", "--folder", tmp_path / "out", "--header", "k.h")
+    message = (
+        "a C header does not support the number 'x' of kernel 'k', whose type is fnv8E5M3FNU: launch it from Python"
+    )
+    assert (outcome.status, message in outcome.err) == (1, True)
+
+
 def test_kernel_with_the_prefix_of_the_header_is_refused(tilec_compile, tmp_path: Path) -> None:
     (tmp_path / "k.py").write_text("import tilec as ct\n@ct.signatures('x: f32')\n@ct.kernel\ndef tilec(x): pass\n")
     outcome = tilec_compile(tmp_path / "k.py", "--folder", tmp_path / "out", "--header", "k.h")

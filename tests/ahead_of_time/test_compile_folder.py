@@ -1,11 +1,15 @@
 """`tilec compile --folder`: sources, manifests, processes, failures, and the index that it writes."""
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kernels_folder import MODULE, SCALE, SIGNATURES, UNDEFINED
+
+from tilec.ahead_of_time import kernel_folder
+from tilec.errors import InputError
 
 
 def index_of(folder: Path) -> list[dict[str, Any]]:
@@ -149,6 +153,7 @@ MISTAKES = {
     ): "has no kernel 'shrink', its kernels are: 'scale'",
     ("{sources}", "--folder", "{out}", "--hint", "speed=9"): "unknown hint 'speed'",
     ("{sources}", "--folder", "{out}/a/b"): "does not exist: create it first",
+    ("{sources}/scale.py", "--folder", "{sources}/scale.py"): "scale.py is a file: expected a folder",
     ("{sources}/importer.py", "--folder", "{out}"): "importer.py has no kernel",
     ("{sources}/scale.py:shrink", "--folder", "{out}"): "has no kernel 'shrink', its kernels are: 'scale'",
     ("{sources}/inner", "--sig", "x: f32", "--folder", "{out}"): "is not a Python file, and a signature is for Python",
@@ -217,3 +222,16 @@ def test_manifest_of_another_format(tilec_compile: Any, tmp_path: Path) -> None:
     (tmp_path / "kernels.yaml").write_text("")
     outcome = tilec_compile("--manifest", tmp_path / "kernels.yaml", "--folder", tmp_path / "out")
     assert "expected a manifest with the suffix .toml or .json" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "step", ["tilec.ahead_of_time.kernel_folder.tempfile.mkdtemp", "tilec.ahead_of_time.kernel_folder._replace"]
+)
+def test_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(step, fail)
+    with pytest.raises(InputError, match=f"cannot write {tmp_path / 'out'}: Permission denied"):
+        kernel_folder.write_folder(tmp_path / "out", [], [])
+    assert list(tmp_path.iterdir()) == []

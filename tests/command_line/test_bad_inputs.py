@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tilec.commands.argument import GivenArgument
 from tilec.driver.failure_folder import KEPT_FOLDERS, new_failure_folder
+from tilec.errors import InputError
 
 KERNELS = Path(__file__).parent / "kernels.py"
 PTX_WITHOUT_METADATA = Path(__file__).parent / "foreign.ptx"
@@ -36,6 +38,7 @@ def test_random_bytes_are_a_user_error(tilec: Any, tmp_path: Path, command: str,
         ),
         ("c.npy:f32[99999999999999999999]", "it does not fit into memory"),
         ("none/c.npy:f32[4]", "the folder none does not exist: create it first"),
+        ("huge.npy", "cannot read huge.npy: its array does not fit into memory"),
         ("empty.npy", "empty.npy is not a .npy file"),
         ("noise.npy", "noise.npy is not a .npy file"),
         ("zip.npy", "zip.npy is not a .npy file"),
@@ -48,6 +51,8 @@ def test_invalid_arrays_are_a_user_error(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty.npy").write_bytes(b"")
+    with open("huge.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (2**56,)})
     Path("noise.npy").write_bytes(bytes(range(256)))
     Path("zip.npy").write_bytes(b"PK\x03\x04" + bytes(40))
     with open("archive.npy", "wb") as file:
@@ -56,6 +61,13 @@ def test_invalid_arrays_are_a_user_error(
     outcome = tilec("simulate", PTX_WITHOUT_METADATA, "--grid", 1, "--block", 32, "--arg", argument)
     assert (outcome.status, outcome.out) == (1, "")
     assert message in outcome.err and "bug in tilec" not in outcome.err
+
+
+def test_array_that_cannot_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "x.npy"
+    file.mkdir()
+    with pytest.raises(InputError, match=f"cannot write {file}: Is a directory"):
+        GivenArgument("x.npy:f32[4]", np.zeros(4), output=file).save()
 
 
 @pytest.mark.parametrize("emit", ["ptx", "all"])

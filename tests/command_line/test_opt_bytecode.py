@@ -84,6 +84,12 @@ def test_unknown_version_is_a_usage_error(tilec: Any, source: Path, version: str
     assert "13.1" in outcome.err and "13.5" in outcome.err
 
 
+def test_json_has_no_bytecode(tilec: Any, source: Path) -> None:
+    outcome = tilec("opt", source, "--json", "--bytecode-version", "13.1")
+    assert outcome.status == 2
+    assert "--json contains text only: set -o to write bytecode" in outcome.out + outcome.err
+
+
 def test_bytecode_has_no_generic_form(tilec: Any, source: Path) -> None:
     outcome = tilec("opt", source, "-o", source.with_suffix(".tileirbc"), "--generic")
     assert (outcome.status, "--generic applies to text only" in outcome.err) == (2, True)

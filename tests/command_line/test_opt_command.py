@@ -78,6 +78,18 @@ def test_invalid_module_is_an_error_with_a_location(
     assert f"{module}:{line}" in outcome.err and message in outcome.err
 
 
+def test_file_is_required(tilec: Any) -> None:
+    outcome = tilec("opt")
+    assert (outcome.status, outcome.err) == (2, "error: tilec opt needs a file, or - for standard input\n")
+
+
+@pytest.mark.parametrize(("name", "text"), [("k.py", "import tilec\n"), ("k.ptx", ".version 8.0\n.target sm_90a\n")])
+def test_file_without_a_module_is_an_error(tilec: Any, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    outcome = tilec("opt", tmp_path / name)
+    assert (outcome.status, f"{tmp_path / name} is not an MLIR module" in outcome.err) == (1, True)
+
+
 def test_unknown_pass_is_an_error(tilec: Any, module: Path) -> None:
     outcome = tilec("opt", module, "--passes", "magic")
     assert (outcome.status, "unknown pass 'magic': expected one of canonicalize" in outcome.err) == (2, True)

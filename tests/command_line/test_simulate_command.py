@@ -65,6 +65,11 @@ def test_forms_are_checked_without_a_launch(tilec: Any, tmp_path: Path) -> None:
         (("--grid", "1", "--block", "128", "--arg", "x"), 2, "cannot parse argument 'x': expected FILE.npy"),
         (("--grid", "1", "--block", "128", "--arg", "no.npy"), 1, "cannot read no.npy"),
         (("--grid", "1", "--block", "128", "--arg", "c.npy:f31[4]"), 2, "unknown element type in 'c.npy:f31[4]'"),
+        (
+            ("--grid", "1", "--block", "128", "--arg", "c.npy:f32[4 4]"),
+            2,
+            "cannot parse the extents of 'c.npy:f32[4 4]'",
+        ),
         (("--grid", "1", "--block", "128", "--entry", "sub"), 2, "has no entry 'sub' (entries: add)"),
     ],
 )
@@ -72,6 +77,22 @@ def test_invalid_command_is_an_error(tilec: Any, arguments: tuple[str, ...], sta
     outcome = tilec("simulate", PTX_WITHOUT_METADATA, *arguments)
     assert (outcome.status, outcome.out) == (status, "")
     assert message in outcome.err and "Traceback" not in outcome.err
+
+
+def test_python_is_not_simulated(tilec: Any) -> None:
+    outcome = tilec("simulate", f"{KERNELS}:add", "--grid", "1")
+    assert outcome.status == 2
+    assert f"{KERNELS}:add needs a signature: compile it with 'tilec compile', then simulate its PTX" in outcome.err
+
+
+def test_program_of_several_entries(tilec: Any, tmp_path: Path) -> None:
+    text = PTX_WITHOUT_METADATA.read_text()
+    start = text.index(".visible .entry")
+    (tmp_path / "two.ptx").write_text(
+        text + text[start:].replace(".entry add", ".entry sub").replace("add_param", "sub_param")
+    )
+    outcome = tilec("simulate", tmp_path / "two.ptx", "--grid", "1", "--block", "32")
+    assert (outcome.status, "has 2 entries: select one with --entry: add, sub" in outcome.err) == (2, True)
 
 
 def test_error_in_the_kernel_has_status_1(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:

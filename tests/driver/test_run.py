@@ -87,6 +87,34 @@ def test_pointer_argument_is_an_array_or_an_address(backend: str, as_address: bo
     assert np.array_equal(y, x + 1)
 
 
+@tilec.kernel
+def widened(x, y):
+    tilec.store(y, 0, x.astype(tilec.float32))
+
+
+# 1.1, 1000 and -3 rounded to each type, by hand: floats of 8 bits saturate, and two of them have no sign.
+NARROW = {
+    "bf16": (1.1015625, 1000, -3),
+    "tf32": (1.099609375, 1000, -3),
+    "f8E4M3FN": (1.125, 448, -3),
+    "f8E5M2": (1.0, 1024, -3),
+    "f8E8M0FNU": (1.0, 1024, 2.0**-127),
+    "fnv8E5M3FNU": (1.125, 1024, 0),
+}
+
+
+@pytest.mark.parametrize("backend", ["interpret", "simulate"])
+@pytest.mark.parametrize("element", NARROW)
+def test_scalar_of_a_narrow_float_is_rounded(element: str, backend: str) -> None:
+    compiled = tilec.compile(widened, signature=f"x: {element}, y: f32[1]", stop="ptx")
+    y = np.zeros(1, np.float32)
+    stored = []
+    for x in (1.1, 1000.0, -3.0):
+        tilec.run(compiled, 1, [x, y], backend=backend)
+        stored.append(float(y[0]))
+    assert tuple(stored) == NARROW[element]
+
+
 def test_arguments_are_checked_before_execution(scale: Any) -> None:
     x, y = arrays()
     with pytest.raises(InputError, match="argument 'y' needs elements of f32, got f64"):

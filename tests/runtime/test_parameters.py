@@ -27,6 +27,10 @@ from tilec.runtime.tensor_map import Recipe
         ("bf16", 1.0, "803f"),
         ("f32", 0.5, "0000003f"),
         ("f64", -2.0, "00000000000000c0"),
+        ("f8E4M3FN", -2.0, "c0"),
+        ("f8E5M2", -2.0, "c0"),
+        ("f8E8M0FNU", 2.0, "80"),
+        ("fnv8E5M3FNU", 2.0, "80"),
     ],
 )
 def test_value(type_name: str, value: float, content: str) -> None:

@@ -22,6 +22,10 @@ import tilec as ct
 def scale(x, y, factor, tile: ct.Constant[int], name: ct.Constant[str]):
     block = ct.bid(0), ct.bid(1)
     ct.store(y, block, ct.load(x, block, (tile, 16)) * factor)
+
+@ct.kernel
+def paired(x, y, factor, tile: ct.Constant[int], name: ct.Constant[str], pair):
+    pass
 """
 SIGNATURE = "x: f32[64,32], y: f32[64,32], factor: f32, name='a'"
 
@@ -96,13 +100,15 @@ def test_plot_is_written(tune: Any, tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    ({"source": "k.py:shrink"}, "k.py has no kernel 'shrink', its kernels are: 'scale'"),
+    ({"source": "k.py:shrink"}, "k.py has no kernel 'shrink', its kernels are: 'scale', 'paired'"),
     ({"candidates": "tile"}, "cannot parse --candidates 'tile': expected NAME=A,B,.. or FILE.json"),
     ({"candidates": "speed=1"}, "'speed' of --candidates is neither a constant nor a hint: expected one of name,"),
     ({"candidates": ["tile=16", "name=b"]}, "'name' is in --candidates and in --sig: remove it from one of them"),
     ({"candidates": ["tile=16", "tile=32"]}, "--candidates lists 'tile' twice: give all its values at once"),
     ({"candidates": "none.json"}, "cannot read none.json: No such file or directory"),
     ({"candidates": "k.json"}, "k.json: expected a list of objects"),
+    ({"candidates": "text.json"}, "text.json is not valid JSON: Expecting value: line 1 column 1 (char 0)"),
+    ({"sig": f"{SIGNATURE}, pair: (i32, i32)", "source": "k.py:paired"}, "arrays, scalars and constants, got 'pair'"),
     ({"candidates": "opt_level=1"}, "parameter 'tile' has no value: add it to --sig or to --candidates"),
     ({"candidates": "tile=48"}, "No valid config found in search space"),
     ({"set": "factor=fast"}, "cannot parse --set 'factor=fast': expected NAME=NUMBER"),
@@ -122,9 +128,20 @@ MISTAKES = [
 @pytest.mark.parametrize(("change", "message"), MISTAKES, ids=[message for _, message in MISTAKES])
 def test_mistakes(tune: Any, tmp_path: Path, change: dict[str, Any], message: str) -> None:
     (tmp_path / "k.json").write_text("{}")
+    (tmp_path / "text.json").write_text("tile=16")
     outcome = tune(**change)
     assert outcome.status in (1, 2)
     assert outcome.err.startswith(("error: ", "k.py")) and message in outcome.err
+
+
+def test_scheduler_that_does_not_answer(tune: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(address: str) -> None:
+        raise OSError(f"Timed out trying to connect to {address}")
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=connect))
+    outcome = tune(dask="localhost:8786")
+    message = "--dask: cannot connect to the scheduler at localhost:8786: Timed out trying to connect to localhost:8786"
+    assert (outcome.status, outcome.err) == (2, f"error: {message}\n")
 
 
 def test_dask_is_optional(tune: Any, monkeypatch: pytest.MonkeyPatch) -> None:
