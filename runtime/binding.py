@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tilec.element_types import CODED_FLOATS
 from tilec.errors import ArgumentTypeError, ArgumentValueError
 from tilec.frozen import replace
 from tilec.runtime.arguments import (
@@ -24,7 +25,7 @@ from tilec.runtime.arguments import (
     TupleArgument,
 )
 from tilec.runtime.arrays import ArrayView, address_of, is_array, negative_strides_error, view
-from tilec.runtime.elements import CODED_FLOATS, ELEMENTS, POINTEES, element_of
+from tilec.runtime.elements import ELEMENTS, POINTEES, element_of
 from tilec.runtime.structured_values import check_plain_tuple, fields_of
 
 if TYPE_CHECKING:

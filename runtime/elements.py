@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tilec.element_types import ELEMENT_TYPES, FLOAT, dtype_named
+from tilec.element_types import CODED_FLOATS, ELEMENT_TYPES, FLOAT, dtype_named
 from tilec.frozen import Frozen
 
 if TYPE_CHECKING:
@@ -52,8 +52,6 @@ POINTEES: dict[str, ArrayElement] = {
     **{name: ArrayElement(name, ELEMENT_TYPES[name].dtype_names) for name in _IN_BYTES},
 }
 
-# Floats whose parameters are their codes, which numpy lacks or rounds in another way than Tile IR.
-CODED_FLOATS = ("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "fnv8E5M3FNU")
 # PTX ISA 5.2.1: the fundamental types of kernel parameters, and floats whose parameters have a type of bits, with a
 # host type of the same representation.
 PARAMETER_DTYPES: dict[str, str] = {

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tilec.element_types import CODED_FLOATS
 from tilec.errors import InputError
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.binding import Binding
-from tilec.runtime.elements import CODED_FLOATS, parameter_dtype
+from tilec.runtime.elements import parameter_dtype
 from tilec.runtime.metadata import Metadata, TensorMapParameter
 from tilec.runtime.padding_memory import over_padding, padding_byte, reads_nothing
 from tilec.runtime.tensor_map import SIZE_BYTES, make

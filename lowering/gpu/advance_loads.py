@@ -146,11 +146,7 @@ def _is_innermost(loop: ir.Operation) -> bool:
 def _loops_of_multiplies(kernel: KernelOp) -> set[str]:
     """The names of the loops in whose body, in any role, tiles are multiplied."""
     names = loop_names(kernel)
-    return {
-        name
-        for loop, name in names.items()
-        if any(op.name in _MULTIPLIES for op in operations_inside(loop))
-    }
+    return {name for loop, name in names.items() if any(op.name in _MULTIPLIES for op in operations_inside(loop))}
 
 
 def _constant(value: ir.Value) -> int | None:

@@ -99,9 +99,7 @@ def _advance_again(loop: ir.Operation, loads: ir.Operation | None) -> None:
         _rotate_again(loop, loads, group, scalars)
 
 
-def _rotate_again(
-    loop: ir.Operation, loads: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]
-) -> None:
+def _rotate_again(loop: ir.Operation, loads: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]) -> None:
     """Rotates a loop by a group, and the loop of the loads twice, if the order of the loads may change."""
     if _advance_loads(loads, group, lambda _: True):
         is_advanced = _advance_loads(loads, group, lambda _: True)
@@ -258,9 +256,7 @@ def _is_released_first(channel: ir.Value, rest: Sequence[ir.Operation]) -> bool:
     gets = [use.owner.operation for use in channel.uses if use.owner.operation.name == GET]
     computed = (inner.name == _COMMIT for get in gets for op in _held(get) for inner in _inside(op))
     filled = {_slot(inner) for op in rest for inner in _inside(op) if inner.name == _COMMIT}
-    awaited = (
-        _slot(inner) for get in gets for op in _until_release(get) for inner in _inside(op) if inner.name == GET
-    )
+    awaited = (_slot(inner) for get in gets for op in _until_release(get) for inner in _inside(op) if inner.name == GET)
     return bool(gets) and not any(computed) and filled.isdisjoint(awaited)
 
 

@@ -56,9 +56,7 @@ def loop_problems(kernel: KernelOp, target: Target) -> list[LoopProblem]:
     return [problem for problem in found if problem is not None]
 
 
-def loop_problem(
-    kernel: KernelOp, parts: Sequence[LoopPart], plan: SharedPlan, target: Target
-) -> LoopProblem | None:
+def loop_problem(kernel: KernelOp, parts: Sequence[LoopPart], plan: SharedPlan, target: Target) -> LoopProblem | None:
     """The problem of a loop with its parts.
 
     None if it has one operation, or none, or if one waits for another of a later iteration.

@@ -62,9 +62,7 @@ def steady_intervals(found: LoopProblem) -> tuple[int, int] | None:
 def role_orders(found: LoopProblem, schedule: Schedule) -> dict[str, RoleOrder]:
     """The order that a schedule asks for in each role; warpgroups of one role have that of the first."""
     first = {part.loop.operation: number for number, part in reversed(list(enumerate(found.parts)))}
-    return {
-        found.roles[number]: role_order(schedule, schedule.role[number], found.ahead) for number in first.values()
-    }
+    return {found.roles[number]: role_order(schedule, schedule.role[number], found.ahead) for number in first.values()}
 
 
 def _folder() -> str | None:

@@ -9,10 +9,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
-from tilec.element_types import element_type
+from tilec.element_types import CODED_FLOATS, element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.runtime.elements import CODED_FLOATS
 
 _OPERATIONS = {
     "arith.addi": "add",

@@ -39,9 +39,7 @@ def _alloca(op: ir.OpView, conversion: Conversion) -> None:
     pointer = result.type.element
     size = -(-op.num_elem * element_bits(pointer.element) // 8)
     alignment = max(op.alignment, GLOBAL_ALIGNMENT_BYTES)
-    made = conversion.declarations.declare(
-        "allocate", [], [emitter.integer_type(64)], bytes=size, alignment=alignment
-    )
+    made = conversion.declarations.declare("allocate", [], [emitter.integer_type(64)], bytes=size, alignment=alignment)
     if in_loop(op):
         emitter.gpu("barrier")
     conversion.set(result, pointers_to(made, pointer))

@@ -153,6 +153,8 @@ _ROWS = (
     ),
 )  # fmt: skip
 ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}
+# Scalars of these types are passed to kernels as their codes, which numpy lacks or rounds in another way than Tile IR.
+CODED_FLOATS = tuple(row.name for row in _ROWS if row.kind == FLOAT and row.storage_bits == 8)
 
 
 def element_type(name: str) -> ElementType:

@@ -60,9 +60,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grid", metavar="X[,Y[,Z]]", required=True, help="expressions of constants and A.shape[0]")
     parser.add_argument("--set", metavar="NAME=NUMBER", action="append", default=[], help="the value of a scalar")
     parser.add_argument("--target", metavar="ARCH", help="sm_100a or sm_90a (default: TILEC_TARGET)")
-    parser.add_argument(
-        "--backend", choices=TIMED, help="default: TILEC_BACKEND, else launch if there is a GPU"
-    )
+    parser.add_argument("--backend", choices=TIMED, help="default: TILEC_BACKEND, else launch if there is a GPU")
     parser.add_argument("--jobs", metavar="N", type=int, help="processes that compile (default: one per processor)")
     parser.add_argument("--dask", metavar="ADDRESS", help="compile on the cluster of this Dask scheduler")
     parser.add_argument("--prune", metavar="X", type=float, help="skip what the cost model estimates X times slower")
