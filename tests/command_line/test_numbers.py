@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import tilec as ct
+from tilec import options
 from tilec.commands.command_line import complete_parser
+from tilec.driver.dump import Dump
 
 KERNELS = Path(__file__).parent / "kernels.py"
 FOREIGN = Path(__file__).parent / "foreign.ptx"
@@ -124,6 +126,26 @@ def test_seed_of_the_environment(tilec: Any, monkeypatch: pytest.MonkeyPatch, se
     outcome = tilec(*SIMULATE, "--arg", "u32:4", "--grid", "1", "--block", "32")
     assert outcome.status in (1, 2)
     assert re.search(r"seed|TILEC_SEED", outcome.err) and "bug in tilec" not in outcome.err
+
+
+def test_seed_with_too_many_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEC_SEED", "9" * 21)
+    with pytest.raises(ct.TileError, match="TILEC_SEED: expected an integer less than 2\\^64, got '9{21}'"):
+        options.from_environment()
+
+
+def test_user_without_a_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TILEC_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    with pytest.raises(ct.TileError, match="the user has no home folder: set TILEC_CACHE to the folder for compiled"):
+        options.cache_folder()
+
+
+def test_dump_into_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ct.TileError, match=f"cannot write the stages to {tmp_path / 'file'}: Not a directory"):
+        Dump(tmp_path / "file").write([])
 
 
 @ct.kernel

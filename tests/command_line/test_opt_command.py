@@ -83,8 +83,11 @@ def test_file_is_required(tilec: Any) -> None:
     assert (outcome.status, outcome.err) == (2, "error: tilec opt needs a file, or - for standard input\n")
 
 
+KERNEL = "import tilec as ct\n@ct.kernel\ndef k(x): pass\n"
+
+
 @pytest.mark.parametrize(
-    ("name", "text"), [("k.py", "import tilec\n"), ("k.ptx", ".version 8.0\n.target sm_90a\n.address_size 64\n")]
+    ("name", "text"), [("k.py", KERNEL), ("k.ptx", ".version 8.0\n.target sm_90a\n.address_size 64\n")]
 )
 def test_file_without_a_module_is_an_error(tilec: Any, tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import tilec as ct
-from tilec.driver.identity import Unidentified, digest
+from tilec.driver.identity import MAXIMUM_OBJECTS, Unidentified, digest
 
 HELPER = """
 import enum
@@ -250,6 +250,33 @@ UNIDENTIFIED = {
     "thread-local state": threading.local(),
     **{f.__name__: f for f in (reads_environment, reads_time, draws, draws_by_numpy, evaluates, opens)},
 }
+
+
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (nested(100_000), "the values that the kernel reads are nested too deeply"),
+        ([[n] for n in range(MAXIMUM_OBJECTS)], f"refers to more than {MAXIMUM_OBJECTS} objects"),
+    ],
+    ids=["nested", "many"],
+)
+def test_values_beyond_the_limits_have_no_identity(value: Any, message: str) -> None:
+    with pytest.raises(Unidentified, match=message):
+        digest(value)
+
+
+def test_attribute_that_a_module_computes_has_no_identity(tmp_path: Path, modules: None) -> None:
+    helper = "def __getattr__(name):\n    return 4\n"
+    kernel = "import helper, tilec as ct\n@ct.kernel\ndef kernel(x):\n    helper.LIMIT\n"
+    with pytest.raises(Unidentified, match="'helper.LIMIT', which 'kernel' reads, is computed by the module helper"):
+        digest(loaded(tmp_path, helper=helper, kernel=kernel).kernel)
 
 
 @pytest.mark.parametrize("name", UNIDENTIFIED)

@@ -318,3 +318,26 @@ def test_static_assertion_names_its_line() -> None:
     error = message(kernel, np.zeros(4, np.int32))
     assert "static assertion failed: a matrix, got 1 dimensions" in error
     assert f":{kernel.__code__.co_firstlineno + 1}:" in error
+
+
+@ct.kernel
+def iterates_over_an_array(x):
+    for _ in x:
+        pass
+
+
+@ct.kernel
+def converts_an_array(x):
+    np.asarray(x)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (iterates_over_an_array, "array 'x' of float32, rank 1 cannot be iterated"),
+        (converts_an_array, "only tiles and scalars have elements"),
+    ],
+)
+def test_arrays_are_no_sequences_of_python(kernel: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        ct.run(kernel, 1, (np.zeros(4, np.float32),), backend="python")

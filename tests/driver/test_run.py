@@ -87,6 +87,9 @@ def test_pointer_argument_is_an_array_or_an_address(backend: str, as_address: bo
     assert np.array_equal(y, x + 1)
 
 
+PTX = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n"
+
+
 @tilec.kernel
 def widened(x, y):
     tilec.store(y, 0, x.astype(tilec.float32))
@@ -149,6 +152,39 @@ def test_unknown_setting_of_a_backend_is_an_error(scale: Any, backend: str, sett
 
 def test_run_accepts_every_setting_of_the_simulator() -> None:
     assert set(BACKENDS["simulate"]) == {field.name for field in fields(Settings)}
+
+
+class DeviceArray:
+    """An array in device memory."""
+
+    __cuda_array_interface__ = {"version": 3, "data": (4096, True), "shape": (4,), "typestr": "<f4"}
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (
+            lambda scale: tilec.run(widened, 1, [1.0, DeviceArray()], backend="python"),
+            "backend 'python' needs host arrays, got an array in device memory: copy it to the host",
+        ),
+        (
+            lambda scale: tilec.run(tilec.compile(PTX, stop="ptx"), 1, [], backend="interpret"),
+            "the text is at a stage after Tile IR: only Tile IR can be interpreted",
+        ),
+        (
+            lambda scale: tilec.compile(PTX, stop="ptx").artifact,
+            "the text has no launch metadata: add its .launch.json",
+        ),
+        (
+            lambda scale: tilec.compile(tilec.Module.parse("cuda_tile.module @m {}"), stop="ptx"),
+            "the module has no entry",
+        ),
+    ],
+)
+def test_source_that_a_backend_cannot_run(scale: Any, run: Any, message: str) -> None:
+    with pytest.raises(tilec.TileError) as caught:
+        run(scale)
+    assert caught.value.message == message
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -16,6 +16,7 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ir
 from tilec.errors import CompileError, InputError, UsageError, VerificationError
 from tilec.language.kernel import Kernel, find
+from tilec.language.kernel_text import find_in_text
 from tilec.runtime.kernel_folder import LoadedKernel
 
 ConstInt = ct.Constant[int]
@@ -194,6 +195,15 @@ def test_kernel_is_compiled_once_per_signature(interpret: Callable[..., None]) -
     # An int is another type of scalar.
     interpret(fresh, 1, np.ones(16, np.float32), 2, 16)
     assert len(fresh.compiled) == 2
+
+
+def test_file_of_another_language_and_text_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "k.txt").write_text("import tilec\n")
+    with pytest.raises(InputError, match=f"expected a Python file, got {tmp_path / 'k.txt'}"):
+        find(tmp_path / "k.txt")
+    with pytest.raises(InputError, match="k.py:2:.*error: k.py cannot be imported: ZeroDivisionError") as caught:
+        find_in_text("x = 0\n1 / x\n", "k.py")
+    assert "1 / x" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["sm100", "sm_100a", "blackwell", "sm_"])

@@ -368,7 +368,7 @@ _RULES: dict[type, Callable[[_Identity, Any, str], None]] = {
     staticmethod: _parts("staticmethod", lambda value: (value.__func__,)),
     classmethod: _parts("classmethod", lambda value: (value.__func__,)),
     property: _parts("property", lambda value: (value.fget, value.fset, value.fdel)),
-    functools.cached_property: _parts("cached property", lambda value: (value.func, value.attrname)),
+    functools.cached_property: _parts("cached_property", lambda value: (value.func, value.attrname)),
     functools.partial: _parts("partial", lambda value: (value.func, value.args, value.keywords)),
     type(functools.cache(lambda: None)): _parts("cached", lambda value: (value.__wrapped__,)),
     re.Pattern: _parts("pattern", lambda value: (value.pattern, value.flags)),
