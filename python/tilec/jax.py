@@ -82,11 +82,11 @@ def cutile_call(grid: tuple[int, ...], kernel: Kernel, args: tuple[Any, ...]) ->
         >>> callable(cutile_call)
         True
     """
-    jax = _jax()
     if not isinstance(kernel, Kernel):
         raise ArgumentTypeError(f"cutile_call expects a kernel, got {type(kernel).__name__}")
     if not isinstance(args, tuple):
         raise ArgumentTypeError(f"cutile_call expects the arguments as a tuple, got {type(args).__name__}")
+    jax = _jax()
     call = _Call(jax, grid, kernel, args, _backend(jax))
     call.compile()
     results = jax.pure_callback(call.run, call.outputs, *call.inputs, vmap_method="sequential")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tilec
+from tilec.errors import UsageError
 
 RUN = """
 import sys
@@ -53,6 +54,8 @@ def test_launch_takes_a_kernel_of_a_folder(compiled: Path) -> None:
     x, y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
     tilec.launch(None, 2, tilec.load(compiled)["scale"], (x, y, 2.0, 128))
     assert np.array_equal(y, 2 * x)
+    with pytest.raises(UsageError, match="kernel 'scale' is already compiled, so hints have no effect: remove them"):
+        tilec.launch(None, 2, tilec.load(compiled)["scale"], (x, y, 2.0, 128), hints={"tma": False})
 
 
 def test_folder_lists_its_kernels(compiled: Path) -> None:

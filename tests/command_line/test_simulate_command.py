@@ -27,6 +27,8 @@ def test_compiled_artifact_is_simulated(tilec: Any, tmp_path: Path, inputs: tupl
         "simulate", tmp_path / "add.ptx", "--grid", 4, *(part for array in arrays for part in ("--arg", array))
     )
     assert (outcome.status, outcome.err) == (0, "")
+    other = tilec("simulate", tmp_path / "add.ptx", "--grid", 4, "--entry", "sub")
+    assert (other.status, "add.ptx was compiled for entry 'add', got 'sub'" in other.err) == (2, True)
     assert "instructions" in outcome.out
     assert np.array_equal(np.load(tmp_path / "c.npy"), inputs[0] + inputs[1])
 

@@ -87,6 +87,7 @@ def test_pointer_argument_is_an_array_or_an_address(backend: str, as_address: bo
     assert np.array_equal(y, x + 1)
 
 
+LAUNCH = "tilec.launch"
 PTX = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n"
 
 
@@ -178,6 +179,17 @@ class DeviceArray:
         (
             lambda scale: tilec.compile(tilec.Module.parse("cuda_tile.module @m {}"), stop="ptx"),
             "the module has no entry",
+        ),
+        (
+            lambda scale: (
+                tilec.compile(
+                    tilec.compile(f"{KERNELS}:scale", signature=SCALE, stop="ptx")
+                    .stage("ptx-mlir")
+                    .text.replace(LAUNCH, "tilec.other"),
+                    stop="ptx",
+                ).metadata
+            ),
+            "the ptx module has no 'tilec.launch' attribute, which launch metadata require",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,7 @@ from tilec import cache_files
 from tilec.commands.command_line import main
 from tilec.lowering.model.constants import device_of
 from tilec.process.worker_processes import WorkerProcesses
+from tilec.runtime.json_record import Record
 from tilec.tuning import search, stored_measurements
 
 
@@ -354,3 +356,15 @@ def test_mistakes(change: dict[str, Any], kind: type[Exception], message: str) -
     with pytest.raises(kind) as caught:
         tuned(**{"space": [64], **change})
     assert message in str(caught.value)
+
+
+def test_time_of_a_stored_measurement_is_not_negative() -> None:
+    fields = {
+        "schema": stored_measurements.SCHEMA,
+        "mean_us": -1,
+        "num_samples": 1,
+        "error_margin_us": 0,
+        "cycles": None,
+    }
+    with pytest.raises(ct.TileError, match="'mean_us' needs a number that is not negative, got -1"):
+        stored_measurements._read(Record.parse(json.dumps(fields), "k.json"), {})
