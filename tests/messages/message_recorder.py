@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -19,6 +20,11 @@ import pytest
 
 import tilec
 from tilec.errors import CompilerWarning, Note, TilecError
+from tilec.lowering.schedule import verify
+from tilec.lowering.schedule.answer import Answer
+from tilec.lowering.schedule.bound import Bound
+from tilec.lowering.schedule.problem import Problem
+from tilec.lowering.schedule.schedule import Schedule
 from tilec.remarks import Remark
 from tilec.runtime.ptxsim import _native
 
@@ -59,6 +65,7 @@ def install(folder: Path, patch: pytest.MonkeyPatch) -> None:
     _record_caught(recorder, patch)
     _record_unsupported(recorder, patch)
     _record_output(recorder, patch)
+    _record_schedules(recorder, patch)
 
 
 def _record_constructions(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
@@ -122,6 +129,34 @@ def _record_output(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
         return streams
 
     patch.setattr(subprocess.Popen, "communicate", communicated)
+
+
+def _record_schedules(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
+    """The broken rules that the verifier of schedules returns, the reasons of bounds and the remarks of answers."""
+    check = verify.verify
+
+    def checked(problem: Problem, schedule: Schedule) -> list[str]:
+        broken = check(problem, schedule)
+        for text in broken:
+            recorder.add(text, ())
+        return broken
+
+    patch.setattr(verify, "verify", checked)
+    _record_texts(recorder, patch, Bound, lambda bound: [bound.reason])
+    _record_texts(recorder, patch, Answer, lambda answer: answer.remarks)
+
+
+def _record_texts(
+    recorder: Recorder, patch: pytest.MonkeyPatch, kind: type, texts: Callable[[Any], Iterable[str]]
+) -> None:
+    construct = kind.__init__  # type: ignore[misc]
+
+    def constructed(self: Any, *rest: Any, **named: Any) -> None:
+        construct(self, *rest, **named)
+        for text in texts(self):
+            recorder.add(text, ())
+
+    patch.setattr(kind, "__init__", constructed)
 
 
 def _callers(frame: FrameType | None) -> Lines:

@@ -40,6 +40,7 @@ _CALLS = {
     "add_argument",
     "add_parser",
     "compile",
+    "new_int_var",
     "print",
     "property",
     "split",
@@ -47,7 +48,7 @@ _CALLS = {
 }
 _KEYWORDS = {"help", "description", "epilog", "metavar", "usage"}
 # PTX, C, layouts and formats of the assembly.
-_CODE = re.compile(r"^\$|extern \"C\"|;$|^register=|^[{(<\[]|\.b64 |=none ")
+_CODE = re.compile(r"^\$|^interval clocks=|extern \"C\"|;$|^register=|^[{(<\[]|\.b64 |=none ")
 
 
 def called(call: ast.Call) -> str:
