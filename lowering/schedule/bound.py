@@ -84,4 +84,4 @@ def _streams(problem: Problem, roles: Roles) -> Iterator[Bound]:
 def _cycle_names(problem: Problem, arcs: list[Arc], interval: int) -> str:
     cycle = critical_cycle(len(problem.operations), arcs, interval)
     names = [problem.operations[arc.source].name for arc in cycle]
-    return " -> ".join([*names, names[0]]) if names else "of latency zero"
+    return " -> ".join([*names, names[0]])

@@ -143,13 +143,13 @@ class _Probes:
         parameters.num_workers, parameters.random_seed = 1, 0
         parameters.linearization_level = parameters.cp_model_probing_level = 0
         parameters.max_deterministic_time, parameters.max_time_in_seconds = limit, self.budget.wall_s
-        code = _solve_model(solver, encoding.model)
+        code = solve_model(solver, encoding.model)
         if code in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return encoding, solver, Status.FEASIBLE
         return encoding, solver, Status.INFEASIBLE if code == cp_model.INFEASIBLE else Status.UNDECIDED
 
 
-def _solve_model(solver: Any, model: Any) -> Any:
+def solve_model(solver: Any, model: Any) -> Any:
     """The status of a model; without presolve if that fails, as it does in version 9.15 for a few models."""
     for presolve in (True, False):
         solver.parameters.cp_model_presolve = presolve

@@ -8,7 +8,7 @@ import pytest
 from expert_bodies import BODIES, attention_blackwell
 from small_problems import load_and_multiply
 
-from tilec.lowering.schedule.bound import bound
+from tilec.lowering.schedule.bound import Bound, bound
 from tilec.lowering.schedule.parts import Edge, Kind, Limits, Memory, Operation, ProblemError, Use
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.quantum import quantized
@@ -34,6 +34,16 @@ def test_carried_value_is_a_recurrence() -> None:
     """A value of the last iteration but one, 100 clocks later: 50 clocks per iteration, rounded up to 52."""
     problem = Problem("p", (Operation("a", Kind.TILE, 8),), (Edge("a", "a", 100, distance=2),))
     assert bound(problem).interval == 52
+
+
+def test_bound_of_operations_that_take_no_time() -> None:
+    assert bound(Problem("p", (Operation("a", Kind.TILE, 0),))) == Bound(0, "no unit")
+
+
+def test_bound_of_one_long_operation() -> None:
+    units = (Use("x", 8), Use("y", 20))
+    for operation in (Operation("a", Kind.TILE, 24), Operation("a", Kind.TILE, 8, (Use("x", 40, 50),))):
+        assert bound(Problem("p", (operation, Operation("b", Kind.TILE, 4, units)))).reason == "duration of a"
 
 
 def test_shares_of_a_unit_are_added_up() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from expert_bodies import BODIES
 from small_problems import load_and_multiply
 
 from tilec.lowering.schedule.answer import How
-from tilec.lowering.schedule.exact import Budget, Found, SolverError
+from tilec.lowering.schedule.exact import Budget, Found, SolverError, solve_model
 from tilec.lowering.schedule.ladder import deepened, solve
 from tilec.lowering.schedule.parts import Kind, Limits, Memory, Operation, ProblemError
 from tilec.lowering.schedule.problem import Problem
@@ -101,6 +102,23 @@ def test_fault_of_the_solver_gives_the_list_schedule(fault: object) -> None:
     assert answer.remarks[-1] == (
         f"the list schedule has an interval of {answer.schedule.interval} clocks, the bound is 1440"
     )
+
+
+def test_solver_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    remark = solve(attention()).remarks[0]
+    assert remark.startswith("the exact scheduler needs the extra 'schedule': import of ortools.sat.python halted")
+
+
+def test_solver_that_fails_with_and_without_presolve_is_a_fault() -> None:
+    class Failing:
+        parameters = SimpleNamespace()
+
+        def solve(self, _model: object) -> None:
+            raise RuntimeError(f"presolve={self.parameters.cp_model_presolve}")
+
+    with pytest.raises(SolverError, match=r"^the solver failed: presolve=False$"):
+        solve_model(Failing(), None)
 
 
 def test_roles_of_its_own_choice_are_taken_if_they_are_faster_by_one_percent() -> None:

@@ -11,6 +11,7 @@ from small_problems import load_and_multiply, random_problem
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Operation, ProblemError, RegisterValue, Use
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.problem_text import read_problem, write_problem
+from tilec.lowering.schedule.schedule import read_schedule
 
 
 def test_text_of_a_problem() -> None:
@@ -79,12 +80,25 @@ REFUSED_PROBLEMS = {
     "buffer 'b': unknown overlay 'x'": lambda base: _with_buffer(base, overlay="x"),
     "buffer 'b': does not fit in a slot of 'a'": lambda base: _with_buffer(base, overlay="a", size=2000),
     "buffer 'b': an overlay has no ring of its own": lambda base: _with_buffer(base, overlay="a", depth=2),
+    "buffer 'c': the overlay 'b' must be a ring": lambda base: _with_buffer(
+        _with_buffer(base, overlay="a"), name="c", overlay="b"
+    ),
+    "buffer 'b': 'a' has another overlay": lambda base: _with_buffer(
+        _with_buffer(base, overlay="a"), name="c", overlay="a"
+    ),
+    "register value 'v' is defined twice": lambda base: replace(base, registers=(_value(), _value())),
+    "register value 'v': expected non-negative numbers, got -1": lambda base: replace(base, registers=(_value(-1),)),
+    "register value 'v': unknown operation 'x'": lambda base: replace(base, registers=(_value(user="x"),)),
 }
 
 
 def _with_buffer(base: Problem, **changes: object) -> Problem:
     buffer = Buffer("b", "load", (BufferUse("multiply", 4),), "shared", 10)
     return replace(base, buffers=(*base.buffers, replace(buffer, **changes)))
+
+
+def _value(count: int = 4, user: str = "multiply") -> RegisterValue:
+    return RegisterValue("v", "load", (BufferUse(user, 4),), count)
 
 
 @pytest.mark.parametrize("message", REFUSED_PROBLEMS)
@@ -100,6 +114,9 @@ REFUSED_TEXTS = {
     "operation x fast duration=4 warps=1": "line 8: unknown class 'fast': expected one of stream, issue, tile",
     "operation x tile duration=-4 warps=1": "line 8: expected a non-negative integer, got '-4'",
     "operation x tile duration=4 warps=1 uses=tc": "line 8: expected unit:clocks or unit:clocks:percent, got 'tc'",
+    "buffer b source=load memory=shared size=10 uses=load": (
+        "line 8: expected operation:clocks or operation:clocks:distance, got 'load'"
+    ),
     "operation x tile duration=4 warps=1 long": "line 8: unexpected 'long'",
     "edge load multiply latency=4 speed=3": "line 8: unexpected 'speed='",
     "node x": "line 8: unknown keyword 'node'",
@@ -112,3 +129,20 @@ def test_text_that_is_not_a_problem_is_refused(line: str) -> None:
     with pytest.raises(ProblemError) as caught:
         read_problem(write_problem(load_and_multiply()) + line)
     assert str(caught.value) == REFUSED_TEXTS[line]
+
+
+SCHEDULE = "interval clocks=40\nstart load clock=0 role=0\nstart multiply clock=100 role=1\ndepth a slots=4\n"
+REFUSED_SCHEDULES = {
+    ("depth a", "deep a"): "line 4: unknown keyword 'deep'",
+    ("start load", "start multiply"): "expected one line 'start' per operation, in program order",
+    ("depth a", "depth b"): "expected one line 'interval', and one line 'depth' per buffer in order",
+    ("clocks=40", "clocks=0"): "expected one line 'interval', and one line 'depth' per buffer in order",
+}
+
+
+@pytest.mark.parametrize("change", REFUSED_SCHEDULES)
+def test_text_that_is_not_a_schedule_of_the_problem_is_refused(change: tuple[str, str]) -> None:
+    read_schedule(load_and_multiply(), SCHEDULE)
+    with pytest.raises(ProblemError) as caught:
+        read_schedule(load_and_multiply(), SCHEDULE.replace(*change))
+    assert str(caught.value) == REFUSED_SCHEDULES[change]

@@ -110,6 +110,18 @@ PAIRS: dict[str, tuple[Problem, Schedule, Callable[[Schedule], Schedule], str]] 
         lambda legal: replace(legal, depth=(3,)),
         "the buffer 'x' has 3 slots, 2 are asked for",
     ),
+    "pool of one slot": (
+        _buffers(_buffer("x", "a", "b", is_pooled=True), capacity=400),
+        Schedule(40, (0, 20), (0, 0), (1,)),
+        lambda legal: replace(legal, depth=(2,)),
+        "the buffer 'x' of a pool has 2 slots",
+    ),
+    "use in a later iteration": (
+        _buffers(_buffer("x", "a", "b", uses=(BufferUse("b", 20, 2),)), capacity=400),
+        Schedule(40, (0, 20), (0, 0), (3,)),
+        lambda legal: replace(legal, depth=(1,)),
+        "the buffer 'x' has fewer slots than its uses reach back",
+    ),
     "slot shared by an overlay": (
         _buffers(_buffer("x", "a", "b"), _buffer("y", "b", "b", overlay="x"), capacity=200),
         Schedule(40, (0, 20), (0, 0), (1, 0)),
