@@ -154,9 +154,10 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
         kernel = self.operation.parent
         if kernel is None or kernel.name != KernelOp.OPERATION_NAME:
             return "expected roles in a kernel, outside of loops and branches"
-        for number, (name, count) in enumerate(zip(names, warps, strict=True)):
-            if name in COMPUTE_ROLES and name != COMPUTE_ROLES[number % len(COMPUTE_ROLES)]:
-                return f"expected the roles {', '.join(COMPUTE_ROLES)} in this order before all others"
+        computing = [name for name in names if name in COMPUTE_ROLES]
+        if names[: len(computing)] != list(COMPUTE_ROLES[: len(computing)]):
+            return f"expected the roles {', '.join(COMPUTE_ROLES)} in this order before all others"
+        for name, count in zip(names, warps, strict=True):
             if name in COMPUTE_ROLES and count != kernel.opview.warps:
                 return f"expected {kernel.opview.warps} warps of '{name}', as the kernel has, but got {count}"
             if name == COPY and count != COPY_WARPS:

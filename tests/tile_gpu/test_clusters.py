@@ -12,6 +12,10 @@ HEAD = """
 !b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
 !d = buffer<128x128xf32, tensor, lanes=128>
 !scales = buffer<128x2xf8E8M0FNU, shared, scale_factors depth=1>
+!e = buffer<64x8xf16, shared, contiguous=0 swizzle=128B>
+!f = buffer<128x16xf32, tensor, lanes=128>
+!l = buffer<64x64xf16, tensor, lanes=64 packed>
+!rows = buffer<128xi32, shared, contiguous=0 swizzle=none>
 !operands = channel<[!a, !b]>
 tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 CLUSTER{
   %yes = arith.constant true
@@ -166,6 +170,52 @@ REFUSALS = {
     "halves without a pair": (
         (NARROW_SUMS + NARROW.replace("pair ", ""), "cluster 2 ", "across pair "),
         "expected halves of 64 rows for a pair alone, but got buffer<64x128xf32, tensor, lanes=128 halves>",
+    ),
+    "halves with lhs in tensor memory": (
+        (
+            NARROW_SUMS
+            + OPERANDS.replace("%c", "%l")
+            .replace("producer tma", "producer threads")
+            .replace("!operands", "channel<[!l]>")
+            + "  %z = tile_gpu.put_begin %l : channel<[!l]>\n"
+            + NARROW.replace("%x, %y", "%z, %y").replace(": !b, !b", ": !l, !b"),
+            "cluster 2 ",
+            "across pair ",
+        ),
+        "expected lhs in shared memory for an accumulator in halves, but got buffer<64x64xf16, tensor, lanes=64",
+    ),
+    "columns of a pair": (
+        (
+            OPERANDS.replace("!operands", "channel<[!a, !e]>")
+            + SUMS.replace("!d", "!f")
+            + SLOTS.replace("!operands", "channel<[!a, !e]>").replace("!d", "!f")
+            + MULTIPLY.replace("!b -> !d", "!e -> !f"),
+            "cluster 2 ",
+            "across pair ",
+        ),
+        "expected 64 rows or blocks of 128 by up to 256 columns, a multiple of 32, but got (128, 16)",
+    ),
+    "multicast of few rows": (
+        (
+            OPERANDS
+            + '  %m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 4] swizzle 128B fill zero\n'
+            + "  %x, %y = tile_gpu.put_begin %c : !operands\n"
+            + LOAD.replace("%map", "%m"),
+            "cluster 4 ",
+            CLUSTER,
+        ),
+        "expected a part of a multiple of 8 rows for a multicast, but got box [64, 4]",
+    ),
+    "gather in a cluster": (
+        (
+            OPERANDS
+            + '  %m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero\n'
+            + "  %x, %y = tile_gpu.put_begin %c : !operands\n  %r = tile_gpu.shared : !rows\n"
+            + "  tile_gpu.tma_gather %m[%n] rows %r -> %x of %c : !rows -> !a\n",
+            "cluster 2 ",
+            CLUSTER,
+        ),
+        "expected a channel of one CTA for a gather, but got across cluster",
     ),
     "both kinds of multiplies": (
         (OPERANDS + SUMS + SLOTS + MULTIPLY + ONE, "cluster 2 ", "across pair "),

@@ -17,6 +17,12 @@ def test_text_round_trips():
     assert str(again) == str(module)
 
 
+def roles(names: str, warps: str) -> str:
+    """Roles with the bodies of two."""
+    bodies = ", ".join(["{ ^bb0: }"] * 2 + ["{ }"] * 6)
+    return f'"tile_gpu.roles"() ({bodies}) {{names = [{names}], warps = array<i32: {warps}>}} : () -> ()\n'
+
+
 # Description -> an invalid body, and the message of the verifier.
 REFUSALS = {
     "slot of another channel": (
@@ -36,6 +42,14 @@ REFUSALS = {
         '%c = "tile_gpu.make_channel"() {stages = 1 : i32, producer = "tma", consumers = ["dma"], reuse = "ring", '
         "operandSegmentSizes = array<i32: 0>} : () -> !of_a\n",
         "consumers must be some of: threads, mma, wgmma",
+    ),
+    "roles without a body each": (
+        roles('"compute"', "4"),
+        "expected a body for each of compute and no other, but got 2",
+    ),
+    "too many roles": (
+        roles(", ".join(f'"r{number}"' for number in range(9)), "4, 1, 1, 1, 1, 1, 1, 1, 1"),
+        "expected 1 to 8 roles, but got 9",
     ),
     "zero stages": (
         '%c = "tile_gpu.make_channel"() {stages = 0 : i32, producer = "tma", consumers = ["mma"], reuse = "ring", '

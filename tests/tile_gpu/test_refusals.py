@@ -27,6 +27,7 @@ PLAIN = "buffer<128x64xf16, shared, contiguous=1 swizzle=none>"
 MAP = "%r = tile_gpu.make_tensor_map"
 MULTIPLY = "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1"
 COPY = "tile_gpu.tma_load %r[%n, %n] -> %slot#0 of %c : !a"
+PRODUCT = "%m = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes : !a, !b -> !d\n"
 POINTERS = "tensor<128x64xi64, #rows>"
 COPIED = f"%q = arith.constant dense<0> : {POINTERS}\n"
 REVERSED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
@@ -200,6 +201,42 @@ REFUSALS = {
     ),
     "%m = tile_gpu.make_channel stages 3 producer tma consumers [threads, mma] reuse ring shares %c continues : !c": (
         "stages must be that of the ring, 2 : i32, but got 3 : i32"
+    ),
+    "%m = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring wanted 0 : !c": (
+        "wanted must be positive, but got 0"
+    ),
+    "%r:2 = tile_gpu.slot %c : !c": "expected a channel of one slot, but it has 2",
+    'tile_gpu.assert %n, "positive" : i32': "expected a condition of i1, but got i32",
+    'tile_gpu.print "%d of %d", %n : i32': "expected 2 operands for the directives of the format, but got 1",
+    "%r = tile_gpu.allocate bytes -1 alignment 16": "expected a number of bytes, but got -1",
+    "%r = tile_gpu.allocate bytes 64 alignment 24": "expected a power of two as alignment, but got 24",
+    "%r = tile_gpu.wgmma f16 promote %slot#0, %slot#1, %x : !a, !b -> !t": (
+        "expected promote with operands of 8-bit floats and an accumulator of f32, but got f16, f32"
+    ),
+    "%r = tile_gpu.place %x : !t -> !a": "expected one shape and element, but got tensor<128x64xf32",
+    "%r = tile_gpu.read %slot#0 : !a -> !t": "expected one shape and element, but got tensor<128x64xf32",
+    f"{PRODUCT}%r = tile_gpu.place %x over %m : !d : !t -> !s": (
+        "a tile over an accumulator is in tensor memory and has its rows, but got buffer<128x64xf32, shared"
+    ),
+    "%r = tile_gpu.place %x over %d : !d : !t -> !d": "a tile is over the result of a multiply",
+    f"{PRODUCT}%o = arith.constant 1 : i32\nscf.for %i = %o to %n step %o : i32 {{\n"
+    "%r = tile_gpu.place %x over %m : !d : !t -> !d\n}": (
+        "a tile is over the result of a multiply of the same iteration"
+    ),
+    f"{PRODUCT}%r = tile_gpu.place %x over %m : !d : !t -> !d\n%s = tile_gpu.read %m : !d -> !t": (
+        "a tile over an accumulator is its last use, but 'tile_gpu.read' uses it too"
+    ),
+    "%r = tile_gpu.wgmma_wait %n pending 0 : i32": (
+        "operand #0 must be a register tile (a tensor with a layout), but got 'i32'"
+    ),
+    "%r = tile_gpu.load_tile %map[%n, %n] : !d": (
+        "result #0 must be a buffer in shared memory, but got 'buffer<128x64xf32, tensor, lanes=128>'"
+    ),
+    "%r = tile_gpu.wgmma f16 %n, %slot#1, %x : i32, !b -> !t": (
+        "operand #1 must be a buffer in shared memory or a register tile, but got 'i32'"
+    ),
+    "%r = tile_gpu.undefined : !a": (
+        "result #0 must be a buffer in tensor memory, but got 'buffer<128x64xf16, shared, contiguous=1 swizzle=128B>'"
     ),
 }
 

@@ -33,6 +33,9 @@ REFUSALS = {
     # 3 * 176 * 128 threads; 168 registers are the most that 384 threads can have.
     "compute warps 4 registers 256 { } sum warps 4 registers 240 { } load warps 1 registers 24 { }": "the roles need "
     "67584 registers, of 65536",
+    "compute warps 4 { } load warps 1 { } compute2 warps 4 { }": "expected the roles compute, compute1, compute2, "
+    "compute3 in this order before all others",
+    "compute warps 4 { } copy warps 2 { }": "expected 4 warps of 'copy', but got 2",
     "compute warps 4 { } load warps 0 { }": "expected a positive number of warps for each of 2 roles, but got [4, 0]",
 }
 
