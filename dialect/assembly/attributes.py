@@ -13,6 +13,7 @@ from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameEleme
 from tilec.dialect.cuda_tile.enums import ENUMERATIONS
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 
 PREDICATES = ("div_by", "same_elements", "bounded")
 
@@ -106,7 +107,10 @@ def to_integer(tokens: Tokens, token: str, start: int) -> int:
 def read_number(tokens: Tokens) -> ir.Attribute:
     """Reads a number with its type; the default is a 64-bit integer or f64."""
     sign = "-" if tokens.take("-") else ""
-    start, token = tokens.offset(), tokens.next()
+    start, token = tokens.offset(), tokens.peek()
+    if not token[:1].isdigit():
+        tokens.fail(f"expected a number, but got {shown(token)}")
+    tokens.next()
     type = tokens.type() if tokens.take(":") else None
     if type is None and "." not in token:
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _whole(tokens, sign, token, start))
@@ -114,12 +118,10 @@ def read_number(tokens: Tokens) -> ir.Attribute:
     try:
         return ir.Attribute.parse(spelled)
     except ir.MLIRError:
-        tokens.fail_at(start, f"'{sign}{token}' is not a value of type {type}")
+        tokens.fail_at(start, f"'{sign}{token}' is not a value of type {'f64' if type is None else spell(type)}")
 
 
 def _whole(tokens: Tokens, sign: str, token: str, start: int) -> int:
-    if not token[:1].isdigit():
-        tokens.fail_at(start, f"expected a number, but got {shown(token)}")
     value = to_integer(tokens, token, start)
     if value >= 1 << 64 or sign and value > 1 << 63:
         tokens.fail_at(start, "integer constant out of range for attribute")
@@ -244,9 +246,7 @@ def _sliced(tokens: Tokens) -> ir.Attribute:
     try:
         return ir.Attribute.parse(text)
     except ir.MLIRError as error:
-        tokens.fail_at(
-            start, str(error.error_diagnostics[0].message) if error.error_diagnostics else "not an attribute"
-        )
+        tokens.fail_at(start, str(error.error_diagnostics[0].message))
 
 
 def check_end(tokens: Tokens) -> None:

@@ -141,12 +141,12 @@ class OperationMaker:
             return [ir.Type.parse(field.set.only)]
         # A type variable is one type, and several results of one kind (x, y, z of get_tile_block_id) have one type.
         alike = [*plan.operands, *plan.results] if isinstance(field.constraint, TypeVariable) else plan.results
-        for other in alike:
-            if other.constraint is field.constraint:
-                known = parts.types.get(other.name) or [value.type for value in parts.operands.get(other.name, ())]
-                if known:
-                    return [known[0]]
-        self.tokens.fail_at(parts.offset, f"expected a type for '{field.name}'")
+        known = (
+            parts.types.get(other.name) or [value.type for value in parts.operands.get(other.name, ())]
+            for other in alike
+            if other.constraint is field.constraint
+        )
+        return next(types[:1] for types in known if types)
 
     def check_operands(self, field: ValueField, types: list[ir.Type], parts: Parts) -> None:
         """Checks that operands have the types in the text."""

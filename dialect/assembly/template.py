@@ -77,9 +77,7 @@ _PIECE = re.compile(r"type\(\$(\w+)\)|(\w+)\((?:\$(\w+))?\)|\$(\w+)| ?(keyed-att
 @functools.cache
 def compile_template(operation_class: type[Operation]) -> Template:
     """The elements of an operation's assembly format; raises ValueError for an unknown field."""
-    elements, end = _elements(operation_class, operation_class.assembly, 0)
-    if end != len(operation_class.assembly):
-        raise ValueError(f"{operation_class.OPERATION_NAME}: unbalanced '}}' in its assembly line")
+    elements, _ = _elements(operation_class, operation_class.assembly, 0, is_group=False)
     return tuple(elements)
 
 
@@ -99,7 +97,7 @@ def _in_format(elements: Template) -> Iterator[str]:
             yield from _in_format(element.elements)
 
 
-def _elements(cls: type[Operation], text: str, at: int) -> tuple[list[Element], int]:
+def _elements(cls: type[Operation], text: str, at: int, is_group: bool) -> tuple[list[Element], int]:
     found: list[Element] = []
     while at < len(text):
         match = _PIECE.search(text, at)
@@ -107,13 +105,15 @@ def _elements(cls: type[Operation], text: str, at: int) -> tuple[list[Element], 
         if literal:
             found.append(_literal(literal))
         if match is None:
-            return found, len(text)
+            break
         at = match.end()
         typed, directive, argument, field, dictionary, opening, closing = match.groups()
-        if closing:
+        if closing and is_group:
             return found, at
+        if closing:
+            raise _unbalanced(cls)
         if opening:
-            inner, at = _elements(cls, text, at)
+            inner, at = _elements(cls, text, at, is_group=True)
             found.append(Group(tuple(inner)))
         elif typed:
             found.append(TypeElement(_field(cls, typed)))
@@ -124,7 +124,13 @@ def _elements(cls: type[Operation], text: str, at: int) -> tuple[list[Element], 
         else:
             named = _field(cls, field)
             found.append(AttributeElement(named) if isinstance(named, AttributeField) else OperandElement(named))
-    return found, at
+    if is_group:
+        raise _unbalanced(cls)
+    return found, len(text)
+
+
+def _unbalanced(cls: type[Operation]) -> ValueError:
+    return ValueError(f"{cls.OPERATION_NAME}: unbalanced braces in its assembly line")
 
 
 def _literal(text: str) -> Literal:

@@ -40,10 +40,10 @@ class DebugLayout:
     """`make` builds the value of an entry from its parts (except flags); `take` returns the parts of a value."""
 
     tag: DebugTag
-    description: str
     parts: tuple[Part, ...]
     make: Callable[..., ir.Location | ir.Attribute]
     take: Callable[[ir.Location | ir.Attribute], tuple[object, ...]]
+    description: str = "a location"
 
 
 def _location_parts(location: ir.Location) -> tuple[object, ...]:
@@ -52,28 +52,25 @@ def _location_parts(location: ir.Location) -> tuple[object, ...]:
 
 
 _LAYOUTS = (
-    DebugLayout(DebugTag.COMPILE_UNIT, "a compile unit", (_FILE,), DICompileUnitAttr.get, lambda unit: (unit.file,)),
-    DebugLayout(DebugTag.FILE, "a file", (TEXT, TEXT), DIFileAttr.get, lambda file: (file.name, file.directory)),
+    DebugLayout(DebugTag.COMPILE_UNIT, (_FILE,), DICompileUnitAttr.get, lambda unit: (unit.file,), "a compile unit"),
+    DebugLayout(DebugTag.FILE, (TEXT, TEXT), DIFileAttr.get, lambda file: (file.name, file.directory), "a file"),
     DebugLayout(
         DebugTag.LEXICAL_BLOCK,
-        "a lexical block",
         (_SCOPE, _FILE, LINE_OR_COLUMN, LINE_OR_COLUMN),
         DILexicalBlockAttr.get,
         lambda block: (block.scope, block.file, block.line, block.column),
+        "a lexical block",
     ),
-    DebugLayout(
-        DebugTag.LOCATION, "a location", (_SCOPE, TEXT, LINE_OR_COLUMN, LINE_OR_COLUMN), di_location, _location_parts
-    ),
+    DebugLayout(DebugTag.LOCATION, (_SCOPE, TEXT, LINE_OR_COLUMN, LINE_OR_COLUMN), di_location, _location_parts),
     DebugLayout(
         DebugTag.SUBPROGRAM,
-        "a subprogram",
         (_FILE, LINE_OR_COLUMN, TEXT, TEXT, _UNIT, LINE_OR_COLUMN),
         DISubprogramAttr.get,
         lambda it: (it.file, it.line, it.name, it.linkage_name, it.compile_unit, it.scope_line),
+        "a subprogram",
     ),
     DebugLayout(
         DebugTag.CALL_SITE,
-        "a call site",
         (LOCATION, LOCATION),
         lambda callee, caller: ir.Location.callsite(callee, [caller]),
         lambda location: (location.callee, location.caller),

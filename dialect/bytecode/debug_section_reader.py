@@ -155,7 +155,7 @@ class DebugSectionReader:
         self._cursor.fail(message, 0)
 
 
-_UNKNOWN = DebugLayout(DebugTag.UNKNOWN, "an unknown location", (), ir.Location.unknown, lambda _location: ())
+_UNKNOWN = DebugLayout(DebugTag.UNKNOWN, (), ir.Location.unknown, lambda _location: ())
 
 
 def _mistaken(part: Part, index: int, found: object) -> str:

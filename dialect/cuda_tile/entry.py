@@ -55,8 +55,9 @@ class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAbo
         arguments = [argument.type for argument in block.arguments]
         if arguments != list(self.function_type.inputs):
             return f"expects region arguments {spell_list(self.function_type.inputs)}, but got {spell_list(arguments)}"
-        if not len(block.operations) or not block.operations[-1].operation.has_trait(ir.IsTerminatorTrait):
-            return "expects the body to end in 'cuda_tile.return'"
+        last = block.operations[-1].operation.name
+        if last != "cuda_tile.return":
+            return f"expects the body to end in 'cuda_tile.return', but got '{last}'"
         return None
 
 

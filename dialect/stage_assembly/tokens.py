@@ -74,8 +74,7 @@ class StageTokens(Tokens):
         try:
             return kind.parse(text)
         except ir.MLIRError as error:
-            found = error.error_diagnostics[0].message if error.error_diagnostics else f"cannot parse '{text}'"
-            self.fail_at(start, found)
+            self.fail_at(start, error.error_diagnostics[0].message)
 
     def _channel(self) -> ir.Type:
         self.expect("<")

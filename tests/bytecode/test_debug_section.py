@@ -191,6 +191,12 @@ INVALID = {
     "no scope": ([[4, 5]], [*BASE, bytes([LOCATION, 0, 0, 1, 1])], "expected a subprogram or a lexical block"),
     "scope is a file": ([[4, 5]], [*BASE, bytes([LOCATION, 1, 0, 1, 1])], "lexical block, but debug info 1 is a file"),
     "scope is a location": ([[4, 5]], [*BASE, bytes([LOCATION, 4, 0, 1, 1])], "but debug info 4 is a location"),
+    "scope is a unit": ([[4, 5]], [*BASE, bytes([LOCATION, 2, 0, 1, 1])], "block, but debug info 2 is a compile unit"),
+    "unit is a file": (
+        [[4]],
+        [*BASE[:2], bytes([SUBPROGRAM, 1, 3, 2, 3, 1, 4]), BASE[3]],
+        "expected a compile unit, but debug info 1 is a file",
+    ),
     "location is a file": ([[4, 1]], BASE, "expected a location, but debug info 1 is a file"),
     "location is a scope": ([[4, 3]], BASE, "expected a location, but debug info 3 is a subprogram"),
     "callee is itself": ([[4, 5]], [*BASE, bytes([CALL, 5, 4])], "debug info 5 is a part of itself"),

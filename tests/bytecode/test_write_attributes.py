@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sections import body, entries, sections
 
+from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError
 from tilec.text_input.module import Module
 
@@ -103,6 +104,23 @@ def test_other_attributes_are_refused(attribute: str, message: str) -> None:
         argument(f"{{t.x = {attribute}}}")
     assert message in raised.value.message
     assert raised.value.location is not None and raised.value.location.line == 1
+
+
+@pytest.mark.parametrize("extreme", [-(1 << 63), (1 << 63) - 1])
+def test_arrays_with_an_extreme_are_refused(extreme: int) -> None:
+    with pytest.raises(InputError) as raised:
+        argument(f"{{t.x = #cuda_tile.same_elements<[{extreme}]>}}")
+    assert raised.value.message == f"an array with the element {extreme}, an extreme of i64, has no form in bytecode"
+
+
+def test_key_that_the_bindings_read_as_empty_is_refused() -> None:
+    """MLIR's own parser accepts such a key, and its bindings end a name at the first NUL byte."""
+    module = Module.parse("entry @k(%x: tile<i1>) { }")
+    with context():
+        attributes = ir.Attribute.parse('[{t.x = {"\\00" = true}}]')
+        module.ir.body.operations[0].operation.attributes["arg_attrs"] = attributes
+    with pytest.raises(InputError, match=r'dictionary \{"\\00" = true\} has an empty key, which bytecode cannot hold'):
+        module.to_bytecode("13.5")
 
 
 def test_predicate_of_assume() -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from tilec.dialect.build import build
+from tilec.dialect.fields import MANY_RUNS
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import OPERATIONS
+from tilec.errors import VerificationError
 from tilec.text_input.module import Module
 
 FILES = sorted((Path(__file__).parent / "assembly").glob("*.mlir"))
@@ -96,3 +98,53 @@ def test_reduction_without_a_terminator() -> None:
             reduction = build("reduce", [], [], {"dim": 0, "identities": ir.ArrayAttr.get([])})
             reduction.regions[0].blocks.append()
         assert refused(module.operation)
+
+
+RETURN = f'"cuda_tile.return"() {{operandSegmentSizes = array<i32: {", ".join(["0"] * MANY_RUNS)}>}} : () -> ()'
+SCALAR, I3 = "!cuda_tile.tile<array<i64>, i32>", "!cuda_tile.tile<array<i64>, i3>"
+
+
+@pytest.mark.parametrize(
+    ("argument", "last", "attributes", "message"),
+    [
+        (SCALAR, RETURN, "function_type = i32", "attribute 'function_type' must be a function type, but got 'i32'"),
+        (I3, RETURN, f"function_type = ({I3}) -> ()", "argument #0 has an invalid type: tile element must be a number"),
+        (
+            SCALAR,
+            RETURN,
+            f"function_type = ({SCALAR}) -> (), arg_attrs = []",
+            "expects one dictionary an argument (1), but got 0",
+        ),
+        (
+            SCALAR,
+            RETURN,
+            f"function_type = ({SCALAR}) -> (), arg_attrs = [3 : i32]",
+            "expects a dictionary of attributes for argument #0, but got 3 : i32",
+        ),
+        (
+            SCALAR,
+            '"tile_gpu.return"() : () -> ()',
+            f"function_type = ({SCALAR}) -> ()",
+            "expects the body to end in 'cuda_tile.return', but got 'tile_gpu.return'",
+        ),
+        (
+            SCALAR,
+            f'%0 = "cuda_tile.assume"(%a) {{predicate = #cuda_tile.div_by<4, 2, unit>}} : ({SCALAR}) -> {SCALAR} '
+            + RETURN,
+            f"function_type = ({SCALAR}) -> ()",
+            "'cuda_tile.assume' op div_by: 'every' and 'along' must be given together",
+        ),
+    ],
+)
+def test_kernels_of_generic_text_are_checked(argument: str, last: str, attributes: str, message: str) -> None:
+    kernel = f'"cuda_tile.entry"() ({{ ^bb0(%a: {argument}): {last} }}) {{sym_name = "k", {attributes}}} : () -> ()'
+    with pytest.raises(VerificationError) as caught:
+        Module.parse(f'"builtin.module"() ({{\n{kernel} }}) : () -> ()', "k.mlir")
+    assert message in caught.value.message
+    assert (caught.value.location.file, caught.value.location.line) == ("k.mlir", 2)
+
+
+def test_elements_of_a_global_of_generic_text_are_numbers() -> None:
+    text = '"cuda_tile.global"() {sym_name = "g", value = dense<1> : tensor<1xi3>, symbol_visibility = "public", '
+    with pytest.raises(VerificationError, match="elements must be numbers, but got i3"):
+        Module.parse(f'"builtin.module"() ({{ {text}alignment = 0 : i64}} : () -> () }}) : () -> ()')

@@ -99,6 +99,16 @@ def test_ambiguous_groups_are_refused(values: list[ir.Value]) -> None:
         build("make_tensor_view", [pointer, scalar], [view])
 
 
+def test_segments_that_do_not_fit_are_refused(values: list[ir.Value]) -> None:
+    pointer, scalar, *_ = values
+    view = TensorViewType.get([None, 4], ir.F32Type.get(), [4, 1])
+    for sizes in ([1, 1], [1, 2, 0]):
+        with pytest.raises(ValueError) as caught:
+            build("make_tensor_view", [pointer, scalar], [view], segments=sizes)
+        message = f"'cuda_tile.make_tensor_view' has 3 groups of operands, got sizes {sizes} for 2 values"
+        assert str(caught.value) == message
+
+
 def test_too_many_runs_of_types_are_refused(values: list[ir.Value]) -> None:
     _, scalar, _, tile = values
     many = [tile, scalar] * 129

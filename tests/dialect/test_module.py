@@ -186,6 +186,12 @@ def test_truncated_text_is_refused(cut: int) -> None:
         Module.parse(KERNEL[:cut])
 
 
+def test_text_that_ends_within_an_operation() -> None:
+    with pytest.raises(InputError, match="unexpected end of the text") as caught:
+        Module.parse("entry @k(%n: tile<i32>) {\n%0 = assume", "k.mlir")
+    assert str(caught.value.location) == "k.mlir:2:12"
+
+
 def test_operations_after_a_terminator_are_refused_in_generic_form() -> None:
     text = """
     "cuda_tile.module"() <{sym_name = "m"}> ({

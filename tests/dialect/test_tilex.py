@@ -7,7 +7,9 @@ import pytest
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import read_module
 from tilec.dialect.bytecode.writer import write_module
+from tilec.dialect.cuda_tile.types import TensorViewType
 from tilec.dialect.mlir import context, ir
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.errors import InputError
 
 TENSOR = "tensor_view<2x9x9x8xf16, strides=[648,72,8,1]>"
@@ -159,6 +161,14 @@ def test_refused_views(case):
     with pytest.raises((InputError, ir.MLIRError)) as refused:
         read(module_with(viewed(view)))
     assert message in str(refused.value)
+
+
+def test_corner_beyond_32_bits_is_refused():
+    with context():
+        view = TensorViewType.get([2, 9, 9, 8], ir.F16Type.get(), [648, 72, 8, 1])
+        with pytest.raises(ValueError) as refused:
+            Im2colViewType.get([32, 8], view, [3, 3], [1, 2], [2, 1], [-(1 << 31) - 1, 0], [0, 0])
+    assert str(refused.value) == "lower must be at least -2^31 and below 2^31, but got [-2147483649, 0]"
 
 
 ACCESSES = {

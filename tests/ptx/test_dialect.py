@@ -74,6 +74,12 @@ def test_tied_values_need_not_occur_in_the_text(b: PtxBuilder) -> None:
     assert b.entry.parent.verify()
 
 
+def test_too_many_operands_of_mixed_types(b: PtxBuilder) -> None:
+    values = [constant(b, kind) for _ in range(9) for kind in (b.i32, b.i64)]
+    with pytest.raises(ValueError, match="an instruction takes 8 values of any types before and after a run of one"):
+        b.execute("x;", (), *values)
+
+
 def test_text_is_required(b: PtxBuilder) -> None:
     ir.Operation.create("ptx.execute_0_0", ip=ir.InsertionPoint(b.current))
     b.leave()

@@ -44,6 +44,23 @@ MISTAKES = {
         2,
         "expected 1 to 8 roles (compute warps 4), but got '{'",
     ),
+    "block of a name twice": (
+        ENTRY + "  cf.br ^bb1\n^bb1:\n  cf.br ^bb1\n^bb1:\n  ptx.return\n}",
+        5,
+        "redefinition of block '^bb1'",
+    ),
+    "constant that is not a number": (
+        HEAD + '  %0 = arith.constant "x"\n}',
+        2,
+        "expected a number or elements with their type, but got \"x\"",
+    ),
+    "offsets of two types": (
+        'tile_gpu.kernel @k(%n: i32, %p: i64) target "sm_100a" warps 4 {\n  %x = tile_gpu.load_view %p[%n, %p] '
+        "extents [%n, %n] strides [%n, %n] vector 1 : "
+        'tensor<1x1xf32, "register=none lane=(0,0)(0,0)(0,0)(0,0)(0,0) warp=(0,0)(0,0) shape=1x1">\n}',
+        2,
+        "all operands of 'offsets' must have one type, but got 'i32' and 'i64'",
+    ),
     "unknown block": (ENTRY + "  cf.br ^bb7\n}", 2, "expected a block of the kernel (^bb1), but got '^bb7'"),
     "too many operands": (
         ENTRY + '  %0 = ptx.compute "mov.b32 $0, 1;" : i32\n  ptx.execute "x;"(' + ", ".join(["%0"] * 9) + ")\n}",

@@ -97,3 +97,24 @@ preview$func @f() { }
 // -----
 // expected-error: expected 1 operand types, but got 0
 %0 = preview$call @f(%i) : () -> !cuda_tile.tile<i32>
+// -----
+// expected-error: expected a number, but got 'x'
+%0 = absi %n {a = -x} : tile<4x8xi32>
+// -----
+// expected-error: expected a number, but got '}'
+%0 = absi %n {a = -} : tile<4x8xi32>
+// -----
+// expected-error: '2' is not a value of type tile<i32>
+%0 = absi %n {a.b = 2 : tile<i32>} : tile<4x8xi32>
+// -----
+// expected-error: expected as many types as operands of 'mask' (0), but got 1
+%0, %1 = load_ptr_tko weak %p : tile<ptr<f32>>, tile<i1> -> tile<f32>, token
+// -----
+// expected-error: unexpected token after element type in 0-d tensor_view
+%0 = make_tensor_view %p, shape = [], strides = [] : tensor_view<f32 4>
+// -----
+// expected-error: tensor_view element must be a number type, but got 'i4'
+%0 = make_tensor_view %p, shape = [4], strides = [1] : tensor_view<4xi4, strides=[1]>
+// -----
+// expected-error: operand #0 must be a partition_view, strided_view or gather_scatter_view, but got 'tensor_view<64x16xf32, strides=[16,1]>'
+%0, %1 = load_view_tko weak %tv[%i, %i] : tensor_view<64x16xf32, strides=[16,1]>, tile<i32> -> tile<4x8xf32>, token
