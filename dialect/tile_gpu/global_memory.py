@@ -2,9 +2,11 @@
 
 from tilec.dialect.attributes import Elements, Flag, Int64, Symbol
 from tilec.dialect.fields import Result
-from tilec.dialect.mlir import ext
+from tilec.dialect.mlir import ext, ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Integer64
+from tilec.element_types import ELEMENT_TYPES
 
 
 class GlobalOp(Operation, name="global"):
@@ -17,6 +19,9 @@ class GlobalOp(Operation, name="global"):
     assembly = "$sym_name alignment $alignment{ $private} attr-dict"
 
     def check(self) -> str | None:
+        name = spell(ir.RankedTensorType(self.value.type).element_type)
+        if name not in ELEMENT_TYPES:
+            return f"elements must be of {', '.join(ELEMENT_TYPES)}, but got {name}"
         return _alignment_problem(self.alignment)
 
 

@@ -180,10 +180,6 @@ class CatOp(Operation, name="cat", traits=[ext.Pure]):
         return None
 
 
-def _width(value: ir.Value) -> int:
-    return ELEMENT_TYPES[spell(_element(value))].packed_bits
-
-
 def _bytes_along(op: ir.OpView, elements: ir.Value, stored: ir.Value) -> str | None:
     """The problem unless `stored` has the bytes of `elements` along the dimension of the operation."""
     dimension, shape, found = op.dimension, list(elements.type.shape), list(stored.type.shape)
@@ -191,7 +187,10 @@ def _bytes_along(op: ir.OpView, elements: ir.Value, stored: ir.Value) -> str | N
         return f"expected a dimension below {len(shape)}, but got {dimension}"
     if str(_element(stored)) != "i8":
         return f"expected bytes, elements of i8, but got {_element(stored)}"
-    bits = shape[dimension] * _width(elements)
+    row = ELEMENT_TYPES.get(spell(_element(elements)))
+    if row is None:
+        return f"elements must be of {', '.join(ELEMENT_TYPES)}, but got {spell(_element(elements))}"
+    bits = shape[dimension] * row.packed_bits
     expected = [bits // 8 if axis == dimension else extent for axis, extent in enumerate(shape)]
     if bits % 8 or found != expected:
         return f"expected {bits} bits along dimension {dimension} to be the bytes of {expected}, but got {found}"

@@ -6,7 +6,9 @@ from tilec.dialect.cache import cached
 from tilec.dialect.constraints import DenseArray, Unconstrained, keyword
 from tilec.dialect.mlir import ir
 from tilec.dialect.parameterless import parameterless
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.namespace import TileGpu
+from tilec.element_types import ELEMENT_TYPES
 
 SHARED, TENSOR = "shared", "tensor"
 MEMORIES = (SHARED, TENSOR)
@@ -41,6 +43,12 @@ class BufferType(TileGpu.Type, name="buffer"):
     def is_in_halves(self) -> bool:
         """Whether the second half of the columns is in other lanes: 64 rows of an accumulator of a pair."""
         return self.memory == TENSOR and self.layout == HALVES
+
+    @cached
+    def problem(self) -> str | None:
+        """The problem with the elements, or None."""
+        name = spell(self.element)
+        return None if name in ELEMENT_TYPES else f"elements must be of {', '.join(ELEMENT_TYPES)}, but got {name}"
 
     def spelled(self) -> str:
         extents = "x".join(map(str, self.shape))

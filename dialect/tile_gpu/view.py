@@ -39,7 +39,8 @@ def vector_has_a_dimension(op: ir.OpView) -> str | None:
 
 def _whole_bytes(op: ir.OpView) -> str | None:
     element = (op.results[0] if len(op.results) else op.operands[0]).type.element_type
-    if ELEMENT_TYPES[spell(element)].per_byte == 1:
+    row = ELEMENT_TYPES.get(spell(element))
+    if row is None or row.per_byte == 1:
         return None
     return f"elements of {element} share bytes: expected a tile of i8 with tile_gpu.pack or tile_gpu.unpack"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.errors import InternalError
 from tilec.lowering.gpu.repeats import repeats
 from tilec.lowering.gpu_to_ptx.elements import PtxElement, element_named
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
@@ -146,10 +145,7 @@ class Carried:
     def registers(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         """The registers of values of these types and of the current state."""
         state = self._lowering.state
-        if state.keys() != self._state.keys():
-            raise InternalError(
-                f"a loop or branch changes the names of the carried state: {sorted(state.keys() ^ self._state.keys())}"
-            )
+        assert state.keys() == self._state.keys(), state.keys() ^ self._state.keys()
         of_values = [
             self._carried(kind, [self._lowering.get(value)[register] for register in group])
             for value, (kind, groups) in zip(values, self._values, strict=True)

@@ -328,6 +328,8 @@ class Lowering:
         Raises:
             UnsupportedError: if no op group lowers the operation.
             CompileError: if the layouts of its operands do not match.
+
+        Each error has the location of the operation.
         """
         rule = self._rules.get(operation.name)
         self.b.location = named_location(operation)
@@ -337,6 +339,10 @@ class Lowering:
             rule(self, operation)
         except ValueError as error:
             raise CompileError(f"'{operation.name}': {error}", source_location(operation.location)) from error
+        except UnsupportedError as error:
+            if error.location is not None:
+                raise
+            raise self.unsupported(operation, error.message) from error
         self.b.location = named_location(operation)
 
     def unsupported(self, operation: ir.Operation, message: str) -> UnsupportedError:

@@ -14,7 +14,7 @@ from tilec.lowering.gpu_to_ptx.packed_registers import unpack as separate_bytes
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import joined, joined_registers
+from tilec.lowering.layout.packing import joined_in_threads, joined_registers
 
 _BYTE = ELEMENTS["i8"]
 
@@ -26,7 +26,7 @@ def pack(lowering: Lowering, operation: ir.Operation) -> None:
     width = ELEMENT_TYPES[kind.name].packed_bits
     if width < 8:
         registers = joined_parts(lowering, kind, lowering.get(source), layout_of(source.type), dimension)
-        _check(joined(layout_of(source.type), dimension, 8 // width), layout_of(result.type))
+        _check(joined_in_threads(layout_of(source.type), dimension, 8 // width), layout_of(result.type))
         lowering.set(result, registers)
         return
     groups = _groups(layout_of(result.type), layout_of(source.type), dimension, width // 8)
@@ -39,7 +39,7 @@ def unpack(lowering: Lowering, operation: ir.Operation) -> None:
     kind, dimension = element(result), operation.attributes["dimension"].value
     width = ELEMENT_TYPES[kind.name].packed_bits
     if width < 8:
-        _check(joined(layout_of(result.type), dimension, 8 // width), layout_of(source.type))
+        _check(joined_in_threads(layout_of(result.type), dimension, 8 // width), layout_of(source.type))
         lowering.set(result, divided_parts(lowering, kind, lowering.get(source), layout_of(result.type), dimension))
         return
     groups = _groups(layout_of(source.type), layout_of(result.type), dimension, width // 8)
@@ -116,7 +116,7 @@ def _element_of(lowering: Lowering, kind: PtxElement, group: list[ir.Value]) -> 
 
 def _groups(whole: LinearLayout, parts: LinearLayout, dimension: int, count: int) -> list[list[int]]:
     """The registers of the bytes of each element; raises ValueError if the layouts do not correspond."""
-    _check(joined(whole, dimension, count), parts)
+    _check(joined_in_threads(whole, dimension, count), parts)
     return joined_registers(whole, dimension, count)
 
 
@@ -126,6 +126,6 @@ def _spread(groups: list[list[int]], values: Sequence[Sequence[ir.Value]]) -> li
     return [found[register] for register in range(len(found))]
 
 
-def _check(expected: LinearLayout | None, found: LinearLayout) -> None:
+def _check(expected: LinearLayout, found: LinearLayout) -> None:
     if expected != found:
-        raise ValueError(f"expected the bytes of each element in the thread that holds it, in '{expected}': '{found}'")
+        raise ValueError(f"expected each element in the thread of its bytes, in '{expected}', but got '{found}'")

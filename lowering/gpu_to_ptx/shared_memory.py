@@ -14,7 +14,7 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import joined
+from tilec.lowering.layout.packing import joined_in_threads
 
 
 @lowers("tile_gpu.load_shared")
@@ -51,7 +51,4 @@ def _per_byte(kind: PtxElement) -> int:
 
 def _byte_layout(kind: PtxElement, layout: LinearLayout, contiguous: int) -> LinearLayout:
     """The layout of the bytes of a tile; raises ValueError if threads share a byte."""
-    found = joined(layout, contiguous, _per_byte(kind))
-    if found is None:
-        raise ValueError(f"expected a thread to hold whole bytes along dimension {contiguous}, got '{layout}'")
-    return found
+    return joined_in_threads(layout, contiguous, _per_byte(kind))

@@ -37,12 +37,18 @@ def joined(layout: LinearLayout, dimension: int, parts: int) -> LinearLayout | N
     return LinearLayout(register, tuple(map(scaled, layout.lane)), tuple(map(scaled, layout.warp)), shape)
 
 
-def joined_registers(layout: LinearLayout, dimension: int, parts: int) -> list[list[int]]:
-    """For each register of the joined layout the registers of its parts, in order; raises ValueError if none is."""
-    bits = _part_bits(layout, dimension, parts)
-    if bits is None:
+def joined_in_threads(layout: LinearLayout, dimension: int, parts: int) -> LinearLayout:
+    """The joined layout; raises ValueError if threads share the parts of an element."""
+    found = joined(layout, dimension, parts)
+    if found is None:
         raise ValueError(f"expected a thread to hold {parts} successive elements along {dimension}, got '{layout}'")
-    return vector_groups(layout.register_count, bits)
+    return found
+
+
+def joined_registers(layout: LinearLayout, dimension: int, parts: int) -> list[list[int]]:
+    """For each register of the joined layout the registers of its parts, in order; ValueError if threads share them."""
+    joined_in_threads(layout, dimension, parts)
+    return vector_groups(layout.register_count, global_vector(layout, dimension, parts))
 
 
 def byte_shape(shape: Sequence[int], dimension: int, per_byte: int) -> tuple[int, ...]:

@@ -10,7 +10,8 @@ import pytest
 
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry
-from tilec.errors import UnsupportedError
+from tilec.errors import InternalError, UnsupportedError
+from tilec.lowering.math import nvrtc
 from tilec.lowering.math.functions import function
 from tilec.lowering.math.inline import Step
 from tilec.lowering.math.table import C_TYPES, FUNCTIONS
@@ -154,6 +155,16 @@ def test_function_that_is_called_twice_is_declared_once() -> None:
     text = kernel_of(["log", "exp", "log"], "f32", "sm_90a")
     assert text.count(".func") == 1
     assert text.count("call.uni") == 2
+
+
+def test_source_that_nvrtc_refuses_is_an_internal_error() -> None:
+    with pytest.raises(InternalError, match=r"NVRTC cannot compile a device function of tilec: tilec.cu\(1\): error:"):
+        nvrtc.compile_to_ptx("wrong")
+
+
+def test_failure_of_nvrtc_is_an_internal_error() -> None:
+    with pytest.raises(InternalError, match="NVRTC failed: NVRTC_ERROR_INVALID_PROGRAM$"):
+        nvrtc._checked((nvrtc.nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_PROGRAM,))
 
 
 @pytest.mark.parametrize(

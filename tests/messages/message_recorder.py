@@ -25,6 +25,7 @@ from tilec.lowering.schedule.answer import Answer
 from tilec.lowering.schedule.bound import Bound
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.remarks import Remark
 from tilec.runtime.ptxsim import _native
 
@@ -66,6 +67,7 @@ def install(folder: Path, patch: pytest.MonkeyPatch) -> None:
     _record_unsupported(recorder, patch)
     _record_output(recorder, patch)
     _record_schedules(recorder, patch)
+    _record_decisions(recorder, patch)
 
 
 def _record_constructions(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
@@ -144,6 +146,18 @@ def _record_schedules(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(verify, "verify", checked)
     _record_texts(recorder, patch, Bound, lambda bound: [bound.reason])
     _record_texts(recorder, patch, Answer, lambda answer: answer.remarks)
+
+
+def _record_decisions(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
+    """The decisions about multiplies, with their reasons, that tests print."""
+    print_multiply = Multiply.__str__
+
+    def printed(self: Multiply) -> str:
+        text = print_multiply(self)
+        recorder.add(text, ())
+        return text
+
+    patch.setattr(Multiply, "__str__", printed)
 
 
 def _record_texts(

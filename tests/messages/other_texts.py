@@ -41,6 +41,7 @@ _CALLS = {
     "add_parser",
     "compile",
     "new_int_var",
+    "once",
     "print",
     "property",
     "split",

@@ -125,6 +125,20 @@ def test_operation_of_another_dialect_is_refused(b: PtxBuilder, module: ir.Modul
     assert str(caught.value.location) == "/home/ann/add.py:7:3"
 
 
+def test_value_without_a_register_is_refused(b: PtxBuilder, module: ir.Module) -> None:
+    byte = ir.IntegerType.get_signless(8, b.i32.context)
+    zero = {"value": ir.IntegerAttr.get(byte, 0)}
+    made = ir.Operation.create(
+        "arith.constant", [byte], [], zero, loc=ir.Location.unknown(byte.context), ip=ir.InsertionPoint(b.current)
+    )
+    done = b.block([byte], "done")
+    b.branch(done, made.result)
+    b.at(done)
+    b.leave()
+    with pytest.raises(CompileError, match="ptx has no register of type i8, expected i1, i16, i32, i64, f32, f64"):
+        emit(module)
+
+
 def test_labels_are_the_names_of_the_builder_made_unique(b: PtxBuilder, lines: Lines) -> None:
     condition = b.compute("setp.ne.b32 $0, 0, 1;", b.i1)
     for _ in range(2):

@@ -226,6 +226,13 @@ REFUSALS = {
     f"{PRODUCT}%r = tile_gpu.place %x over %m : !d : !t -> !d\n%s = tile_gpu.read %m : !d -> !t": (
         "a tile over an accumulator is its last use, but 'tile_gpu.read' uses it too"
     ),
+    "%r = tile_gpu.shared : buffer<128xi3, shared, contiguous=0 swizzle=none>": (
+        "result #0 has an invalid type: elements must be of i1, i4, i8, i16, i32, i64, f16, bf16, f32, tf32, f64, f8E4M"
+    ),
+    "%o = arith.constant dense<1> : tensor<128xi3, #line>\n"
+    "%r = tile_gpu.pack %o dimension 0 : tensor<128xi3, #line> -> tensor<128xi8, #line>": (
+        "'tile_gpu.pack' op elements must be of i1, i4, i8, i16, i32,"
+    ),
     "%r = tile_gpu.wgmma_wait %n pending 0 : i32": (
         "operand #0 must be a register tile (a tensor with a layout), but got 'i32'"
     ),
