@@ -108,8 +108,7 @@ class MatrixUnit:
         element = types.element
         if element not in self.accumulators:
             return f"{self.name} has no {element} operands"
-        if types.accumulator not in self.accumulators[element]:
-            return f"{self.name} has no {types.accumulator} accumulators for {element} operands"
+        assert types.accumulator in self.accumulators[element], types
         step = self.step_bytes(element)
         if types.row_bytes(depth) % step:
             return f"{self.name} reads {step} bytes along K, the operands have {depth} elements of {element}"

@@ -258,8 +258,6 @@ def _of_permute(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
 def _of_parts(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     """Operations between tiles and parts of them, which keep the extent of a divided dimension."""
     tiles = [value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)]
-    if not all(map(_is_tile, op.operation.results)):
-        raise NotDivisibleError("it uses one element of a divided tile", op)
     for dimension in {divided[value] for value in tiles if value in divided}:
         if len({value.type.shape[dimension] for value in tiles}) > 1:
             raise NotDivisibleError("it divides or joins what the blocks divide", op)
@@ -267,7 +265,7 @@ def _of_parts(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
 
 
 def _of_access(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
-    if not isinstance(op.view.type, PartitionViewType) or isinstance(op.view.owner, ir.Block):
+    if not isinstance(op.view.type, PartitionViewType):
         raise NotDivisibleError("it accesses a divided tile through a view without adjacent tiles", op)
     return iter(())
 

@@ -18,10 +18,8 @@ _SECTOR_BITS = 256
 
 
 def is_divisible_access(op: ir.OpView) -> bool:
-    """Whether an access may be done in parts: it is weak, through a partition view that is made in the entry."""
-    if op.memory_ordering_semantics != "weak" or not isinstance(op.view.type, PartitionViewType):
-        return False
-    return not isinstance(op.view.owner, ir.Block)
+    """Whether an access may be done in parts: it is weak, through a partition view."""
+    return op.memory_ordering_semantics == "weak" and isinstance(op.view.type, PartitionViewType)
 
 
 def view_of_parts(view: ir.Value, shape: Sequence[int]) -> ir.Value:

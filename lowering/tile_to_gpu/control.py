@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from tilec.dialect.cuda_tile.types import TileType
-from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.errors import UnsupportedError
-from tilec.lowering.tile.terminators import BREAK, CONTINUE, RETURN, YIELD, returns, terminators
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, RETURN, returns, terminators
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.carried_values import arrive, arrive_all, enter, enter_all, types_of, types_of_all
 from tilec.lowering.tile_to_gpu.conversion import Conversion
@@ -27,7 +25,7 @@ def _for(op: ir.OpView, conversion: Conversion) -> None:
     body = made.regions[0].blocks.append(bounds[0].type, *types)
 
     def finish(end: ir.OpView) -> list[ir.Value]:
-        return enter_all(zip(_forwarded(end, CONTINUE), targets, strict=True), conversion)
+        return enter_all(zip(end.operation.operands, targets, strict=True), conversion)
 
     with ir.InsertionPoint(body):
         conversion.set(block.arguments[0], body.arguments[0])
@@ -66,15 +64,6 @@ def _scf_for(bounds: list[ir.Value], initial: list[ir.Value], unsigned: bool) ->
     return ir.Operation.create("scf.for", [value.type for value in initial], [*bounds, *initial], attributes, regions=1)
 
 
-def _forwarded(end: ir.OpView, *names: str) -> list[ir.Value]:
-    """The operands of a terminator; raises UnsupportedError if it is not one of these."""
-    if end.operation.name not in names:
-        raise UnsupportedError(
-            f"'{end.operation.name}' cannot leave this block when compiling", source_location(end.operation.location)
-        )
-    return list(end.operation.operands)
-
-
 @converts("loop")
 def _loop(op: ir.OpView, conversion: Conversion) -> None:
     if any(end.operation.name == CONTINUE for end in terminators(op)):
@@ -96,11 +85,10 @@ def _executed_once(op: ir.OpView, conversion: Conversion) -> None:
     may_return = next(returns(op), None) is not None
 
     def finish(end: ir.OpView) -> list[ir.Value]:
-        given = _forwarded(end, BREAK, RETURN)
         completed = [emitter.boolean(end.operation.name == BREAK)] * may_return
         if end.operation.name == RETURN:
             return [*map(emitter.zero, types), *completed]
-        return [*enter_all(zip(given, operation.results, strict=True), conversion), *completed]
+        return [*enter_all(zip(end.operation.operands, operation.results, strict=True), conversion), *completed]
 
     ends = [*types, *[emitter.integer_type(1)] * may_return]
     values = convert_block(list(block.operations), ends, finish, conversion)
@@ -130,14 +118,13 @@ def _repeated(op: ir.OpView, conversion: Conversion) -> None:
     results = slice(len(first), len(first) + len(kept))
 
     def finish(end: ir.OpView) -> list[ir.Value]:
-        given = _forwarded(end, CONTINUE, BREAK, RETURN)
         if end.operation.name == RETURN:
             return [emitter.boolean(False), *now[:-1], emitter.boolean(False)]
         if end.operation.name == BREAK:
-            pairs = zip(given, operation.results, strict=True)
+            pairs = zip(end.operation.operands, operation.results, strict=True)
             left = enter_all(((value, result) for value, result in pairs if result in targets), conversion)
             return [emitter.boolean(False), *now[: results.start], *left, *now[results.stop :]]
-        again = enter_all(zip(given, block.arguments, strict=True), conversion)
+        again = enter_all(zip(end.operation.operands, block.arguments, strict=True), conversion)
         return [emitter.boolean(True), *again, *now[results.start :]]
 
     with ir.InsertionPoint(body):
@@ -178,7 +165,7 @@ def _if(op: ir.OpView, conversion: Conversion) -> None:
             continue
         with ir.InsertionPoint(new.blocks.append()):
             conversion.block(blocks[0])
-            given = _forwarded(blocks[0].operations[len(blocks[0].operations) - 1], YIELD)
+            given = blocks[0].operations[len(blocks[0].operations) - 1].operation.operands
             emitter.create("scf.yield", [], enter_all(zip(given, operation.results, strict=True), conversion))
     arrive_all(operation.results, made.results, conversion)
 

@@ -24,7 +24,7 @@ def are_disjoint(first: ir.OpView, second: ir.OpView) -> bool:
 
 def _is_of_grid(view: ir.Value) -> bool:
     """Whether the tiles of a view do not overlap."""
-    return isinstance(view.type, PartitionViewType) and not isinstance(view.owner, ir.Block)
+    return isinstance(view.type, PartitionViewType)
 
 
 def _differ(first: ir.Value, second: ir.Value) -> bool:

@@ -22,8 +22,6 @@ def load_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> Te
         return im2col_map_for(load, target, rounds_to_tf32=rounds_to_tf32)
     if not hasattr(load.view.type, "sparse_dim"):
         return tensor_map_for(load.view, rounds_to_tf32=rounds_to_tf32)
-    if isinstance(load.view.owner, ir.Block):
-        return "the view is not made in this kernel"
     if not target.gathers_rows:
         return f"TMA of {target.name} does not gather rows"
     found = map_of_tensor(load.view, None, rounds_to_tf32)

@@ -88,8 +88,6 @@ def im2col_store_map(view: ir.Value, target: Target) -> TensorMap | str:
 
 def _map_of_view(view: ir.Value, target: Target) -> TensorMap | str:
     type = view.type
-    if isinstance(view.owner, ir.Block):
-        return "the view is not made in this kernel"
     if type.interleave is not None:
         return "interleave: the interleaved layouts of TMA are not used"
     if type.mode in BY_ROW and not target.loads_along_w:

@@ -36,11 +36,10 @@ class Layouts:
         return self._layouts.get(value)
 
     def propose(self, value: ir.Value, layout: LinearLayout | None) -> None:
-        """Assigns a layout to a tile that has none; raises ValueError if its shape is not that of the tile."""
+        """Assigns a layout to a tile that has none."""
         if layout is None or not is_tile(value) or value in self._layouts:
             return
-        if layout.shape != tuple(value.type.shape):
-            raise ValueError(f"a tile of shape {tuple(value.type.shape)} cannot have layout '{layout}'")
+        assert layout.shape == tuple(value.type.shape), (layout, value.type)
         self._layouts[value] = layout
 
     def first(self, values: list[ir.Value]) -> LinearLayout | None:

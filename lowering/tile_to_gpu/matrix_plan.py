@@ -334,8 +334,6 @@ def _contiguous_by_tma(
     map = load_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32)
     if isinstance(map, str):
         return map
-    if map.contiguous not in source.dimensions:
-        return "the dimension contiguous in memory is not one of the operand"
     contiguous = source.dimensions.index(map.contiguous)
     loaded = source.load.view.type
     if per_byte(value.type.element) > per_byte(loaded.element) and map.contiguous != loaded.rank - 1:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from tilec.dialect.mlir import ir
 
 # The operation whose region a multiply is in, and its location in the program.
-Site: TypeAlias = "tuple[ir.Operation, str]"
+Site: TypeAlias = tuple[ir.Operation, str]
 
 
 def site_of(multiply: ir.OpView) -> Site:

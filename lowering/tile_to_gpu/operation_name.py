@@ -21,8 +21,8 @@ def operation_name(op: ir.OpView) -> str:
     An operation whose source line is in a Python file was built by a language function, if the table has one; all other
     operations have their name in Tile IR.
     """
-    name = str(op.operation.name)
+    name: str = op.spelled_name
     source = source_location(op.operation.location)
     if source is None or not source.file.endswith(".py"):
         return name
-    return _FUNCTIONS.get(name, name)
+    return _FUNCTIONS.get(op.operation.name, name)

@@ -57,8 +57,6 @@ def swizzle_for(row_bytes: int) -> str:
 
 def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32: bool = False) -> TensorMap | str:
     """The map for a tile view, or the reason why TMA cannot copy it."""
-    if isinstance(view.owner, ir.Block):
-        return "the view is not made in this kernel"
     if hasattr(view.type, "sparse_dim"):
         return "rows are gathered one by one"
     return map_of_tensor(view, swizzle, rounds_to_tf32)

@@ -25,6 +25,7 @@ from tilec.lowering.schedule.answer import Answer
 from tilec.lowering.schedule.bound import Bound
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.tile_to_gpu.cluster_choice import ClusterChoice
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.remarks import Remark
 from tilec.runtime.ptxsim import _native
@@ -149,7 +150,7 @@ def _record_schedules(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
 
 
 def _record_decisions(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
-    """The decisions about multiplies, with their reasons, that tests print."""
+    """The decisions about multiplies and clusters, with their reasons, which tests and reports print."""
     print_multiply = Multiply.__str__
 
     def printed(self: Multiply) -> str:
@@ -158,6 +159,7 @@ def _record_decisions(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
         return text
 
     patch.setattr(Multiply, "__str__", printed)
+    _record_texts(recorder, patch, ClusterChoice, lambda choice: [choice.reason])
 
 
 def _record_texts(

@@ -29,7 +29,9 @@ _NAMES = {
     "_LANGUAGE",
     "_PLAIN",
     "_ROWS",
+    "_TENSOR_STORES",
     "assembly",
+    "key",
 }
 _CALLS = {
     "ArgumentParser",
@@ -44,6 +46,7 @@ _CALLS = {
     "once",
     "print",
     "property",
+    "shared",
     "split",
     "startswith",
 }

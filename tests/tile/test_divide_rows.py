@@ -76,7 +76,38 @@ def test_parts_of_the_columns() -> None:
     assert "tile<128x128xf32> -> tile<128x64xf32>" in text and "tile<256x" not in text.replace("tile=(256x", "")
 
 
+STRIDED = "strided_view<tile=(256x128), traversal_strides=[256,128], tensor_view<?x?xf32, strides=[?,1]>>"
 WHOLE = {
+    "constants of each row": (
+        f"""
+    %k = constant <i32: {list(range(256))}> : tile<256xi32>
+    %rows = reshape %k : tile<256xi32> -> tile<256x1xi32>
+    %all = broadcast %rows : tile<256x1xi32> -> tile<256x128xi32>
+    %f = itof %all signed rounding<nearest_even> : tile<256x128xi32> -> tile<256x128xf32>
+    %s = addf %d, %f : tile<256x128xf32>
+"""
+        + STORE.replace("%d", "%s"),
+        "a constant of different elements is divided",
+    ),
+    "strided view": (
+        f"""
+    %sv = make_strided_view %c_of : {STRIDED}
+    %t = store_view_tko weak %d, %sv[%n, %n] : tile<256x128xf32>, {STRIDED}, tile<i32> -> token
+""",
+        "it accesses a divided tile through a view without adjacent tiles",
+    ),
+    "print": ('    %o = print_tko "%f", %d : tile<256x128xf32> -> token\n' + STORE, "'print_tko' needs whole tiles"),
+    "sum with the transposed product": (
+        """
+    %w = constant <f16: 1.0> : tile<64x256xf16>
+    %none = constant <f32: 0.0> : tile<256x256xf32>
+    %e = mmaf %a, %w, %none : tile<256x64xf16>, tile<64x256xf16>, tile<256x256xf32>
+    %x = permute %e [1, 0] : tile<256x256xf32> -> tile<256x256xf32>
+    %s = addf %e, %x : tile<256x256xf32>
+"""
+        + STORE,
+        "a tile would be divided along two dimensions",
+    ),
     "sum of rows": (
         """
     %s = reduce %d dim=0 identities=[0.000000e+00 : f32] : tile<256x128xf32> -> tile<128xf32>
@@ -183,3 +214,13 @@ def test_whole_tile_is_stored_by_one_block() -> None:
 def test_short_rows_stay_whole() -> None:
     with pytest.raises(NotDivisibleError, match="no multiply, and no reduction of 512 elements per block, that can be"):
         divided_long_rows(STORE_OF_SUMS, 16)
+
+
+def test_results_that_do_not_fit_in_the_exchange_stay_whole() -> None:
+    body = """
+    %k = constant <f32: 0.0> : tile<512x1024xf32>
+    %m = reduce %k dim=1 identities=[0.000000e+00 : f32] : tile<512x1024xf32> -> tile<512xf32>
+      (%a: tile<f32>, %b: tile<f32>) { yield %a : tile<f32> }
+"""
+    with pytest.raises(NotDivisibleError, match="the blocks exchange at most 256 results of a reduction"):
+        divided_long_rows(body + STORE_OF_SUMS, 2)

@@ -156,6 +156,32 @@ def test_rules(name, target):
     assert refused.value.location is not None
 
 
+COPY = """
+!X = tensor_view<2x64x64x64xfnv8E5M3FNU, strides=[262144,4096,64,1]>
+!V = tilex.im2col_view<tile=(128x64), window=[1, 1], dilation=[1, 1], stride=[1, 1], lower=[0, 0], upper=[0, 0],
+  mode=im2col, !X>
+!C = tensor_view<128x64xfnv8E5M3FNU, strides=[64,1]>
+!T = partition_view<tile=(128x64), !C>
+entry @k(%p: tile<ptr<fnv8E5M3FNU>>) {
+  %a = assume div_by<16>, %p : tile<ptr<fnv8E5M3FNU>>
+  %i = constant <i32: 0> : tile<i32>
+  %x = make_tensor_view %a, shape = [2, 64, 64, 64], strides = [262144, 4096, 64, 1] : !X
+  %v = tilex.make_im2col_view %x : !V
+  %c = make_tensor_view %a, shape = [128, 64], strides = [64, 1] : !C
+  %t = make_partition_view %c : !T
+  %m, %u = tilex.load_im2col_tko weak %v[%i, %i] offset [%i, %i] : !V, tile<i32> -> tile<128x64xfnv8E5M3FNU>, token
+  store_view_tko weak %m, %t[%i, %i] : tile<128x64xfnv8E5M3FNU>, !T, tile<i32> -> token
+  return
+}
+"""
+
+
+def test_element_without_a_tensor_map_is_refused(target):
+    with pytest.raises(UnsupportedError, match="array: element type fnv8E5M3FNU has no tensor map;") as refused:
+        tilec.compile(tilec.Module.parse(COPY), target=target, stop="ptx")
+    assert refused.value.location is not None and refused.value.location.line == 14
+
+
 WIDE_RULES = {
     "offset along W": (
         {"images": IMAGE, "window": [1, 32]},

@@ -68,6 +68,27 @@ def test_access_of_a_part_of_a_byte_is_refused(case, target):
     assert caught.value.location is not None
 
 
+GATHERED = """
+!V = tensor_view<64x64xf4E2M1FN, strides=[64,1]>
+!T = gather_scatter_view<tile=(4x4), !V, sparse_dim=0>
+entry @k(%p: tile<ptr<f4E2M1FN>>) {
+  %r = iota : tile<4xi32>
+  %i = constant <i32: 3> : tile<i32>
+  %v = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : !V
+  %g = make_gather_scatter_view %v : !T
+  %x, %t = load_view_tko weak %g[%r, %i] : !T, tile<4xi32>, tile<i32> -> tile<4x4xf4E2M1FN>, token
+  store_view_tko weak %x, %g[%r, %i] : tile<4x4xf4E2M1FN>, !T, tile<4xi32>, tile<i32> -> token
+  return
+}
+"""
+
+
+def test_gathered_columns_that_begin_within_a_byte_are_refused():
+    with pytest.raises(UnsupportedError, match="expected an even index of dimension 1, got 3") as caught:
+        tilec.compile(tilec.Module.parse(GATHERED), target="sm_100a", stop="ptx")
+    assert caught.value.location is not None and caught.value.location.line == 9
+
+
 @pytest.mark.parametrize(
     "options",
     [{}, {"steps": (3, 6)}, {"shape": (63, 64)}, {"shape": (1, 64), "strides": (65, 1)}, {"offset": 2}],
