@@ -171,8 +171,6 @@ def _refusal_of_load(load: ir.Operation, moves: Sequence[ir.Operation], store: i
         return "its elements are moved on their way"
     if any(len(list(op.results[0].uses)) > 1 for op in (load, *moves)):
         return "other operations use the tile too"
-    if load.block != store.block:
-        return "it is loaded outside of the loop"
     if not has_repeatable_elements(load):
         return "other accesses of the kernel precede the load or follow it"
     padding = load.opview.other if load.name == _GLOBAL else load.opview.padding

@@ -40,14 +40,16 @@ def narrow_multiplies(entry: ir.OpView, ctas: int) -> list[ir.OpView]:
 
 def multiplies_in_narrow_pairs(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> bool:
     """Whether each CTA would have 64 rows of a multiply, and can multiply in pairs."""
-    return bool(narrow_multiplies(entry, ctas)) and narrow_pair_refusal(entry, ctas, target, options) is None
+    has_pairs = ctas % PAIR == 0 and target.tensor_memory_columns > 0 and narrow_multiplies(entry, ctas)
+    return bool(has_pairs) and narrow_pair_refusal(entry, ctas, target, options) is None
 
 
 def narrow_pair_refusal(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> str | None:
-    """Why the CTAs cannot multiply their rows in pairs; None if they can. The entry is not divided yet."""
+    """Why the CTAs cannot multiply their rows in pairs; None if they can. The entry is not divided yet.
+
+    `ctas` is even, and the target has tensor memory.
+    """
     multiplies = _multiplies(entry)
-    if ctas % PAIR or not target.tensor_memory_columns:
-        return "there are no pairs of blocks"
     if not options.tma:
         return "the option 'tma' is off"
     if not all(_has_rows_of_pair(op, ctas) for op in multiplies):

@@ -106,3 +106,90 @@ SCALED = f"A: {F8}[128,256], SA: {SCALE}[{{}}], B: {F8}[256,128], SB: {SCALE}[8,
 def test_reason(kernel: Any, signature: str, line: str, reason: str) -> None:
     (decision,) = decisions(kernel, signature, "sm_100a")
     assert f"{line} {reason}".rstrip() in decision.splitlines()
+
+
+@ct.kernel
+def one_row(X, Y, n: ct.Constant[int]):
+    total = ct.zeros((n,), ct.float32)
+    for i in range(ct.num_tiles(X, 0, (n,))):
+        total = total + ct.load(X, (i,), (n,))
+    ct.store(Y, (0,), total)
+
+
+@ct.kernel
+def three_rows(X, Y, Z, R, n: ct.Constant[int]):
+    total = ct.zeros((n,), ct.float32)
+    for i in range(ct.num_tiles(X, 0, (n,))):
+        total = total + ct.load(X, (i,), (n,)) * ct.load(Y, (i,), (n,)) + ct.load(Z, (i,), (n,))
+    ct.store(R, (0,), total)
+
+
+PACKED_LOOP = """
+!V = tensor_view<64x128xf4E2M1FN, strides=[128,1]>
+!T = partition_view<tile=(64x128), !V>
+entry @k(%p: tile<ptr<f4E2M1FN>>, %n: tile<i32>) {
+  %a = assume div_by<16>, %p : tile<ptr<f4E2M1FN>>
+  %z = constant <i32: 0> : tile<i32>
+  %o = constant <i32: 1> : tile<i32>
+  %v = make_tensor_view %a, shape = [64, 128], strides = [128, 1] : !V
+  %t = make_partition_view %v : !T
+  for %i in (%z to %n, step %o) : tile<i32> {
+    %x, %u = load_view_tko weak %t[%i, %z] : !T, tile<i32> -> tile<64x128xf4E2M1FN>, token
+    store_view_tko weak %x, %t[%z, %z] : tile<64x128xf4E2M1FN>, !T, tile<i32> -> token
+  }
+  return
+}
+"""
+GATHERED_PRODUCT = """
+!V = tensor_view<256x128xf4E2M1FN, strides=[128,1]>
+!G = gather_scatter_view<tile=(128x128), !V, sparse_dim=0>
+!C = tensor_view<128x128xf32, strides=[128,1]>
+!T = partition_view<tile=(128x128), !C>
+entry @k(%p: tile<ptr<f4E2M1FN>>, %c: tile<ptr<f32>>) {
+  %a = assume div_by<16>, %p : tile<ptr<f4E2M1FN>>
+  %r = iota : tile<128xi32>
+  %i = constant <i32: 0> : tile<i32>
+  %v = make_tensor_view %a, shape = [256, 128], strides = [128, 1] : !V
+  %g = make_gather_scatter_view %v : !G
+  %x, %t = load_view_tko weak %g[%r, %i] : !G, tile<128xi32>, tile<i32> -> tile<128x128xf4E2M1FN>, token
+  %y = permute %x [1, 0] : tile<128x128xf4E2M1FN> -> tile<128x128xf4E2M1FN>
+  %s = constant <f8E8M0FNU: 1.0> : tile<128x4xf8E8M0FNU>
+  %q = constant <f8E8M0FNU: 1.0> : tile<4x128xf8E8M0FNU>
+  %z = constant <f32: 0.0> : tile<128x128xf32>
+  %m = mmaf_scaled %x, %y, %z, %s, %q : tile<128x128xf4E2M1FN>, tile<128x128xf4E2M1FN>, tile<128x128xf32>,
+    tile<128x4xf8E8M0FNU>, tile<4x128xf8E8M0FNU>
+  %cv = make_tensor_view %c, shape = [128, 128], strides = [128, 1] : !C
+  %ct = make_partition_view %cv : !T
+  store_view_tko weak %m, %ct[%i, %i] : tile<128x128xf32>, !T, tile<i32> -> token
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "signature", "message"),
+    [
+        (
+            one_row,
+            "X: f32[?], Y: f32[?], n=16384",
+            "the load does not use TMA: a ring of tiles of 65536 bytes has less than two slots",
+        ),
+        (
+            three_rows,
+            "X: f32[?], Y: f32[?], Z: f32[?], R: f32[?], n=8192",
+            "the load does not use TMA: the tiles that loops load have 98304 bytes, and rings of them less than three "
+            "slots",
+        ),
+        (PACKED_LOOP, None, "the load does not use TMA: its elements share bytes"),
+        (
+            GATHERED_PRODUCT,
+            None,
+            "TMA does not load the left operand: rows of elements of 4 bits are gathered through registers",
+        ),
+    ],
+)
+def test_remark(kernel: Any, signature: str | None, message: str) -> None:
+    source = ct.Module.parse(kernel) if signature is None else kernel
+    compiled = ct.compile(source, target="sm_100a", signature=signature, stop="gpu-raw")
+    found = [remark for remark in compiled.remarks if remark.message == message]
+    assert found and all(remark.topic == "tma" and remark.location is not None for remark in found)

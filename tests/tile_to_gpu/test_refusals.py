@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from test_matrix_decisions import MATMUL, matmul
 
@@ -54,6 +56,51 @@ def test_number_of_warps_is_one_that_the_compiler_uses() -> None:
     signature = MATMUL.format(128, 128, 64)
     with pytest.raises(UsageError, match="hint warps: expected one of 4, 8, 16, got 3"):
         tilec.compile(matmul, target="sm_100a", signature=signature, hints={"warps": 3}, stop="gpu-raw")
+
+
+def hints(kernel: Any, signature: str) -> list[str]:
+    """The remarks about a hint of two blocks."""
+    compiled = tilec.compile(kernel, target="sm_100a", signature=signature, hints={"num_ctas": 2}, stop="gpu-raw")
+    return [remark.message for remark in compiled.remarks if remark.topic == "hint"]
+
+
+@tilec.kernel
+def unlike_rows(A, B, C, D):
+    b = tilec.load(B, (0, 0), (64, 64))
+    first = tilec.mma(tilec.load(A, (0, 0), (128, 64)), b, tilec.zeros((128, 64), tilec.float32))
+    tilec.store(C, (0, 0), first)
+    second = tilec.mma(tilec.load(A, (0, 0), (64, 64)), b, tilec.zeros((64, 64), tilec.float32))
+    tilec.store(D, (0, 0), second)
+
+
+@tilec.kernel
+def three_products(A, B, C):
+    a = tilec.load(A, (0, 0), (128, 64))
+    for n in tilec.static_iter(range(3)):
+        b = tilec.load(B, (0, n), (64, 256))
+        tilec.store(C, (0, n), tilec.mma(a, b, tilec.zeros((128, 256), tilec.float32)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "signature", "reason"),
+    [
+        (
+            unlike_rows,
+            "A: f16[128,64], B: f16[64,64], C: f32[128,64], D: f32[64,64]",
+            "another multiply has neither 64 nor 128 rows per block",
+        ),
+        (
+            three_products,
+            "A: f16[128,64], B: f16[64,768], C: f32[128,768]",
+            "the accumulators need more than 512 columns of tensor memory",
+        ),
+    ],
+)
+def test_blocks_of_64_rows_that_cannot_multiply_in_pairs(kernel: Any, signature: str, reason: str) -> None:
+    assert hints(kernel, signature) == [
+        f"num_ctas=2 is not followed: blocks with 64 rows each must multiply in pairs, but {reason}; "
+        "each tile block runs as one block"
+    ]
 
 
 def test_clusters_have_a_power_of_two_of_blocks() -> None:
