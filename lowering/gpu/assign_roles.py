@@ -105,8 +105,8 @@ def _refusal(kernel: KernelOp, operations: Sequence[ir.Operation], chains: _Chai
         reason, at = "this store follows accesses that another role may make", following
     elif kernel.warps * count > MOST_CHAIN_WARPS:
         reason = f"roles of {kernel.warps} warps each have more than {MOST_CHAIN_WARPS} warps"
-    elif chains.is_decided_by_threads:
-        reason = "a loop or a branch depends on a value that threads compute"
+    elif (decision := chains.decided_by_threads) is not None:
+        reason, at = "this loop or branch depends on a value that threads compute", decision
     else:
         return None
     return Remark("roles", f"one role computes {count} chains of products: {reason}", source_location(at.location))
@@ -152,10 +152,10 @@ class _Chains:
         return value not in self._shared and (is_register_tile(value.type) or is_accumulator(value))
 
     @property
-    def is_decided_by_threads(self) -> bool:
-        """Whether a loop or a branch depends on a value that threads compute."""
-        decisions = (value for op in self._operations for value in _decisions(op))
-        return any(is_scalar(value.type) and value in self._unknown for value in decisions)
+    def decided_by_threads(self) -> ir.Operation | None:
+        """The first loop or branch that depends on a value that threads compute."""
+        decisions = ((op, value) for op in self._operations for value in _decisions(op))
+        return next((op for op, value in decisions if is_scalar(value.type) and value in self._unknown), None)
 
     def _of(self, op: ir.Operation) -> list[ir.Value]:
         """The chain of an operation of threads, as a list; empty for other operations."""

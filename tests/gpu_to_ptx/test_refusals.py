@@ -88,3 +88,29 @@ def test_global_of_unknown_elements_is_refused() -> None:
     with pytest.raises(VerificationError, match="elements must be of i1, i4, .*, but got i3") as caught:
         read_stage_module(text, "<k>")
     assert str(caught.value.location) == "<k>:1:1"
+
+
+FULL = """
+#columns = "register=(1,0)(2,0)(4,0)(0,1)(0,2)(0,4) lane=(0,8)(0,16)(0,32)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
+#rows = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
+tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 {
+  %a = tile_gpu.shared : buffer<512x64xf32, shared, contiguous=1 swizzle=128B>
+  %b = tile_gpu.shared : buffer<256x64xf32, shared, contiguous=1 swizzle=128B>
+  %c = tile_gpu.shared : buffer<128x64xf32, shared, contiguous=1 swizzle=128B>
+  %d = tile_gpu.shared : buffer<16x32xf32, shared, contiguous=1 swizzle=128B>
+  %x = tile_gpu.load_view %p[%n, %n] extents [%n, %n] strides [%n, %n] vector 1 : tensor<128x64xf32, #rows>
+  %y = tile_gpu.convert_layout %x : tensor<128x64xf32, #rows> -> tensor<128x64xf32, #columns>
+  tile_gpu.store_view %y -> %p[%n, %n] extents [%n, %n] strides [%n, %n] vector 1 : tensor<128x64xf32, #columns>
+}
+"""
+
+
+def test_scratch_that_does_not_fit_beside_the_buffers_has_a_note() -> None:
+    """The buffers of 231424 bytes would fit."""
+    module = read_stage_module(FULL, "<k>")
+    with pytest.raises(
+        CompileError, match="the kernel needs 239616 bytes of shared memory, sm_100a has 232448"
+    ) as caught:
+        convert(module)
+    assert str(caught.value.location) == "<k>:4:1"
+    assert caught.value.notes[-1].message == "8192 bytes: scratch of reductions and layout conversions"

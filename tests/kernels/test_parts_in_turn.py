@@ -68,6 +68,14 @@ def in_turns(A, B, C, tm: ct.Constant[int], tn: ct.Constant[int]):
     ct.store(C, (0, 0), ct.cumsum(ct.cumsum(total, axis=0), axis=1))
 
 
+@ct.kernel
+def returning(A, B, C, tm: ct.Constant[int], tn: ct.Constant[int]):
+    total = ct.mma(ct.load(A, (0, 0), (tm, 64)), ct.load(B, (0, 0), (64, tn)), ct.zeros((tm, tn), ct.float32))
+    if ct.bid(0) > 0:
+        return
+    ct.store(C, (0, 0), total)
+
+
 def integers(random: np.random.Generator, *shape: int) -> np.ndarray:
     return random.integers(-3, 4, shape).astype(np.float16)
 
@@ -112,7 +120,11 @@ def test_memory_that_is_read_and_written(
 
 @pytest.mark.parametrize(
     ("kernel", "reason"),
-    [(in_turns, "'scan' needs whole tiles"), (printed, "'print_tko' would run once for each part")],
+    [
+        (in_turns, "'scan' needs whole tiles"),
+        (printed, "'print_tko' would run once for each part"),
+        (returning, "an early 'return' ends all parts"),
+    ],
 )
 def test_tile_that_cannot_be_divided(random: np.random.Generator, kernel: object, reason: str) -> None:
     """The remark has the reason and what to do."""

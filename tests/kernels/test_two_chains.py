@@ -337,6 +337,35 @@ def test_remark_where_one_role_computes_both_chains() -> None:
     assert "ct.store(R, (1, 0), second)" in str(remark)
 
 
+@ct.kernel
+def scaled_where_large(Q, K, R, steps: int):
+    """The threads of a role decide by their scores, which the other role does not have."""
+    zero = ct.zeros((128, 32), ct.float32)
+    first, second = zero, zero
+    for step in range(steps):
+        keys = ct.load(K, (step, 0), (32, 32))
+        scores = ct.mma(ct.load(Q, (0, 0), (128, 32)), keys, zero) + 1.0
+        first = ct.mma(scores.astype(Q.dtype), keys, first)
+        if ct.max(scores) > 8.0:
+            first = first * 0.5
+        scores = ct.mma(ct.load(Q, (1, 0), (128, 32)), keys, zero) + 1.0
+        second = ct.mma(scores.astype(Q.dtype), keys, second)
+    ct.store(R, (0, 0), first)
+    ct.store(R, (1, 0), second)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_remark_where_threads_decide(target: str) -> None:
+    args = np.zeros((256, 32), np.float16), np.zeros((96, 32), np.float16), np.zeros((256, 32), np.float32), 1
+    signature = ct.Signature.from_arguments(scaled_where_large, args)
+    made = ct.compile(scaled_where_large, target=target, signature=signature, stop="gpu")
+    (remark,) = [each for each in made.remarks if each.topic == "roles"]
+    assert remark.message == (
+        "one role computes 2 chains of products: this loop or branch depends on a value that threads compute"
+    )
+    assert "if ct.max(scores) > 8.0" in str(remark)
+
+
 @pytest.mark.parametrize("columns", [64, 512])
 def test_multiplies_do_not_pass_one_that_threads_await_before_they_release_a_slot(
     columns: int, monkeypatch: pytest.MonkeyPatch

@@ -14,8 +14,10 @@ from tilec.dialect.mlir import context, ext, ir, passmanager, register
 from tilec.driver.backends import run
 from tilec.errors import InputError, UsageError
 from tilec.lowering.gpu.passes import PASSES as GPU_PASSES
+from tilec.lowering.tile.insert_checks import insert_checks
 from tilec.lowering.tile.passes import PASSES as TILE_PASSES
 from tilec.lowering.tile_to_gpu.kernel import convert
+from tilec.remarks import Remark
 from tilec.text_input.module import Module
 
 ASSEMBLY = sorted((Path(__file__).parents[1] / "dialect" / "assembly").glob("*.mlir"))
@@ -188,3 +190,27 @@ def test_unknown_pass_is_a_usage_error() -> None:
         manager = passmanager.PassManager("builtin.module")
     with pytest.raises(UsageError, match="unknown pass 'fuse': expected one of canonicalize, cse, "):
         pipeline.add(manager, "fuse")
+
+
+OF_ANY_EXTENT = """\
+!view = tensor_view<?xi32, strides=[1]>
+!tiles = partition_view<tile=(4), !view>
+entry @first(%p: tile<ptr<i32>>, %n: tile<i32>) {
+  %view = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> !view
+  %tiles = make_partition_view %view : !tiles
+  %a, %t = load_view_tko weak %tiles[%n] inbounds = [true] : !tiles, tile<i32> -> tile<4xi32>, token
+  return
+}
+"""
+
+
+def test_access_through_a_foreign_view_has_a_remark_instead_of_a_check(user_context: ir.Context) -> None:
+    remarks: list[Remark] = []
+    with user_context:
+        module = Module.parse(OF_ANY_EXTENT, "k.mlir").ir
+        insert_foreign_operations(module)
+        insert_checks(module, remarks)
+    assert [remark.message for remark in remarks] == [
+        "the access has no check: an operation of another dialect makes its view"
+    ]
+    assert remarks[0].location is not None and remarks[0].location.line == 6
