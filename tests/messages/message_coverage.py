@@ -20,7 +20,8 @@ Record = tuple[str, list[tuple[str, int]]]
 
 def read_records(folder: Path) -> list[Record]:
     """The records of all processes in a folder."""
-    return [json.loads(line) for path in sorted(folder.glob("**/*.jsonl")) for line in path.open(encoding="utf-8")]
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("**/*.jsonl"))]
+    return [json.loads(line) for text in texts for line in text.split("\n") if line]
 
 
 def missing(sites: Iterable[Site], records: list[Record]) -> list[Site]:

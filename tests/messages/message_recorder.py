@@ -23,8 +23,6 @@ from tilec.errors import CompilerWarning, Note, TilecError
 from tilec.lowering.schedule import verify
 from tilec.lowering.schedule.answer import Answer
 from tilec.lowering.schedule.bound import Bound
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.tile_to_gpu.cluster_choice import ClusterChoice
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.remarks import Remark
@@ -37,6 +35,13 @@ FOLDER_VARIABLE = "TILEC_TEST_MESSAGES"
 _NUMBER = re.compile(r"\d+")
 _LONGEST_TEXT = 20_000
 _REPORTS = re.compile(r"error|warning|remark|usage")
+
+# Functions that return a message, or a list of messages, each perhaps after its line.
+_RETURNING: tuple[tuple[Any, str], ...] = (
+    (verify, "verify"),
+    *((_native, name) for name in ("tensor_map_error", "tensor_map_undocumented", "instruction_descriptor_error")),
+    (_native, "check_forms"),
+)
 
 Lines = tuple[tuple[str, int], ...]
 
@@ -67,7 +72,7 @@ def install(folder: Path, patch: pytest.MonkeyPatch) -> None:
     _record_caught(recorder, patch)
     _record_unsupported(recorder, patch)
     _record_output(recorder, patch)
-    _record_schedules(recorder, patch)
+    _record_returned(recorder, patch)
     _record_decisions(recorder, patch)
 
 
@@ -134,32 +139,30 @@ def _record_output(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(subprocess.Popen, "communicate", communicated)
 
 
-def _record_schedules(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
-    """The broken rules that the verifier of schedules returns, the reasons of bounds and the remarks of answers."""
-    check = verify.verify
+def _record_returned(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
+    """The messages that functions return: broken rules of schedules, and those of the simulator's rules for tests."""
+    for module, name in _RETURNING:
+        patch.setattr(module, name, recording_result(getattr(module, name), recorder))
 
-    def checked(problem: Problem, schedule: Schedule) -> list[str]:
-        broken = check(problem, schedule)
-        for text in broken:
-            recorder.add(text, ())
-        return broken
 
-    patch.setattr(verify, "verify", checked)
-    _record_texts(recorder, patch, Bound, lambda bound: [bound.reason])
-    _record_texts(recorder, patch, Answer, lambda answer: answer.remarks)
+def recording_result(function: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    """The function, which also records the messages that it returns."""
+
+    def returned(*given: Any, **named: Any) -> Any:
+        result = function(*given, **named)
+        for text in [result] if isinstance(result, str) else result or ():
+            recorder.add(text[-1] if isinstance(text, tuple) else text, ())
+        return result
+
+    return returned
 
 
 def _record_decisions(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
-    """The decisions about multiplies and clusters, with their reasons, which tests and reports print."""
-    print_multiply = Multiply.__str__
-
-    def printed(self: Multiply) -> str:
-        text = print_multiply(self)
-        recorder.add(text, ())
-        return text
-
-    patch.setattr(Multiply, "__str__", printed)
+    """The reasons and remarks of decisions, which tests and reports print."""
+    patch.setattr(Multiply, "__str__", recording_result(Multiply.__str__, recorder))
     _record_texts(recorder, patch, ClusterChoice, lambda choice: [choice.reason])
+    _record_texts(recorder, patch, Bound, lambda bound: [bound.reason])
+    _record_texts(recorder, patch, Answer, lambda answer: answer.remarks)
 
 
 def _record_texts(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from message_coverage import ACCEPTED, accepted_sites, demands, missing, shortened
-from message_recorder import FOLDER_VARIABLE
+from message_coverage import ACCEPTED, accepted_sites, demands, missing, read_records, shortened
+from message_recorder import FOLDER_VARIABLE, Recorder, recording_result
 from message_sites import Site, cpp_sites, python_sites, sites, source_folder
 
 ROOT = Path(__file__).parents[2]
@@ -103,6 +103,13 @@ def test_the_list_becomes_shorter():
     assert shortened(accepted, [Site("a.py", 2, ("two ", " texts")), Site("a.py", 3, ("new text",))]) == (
         "# a reason\na.py: two {} texts\n"
     )
+
+
+def test_returned_messages_are_recorded(tmp_path):
+    recorder = Recorder(tmp_path)
+    for result in ("one text", "", ["two texts"], [(7, "text after its line")], []):
+        assert recording_result(lambda result=result: result, recorder)() == result
+    assert [text for text, _ in read_records(tmp_path) if text] == ["one text", "two texts", "text after its line"]
 
 
 def test_a_run_without_most_messages_fails(tmp_path):
