@@ -18,6 +18,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.constants import float_splat
 from tilec.lowering.tile.index_arithmetic import NARROW, broadcast
+from tilec.lowering.tile.multiply_parts import part_of
 from tilec.lowering.tile.replacing import replace_results
 from tilec.lowering.tile.tile_parts import Part
 
@@ -37,8 +38,10 @@ def _expanded(op: ir.OpView) -> ir.Value | None:
     lhs, rhs = _converted(op.lhs, ir.F16Type.get()), _converted(op.rhs, ir.F16Type.get())
     factors = list(zip(_factors(op.lhs_scale), _factors(op.rhs_scale), strict=True))
     sum, blocks = op.acc, op.lhs_scale.type.shape[1]
+    attributes = part_of(op, blocks)
     for block in range(blocks):
-        product = _product(_block(lhs, 1, block, blocks), _block(rhs, 0, block, blocks), op.acc.type)
+        operands = [_block(lhs, 1, block, blocks), _block(rhs, 0, block, blocks), float_splat(op.acc.type, 0.0)]
+        product = build("mmaf", operands, [op.acc.type], attributes).result
         *first, last = (_outer_product(*pair, block, op.acc.type) for pair in factors)
         for factor in first:
             product = build("mulf", [product, factor], [product.type]).result
@@ -62,10 +65,6 @@ def _half(code: ir.Value, is_number: ir.Value, rounding: int) -> ir.Value:
     exponent = NARROW.quotient(NARROW.sum([code, _BIAS + rounding]), 2)
     bits = NARROW.select(is_number, NARROW.product([exponent, 1 << _FRACTION_BITS]), _NAN)
     return build("bitcast", [bits], [TileType.get(code.type.shape, ir.F32Type.get())]).result
-
-
-def _product(lhs: ir.Value, rhs: ir.Value, type: TileType) -> ir.Value:
-    return build("mmaf", [lhs, rhs, float_splat(type, 0.0)], [type]).result
 
 
 def _outer_product(column: ir.Value, row: ir.Value, block: int, type: TileType) -> ir.Value:

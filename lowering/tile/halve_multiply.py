@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.multiply_parts import part_of
 from tilec.lowering.tile.tile_parts import Part, joined
 
 # The dimension along M (0) or N (1) of each operand: lhs, rhs, the accumulator, and the factors of lhs and rhs.
@@ -16,17 +17,20 @@ def halve_multiply(op: ir.OpView, dimension: int) -> None:
     result = op.operation.results[0]
     divided = _COLUMNS if dimension else _ROWS
     with ir.InsertionPoint(op.operation), op.location:
-        made = [_half(op, divided, number) for number in range(2)]
+        attributes = part_of(op, 2)
+        made = [_half(op, divided, number, attributes) for number in range(2)]
         result.replace_all_uses_with(joined(made, result.type))
     op.operation.erase()
 
 
-def _half(op: ir.OpView, divided: tuple[int | None, ...], number: int) -> ir.Value:
+def _half(
+    op: ir.OpView, divided: tuple[int | None, ...], number: int, attributes: dict[str, ir.Attribute]
+) -> ir.Value:
     operands = [
         value if dimension is None else _half_of(value, dimension, number)
         for value, dimension in zip(op.operation.operands, divided, strict=True)
     ]
-    return build("mmaf_scaled", operands, [operands[2].type]).result
+    return build("mmaf_scaled", operands, [operands[2].type], attributes).result
 
 
 def _half_of(tile: ir.Value, dimension: int, number: int) -> ir.Value:

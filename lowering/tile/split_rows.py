@@ -14,6 +14,7 @@ from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below, operations_named
+from tilec.lowering.tile.multiply_parts import part_of
 from tilec.lowering.tile.part_access import join_tokens, load_part, store_part, view_of_parts
 from tilec.lowering.tile.row_dimensions import (
     DIVIDED_ROWS,
@@ -107,6 +108,9 @@ class _Division:
     # ---- operations without regions of control flow
 
     def _divide(self, op: ir.OpView) -> None:
+        if op.operation.name in MULTIPLIES:
+            for name, attribute in part_of(op, HALVES).items():
+                op.operation.attributes[name] = attribute
         for result in op.operation.results:
             (self._halves if isinstance(result.type, TileType) else self._tokens)[result] = []
         with ir.InsertionPoint(op.operation):

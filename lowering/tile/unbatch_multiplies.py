@@ -8,6 +8,7 @@ from __future__ import annotations
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.multiply_parts import part_of
 from tilec.lowering.tile.replacing import replace_results
 from tilec.lowering.tile.tile_parts import Part, joined, reshaped
 
@@ -23,14 +24,14 @@ def _unbatched(op: ir.OpView) -> ir.Value | None:
     result = op.operation.results[0].type
     if result.rank == 2:
         return None
-    made = [_multiplied(op, number) for number in range(result.shape[0])]
+    attributes = {**attributes_without_segments(op), **part_of(op, result.shape[0])}
+    made = [_multiplied(op, number, attributes) for number in range(result.shape[0])]
     one = TileType.get((1, *result.shape[1:]), result.element)
     return joined([reshaped(value, one.shape) for value in made], result)
 
 
-def _multiplied(op: ir.OpView, number: int) -> ir.Value:
+def _multiplied(op: ir.OpView, number: int, attributes: dict[str, ir.Attribute]) -> ir.Value:
     operands = [_matrix(value, number) for value in op.operation.operands]
-    attributes = attributes_without_segments(op)
     result = op.operation.results[0].type
     return build(op.operation.name, operands, [TileType.get(result.shape[1:], result.element)], attributes).result
 

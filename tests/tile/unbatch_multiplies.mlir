@@ -1,5 +1,6 @@
 // RUN: tilec opt %s --passes unbatch-multiplies
-// A multiply of rank 3 becomes one of rank 2 for each number of the batch; one of rank 2 is left alone.
+// A multiply of rank 3 becomes one of rank 2 for each number of the batch,
+// which have one number as its parts; one of rank 2 is left alone.
 
 entry @k(%p: tile<ptr<f32>>) {
   %a = constant <i8: 1> : tile<2x16x32xi8>
@@ -19,8 +20,8 @@ entry @k(%p: tile<ptr<f32>>) {
 
 // CHECK: [[A0:%.*]] = extract %{{.*}} : tile<2x16x32xi8> -> tile<1x16x32xi8>
 // CHECK: [[L0:%.*]] = reshape [[A0]] : tile<1x16x32xi8> -> tile<16x32xi8>
-// CHECK: [[X0:%.*]] = mmai [[L0]], %{{.*}}, %{{.*}} signed unsigned : tile<16x32xi8>, tile<32x8xi8>, tile<16x8xi32>
-// CHECK: [[X1:%.*]] = mmai %{{.*}}, %{{.*}}, %{{.*}} signed unsigned : tile<16x32xi8>, tile<32x8xi8>, tile<16x8xi32>
+// CHECK: [[X0:%.*]] = mmai [[L0]], %{{.*}}, %{{.*}} signed unsigned {tilec.part_of = 0 : i32} : tile<16x32xi8>,
+// CHECK: [[X1:%.*]] = mmai %{{.*}}, %{{.*}}, %{{.*}} signed unsigned {tilec.part_of = 0 : i32} : tile<16x32xi8>,
 // CHECK: [[R0:%.*]] = reshape [[X0]] : tile<16x8xi32> -> tile<1x16x8xi32>
 // CHECK: [[R1:%.*]] = reshape [[X1]] : tile<16x8xi32> -> tile<1x16x8xi32>
 // CHECK: cat [[R0]], [[R1]] dim = 0 : tile<1x16x8xi32>, tile<1x16x8xi32> -> tile<2x16x8xi32>
@@ -29,4 +30,4 @@ entry @k(%p: tile<ptr<f32>>) {
 // CHECK: reshape %{{.*}} : tile<16x16xf16> -> tile<1x16x16xf16>
 // CHECK-NOT: extract
 // CHECK-NOT: reshape %{{.*}} : tile<16x16xf16>
-// CHECK: mmaf [[F:%.*]], [[F]], [[F]]
+// CHECK: mmaf [[F:%.*]], [[F]], [[F]] :
