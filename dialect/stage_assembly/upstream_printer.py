@@ -13,6 +13,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.stage_assembly.attributes import NoAssembly, spell_stage_attribute, spell_stage_dictionary
 from tilec.dialect.stage_assembly.remaining import remaining
 from tilec.dialect.stage_assembly.upstream import DEFAULTS, SEGMENTS
+from tilec.dialect.tile_gpu.ids import ID, id_of
 from tilec.dialect.upstream_predicates import PREDICATES, predicate_of
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ def print_constant(printer: StagePrinter, op: ir.OpView) -> None:
     printer.line(op, f"arith.constant {extra}{text}")
 
 
+def _id(op: ir.Operation) -> str:
+    id = id_of(op)
+    return "" if id is None else f" id {id}"
+
+
 def print_for(printer: StagePrinter, op: ir.OpView) -> None:
     operation, of = op.operation, printer.names.of
     block = operation.regions[0].blocks[0]
@@ -68,21 +74,21 @@ def print_for(printer: StagePrinter, op: ir.OpView) -> None:
     if initial:
         pairs = ", ".join(f"{of(name)} = {of(value)}" for name, value in zip(carried, initial, strict=True))
         text += f" iter_args({pairs}) -> ({printer.types(operation.results)})"
-    printer.opening(operation, f"{text} : {printer.type(variable.type)}")
+    printer.opening(operation, f"{text} : {printer.type(variable.type)}{_id(operation)}")
     printer.block(block, "scf.yield")
-    printer.closing(operation, remaining(operation, SEGMENTS))
+    printer.closing(operation, remaining(operation, SEGMENTS, ID))
 
 
 def print_if(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     results = f" -> ({printer.types(operation.results)})" if len(operation.results) else ""
-    printer.opening(operation, f"scf.if {printer.names.of(operation.operands[0])}{results}")
+    printer.opening(operation, f"scf.if {printer.names.of(operation.operands[0])}{results}{_id(operation)}")
     then, otherwise = operation.regions
     printer.block(then.blocks[0], "scf.yield")
     if len(otherwise.blocks):
         printer.between("else")
         printer.block(otherwise.blocks[0], "scf.yield")
-    printer.closing(operation, remaining(operation))
+    printer.closing(operation, remaining(operation, ID))
 
 
 def print_while(printer: StagePrinter, op: ir.OpView) -> None:
@@ -91,11 +97,11 @@ def print_while(printer: StagePrinter, op: ir.OpView) -> None:
     pairs = zip(before.arguments, operation.operands, strict=True)
     initial = ", ".join(f"{of(name)} = {of(value)}" for name, value in pairs)
     types = f"({printer.types(operation.operands)}) -> ({printer.types(operation.results)})"
-    printer.opening(operation, f"scf.while ({initial}) : {types}")
+    printer.opening(operation, f"scf.while ({initial}) : {types}{_id(operation)}")
     printer.block(before)
     printer.between(f"do ({printer.arguments(after)})")
     printer.block(after, "scf.yield")
-    printer.closing(operation, remaining(operation))
+    printer.closing(operation, remaining(operation, ID))
 
 
 def print_condition(printer: StagePrinter, op: ir.OpView) -> None:

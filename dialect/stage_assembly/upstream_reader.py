@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attributes import read_attribute, read_optional_dictionary
+from tilec.dialect.assembly.attributes import read_attribute, read_integer, read_optional_dictionary
 from tilec.dialect.assembly.tokens import shown
 from tilec.dialect.assembly.value_lists import (
     Name,
@@ -18,6 +18,7 @@ from tilec.dialect.assembly.value_lists import (
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote
 from tilec.dialect.stage_assembly.upstream import SEGMENTS
+from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.upstream_predicates import PREDICATES, predicate_attribute
 
 if TYPE_CHECKING:
@@ -107,6 +108,13 @@ def _trailing(reader: StageReader, operation: ir.Operation) -> ir.Operation:
     return operation
 
 
+def _id(reader: StageReader) -> dict[str, ir.Attribute]:
+    """`id 3`, which may be absent."""
+    if not reader.tokens.take("id"):
+        return {}
+    return {ID: ir.IntegerAttr.get(ir.IntegerType.get_signless(32), read_integer(reader.tokens, bits=32))}
+
+
 def read_for(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
     variable = read_argument_name(reader)
@@ -126,7 +134,7 @@ def read_for(reader: StageReader, name: str, offset: int, point: ir.InsertionPoi
     tokens.expect(":")
     type = tokens.type()
     check_types(reader, bounds, positions, [type] * 3)
-    operation = create(reader, name, offset, point, results, [*bounds, *values], regions=1)
+    operation = create(reader, name, offset, point, results, [*bounds, *values], _id(reader), regions=1)
     reader.block(operation.regions[0], [type, *results], [variable, *names], "scf.yield")
     return _trailing(reader, operation)
 
@@ -136,7 +144,7 @@ def read_if(reader: StageReader, name: str, offset: int, point: ir.InsertionPoin
     condition = reader.scope.use()
     reader.scope.check(at, condition, ir.IntegerType.get_signless(1))
     results = reader.types() if reader.tokens.take("->") else []
-    operation = create(reader, name, offset, point, results, [condition], regions=2)
+    operation = create(reader, name, offset, point, results, [condition], _id(reader), regions=2)
     reader.block(operation.regions[0], [], [], "scf.yield")
     if reader.tokens.take("else"):
         reader.block(operation.regions[1], [], [], "scf.yield")
@@ -151,7 +159,7 @@ def read_while(reader: StageReader, name: str, offset: int, point: ir.InsertionP
     if not isinstance(function, ir.FunctionType):
         tokens.fail_at(start, f"expected the types of operands and results, but got {quote(function)}")
     check_types(reader, values, positions, list(function.inputs))
-    operation = create(reader, name, offset, point, list(function.results), values, regions=2)
+    operation = create(reader, name, offset, point, list(function.results), values, _id(reader), regions=2)
     reader.block(operation.regions[0], list(function.inputs), names, "")
     tokens.expect("do")
     names, types = read_arguments(reader)

@@ -1,8 +1,11 @@
 """Kernels, roles and the position of a tile block in the grid."""
 
+from collections.abc import Sequence
+
 from tilec.dialect.attributes import Array, Int32, Integers32, OneType, Symbol, Text
 from tilec.dialect.fields import OptionalRegion, Region, Result
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.tile_gpu.ids import id_problem
 from tilec.dialect.tile_gpu.layouts import upstream_disagreement
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.registers import budget_error
@@ -61,7 +64,12 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
         return upstream_disagreement(self)
 
     def check_regions(self) -> str | None:
-        return _gather_problem(self) or (_pairs_problem(self) if self.ctas > 1 else None)
+        operations = operations_inside(self)
+        return (
+            id_problem(operations)
+            or _gather_problem(self, operations)
+            or (_pairs_problem(operations) if self.ctas > 1 else None)
+        )
 
 
 def kernel_around(op: ir.OpView) -> KernelOp:
@@ -72,9 +80,8 @@ def kernel_around(op: ir.OpView) -> KernelOp:
     return operation.opview
 
 
-def _gather_problem(kernel: KernelOp) -> str | None:
+def _gather_problem(kernel: KernelOp, operations: Sequence[ir.Operation]) -> str | None:
     """Exchanges of tiles have a part of each CTA, and all threads of the CTAs take part in their barriers."""
-    operations = operations_inside(kernel)
     for op in (each.opview for each in operations if each.name == "tile_gpu.gather_parts"):
         if op.result.type.shape[0] != kernel.ctas:
             return f"expected parts of {kernel.ctas} CTAs, but got {op.result.type}"
@@ -86,9 +93,8 @@ def _gather_problem(kernel: KernelOp) -> str | None:
 _MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
 
 
-def _pairs_problem(kernel: KernelOp) -> str | None:
+def _pairs_problem(operations: Sequence[ir.Operation]) -> str | None:
     """PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group."""
-    operations = operations_inside(kernel)
     in_pairs = ["pair" in op.attributes for op in operations if op.name in _MULTIPLIES]
     if not any(in_pairs):
         return None

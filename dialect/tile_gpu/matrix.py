@@ -27,6 +27,8 @@ _STEP_BITS = 256
 # The rows of a CTA in a pair that multiplies 128.
 _NARROW_ROWS = 64
 OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
+# Of each multiply (README.md, Ids).
+ID_CLAUSE = "{ id $id}"
 
 
 @types_only
@@ -121,9 +123,10 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     pair: Flag
     first: Int32 | None
     depth: Int32 | None
+    id: Int32 | None
     assembly = (
-        f"$kind {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator accumulate $accumulate attr-dict"
-        " : type($lhs), type($rhs) -> type($accumulator)"
+        f"$kind {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator accumulate $accumulate"
+        f"{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($accumulator)"
     )
     rules = [_pair_shapes, signs_of_integers, places_of_operands, whole_steps, _part_of_depth]
 
@@ -159,7 +162,10 @@ class WgmmaOp(Operation, name="wgmma"):
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     promote: Flag
-    assembly = f"$kind {{$promote }}{OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    id: Int32 | None
+    assembly = (
+        f"$kind {{$promote }}{OPERANDS}, $accumulator{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
+    )
     rules = [matrix_shapes, _elements_of_register_lhs, signs_of_integers, _promoted_types]
 
 
@@ -184,7 +190,8 @@ class MmaSyncOp(Operation, name="mma_sync"):
     rhs: Operand[SharedBuffer]
     lhs_unsigned: Flag
     rhs_unsigned: Flag
-    assembly = f"{OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    id: Int32 | None
+    assembly = f"{OPERANDS}, $accumulator{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
     rules = [matrix_shapes, signs_of_integers]
 
 
@@ -200,5 +207,6 @@ class DotOp(Operation, name="dot"):
     rhs: Operand[SharedBuffer]
     lhs_unsigned: Flag
     rhs_unsigned: Flag
-    assembly = f"{OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    id: Int32 | None
+    assembly = f"{OPERANDS}, $accumulator{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
     rules = [matrix_shapes, signs_of_integers]

@@ -7,6 +7,7 @@ from tilec.dialect.attributes import Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import (
+    ID_CLAUSE,
     OPERANDS,
     Kind,
     matrix_shapes,
@@ -188,8 +189,10 @@ class MultiplyOp(Operation, name="multiply"):
     kind: Kind
     lhs_unsigned: Flag
     rhs_unsigned: Flag
+    id: Int32 | None
     assembly = (
-        f"$kind {OPERANDS}, $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs) -> type($result)"
+        f"$kind {OPERANDS}, $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
+        " : type($lhs), type($rhs) -> type($result)"
     )
     rules = [matrix_shapes, signs_of_integers, places_of_operands, whole_steps]
 
@@ -212,8 +215,9 @@ class MultiplyScaledOp(Operation, name="multiply_scaled"):
     lhs_scale: Operand[TensorBuffer]
     rhs_scale: Operand[TensorBuffer]
     accumulate: Operand[Boolean]
+    id: Int32 | None
     assembly = (
-        "$lhs, $rhs scaled $lhs_scale, $rhs_scale, $accumulator accumulate $accumulate attr-dict"
+        f"$lhs, $rhs scaled $lhs_scale, $rhs_scale, $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs), type($lhs_scale), type($rhs_scale) -> type($result)"
     )
     rules = [matrix_shapes, scale_shapes]

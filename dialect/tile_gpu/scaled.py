@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from tilec.dialect.attributes import Int32
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.matrix import matrix_shapes
+from tilec.dialect.tile_gpu.matrix import ID_CLAUSE, matrix_shapes
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, SharedBuffer, TensorBuffer
 from tilec.dialect.verify import types_only
@@ -74,8 +75,9 @@ class Tcgen05MmaScaledOp(Operation, name="tcgen05_mma_scaled"):
     lhs_scale: Operand[TensorBuffer]
     rhs_scale: Operand[TensorBuffer]
     accumulate: Operand[Boolean]
+    id: Int32 | None
     assembly = (
-        "$lhs, $rhs scaled $lhs_scale, $rhs_scale into $accumulator accumulate $accumulate attr-dict"
+        f"$lhs, $rhs scaled $lhs_scale, $rhs_scale into $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs), type($lhs_scale), type($rhs_scale) -> type($accumulator)"
     )
     rules = [matrix_shapes, scale_shapes]

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
@@ -354,8 +355,8 @@ def _loop_of_loads(loop: ir.Operation, loops: Mapping[str, Sequence[ir.Operation
     channels = {op.operands[0] for op in _body(loop) if _is_load(op)}
     alike = [other for other in loops[MULTIPLY] if _uses(other, channels)]
     loads = [other for other in loops.get(LOAD, ()) if _uses(other, channels)]
-    places = [[str(other.location) for other in found] for found in (alike, loads)]
-    return loads[alike.index(loop)] if places[0] == places[1] and loop in alike else None
+    is_equal = [id_of(other) for other in alike] == [id_of(other) for other in loads]
+    return loads[alike.index(loop)] if is_equal and loop in alike else None
 
 
 def _uses(loop: ir.Operation, channels: Collection[ir.Value]) -> bool:

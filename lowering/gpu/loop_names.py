@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_of
 from tilec.lowering.gpu.enclosing import LOOPS
 
 
 def loop_names(kernel: KernelOp) -> dict[ir.Operation, str]:
-    """The name of each loop: its place in the source, and its number among the loops of its role at that place."""
+    """The name of each loop: its id, and its number among the loops of its role with that id."""
     block, roles = kernel.body.blocks[0], kernel.roles
     blocks = [block] if roles is None else [region.blocks[0] for region in roles.bodies.values()]
     return {op: name for outer in blocks for op, name in loops_of_role(outer).items()}
@@ -20,10 +21,10 @@ def loop_names(kernel: KernelOp) -> dict[ir.Operation, str]:
 def loops_of_role(block: ir.Block) -> dict[ir.Operation, str]:
     """The name of each loop in the code of one role, in program order."""
     names = {}
-    numbers: Counter[str] = Counter()
+    numbers: Counter[int | None] = Counter()
     for op in operations_of(block):
         if op.name in LOOPS:
-            place = str(op.location)
-            names[op] = f"{place} {numbers[place]}"
-            numbers[place] += 1
+            id = id_of(op)
+            names[op] = f"{id} {numbers[id]}"
+            numbers[id] += 1
     return names

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA
+from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
@@ -238,8 +239,8 @@ class _Reader:
 
     def _read_loop(self, op: ir.OpView, path: tuple[str, ...]) -> None:
         location = source_location(op.operation.location)
-        # A loop of several roles has one location; loops at one place in a role are numbered.
-        place = (*path, str(op.operation.location))
+        # A loop of several roles has one id; loops of one id in a role are numbered.
+        place = (*path, str(id_of(op.operation)))
         inner = (*path, f"{place[-1]} {self.numbers[place]}")
         self.numbers[place] += 1
         if inner not in self.found:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.ids import copy_id
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp
 from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.compute_roles import clear_compute_role
@@ -240,6 +241,7 @@ class _RoleCopy:
         ]
         types = [result.type for result in self._known(op.results)]
         made = ir.Operation.create("scf.while", types, initial, regions=2, loc=op.op.location)
+        copy_id(op.op, made)
         for body, region in zip((before, after), made.regions, strict=True):
             arguments = self._known(body.arguments)
             copied = region.blocks.append(
@@ -273,6 +275,7 @@ class _RoleCopy:
         """A branch that yields only the values that the role knows."""
         types = [result.type for result in self._known(op.results)]
         made = ir.Operation.create("scf.if", types, [self._copy_of(op.operands[0])], regions=2, loc=op.op.location)
+        copy_id(op.op, made)
         # Without results, the second region may be empty.
         for body, copied in zip(op.bodies, made.regions, strict=False):
             self._copy_body(body, copied.blocks.append(), op.results)

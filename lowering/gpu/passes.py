@@ -14,6 +14,7 @@ from tilec.lowering.gpu.advance_loads import advance_loads
 from tilec.lowering.gpu.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.alternate_tiles import alternate_tiles
 from tilec.lowering.gpu.assign_roles import assign_roles
+from tilec.lowering.gpu.clean_up import clean_up
 from tilec.lowering.gpu.copy_rows import copy_rows
 from tilec.lowering.gpu.delay_multiplies import delay_multiplies
 from tilec.lowering.gpu.divide_operands import divide_operands
@@ -43,12 +44,8 @@ from tilec.lowering.gpu.unroll_loads import unroll_loads
 from tilec.lowering.gpu.wgmma_in_flight import wgmma_in_flight
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
-from tilec.lowering.upstream_passes import run_upstream
 from tilec.process.time_limit import check_time
 from tilec.remarks import Remark
-
-# Upstream's canonical form, without duplicates and with invariants hoisted.
-CLEAN_UP = "canonicalize,cse,loop-invariant-code-motion,canonicalize"
 
 KernelPass = Callable[[KernelOp, Target, CompileOptions, list[Remark]], object]
 
@@ -148,15 +145,15 @@ def run(
     left_out += [] if _WARPGROUP_UNIT in target_named(target).matrix_units else _OF_WARPGROUPS
     left_out += [] if reorders else _REORDERING
     with module.context, ir.Location.unknown():
-        run_upstream(CLEAN_UP, module)
+        clean_up(module)
         for name, (_, switch) in PASSES.items():
             check_time()
             if (switch is None or getattr(options, switch)) and name not in left_out:
                 if name == _AFTER_CLEAN_UP and any(map(has_choices, _kernels(module))):
-                    run_upstream(CLEAN_UP, module)
+                    clean_up(module)
                 _run_pass(module, name, target, options, remarks)
         module.operation.verify()
-        run_upstream(CLEAN_UP, module)
+        clean_up(module)
     return module
 
 

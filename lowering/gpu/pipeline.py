@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.epilogue_remark import epilogue_remark, is_of_tiles
@@ -130,7 +131,7 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
         with ir.InsertionPoint(loop):
             ahead = _saturated_product(step, stages - 1)
             end = _first_end(lower, upper, ahead, unsigned)
-            attributes = {name: loop.attributes[name] for name in loop.attributes if name == "unsignedCmp"}
+            attributes = {name: loop.attributes[name] for name in loop.attributes if name in ("unsignedCmp", ID)}
             prologue = ir.Operation.create("scf.for", [], [lower, end, step], attributes, regions=1)
             first = prologue.regions[0].blocks.append(lower.type, arg_locs=[loop.location])
             with ir.InsertionPoint(first):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.enclosing import LOOPS, body_of
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
@@ -36,7 +37,7 @@ class Loop:
     """A loop.
 
     Attributes:
-        name: its place in the source, and its number among those of its role there, which are the same in all roles.
+        name: its id, and its number among those of its role with that id, which are the same in all roles.
         ahead: the iterations that are in front of it or behind it.
         known: its iterations, if they are known.
         body: what it contains.
@@ -48,16 +49,16 @@ class Loop:
     body: tuple[Item, ...]
 
     @cached_property
-    def places(self) -> frozenset[str]:
-        """The places in the source of the branches inside."""
-        return frozenset(branch.place for branch in branches(self.body))
+    def branches(self) -> frozenset[int]:
+        """The ids of the branches inside."""
+        return frozenset(branch.id for branch in branches(self.body) if branch.id is not None)
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A branch at a place in the source, with its regions."""
+    """A branch with its regions; those of one id are one branch in all roles. Passes make branches without an id."""
 
-    place: str
+    id: int | None
     regions: tuple[tuple[Item, ...], ...]
 
 
@@ -66,13 +67,13 @@ Item = Step | Loop | Branch
 
 @dataclass(frozen=True)
 class Choice:
-    """The executions of branches that take the second region: at some places each one, or every `period`-th."""
+    """The executions of branches that take the second region: of some ids each one, or every `period`-th."""
 
-    places: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
     period: int = 1
 
-    def region(self, place: str, execution: int) -> int:
-        return int(place in self.places and execution % self.period == 0)
+    def region(self, id: int | None, execution: int) -> int:
+        return int(id in self.ids and execution % self.period == 0)
 
 
 ALL_FIRST = Choice()
@@ -91,7 +92,7 @@ class _Reader:
 
     def __init__(self, rings: dict[ir.Value, ir.Value]) -> None:
         self._rings = rings
-        self._numbers: Counter[str] = Counter()
+        self._numbers: Counter[int | None] = Counter()
 
     def read(self, block: ir.Block) -> tuple[Item, ...]:
         found: list[Item] = []
@@ -103,16 +104,16 @@ class _Reader:
                     consumer = op.opview.consumer if name in (GET, RELEASE) else 0
                     found.append(Step(name, self._ring(op.operands[0]), consumer))
             elif name in LOOPS:
-                place = str(op.location)
-                number = self._numbers[place]
-                self._numbers[place] += 1
+                id = id_of(op)
+                number = self._numbers[id]
+                self._numbers[id] += 1
                 if body := self.read(body_of(op)):
                     known = known_iterations(op.opview)
-                    found.append(Loop(f"{place} {number}", iterations_ahead(op), known, body))
+                    found.append(Loop(f"{id} {number}", iterations_ahead(op), known, body))
             elif name == "scf.if":
                 regions = tuple(self.read(region.blocks[0]) if len(region.blocks) else () for region in op.regions)
                 if any(regions):
-                    found.append(Branch(str(op.location), regions))
+                    found.append(Branch(id_of(op), regions))
         return tuple(found)
 
     def _ring(self, channel: ir.Value) -> ir.Value:
@@ -167,18 +168,18 @@ def size(items: Sequence[Item], iterations: Callable[[Loop], int]) -> int:
 
 
 def unrolled(
-    items: Sequence[Item], choice: Choice, iterations: Callable[[Loop], int], executions: Counter[str]
+    items: Sequence[Item], choice: Choice, iterations: Callable[[Loop], int], executions: Counter[int | None]
 ) -> list[Step]:
-    """The steps of some code in the order of execution; counts the executions of branches by place."""
+    """The steps of some code in the order of execution; counts the executions of branches by id."""
     found: list[Step] = []
     for item in items:
         if isinstance(item, Step):
             found.append(item)
         elif isinstance(item, Branch):
-            region = choice.region(item.place, executions[item.place])
-            executions[item.place] += 1
+            region = choice.region(item.id, executions[item.id])
+            executions[item.id] += 1
             found += unrolled(item.regions[region], choice, iterations, executions)
-        elif item.places.isdisjoint(choice.places):
+        elif item.branches.isdisjoint(choice.ids):
             # All iterations are alike.
             found += unrolled(item.body, choice, iterations, executions) * iterations(item)
         else:

@@ -1,7 +1,7 @@
 """Whether the roles of a kernel end, as far as they wait for each other: their steps on channels, executed in order.
 
-Branches take their first region; then those of one place in the source, in all roles, take the other one, always or in
-every other execution. Loops have a few iterations, as far as all of this together is soon executed.
+Branches take their first region; then those of one id, in all roles, take the other one, always or in every other
+execution. Loops have a few iterations, as far as all of this together is soon executed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tilec.lowering.gpu.role_steps import (
     GET,
     PUT,
     RELEASE,
+    Branch,
     Choice,
     Loop,
     Step,
@@ -104,15 +105,29 @@ class _Code:
         return max([_FEW_ITERATIONS, *slots, *(loop.ahead + 2 for loop in outer)])
 
     def choices(self) -> Iterator[Choice]:
-        """The choices of branches of one place, and of two."""
-        places = sorted({branch.place for role in self.roles for branch in branches(role)})
-        return _both_periods((*itertools.combinations(places, 1), *itertools.combinations(places, 2)))
+        """The choices of branches of one id, and of two."""
+        ids = sorted(self._branches())
+        return _both_periods((*itertools.combinations(ids, 1), *itertools.combinations(ids, 2)))
 
     def nested_choices(self) -> Iterator[Choice]:
-        """The choices of branches of one place, and of two of which one is inside of the other."""
-        found = [branch for role in self.roles for branch in branches(role)]
-        pairs = {(outer.place, inner.place) for outer in found for each in outer.regions for inner in branches(each)}
-        return _both_periods((*((place,) for place in sorted({each.place for each in found})), *sorted(pairs)))
+        """The choices of branches of one id, and of two of which one is inside of the other."""
+        found = self._branches()
+        pairs = {
+            (outer, inner.id)
+            for outer, same in found.items()
+            for region in itertools.chain.from_iterable(branch.regions for branch in same)
+            for inner in branches(region)
+            if inner.id is not None
+        }
+        return _both_periods((*((id,) for id in sorted(found)), *sorted(pairs)))
+
+    def _branches(self) -> dict[int, list[Branch]]:
+        """The branches of all roles by id, but those that passes make, which have no other region to take."""
+        found: dict[int, list[Branch]] = {}
+        for branch in itertools.chain.from_iterable(map(branches, self.roles)):
+            if branch.id is not None:
+                found.setdefault(branch.id, []).append(branch)
+        return found
 
     def steps(self, outer: int | None) -> int:
         """The most steps of all roles together."""
@@ -139,8 +154,8 @@ def _is_channel(op: ir.OpView) -> bool:
     return op.operation.name == "tile_gpu.make_channel"
 
 
-def _both_periods(places: Sequence[tuple[str, ...]]) -> Iterator[Choice]:
-    for each in places:
+def _both_periods(ids: Sequence[tuple[int, ...]]) -> Iterator[Choice]:
+    for each in ids:
         yield Choice(each, 1)
         yield Choice(each, 2)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.ids import copy_id
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.early_loads import addresses_of, early_loads
@@ -73,6 +74,7 @@ def _loop(loop: ir.Operation, bounds: Sequence[ir.Value], initial: list[ir.Value
     attributes = {"unsignedCmp": ir.UnitAttr.get()}
     types = [value.type for value in initial]
     made = ir.Operation.create("scf.for", types, [*bounds, *initial], attributes, regions=1)
+    copy_id(loop, made)
     block = made.regions[0].blocks.append(lower.type, *types, arg_locs=[loop.location] * (1 + len(types)))
     with ir.InsertionPoint(block):
         start = emitter.binary("arith.muli", block.arguments[0], emitter.constant(lower.type, factor))

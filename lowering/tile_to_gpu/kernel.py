@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.ids import number_operations
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
@@ -113,6 +114,7 @@ def _planned_kernel(
             declarations = Declarations(arguments, emitter.i32(0).owner.operation)
             conversion = Conversion(target, warps, plan, layouts, order, given.tma, vectors, declarations)
             _convert_body(entry, arguments, conversion)
+    number_operations(body.owner.operation, with_branches=True)
     remarks += dict.fromkeys(staging_remarks(body.owner.opview, plan))
 
 

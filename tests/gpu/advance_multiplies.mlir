@@ -88,7 +88,7 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
 // CHECK: scf.if [[RUNS]] {
 // CHECK:   [[FIRST:%.*]] = tile_gpu.put_begin [[S]]
 // CHECK:   tile_gpu.tcgen05_mma {{.*}} into [[FIRST]]
-// CHECK:   scf.for {{.*}} = [[ZERO]] to [[END]] step [[ONE]] : i32 {
+// CHECK:   scf.for {{.*}} = [[ZERO]] to [[END]] step [[ONE]] : i32 id {{[0-9]+}} {
 // CHECK:     [[SUMS:%.*]] = tile_gpu.put_begin [[S]] {tile_gpu.iterations_ahead = 1 : i32}
 // CHECK:     tile_gpu.tcgen05_mma {{.*}} into [[SUMS]]
 // CHECK:     tile_gpu.release [[K]] consumer 0

@@ -51,7 +51,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %tiles: i32) target "sm_90a" warps 4 {
 // CHECK: [[STORED0:%.*]] = tile_gpu.make_channel
 // CHECK: [[STORED1:%.*]] = tile_gpu.make_channel
 // CHECK: tile_gpu.roles compute warps 4 {
-// CHECK: scf.for [[TILE:%.*]] = [[FIRST]] to [[END]] step [[DOUBLED]] : i32 {
+// CHECK: scf.for [[TILE:%.*]] = [[FIRST]] to [[END]] step [[DOUBLED]] : i32 id {{[0-9]+}} {
 // CHECK: [[LATER:%.*]] = arith.cmpi ult, [[FIRST]], [[TILE]]
 // CHECK: [[FOLLOWS:%.*]] = arith.cmpi ult, %{{.*}}, [[END]]
 // CHECK: scf.if [[LATER]] {
@@ -69,7 +69,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %tiles: i32) target "sm_90a" warps 4 {
 // CHECK-NEXT: tile_gpu.put_begin [[STORED1]]
 // CHECK: tile_gpu.skip [[RING]] consumer 0 by [[SLOTS]]
 // CHECK: } compute1 warps 4 {
-// CHECK: scf.for %{{.*}} = [[SECOND]] to [[END]] step [[DOUBLED]] : i32 {
+// CHECK: scf.for %{{.*}} = [[SECOND]] to [[END]] step [[DOUBLED]] : i32 id {{[0-9]+}} {
 // CHECK: tile_gpu.skip [[RING]] consumer 0 by [[SLOTS]]
 // CHECK-NEXT: tile_gpu.get [[MULTIPLIED1]]
 // CHECK: tile_gpu.wgmma

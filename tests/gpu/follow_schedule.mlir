@@ -30,7 +30,7 @@ tile_gpu.kernel @k(%x: i64, %n: i32) target "sm_100a" warps 4 {
   // CHECK: tile_gpu.roles compute
   // CHECK-NOT: iterations_ahead
   tile_gpu.roles compute warps 4 {
-    scf.for %i = %zero to %n step %one : i32 {
+    scf.for %i = %zero to %n step %one : i32 id 0 {
       %sums = tile_gpu.get %s consumer 0 : channel<[!d]>
       %tile = tile_gpu.load_tensor_memory %sums : !d -> !t
       tile_gpu.release %s consumer 0 : channel<[!d]>
@@ -39,24 +39,24 @@ tile_gpu.kernel @k(%x: i64, %n: i32) target "sm_100a" warps 4 {
       %weights = tile_gpu.put_begin %p : channel<[!p]>
       tile_gpu.store_tensor_memory %half, %weights : !h -> !p
       tile_gpu.put_commit %p : channel<[!p]>
-    } loc("keys")
+    }
     %result = tile_gpu.get %o consumer 0 : channel<[!d]>
   } load warps 1 {
     %queries = tile_gpu.put_begin %q : channel<[!a]>
     tile_gpu.put_commit %q : channel<[!a]>
-    scf.for %i = %zero to %n step %one : i32 {
+    scf.for %i = %zero to %n step %one : i32 id 0 {
       %keys = tile_gpu.put_begin %k : channel<[!b]>
       tile_gpu.tma_load %map[%zero, %i] -> %keys of %k : !b
       tile_gpu.put_commit %k : channel<[!b]>
       %values = tile_gpu.put_begin %v : channel<[!b]>
       tile_gpu.tma_load %map[%zero, %i] -> %values of %v : !b
       tile_gpu.put_commit %v : channel<[!b]>
-    } loc("keys")
-    scf.for %i = %zero to %n step %one : i32 {
+    }
+    scf.for %i = %zero to %n step %one : i32 id 1 {
       %columns = tile_gpu.put_begin %w : channel<[!b]>
       tile_gpu.tma_load %map[%zero, %i] -> %columns of %w : !b
       tile_gpu.put_commit %w : channel<[!b]>
-    } loc("columns")
+    }
   // CHECK: } mma warps 1 {
   } mma warps 1 {
     %left = tile_gpu.get %q consumer 0 : channel<[!a]>
@@ -69,7 +69,7 @@ tile_gpu.kernel @k(%x: i64, %n: i32) target "sm_100a" warps 4 {
     // CHECK: tile_gpu.get [[P]]
     // CHECK: } {tile_gpu.iterations_ahead = 1 : i32}
     // CHECK: tile_gpu.get [[P]]
-    scf.for %i = %zero to %n step %one : i32 {
+    scf.for %i = %zero to %n step %one : i32 id 0 {
       %sums = tile_gpu.put_begin %s : channel<[!d]>
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       tile_gpu.tcgen05_mma f16 %left, %keys into %sums accumulate %no : !a, !b -> !d
@@ -80,14 +80,14 @@ tile_gpu.kernel @k(%x: i64, %n: i32) target "sm_100a" warps 4 {
       tile_gpu.tcgen05_mma f16 %weights, %values into %total accumulate %yes : !p, !b -> !d
       tile_gpu.release %p consumer 0 : channel<[!p]>
       tile_gpu.release %v consumer 0 : channel<[!b]>
-    } loc("keys")
+    }
     // CHECK: scf.for
     // CHECK-NOT: iterations_ahead
-    scf.for %i = %zero to %n step %one : i32 {
+    scf.for %i = %zero to %n step %one : i32 id 1 {
       %columns = tile_gpu.get %w consumer 0 : channel<[!b]>
       tile_gpu.tcgen05_mma f16 %left, %columns into %total accumulate %yes : !a, !b -> !d
       tile_gpu.release %w consumer 0 : channel<[!b]>
-    } loc("columns")
+    }
     tile_gpu.put_commit %o : channel<[!d]>
   }
 }

@@ -86,7 +86,7 @@ def with_branches(compute: str, load: str) -> str:
         before, _, rest = steps.partition("(")
         branch, _, after = rest.partition(")")
         first, _, second = (part.strip() for part in branch.partition("|"))
-        inside = f'scf.if %c {{\n{lines(first, 10)}\n}} else {{\n{lines(second, 20)}\n}} loc("k.py":1:1)'
+        inside = f"scf.if %c id 7 {{\n{lines(first, 10)}\n}} else {{\n{lines(second, 20)}\n}}"
         parts = (lines(before.strip()), inside if rest else "", lines(after.strip(), 30))
         return "\n".join(("scf.for %i = %zero to %n step %one : i32 {", *parts, "}"))
 
@@ -138,7 +138,7 @@ def test_loop_of_few_iterations_has_just_these(gets: int, ends: bool) -> None:
 def in_loops(inside: str, depth: int, outer: str = "") -> str:
     """Nested loops around a branch with some steps; those of `outer` are in the outermost loop alone."""
     heads = [f"scf.for %i{number} = %zero to %n step %one : i32 {{" for number in range(depth)]
-    branch = ["scf.if %c {", lines(inside), '} loc("k.py":1:1)']
+    branch = ["scf.if %c id 7 {", lines(inside), "}"]
     return "\n".join([heads[0], lines(outer, 10), *heads[1:], *branch, *["}"] * depth])
 
 

@@ -112,7 +112,7 @@ def test_copies_that_depend_on_a_carried_value_are_not_issued_early():
         "%e = scf.for %k = %zero to %n step %one iter_args(%c = %zero) -> (i32) : i32 {",
     )
     body = body.replace("arith.muli %k, %size", "arith.addi %c, %size").replace(
-        '  }\n  "tile_gpu.put_commit"(%cd)', '    scf.yield %x : i32\n  }\n  "tile_gpu.put_commit"(%cd)'
+        "  } {tile_gpu.id", "    scf.yield %x : i32\n  } {tile_gpu.id"
     )
     assert names_in(after(body, "pipeline")).count("tma_load") == 2
 

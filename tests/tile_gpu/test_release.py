@@ -26,7 +26,7 @@ READ_BACK = """
     "tile_gpu.release"(%ct) {consumer = 0 : i32} : (!of_a) -> ()
     "tile_gpu.store_view"(%t, %p, %zero, %zero, %n, %n, %n, %one) {vector = 1 : i32,
       operandSegmentSizes = array<i32: 1, 1, 2, 2, 2, 0>} : (!half, i64, i32, i32, i32, i32, i32, i32) -> ()
-  }
+  } {tile_gpu.id = 0 : i32}
 """
 FILLS = {
     "tma": """"tile_gpu.tma_load"(%ma, %zero, %zero, %s, %ct) {operandSegmentSizes = array<i32: 1, 2, 0, 0, 1, 1>}

@@ -24,11 +24,11 @@ entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
 }
 
 // CHECK-LABEL: scf.for %arg2
-// CHECK:      [[BRANCH:%[0-9]+]] = scf.if {{.*}} -> (i32) {
+// CHECK:      [[BRANCH:%[0-9]+]] = scf.if {{.*}} -> (i32) id {{[0-9]+}} {
 // CHECK:        [[VALUE:%[0-9]+]] = arith.addi
 // CHECK:        scf.yield [[VALUE]] : i32
 // CHECK:      } else {
-// CHECK:        [[INNER:%[0-9]+]] = scf.if {{.*}} -> (i32) {
+// CHECK:        [[INNER:%[0-9]+]] = scf.if {{.*}} -> (i32) id {{[0-9]+}} {
 // CHECK:          scf.yield %c1_i32 : i32
 // CHECK:        } else {
 // CHECK:          scf.yield %arg2 : i32

@@ -25,18 +25,18 @@ entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
 }
 
 // CHECK-LABEL: scf.for
-// CHECK:      [[BRANCH:%[0-9]+]]:3 = scf.if {{.*}} -> (i1, i32, i32) {
+// CHECK:      [[BRANCH:%[0-9]+]]:3 = scf.if {{.*}} -> (i1, i32, i32) id {{[0-9]+}} {
 // CHECK:        [[VALUE:%[0-9]+]] = arith.addi
 // CHECK:        scf.yield %true, [[VALUE]], %c0_i32{{[_0-9]*}} : i1, i32, i32
 // CHECK:      } else {
-// CHECK:        [[INNER:%[0-9]+]]:3 = scf.if {{.*}} -> (i1, i32, i32) {
+// CHECK:        [[INNER:%[0-9]+]]:3 = scf.if {{.*}} -> (i1, i32, i32) id {{[0-9]+}} {
 // CHECK:          scf.yield %false{{[_0-9]*}}, %c0_i32{{[_0-9]*}}, %c1_i32 : i1, i32, i32
 // CHECK:        } else {
 // CHECK:          scf.yield %true{{[_0-9]*}}, {{%[a-z0-9]+}}, %c0_i32{{[_0-9]*}} : i1, i32, i32
 // CHECK:        }
 // CHECK:        scf.yield [[INNER]]#0, [[INNER]]#1, [[INNER]]#2 : i1, i32, i32
 // CHECK:      }
-// CHECK:      [[NEXT:%[0-9]+]] = scf.if [[BRANCH]]#0 -> (i32) {
+// CHECK:      [[NEXT:%[0-9]+]] = scf.if [[BRANCH]]#0 -> (i32) id {{[0-9]+}} {
 // CHECK:        [[PRODUCT:%[0-9]+]] = arith.muli {{.*}}, [[BRANCH]]#1 : i32
 // CHECK:        scf.yield [[PRODUCT]] : i32
 // CHECK:      } else {

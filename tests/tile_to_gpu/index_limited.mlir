@@ -30,5 +30,5 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %i: tile<i32>) {
 // CHECK: arith.muli [[INDEX]], %{{.*}} : i32
 // CHECK: tile_gpu.load_view
 // CHECK: [[INSIDE:%.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : i32
-// CHECK: scf.if [[INSIDE]] {
+// CHECK: scf.if [[INSIDE]] id {{[0-9]+}} {
 // CHECK-NEXT: tile_gpu.store_tile

@@ -21,10 +21,10 @@ entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
 }
 
 // CHECK-NOT:  scf.while
-// CHECK:      [[DONE:%[0-9]+]]:2 = scf.if {{.*}} -> (i32, i1) {
+// CHECK:      [[DONE:%[0-9]+]]:2 = scf.if {{.*}} -> (i32, i1) id {{[0-9]+}} {
 // CHECK:        scf.yield %c1_i32{{[_0-9]*}}, %true{{[_0-9]*}} : i32, i1
 // CHECK:        scf.yield {{.*}}, %false{{[_0-9]*}} : i32, i1
 // CHECK:        scf.yield %arg1, %true{{[_0-9]*}} : i32, i1
-// CHECK:      scf.if [[DONE]]#1 {
+// CHECK:      scf.if [[DONE]]#1 id {{[0-9]+}} {
 // CHECK:        tile_gpu.splat [[DONE]]#0
 // CHECK:        tile_gpu.store_global

@@ -24,4 +24,5 @@ entry @k(%p: tile<ptr<i8>>, %q: tile<ptr<i32>>) {
   return
 }
 
-// CHECK: tile_gpu.multiply i8 lhs_unsigned {{.*}} : !shared_128x128xi8, !shared_128x128xi8_1 -> !tensor_128x128xi32
+// CHECK: tile_gpu.multiply i8 lhs_unsigned {{.*}} : !shared_128x128xi8, !shared_128x128xi8_1 ->
+// CHECK-NEXT: !tensor_128x128xi32

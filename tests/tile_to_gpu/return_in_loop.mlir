@@ -29,7 +29,7 @@ entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
 // CHECK:        scf.yield [[LEFT]], %arg7, %arg8, [[INCOMPLETE]] : i1, i32, i32, i1
 // CHECK:        [[NEXT:%[0-9]+]] = arith.addi
 // CHECK:        scf.yield %true{{[_0-9]*}}, [[NEXT]], %arg8, %arg9 : i1, i32, i32, i1
-// CHECK:      scf.if [[LOOP]]#3 {
+// CHECK:      scf.if [[LOOP]]#3 id {{[0-9]+}} {
 // CHECK:        tile_gpu.splat [[LOOP]]#2
 // CHECK:        tile_gpu.store_global
 // CHECK:      } else {

@@ -1,0 +1,67 @@
+"""The ids of loops, branches and multiplies: which operation of `tile_to_gpu` they derive from (README.md, Ids)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.operation import OPERATIONS
+from tilec.dialect.walk import operations_inside
+
+LOOPS = ("scf.for", "scf.while")
+BRANCH = "scf.if"
+CONTROL_FLOW = (*LOOPS, BRANCH)
+# The attribute of the control flow of MLIR; multiplies have a field.
+ID = "tile_gpu.id"
+_FIELD = "id"
+
+
+def id_of(op: ir.Operation) -> int | None:
+    """The id of a loop, a branch or a multiply; None if it has none."""
+    name = _attribute(op)
+    return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else None
+
+
+def set_id(op: ir.Operation, id: int) -> None:
+    """Gives a loop, a branch or a multiply an id."""
+    op.attributes[_attribute(op)] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, op.context), id)
+
+
+def copy_id(op: ir.Operation, copy: ir.Operation) -> None:
+    """Gives the copy of an operation its id, if it has one."""
+    id = id_of(op)
+    if id is not None:
+        set_id(copy, id)
+
+
+def number_operations(kernel: ir.Operation, *, with_branches: bool) -> None:
+    """Gives each loop and multiply without an id an id of its own, in program order; branches too if wanted."""
+    names = {*(CONTROL_FLOW if with_branches else LOOPS), *_with_field()}
+    operations = [op for op in operations_inside(kernel) if op.name in names]
+    ids = [id_of(op) for op in operations]
+    # Those of branches that are not numbered are in use too.
+    used = [id_of(op) for op in operations_inside(kernel) if op.name == BRANCH] + ids
+    following = 1 + max((id for id in used if id is not None), default=-1)
+    for op, id in zip(operations, ids, strict=True):
+        if id is None:
+            set_id(op, following)
+            following += 1
+
+
+def id_problem(operations: Iterable[ir.Operation]) -> str | None:
+    """The loop or multiply of a kernel that has no id, as text, or None."""
+    for op in operations:
+        if (op.name in LOOPS and ID not in op.attributes) or (op.name in _with_field() and _FIELD not in op.attributes):
+            return f"expected an id of each loop and multiply, but '{op.name}' has none"
+    return None
+
+
+def _attribute(op: ir.Operation) -> str:
+    return ID if op.name in CONTROL_FLOW else _FIELD
+
+
+@cache
+def _with_field() -> frozenset[str]:
+    """The names of the operations with an id of their own: the multiplies."""
+    return frozenset(name for name, each in OPERATIONS.items() if _FIELD in each.attribute_fields)

@@ -1,0 +1,57 @@
+"""Upstream's clean-up of a module of tile_gpu: canonical form, without duplicates, with invariants hoisted.
+
+Upstream's patterns rebuild loops and branches with the location of the original, but without the attributes of other
+dialects, and it merges only operations with equal attributes. So locations carry the ids during the clean-up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.ids import CONTROL_FLOW, ID, id_of, set_id
+from tilec.lowering.upstream_passes import run_upstream
+
+_PIPELINE = "canonicalize,cse,loop-invariant-code-motion,canonicalize"
+_ADVANCE = ir.WalkResult.ADVANCE
+
+
+def clean_up(module: ir.Module) -> None:
+    """Changes a valid module in place; on an invalid one, upstream's passes may abort the process."""
+    carried = _CarriedIds()
+    module.operation.walk(carried.move_to_location, ir.WalkOrder.PRE_ORDER)
+    run_upstream(_PIPELINE, module)
+    if carried.origins:
+        module.operation.walk(carried.restore, ir.WalkOrder.PRE_ORDER)
+
+
+@dataclass
+class _CarriedIds:
+    """The id and the location that each location with an id stands for, by its attribute: locations have no hash."""
+
+    origins: dict[ir.Attribute, tuple[int, ir.Location]] = field(default_factory=dict)
+
+    def move_to_location(self, op: ir.Operation) -> ir.WalkResult:
+        if op.name in CONTROL_FLOW and (id := id_of(op)) is not None:
+            location = op.location
+            op.location = ir.Location.name(f"{ID} {id}", location)
+            self.origins[op.location.attr] = id, location
+            del op.attributes[ID]
+        return _ADVANCE
+
+    def restore(self, op: ir.Operation) -> ir.WalkResult:
+        found = self.origins.get(op.location.attr)
+        if found is not None:
+            id, op.location = found
+            if op.name in CONTROL_FLOW:
+                set_id(op, id)
+                self._restore_arguments(op)
+        return _ADVANCE
+
+    def _restore_arguments(self, op: ir.Operation) -> None:
+        """Arguments that upstream has added have the location of their loop."""
+        for region in op.regions:
+            for argument in region.blocks[0].arguments if len(region.blocks) else ():
+                found = self.origins.get(argument.location.attr)
+                if found is not None:
+                    argument.set_location(found[1])
