@@ -53,6 +53,7 @@ CORE_CASES = {
     "frontend/test_examples.py": 0,
     "fuzz": 0,
     "gpu_to_ptx": 5,
+    "golden/test_debug_info_of_the_sheet.py": 1,
     "house/test_core_suite.py": 0,
     "interpret": 6,
     "kernels": 1,
