@@ -37,24 +37,21 @@ def copy_id(op: ir.Operation, copy: ir.Operation) -> None:
 
 def number_operations(kernel: ir.Operation, *, with_branches: bool) -> None:
     """Gives each loop and multiply without an id an id of its own, in program order; branches too if wanted."""
-    names = {*(CONTROL_FLOW if with_branches else LOOPS), *_with_field()}
-    operations = [op for op in operations_inside(kernel) if op.name in names]
-    ids = [id_of(op) for op in operations]
-    # Those of branches that are not numbered are in use too.
-    used = [id_of(op) for op in operations_inside(kernel) if op.name == BRANCH] + ids
-    following = 1 + max((id for id in used if id is not None), default=-1)
-    for op, id in zip(operations, ids, strict=True):
-        if id is None:
+    names = {*CONTROL_FLOW, *_with_field()}
+    ids = {op: id_of(op) for op in operations_inside(kernel) if op.name in names}
+    following = 1 + max((id for id in ids.values() if id is not None), default=-1)
+    for op, id in ids.items():
+        if id is None and (with_branches or op.name != BRANCH):
             set_id(op, following)
             following += 1
 
 
 def id_problem(operations: Iterable[ir.Operation]) -> str | None:
     """The loop or multiply of a kernel that has no id, as text, or None."""
-    for op in operations:
-        if (op.name in LOOPS and ID not in op.attributes) or (op.name in _with_field() and _FIELD not in op.attributes):
-            return f"expected an id of each loop and multiply, but '{op.name}' has none"
-    return None
+    names = {*LOOPS, *_with_field()}
+    lost = (op.name for op in operations if op.name in names and id_of(op) is None)
+    name = next(lost, None)
+    return None if name is None else f"expected an id of each loop and multiply, but '{name}' has none"
 
 
 def _attribute(op: ir.Operation) -> str:

@@ -34,14 +34,15 @@ class _CarriedIds:
     def move_to_location(self, op: ir.Operation) -> ir.WalkResult:
         if op.name in CONTROL_FLOW and (id := id_of(op)) is not None:
             location = op.location
-            op.location = ir.Location.name(f"{ID} {id}", location)
+            op.location = ir.Location.fused([location], metadata=op.attributes[ID])
             self.origins[op.location.attr] = id, location
             del op.attributes[ID]
         return _ADVANCE
 
     def restore(self, op: ir.Operation) -> ir.WalkResult:
-        found = self.origins.get(op.location.attr)
-        if found is not None:
+        location = op.location
+        # The type is known without a call of the bindings, which a look-up needs.
+        if type(location) is ir.FusedLoc and (found := self.origins.get(location.attr)) is not None:
             id, op.location = found
             if op.name in CONTROL_FLOW:
                 set_id(op, id)
