@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import BroadcastOp, IotaOp, ReshapeOp, TransposeOp
 from tilec.dialect.upstream_predicates import predicate_of
 
 # The words of a bound take as long as the comparisons of some elements.
@@ -10,7 +11,7 @@ LEAST_ELEMENTS = 16
 _BITS = 32
 _ORDERS = ("slt", "sle", "sgt", "sge")
 _COMBINES = ("arith.andi", "arith.ori", "arith.xori")
-_RENAMES = ("tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.transpose")
+_RENAMES = (BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME, TransposeOp.OPERATION_NAME)
 
 
 def is_mask_comparison(op: ir.Operation) -> bool:
@@ -63,7 +64,7 @@ def position_comparisons(mask: ir.Value) -> list[ir.Operation]:
 def is_position(value: ir.Value) -> bool:
     """Whether a tile has the number of each element along a dimension."""
     op = _unnamed(value).owner
-    return not isinstance(op, ir.Block) and op.operation.name == "tile_gpu.iota"
+    return not isinstance(op, ir.Block) and op.operation.name == IotaOp.OPERATION_NAME
 
 
 def _unnamed(value: ir.Value) -> ir.Value:

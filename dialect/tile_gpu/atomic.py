@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tilec.dialect.attributes import Booleans, Enumeration, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import Category, Interface, Memory
 from tilec.dialect.tile_gpu.layouts import operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Index, Integer64, RegisterTile
@@ -57,6 +58,7 @@ class AtomicGlobalOp(Operation, name="atomic_global"):
     result[i] is the previous element, zero where the mask is false. Each of `vector` elements is updated on its own.
     """
 
+    interface = Interface(Category.ATOMIC, Memory.GLOBAL)
     result: Result[Tile]
     pointers: Operand[RegisterTile]
     value: Operand[Tile]
@@ -78,6 +80,7 @@ class CompareAndSwapGlobalOp(Operation, name="compare_and_swap_global"):
     result[i] is the previous element, compare[i] where the mask is false.
     """
 
+    interface = Interface(Category.ATOMIC, Memory.GLOBAL)
     result: Result[Tile]
     pointers: Operand[RegisterTile]
     compare: Operand[Tile]
@@ -103,6 +106,7 @@ class AtomicViewOp(Operation, name="atomic_view"):
     The order is relaxed.
     """
 
+    interface = Interface(Category.ATOMIC, Memory.GLOBAL)
     value: Operand[RegisterTile]
     base: Operand[Integer64]
     offsets: Sequence[Operand[Index]]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from tilec.dialect.attributes import Array, Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Scratch
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel, Integer32
 from tilec.dialect.tile_gpu.types import TENSOR, ChannelType
@@ -73,6 +74,7 @@ class MakeChannelOp(Operation, name="make_channel"):
     latency of its loads.
     """
 
+    interface = Interface(Category.DECLARATION, executor=Executor.NONE, scratch=Scratch.NONE)
     channel: Result[Channel]
     shares: Operand[Channel] | None
     stages: Int32
@@ -176,6 +178,7 @@ def _copies_problem(op: MakeChannelOp, consumers: list[str]) -> str | None:
 class PutBeginOp(Operation, name="put_begin"):
     """Waits until the next slot is empty and returns its buffers; in the `first_round` no wait is needed."""
 
+    interface = Interface(Category.STEP, executor=Executor.PRODUCER, scratch=Scratch.NONE)
     first: Result[Buffer] | None
     second: Result[Buffer] | None
     third: Result[Buffer] | None
@@ -190,6 +193,7 @@ class PutBeginOp(Operation, name="put_begin"):
 class PutCommitOp(Operation, name="put_commit"):
     """Marks the slot as full once the writes to it are complete; `first_round` is as in put_begin."""
 
+    interface = Interface(Category.STEP, executor=Executor.PRODUCER, scratch=Scratch.NONE)
     channel: Operand[Channel]
     first_round: Flag
     assembly = "$channel{ $first_round} attr-dict : type($channel)"
@@ -199,6 +203,7 @@ class PutCommitOp(Operation, name="put_commit"):
 class GetOp(Operation, name="get"):
     """Waits until the next slot is full and returns its buffers."""
 
+    interface = Interface(Category.STEP, executor=Executor.CONSUMER, scratch=Scratch.NONE)
     first: Result[Buffer] | None
     second: Result[Buffer] | None
     third: Result[Buffer] | None
@@ -221,6 +226,7 @@ class ReleaseOp(Operation, name="release"):
     With `late` the consumer counts its releases apart from its gets, and has already got another slot.
     """
 
+    interface = Interface(Category.STEP, executor=Executor.CONSUMER, scratch=Scratch.NONE)
     channel: Operand[Channel]
     consumer: Int32
     late: Flag
@@ -231,6 +237,7 @@ class ReleaseOp(Operation, name="release"):
 class SkipOp(Operation, name="skip"):
     """Passes over `count` slots (unsigned), which another role that is the same consumer gets."""
 
+    interface = Interface(Category.STEP, scratch=Scratch.NONE)
     channel: Operand[Channel]
     count: Operand[Integer32]
     consumer: Int32
@@ -246,6 +253,7 @@ def _has_one_slot(op: ir.OpView) -> str | None:
 class SlotOp(Operation, name="slot", traits=[ext.Pure]):
     """The buffers of a channel with one slot, for a party that has waited for it."""
 
+    interface = Interface(Category.SCALAR, executor=Executor.ANY, scratch=Scratch.NONE, is_pure=True)
     first: Result[Buffer]
     second: Result[Buffer] | None
     third: Result[Buffer] | None

@@ -2,6 +2,7 @@
 
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import Category, Interface
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Anything, RegisterTile
 
@@ -12,6 +13,7 @@ class GatherPartsOp(Operation, name="gather_parts"):
     Each thread has its elements of all CTAs: the result layout is that of the source, with the ranks in registers.
     """
 
+    interface = Interface(Category.MOVE)
     result: Result[RegisterTile]
     source: Operand[Anything]
     assembly = "$source attr-dict : type($source) -> type($result)"

@@ -6,6 +6,7 @@ from tilec.dialect.attributes import Booleans, Int32, Text
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Index, Integer64, RegisterTile, SharedBuffer
 from tilec.dialect.tile_gpu.view import vector_has_a_dimension
@@ -52,6 +53,7 @@ class CopyGlobalOp(Operation, name="copy_global"):
     buffer, and share a mask. All copies of a thread in front of `put_commit` are complete when the slot is full.
     """
 
+    interface = Interface(Category.COPY, Memory.SHARED, executor=Executor.COPY, scratch=Scratch.NONE)
     pointers: Operand[RegisterTile]
     mask: Operand[RegisterTile] | None
     buffer: Operand[SharedBuffer]
@@ -68,6 +70,7 @@ class CopyViewOp(Operation, name="copy_view"):
     full.
     """
 
+    interface = Interface(Category.COPY, Memory.SHARED, executor=Executor.COPY, scratch=Scratch.NONE)
     base: Operand[Integer64]
     offsets: Sequence[Operand[Index]]
     extents: Sequence[Operand[Index]]

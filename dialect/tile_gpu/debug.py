@@ -3,6 +3,7 @@
 from tilec.dialect.attributes import Flag, Text
 from tilec.dialect.fields import MANY_RUNS, Mixed, Operand
 from tilec.dialect.print_format import Directive, parse_format
+from tilec.dialect.tile_gpu.interface import Category, Interface
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Anything, is_register_tile
 
@@ -13,6 +14,7 @@ class AssertOp(Operation, name="assert"):
     With `each_warp` each warp that holds a false element stops here, else only one warp.
     """
 
+    interface = Interface(Category.DEBUG, calls=True)
     condition: Operand[Anything]
     message: Text
     each_warp: Flag
@@ -27,6 +29,7 @@ class AssertOp(Operation, name="assert"):
 class PrintOp(Operation, name="print"):
     """Prints the format, whose directives print the elements of one scalar or register tile each, row by row."""
 
+    interface = Interface(Category.DEBUG, calls=True)
     args: Mixed[Operand[Anything], MANY_RUNS]
     format: Text
     assembly = "$format{, $args} attr-dict{ : type($args)}"

@@ -4,6 +4,7 @@ from tilec.dialect.attributes import Elements, Flag, Int64, Symbol
 from tilec.dialect.fields import Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Integer64
 from tilec.element_types import ELEMENT_TYPES
@@ -12,6 +13,7 @@ from tilec.element_types import ELEMENT_TYPES
 class GlobalOp(Operation, name="global"):
     """An initialized array in global memory, aligned to `alignment` bytes; a `private` one is invisible to the host."""
 
+    interface = Interface(Category.STRUCTURE)
     sym_name: Symbol
     value: Elements
     alignment: Int64
@@ -28,6 +30,7 @@ class GlobalOp(Operation, name="global"):
 class GlobalAddressOp(Operation, name="global_address", traits=[ext.Pure]):
     """The address of the first element of a global of the module."""
 
+    interface = Interface(Category.SCALAR, executor=Executor.ANY, is_pure=True)
     result: Result[Integer64]
     symbol: Symbol
     assembly = "$symbol attr-dict"
@@ -45,6 +48,7 @@ class GlobalAddressOp(Operation, name="global_address", traits=[ext.Pure]):
 class AllocateOp(Operation, name="allocate"):
     """The address of `bytes` of global memory that the tile block has until the kernel ends."""
 
+    interface = Interface(Category.DECLARATION, executor=Executor.NONE, calls=True)
     result: Result[Integer64]
     bytes: Int64
     alignment: Int64

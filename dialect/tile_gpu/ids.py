@@ -7,13 +7,14 @@ from functools import cache
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
+from tilec.dialect.tile_gpu.namespace import PREFIX
 from tilec.dialect.walk import operations_inside
 
 LOOPS = ("scf.for", "scf.while")
 BRANCH = "scf.if"
 CONTROL_FLOW = (*LOOPS, BRANCH)
 # The attribute of the control flow of MLIR; multiplies have a field.
-ID = "tile_gpu.id"
+ID = f"{PREFIX}id"
 _FIELD = "id"
 
 

@@ -6,6 +6,7 @@ from tilec.dialect.attributes import Array, Int32, Integers32, OneType, Symbol, 
 from tilec.dialect.fields import OptionalRegion, Region, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.ids import id_problem
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Scratch
 from tilec.dialect.tile_gpu.layouts import upstream_disagreement
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.registers import budget_error
@@ -24,6 +25,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     grid can be divided into them.
     """
 
+    interface = Interface(Category.STRUCTURE)
     sym_name: Symbol
     target: Text
     function_type: OneType
@@ -113,6 +115,8 @@ def _joins_mma(channel: ir.OpView) -> bool:
 class ReturnOp(Operation, name="return", traits=[ir.IsTerminatorTrait]):
     """The end of a kernel or of a role."""
 
+    interface = Interface(Category.STRUCTURE, scratch=Scratch.NONE)
+
 
 # IRDL needs a fixed number of regions; those beyond the names have no block.
 MAXIMUM_ROLES = 8
@@ -129,6 +133,7 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
     Threads of role i have `registers[i]` registers; without `registers`, all threads have equally many.
     """
 
+    interface = Interface(Category.STRUCTURE, scratch=Scratch.NONE)
     names: Array
     warps: Integers32
     registers: Integers32 | None
@@ -181,6 +186,7 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
 class ProgramIdOp(Operation, name="program_id", traits=[ext.Pure]):
     """The coordinate of this tile block in the grid along `axis` (0, 1, 2)."""
 
+    interface = Interface(Category.SCALAR, executor=Executor.ANY, scratch=Scratch.NONE, is_pure=True)
     result: Result[Integer32]
     axis: Int32
     assembly = "$axis attr-dict"
@@ -189,6 +195,7 @@ class ProgramIdOp(Operation, name="program_id", traits=[ext.Pure]):
 class ClusterRankOp(Operation, name="cluster_rank", traits=[ext.Pure]):
     """The number of this CTA in its cluster, from 0 on."""
 
+    interface = Interface(Category.SCALAR, executor=Executor.ANY, scratch=Scratch.NONE, is_pure=True)
     result: Result[Integer32]
     assembly = "attr-dict"
 
@@ -196,6 +203,7 @@ class ClusterRankOp(Operation, name="cluster_rank", traits=[ext.Pure]):
 class ClusterSizeOp(Operation, name="cluster_size", traits=[ext.Pure]):
     """The number of CTAs in the cluster of this CTA, which the launch determines in a kernel with `joined_programs`."""
 
+    interface = Interface(Category.SCALAR, executor=Executor.ANY, scratch=Scratch.NONE, is_pure=True)
     result: Result[Integer32]
     assembly = "attr-dict"
 
@@ -203,14 +211,19 @@ class ClusterSizeOp(Operation, name="cluster_size", traits=[ext.Pure]):
 class GdcWaitOp(Operation, name="gdc_wait"):
     """Waits until the grids that this grid depends on have completed and their memory is visible."""
 
+    interface = Interface(Category.SYNCHRONIZATION, executor=Executor.EVERY)
+
 
 class GdcLaunchDependentsOp(Operation, name="gdc_launch_dependents"):
     """Allows the grids that depend on this grid to start, once every tile block has executed it or has ended."""
+
+    interface = Interface(Category.SYNCHRONIZATION)
 
 
 class NumProgramsOp(Operation, name="num_programs", traits=[ext.Pure]):
     """The extent of the grid along `axis` (0, 1, 2)."""
 
+    interface = Interface(Category.SCALAR, executor=Executor.ANY, scratch=Scratch.NONE, is_pure=True)
     result: Result[Integer32]
     axis: Int32
     assembly = "$axis attr-dict"

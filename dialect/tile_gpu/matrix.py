@@ -4,6 +4,7 @@ from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
 from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import (
@@ -113,6 +114,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     With `depth`, only so many columns of lhs and rows of rhs count, from `first` on.
     """
 
+    interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY, scratch=Scratch.NONE)
     accumulator: Operand[TensorBuffer]
     lhs: Operand[Buffer]
     rhs: Operand[SharedBuffer]
@@ -154,6 +156,7 @@ class WgmmaOp(Operation, name="wgmma"):
     products are formed apart and added to the accumulator in f32, and the result is complete.
     """
 
+    interface = Interface(Category.MULTIPLY, scratch=Scratch.NONE)
     result: Result[T]
     accumulator: Operand[T]
     lhs: Operand[MatrixLhs]
@@ -175,6 +178,7 @@ class WgmmaWaitOp(Operation, name="wgmma_wait"):
     Otherwise it is in flight as before, and only `wgmma` and `wgmma_wait` read it.
     """
 
+    interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
     result: Result[T]
     accumulator: Operand[T]
     pending: Int32
@@ -184,6 +188,7 @@ class WgmmaWaitOp(Operation, name="wgmma_wait"):
 class MmaSyncOp(Operation, name="mma_sync"):
     """result = lhs * rhs + accumulator by the warps, each of which computes its fragments of the accumulator."""
 
+    interface = Interface(Category.MULTIPLY)
     result: Result[T]
     accumulator: Operand[T]
     lhs: Operand[SharedBuffer]
@@ -201,6 +206,7 @@ class DotOp(Operation, name="dot"):
     Sums of floats of at most 32 bits are in f32, rounded to the accumulator's type at the end. Sums of i8 wrap in i32.
     """
 
+    interface = Interface(Category.MULTIPLY)
     result: Result[T]
     accumulator: Operand[T]
     lhs: Operand[SharedBuffer]

@@ -3,6 +3,7 @@
 from tilec.dialect.attributes import Flag, Int32
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import RegisterTile, SharedBuffer, TensorBuffer
 from tilec.dialect.verify import types_only
@@ -11,6 +12,7 @@ from tilec.dialect.verify import types_only
 class SharedOp(Operation, name="shared"):
     """A buffer of the compute role alone, in memory of its own or in that of the buffer that it `shares`."""
 
+    interface = Interface(Category.DECLARATION, executor=Executor.NONE, scratch=Scratch.NONE)
     buffer: Result[SharedBuffer]
     shares: Operand[SharedBuffer] | None
     assembly = "{shares $shares }attr-dict : type($buffer)"
@@ -49,6 +51,7 @@ def _same_columns(op: ir.OpView) -> str | None:
 class LoadSharedOp(Operation, name="load_shared"):
     """The tile in a shared buffer."""
 
+    interface = Interface(Category.LOAD, Memory.SHARED, scratch=Scratch.NONE)
     result: Result[RegisterTile]
     buffer: Operand[SharedBuffer]
     assembly = "$buffer attr-dict : type($buffer) -> type($result)"
@@ -58,6 +61,7 @@ class LoadSharedOp(Operation, name="load_shared"):
 class StoreSharedOp(Operation, name="store_shared"):
     """Writes a tile into a shared buffer."""
 
+    interface = Interface(Category.STORE, Memory.SHARED, scratch=Scratch.NONE)
     value: Operand[RegisterTile]
     buffer: Operand[SharedBuffer]
     assembly = "$value, $buffer attr-dict : type($value) -> type($buffer)"
@@ -70,6 +74,7 @@ class LoadTensorMemoryOp(Operation, name="load_tensor_memory"):
     It is complete when its registers are used.
     """
 
+    interface = Interface(Category.LOAD, Memory.TENSOR, scratch=Scratch.NONE)
     result: Result[RegisterTile]
     buffer: Operand[TensorBuffer]
     first_column: Int32 | None
@@ -84,6 +89,7 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
     It is complete behind it, or with `pending` behind the next one without.
     """
 
+    interface = Interface(Category.STORE, Memory.TENSOR, scratch=Scratch.NONE)
     value: Operand[RegisterTile]
     buffer: Operand[TensorBuffer]
     first_column: Int32 | None
@@ -95,6 +101,7 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
 class StoreWaitOp(Operation, name="store_wait"):
     """The thread that issued `tma_store`s waits until they are visible, or until they have `read` their buffers."""
 
+    interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
     read: Flag
     assembly = "{$read }attr-dict"
 
@@ -105,6 +112,7 @@ class FenceAsyncOp(Operation, name="fence_async"):
     With `global_memory` also its accesses of global memory.
     """
 
+    interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
     global_memory: Flag
     assembly = "{$global_memory }attr-dict"
 
@@ -112,13 +120,19 @@ class FenceAsyncOp(Operation, name="fence_async"):
 class FenceAliasOp(Operation, name="fence_alias"):
     """Orders this thread's accesses across different addresses of the same memory (PTX fence.proxy.alias)."""
 
+    interface = Interface(Category.SYNCHRONIZATION)
+
 
 class ScheduleBarrierOp(Operation, name="schedule_barrier"):
     """The assembler moves no instruction over it; the threads do not wait."""
 
+    interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
+
 
 class BarrierOp(Operation, name="barrier"):
     """A barrier of all threads of the role."""
+
+    interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
 
 
 class OrderWaitOp(Operation, name="order_wait"):
@@ -127,6 +141,7 @@ class OrderWaitOp(Operation, name="order_wait"):
     With `last`, behind all loops of the role, the first warpgroup alone waits, for the signal that is left.
     """
 
+    interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
     last: Flag
     assembly = "{$last }attr-dict"
 
@@ -137,6 +152,7 @@ class OrderSignalOp(Operation, name="order_signal"):
     With `first`, in front of all loops of the role, the last warpgroup alone signals, so that the first one starts.
     """
 
+    interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
     first: Flag
     assembly = "{$first }attr-dict"
 
@@ -147,6 +163,7 @@ class ViewBufferOp(Operation, name="view_buffer", traits=[ext.Pure]):
     A buffer of i8 may be viewed as one of the elements that share its bytes.
     """
 
+    interface = Interface(Category.SCALAR, executor=Executor.ANY, scratch=Scratch.NONE, is_pure=True)
     result: Result[SharedBuffer]
     source: Operand[SharedBuffer]
     assembly = "$source attr-dict : type($source) -> type($result)"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tilec.dialect.attributes import Booleans, Enumeration, Int32, Text
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import Category, Interface, Memory
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Index, Integer64, RegisterTile
 from tilec.dialect.tile_gpu.view import LOAD_ORDERS, SCOPES, STORE_ORDERS, one_each, vector_has_a_dimension
@@ -67,6 +68,7 @@ _RULES = [_vector_is_an_instruction, one_each, vector_has_a_dimension, _scope_of
 class MultimemLoadViewOp(Operation, name="multimem_load_view"):
     """As `load_view`; each element is the reduction of the elements of all devices."""
 
+    interface = Interface(Category.MULTICAST, Memory.GLOBAL)
     result: Result[RegisterTile]
     base: Operand[Integer64]
     offsets: Sequence[Operand[Index]]
@@ -86,6 +88,7 @@ class MultimemLoadViewOp(Operation, name="multimem_load_view"):
 class MultimemStoreViewOp(Operation, name="multimem_store_view"):
     """As `store_view`, in the memory of all devices."""
 
+    interface = Interface(Category.MULTICAST, Memory.GLOBAL)
     value: Operand[RegisterTile]
     base: Operand[Integer64]
     offsets: Sequence[Operand[Index]]
@@ -103,6 +106,7 @@ class MultimemStoreViewOp(Operation, name="multimem_store_view"):
 class MultimemReduceViewOp(Operation, name="multimem_reduce_view"):
     """Replaces the elements that `load_view` would read, on all devices, by reduction(element, value)."""
 
+    interface = Interface(Category.MULTICAST, Memory.GLOBAL)
     value: Operand[RegisterTile]
     base: Operand[Integer64]
     offsets: Sequence[Operand[Index]]

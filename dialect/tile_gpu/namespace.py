@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from tilec.dialect.mlir import ext
 from tilec.dialect.operation import operation_base
 
+# What the full names of operations, and of their attributes on other operations, begin with.
+PREFIX = "tile_gpu."
+
 if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Dialect, Operation
 else:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from tilec.dialect.attributes import Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import Category, Interface, Memory
 from tilec.dialect.tile_gpu.matrix import (
     ID_CLAUSE,
     OPERANDS,
@@ -52,6 +53,7 @@ _MULTIPLIES = ("tile_gpu.multiply", "tile_gpu.multiply_scaled")
 class LoadTileOp(Operation, name="load_tile"):
     """The box at `coordinates` of a tensor in shared memory; the operands are those of `tma_load`."""
 
+    interface = Interface(Category.PLACED, Memory.SHARED)
     buffer: Result[SharedBuffer]
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
@@ -64,6 +66,7 @@ class LoadTileOp(Operation, name="load_tile"):
 class GatherTileOp(Operation, name="gather_tile"):
     """Rows of a matrix in shared memory; the operands are those of `tma_gather`."""
 
+    interface = Interface(Category.PLACED, Memory.SHARED)
     buffer: Result[SharedBuffer]
     map: Operand[TensorMap]
     column: Operand[Integer32]
@@ -79,6 +82,7 @@ class StoreTileOp(Operation, name="store_tile"):
     elements (`after_stores`): with `after_itself` only those of the operation itself in earlier iterations.
     """
 
+    interface = Interface(Category.PLACED, Memory.GLOBAL)
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
     end: Operand[Index] | None
@@ -151,6 +155,7 @@ class PlaceOp(Operation, name="place"):
     `read_before_next` needs no barrier in a loop: by other channels its uses precede the place of the next iteration.
     """
 
+    interface = Interface(Category.PLACED)
     buffer: Result[Buffer]
     value: Operand[RegisterTile]
     over: Operand[TensorBuffer] | None
@@ -165,6 +170,7 @@ class PlaceOp(Operation, name="place"):
 class ReadOp(Operation, name="read"):
     """The registers of a tile in shared or tensor memory."""
 
+    interface = Interface(Category.PLACED)
     result: Result[RegisterTile]
     buffer: Operand[Buffer]
     assembly = "$buffer attr-dict : type($buffer) -> type($result)"
@@ -174,6 +180,7 @@ class ReadOp(Operation, name="read"):
 class UndefinedOp(Operation, name="undefined"):
     """An accumulator in tensor memory without a value yet."""
 
+    interface = Interface(Category.PLACED, Memory.TENSOR)
     buffer: Result[TensorBuffer]
     assembly = "attr-dict : type($buffer)"
 
@@ -181,6 +188,7 @@ class UndefinedOp(Operation, name="undefined"):
 class MultiplyOp(Operation, name="multiply"):
     """result = lhs * rhs + (accumulator where `accumulate`, else 0), in the columns of the accumulator, by tcgen05."""
 
+    interface = Interface(Category.PLACED_MULTIPLY, Memory.TENSOR)
     result: Result[T]
     accumulator: Operand[T]
     lhs: Operand[Buffer]
@@ -200,6 +208,7 @@ class MultiplyOp(Operation, name="multiply"):
 class PlaceScalesOp(Operation, name="place_scales"):
     """Scale factors in tensor memory, from shared memory."""
 
+    interface = Interface(Category.PLACED, Memory.TENSOR)
     result: Result[TensorBuffer]
     source: Operand[SharedBuffer]
     assembly = "$source attr-dict : type($source) -> type($result)"
@@ -208,6 +217,7 @@ class PlaceScalesOp(Operation, name="place_scales"):
 class MultiplyScaledOp(Operation, name="multiply_scaled"):
     """result = (lhs * lhs_scale) * (rhs * rhs_scale) + (accumulator where `accumulate`, else 0), as `multiply`."""
 
+    interface = Interface(Category.PLACED_MULTIPLY, Memory.TENSOR)
     result: Result[T]
     accumulator: Operand[T]
     lhs: Operand[SharedBuffer]

@@ -6,6 +6,7 @@ from tilec.dialect.attributes import Int32
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory
 from tilec.dialect.tile_gpu.matrix import ID_CLAUSE, matrix_shapes
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, SharedBuffer, TensorBuffer
@@ -60,6 +61,7 @@ def scaled_kind(op: ir.OpView) -> ScaledKind:
 class Tcgen05CopyScalesOp(Operation, name="tcgen05_copy_scales"):
     """Copies scale factors from shared to tensor memory; a later tcgen05_mma_scaled of the thread reads them."""
 
+    interface = Interface(Category.COPY, Memory.TENSOR, executor=Executor.MULTIPLY)
     source: Operand[SharedBuffer]
     destination: Operand[TensorBuffer]
     assembly = "$source -> $destination attr-dict : type($source) -> type($destination)"
@@ -69,6 +71,7 @@ class Tcgen05CopyScalesOp(Operation, name="tcgen05_copy_scales"):
 class Tcgen05MmaScaledOp(Operation, name="tcgen05_mma_scaled"):
     """accumulator = (lhs * lhs_scale) * (rhs * rhs_scale) + (accumulator where `accumulate`, else 0)."""
 
+    interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY)
     accumulator: Operand[TensorBuffer]
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]

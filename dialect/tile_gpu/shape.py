@@ -6,6 +6,7 @@ from tilec.dialect.attributes import Int32, Integers32, Text
 from tilec.dialect.fields import Mixed, Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.interface import Category, Interface, Scratch
 from tilec.dialect.tile_gpu.layouts import operands_agree, operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Anything, RegisterTile, Scalar, is_register_tile
@@ -49,6 +50,7 @@ def _reshape_shape(op: ir.OpView) -> str | None:
 class SplatOp(Operation, name="splat", traits=[ext.Pure]):
     """result[i] = source."""
 
+    interface = Interface(Category.MOVE, scratch=Scratch.NONE, is_pure=True, keeps_elements=True)
     result: Result[RegisterTile]
     source: Operand[Scalar]
     assembly = "$source attr-dict : type($source) -> type($result)"
@@ -58,6 +60,7 @@ class SplatOp(Operation, name="splat", traits=[ext.Pure]):
 class IotaOp(Operation, name="iota", traits=[ext.Pure]):
     """result[i] = i, a tile of one dimension."""
 
+    interface = Interface(Category.MOVE, scratch=Scratch.NONE, is_pure=True, keeps_elements=True)
     result: Result[RegisterTile]
     assembly = "attr-dict : type($result)"
 
@@ -71,6 +74,7 @@ class IotaOp(Operation, name="iota", traits=[ext.Pure]):
 class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
     """Repeats extents of one; the source layout is the result layout with the repeated dimensions projected."""
 
+    interface = Interface(Category.MOVE, scratch=Scratch.NONE, is_pure=True, keeps_elements=True)
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     assembly = "$source attr-dict : type($source) -> type($result)"
@@ -80,6 +84,7 @@ class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
 class ReshapeOp(Operation, name="reshape", traits=[ext.Pure]):
     """The same elements in row-major order under another shape; no register moves."""
 
+    interface = Interface(Category.MOVE, scratch=Scratch.NONE, is_pure=True, keeps_elements=True)
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     assembly = "$source attr-dict : type($source) -> type($result)"
@@ -89,6 +94,7 @@ class ReshapeOp(Operation, name="reshape", traits=[ext.Pure]):
 class TransposeOp(Operation, name="transpose", traits=[ext.Pure]):
     """Result dimension i is source dimension permutation[i]; no register moves."""
 
+    interface = Interface(Category.MOVE, scratch=Scratch.NONE, is_pure=True, keeps_elements=True)
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     permutation: Integers32
@@ -107,6 +113,7 @@ class TransposeOp(Operation, name="transpose", traits=[ext.Pure]):
 class ConvertLayoutOp(Operation, name="convert_layout", traits=[ext.Pure]):
     """The same tile in another layout: by registers, by shuffles, or through shared memory."""
 
+    interface = Interface(Category.MOVE, scratch=Scratch.OF_MOVED, is_pure=True)
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     assembly = "$source attr-dict : type($source) -> type($result)"
@@ -133,6 +140,7 @@ def _grid_problem(whole: ir.Type, part: ir.Type, indices: int) -> str | None:
 class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
     """The sub-tile at [indices] in the grid of result-sized sub-tiles of the source; indices are inside the grid."""
 
+    interface = Interface(Category.MOVE, scratch=Scratch.OF_MOVED, is_pure=True, keeps_elements=True)
     result: Result[Anything]
     source: Operand[RegisterTile]
     indices: Mixed[Operand[Scalar], 32]
@@ -146,6 +154,7 @@ class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
 class InsertOp(Operation, name="insert", traits=[ext.Pure]):
     """The destination with the sub-tile at [indices] of its grid replaced by source; indices are inside the grid."""
 
+    interface = Interface(Category.MOVE, scratch=Scratch.OF_MOVED, is_pure=True)
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     destination: Operand[RegisterTile]
@@ -163,6 +172,7 @@ class InsertOp(Operation, name="insert", traits=[ext.Pure]):
 class CatOp(Operation, name="cat", traits=[ext.Pure]):
     """The concatenation of lhs and rhs along `dimension`."""
 
+    interface = Interface(Category.MOVE, scratch=Scratch.OF_MOVED, is_pure=True)
     result: Result[RegisterTile]
     lhs: Operand[RegisterTile]
     rhs: Operand[RegisterTile]
@@ -203,6 +213,7 @@ class PackOp(Operation, name="pack", traits=[ext.Pure]):
     Elements of i1 have one bit. A thread holds all elements of its bytes, or all bytes of its elements.
     """
 
+    interface = Interface(Category.MOVE, is_pure=True)
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     dimension: Int32
@@ -215,6 +226,7 @@ class PackOp(Operation, name="pack", traits=[ext.Pure]):
 class UnpackOp(Operation, name="unpack", traits=[ext.Pure]):
     """The tile whose bytes along `dimension` are the source: the inverse of pack."""
 
+    interface = Interface(Category.MOVE, is_pure=True)
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     dimension: Int32
@@ -246,6 +258,7 @@ class MathOp(Operation, name="math", traits=[ext.Pure]):
     instructions of other units compute n of 16 elements of each thread.
     """
 
+    interface = Interface(Category.ARITHMETIC, scratch=Scratch.NONE, is_pure=True, is_elementwise=True)
     result: Result[Anything]
     arguments: Mixed[Operand[Anything], 32]
     function: Text

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tilec.dialect.attributes import Enumeration, Integers32, Text
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Scratch
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Index, Integer64, TensorMap
 from tilec.element_types import ELEMENT_TYPES
@@ -149,6 +150,7 @@ class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
     then N), the box is [channels, pixels], and `lower` and `upper` bound the start of the pixels (W first).
     """
 
+    interface = Interface(Category.DECLARATION, executor=Executor.NONE, scratch=Scratch.NONE, is_pure=True)
     result: Result[TensorMap]
     base: Operand[Integer64]
     extents: Sequence[Operand[Index]]

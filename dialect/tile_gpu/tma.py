@@ -8,6 +8,7 @@ from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import CLUSTER, channel_of_kernel
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
 from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, Channel, Index, Integer16, Integer32, SharedBuffer, TensorMap
@@ -156,6 +157,7 @@ class TmaLoadOp(Operation, name="tma_load"):
     each CTA copies all parts to its own buffer.
     """
 
+    interface = Interface(Category.COPY, Memory.SHARED, executor=Executor.LOAD, scratch=Scratch.NONE)
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
     offsets: Sequence[Operand[Integer16]]
@@ -245,6 +247,7 @@ class TmaGatherOp(Operation, name="tma_gather"):
     barrier counts the bytes. `column` is a multiple of 16 bytes.
     """
 
+    interface = Interface(Category.COPY, Memory.SHARED, executor=Executor.LOAD)
     map: Operand[TensorMap]
     column: Operand[Integer32]
     rows: Operand[SharedBuffer]
@@ -275,6 +278,7 @@ class TmaStoreOp(Operation, name="tma_store"):
     issues the copy store the others one by one.
     """
 
+    interface = Interface(Category.COPY, Memory.GLOBAL, scratch=Scratch.NONE)
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
     end: Operand[Index] | None

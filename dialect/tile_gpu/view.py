@@ -6,6 +6,7 @@ from tilec.dialect.attributes import Booleans, Enumeration, Flag, Int32, Text
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.interface import Category, Interface, Memory
 from tilec.dialect.tile_gpu.layouts import operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Index, Integer64, RegisterTile
@@ -94,6 +95,7 @@ class LoadViewOp(Operation, name="load_view"):
     or an atomic update: each role that computes may execute a copy of it, and any role one of a load of one element.
     """
 
+    interface = Interface(Category.LOAD, Memory.GLOBAL)
     result: Result[RegisterTile]
     base: Operand[Integer64]
     offsets: Sequence[Operand[Index]]
@@ -123,6 +125,7 @@ class LoadViewOp(Operation, name="load_view"):
 class StoreViewOp(Operation, name="store_view"):
     """Writes a tile where `load_view` would read it; elements outside are dropped."""
 
+    interface = Interface(Category.STORE, Memory.GLOBAL)
     value: Operand[RegisterTile]
     base: Operand[Integer64]
     offsets: Sequence[Operand[Index]]
@@ -149,6 +152,7 @@ class LoadGlobalOp(Operation, name="load_global"):
     `early` and `repeatable` as in `load_view`.
     """
 
+    interface = Interface(Category.LOAD, Memory.GLOBAL)
     result: Result[RegisterTile]
     pointers: Operand[RegisterTile]
     mask: Operand[RegisterTile] | None
@@ -168,6 +172,7 @@ class LoadGlobalOp(Operation, name="load_global"):
 class StoreGlobalOp(Operation, name="store_global"):
     """Stores value[i] at address pointers[i] where mask[i]."""
 
+    interface = Interface(Category.STORE, Memory.GLOBAL)
     pointers: Operand[RegisterTile]
     value: Operand[RegisterTile]
     mask: Operand[RegisterTile] | None

@@ -2,6 +2,7 @@
 
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.tile_gpu.interface import Category, Interface, Scratch
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, RegisterTile
 
@@ -31,6 +32,7 @@ def _guards_operations_of_a_warp(op: ir.OpView) -> str | None:
 class DiffersFromOneOp(Operation, name="differs_from_one", traits=[ext.Pure]):
     """Whether an element that a thread of the warp holds is not 1 (or NaN): the same value in a warp, not in a role."""
 
+    interface = Interface(Category.ARITHMETIC, scratch=Scratch.NONE, is_pure=True)
     source: Operand[RegisterTile]
     result: Result[Boolean]
     assembly = "$source attr-dict : type($source)"

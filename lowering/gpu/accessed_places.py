@@ -9,10 +9,31 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import (
+    COPIES_OF_THREADS,
+    GLOBAL_LOADS,
+    GLOBAL_STORES,
+    MULTIPLIES,
+    STEPS_AND_SKIPS,
+    TENSOR_MEMORY_MULTIPLIES,
+    TMA_LOADS,
+)
+from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import (
+    BarrierOp,
+    FenceAsyncOp,
+    LoadSharedOp,
+    LoadTensorMemoryOp,
+    StoreSharedOp,
+    StoreTensorMemoryOp,
+    StoreWaitOp,
+)
+from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
+from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.effects import has_no_effects
-from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS, has_repeatable_elements
+from tilec.lowering.gpu.operation_role import has_repeatable_elements
 from tilec.lowering.gpu.slots import SLOT, owner_of, step_of_buffer, users_of_slots, without_views
 
 Place: TypeAlias = ir.Value | str
@@ -24,24 +45,19 @@ _MEMORY, _STAGING = "memory", "staging"
 # A store that is complete behind the next one of the thread.
 _TENSOR_STORES = "stores of tensor memory"
 
-_WAIT = "tile_gpu.wgmma_wait"
-_STORE = "tile_gpu.tma_store"
-_STEPS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release", "tile_gpu.skip")
-_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
+_WAIT = WgmmaWaitOp.OPERATION_NAME
+_STORE = TmaStoreOp.OPERATION_NAME
 # By operation, what it writes besides its buffers.
 _WRITTEN: dict[str, tuple[Place, ...]] = {
-    **dict.fromkeys(("tile_gpu.store_view", "tile_gpu.store_global"), (_MEMORY,)),
-    **dict.fromkeys(("tile_gpu.store_wait", "tile_gpu.fence_async", "tile_gpu.barrier"), (_STAGING, _MEMORY)),
+    **dict.fromkeys(GLOBAL_STORES, (_MEMORY,)),
+    **dict.fromkeys((op.OPERATION_NAME for op in (StoreWaitOp, FenceAsyncOp, BarrierOp)), (_STAGING, _MEMORY)),
     _STORE: (_STAGING, _MEMORY),
-    "tile_gpu.store_tensor_memory": (_TENSOR_STORES,),
-    **dict.fromkeys(("tile_gpu.store_shared", "tile_gpu.tma_load", "tile_gpu.tma_gather", *COPIES_OF_THREADS), ()),
-    "tile_gpu.tcgen05_copy_scales": (),
+    StoreTensorMemoryOp.OPERATION_NAME: (_TENSOR_STORES,),
+    **dict.fromkeys((StoreSharedOp.OPERATION_NAME, *TMA_LOADS, *COPIES_OF_THREADS), ()),
+    Tcgen05CopyScalesOp.OPERATION_NAME: (),
 }
 # Operations that read all of their buffers, or all but the accumulator.
-_READERS = (
-    *("tile_gpu.load_shared", "tile_gpu.load_tensor_memory", "tile_gpu.wgmma", "tile_gpu.mma_sync", "tile_gpu.dot"),
-    *("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled"),
-)
+_READERS = (LoadSharedOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME, *MULTIPLIES)
 
 
 def accessed_places(op: ir.Operation) -> dict[Place, bool]:
@@ -54,20 +70,20 @@ def accessed_places(op: ir.Operation) -> dict[Place, bool]:
 
 
 def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
-    if op.name in _STEPS:
+    if op.name in STEPS_AND_SKIPS:
         yield _place_of_step(op), True
         if _is_staging(op.operands[0]):
             yield _STAGING, True
     elif op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block):
         # The slots that the multiply reads are released behind the wait.
         yield from _accesses(op.operands[0].owner.operation)
-    elif op.name in _LOADS and op.opview.order is None:
+    elif op.name in GLOBAL_LOADS and op.opview.order is None:
         if "early" not in op.attributes and not has_repeatable_elements(op):
             yield _MEMORY, False
     elif op.name in _READERS:
         for value in op.operands:
             if (place := _place_of_buffer(value)) is not None:
-                yield place, op.name.startswith("tile_gpu.tcgen05") and value == op.opview.accumulator
+                yield place, op.name in TENSOR_MEMORY_MULTIPLIES and value == op.opview.accumulator
     elif op.name in _WRITTEN and not ("order" in op.attributes and op.opview.order is not None):
         yield from ((place, True) for place in _WRITTEN[op.name])
         yield from ((place, True) for place in map(_place_of_buffer, op.operands) if place is not None)
@@ -98,7 +114,7 @@ def _is_staged(value: ir.Value) -> bool:
 
 def _is_staging(channel: ir.Value) -> bool:
     """Whether TMA stores the slots of a channel: waits, fences and barriers are between its steps."""
-    return any(user.name == _STORE for user in users_of_slots(channel, _STEPS))
+    return any(user.name == _STORE for user in users_of_slots(channel, STEPS_AND_SKIPS))
 
 
 def _place_of_buffer(value: ir.Value) -> Place | None:

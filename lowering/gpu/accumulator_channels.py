@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, slot_results
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, GetOp, PutBeginOp, PutCommitOp, ReleaseOp, SlotOp, slot_results
 from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp, PlaceOp, PlaceScalesOp, ReadOp, UndefinedOp
+from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
@@ -22,10 +26,13 @@ from tilec.lowering.gpu.enclosing import ancestor_in, common_block, is_repeated
 from tilec.lowering.gpu.hand_over import HandOver
 from tilec.lowering.gpu.joined_values import CARRIERS, SELECT, Sets, carried_groups
 
-MULTIPLIES = {"tile_gpu.multiply": "tile_gpu.tcgen05_mma", "tile_gpu.multiply_scaled": "tile_gpu.tcgen05_mma_scaled"}
+MULTIPLIES = {
+    MultiplyOp.OPERATION_NAME: Tcgen05MmaOp.OPERATION_NAME,
+    MultiplyScaledOp.OPERATION_NAME: Tcgen05MmaScaledOp.OPERATION_NAME,
+}
 # The number of the operand of a multiply that may be in tensor memory.
 _LHS = 1
-_PLACE, _READ, _UNDEFINED = "tile_gpu.place", "tile_gpu.read", "tile_gpu.undefined"
+_PLACE, _READ, _UNDEFINED = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME, UndefinedOp.OPERATION_NAME
 
 
 @dataclass(eq=False)
@@ -58,7 +65,7 @@ def is_accumulator(value: ir.Value) -> bool:
     if isinstance(value.owner, ir.Block):
         return True
     name = value.owner.operation.name
-    if name == "tile_gpu.place_scales":
+    if name == PlaceScalesOp.OPERATION_NAME:
         return False
     return name != _PLACE or any(not _is_operand(use) for use in value.uses)
 
@@ -190,11 +197,11 @@ def _make_ring(place: _Place, declarations: ChannelDeclarations) -> None:
     started = min((inside[op] for op in place.undefined), key=order.index)
     channel = declarations.channel(place.first, [place.buffer], MMA, [THREADS], is_repeated(started))
     with place.undefined[0].location, ir.InsertionPoint(started):
-        slot = build("tile_gpu.put_begin", [channel], slot_results([place.buffer])).results[0]
+        slot = build(PutBeginOp.OPERATION_NAME, [channel], slot_results([place.buffer])).results[0]
     with last.location, ir.InsertionPoint.after(last):
-        build("tile_gpu.put_commit", [channel])
-        got = build("tile_gpu.get", [channel], slot_results([place.buffer]), {"consumer": 0}).results[0]
-        released = build("tile_gpu.release", [channel], attributes={"consumer": 0})
+        build(PutCommitOp.OPERATION_NAME, [channel])
+        got = build(GetOp.OPERATION_NAME, [channel], slot_results([place.buffer]), {"consumer": 0}).results[0]
+        released = build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": 0})
     for step in (got.owner.operation, released):
         set_compute_role(step, place.role)
     reads = [inside[op] for op in place.accesses if op.name == _READ]
@@ -217,7 +224,7 @@ def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
             continue
         channel = to_mma if op.name == _PLACE and op.opview.over is not None else to_threads
         with op.location, ir.InsertionPoint(op):
-            slot = build("tile_gpu.slot", [channel], slot_results(channel.type.buffers)).results[0]
+            slot = build(SlotOp.OPERATION_NAME, [channel], slot_results(channel.type.buffers)).results[0]
         _access(op, slot)
 
 
@@ -229,9 +236,9 @@ def _access(op: ir.Operation, slot: ir.Value) -> None:
     """Replaces an operation on an accumulator by one on its slot."""
     with op.location, ir.InsertionPoint(op):
         if op.name == _PLACE:
-            set_compute_role(build("tile_gpu.store_tensor_memory", [op.operands[0], slot]), compute_role(op))
+            set_compute_role(build(StoreTensorMemoryOp.OPERATION_NAME, [op.operands[0], slot]), compute_role(op))
         elif op.name == _READ:
-            loaded = build("tile_gpu.load_tensor_memory", [slot], [op.results[0].type])
+            loaded = build(LoadTensorMemoryOp.OPERATION_NAME, [slot], [op.results[0].type])
             set_compute_role(loaded, compute_role(op))
             op.results[0].replace_all_uses_with(loaded.results[0])
         else:

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
+from tilec.dialect.tile_gpu.view import LoadViewOp
 from tilec.dialect.walk import reached
 from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.operation_role import has_repeatable_elements
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile_to_gpu import emitter
 
-_CONVERT = "tile_gpu.convert_layout"
-_ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
-_MOVED = ("tile_gpu.splat", "tile_gpu.iota", "tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.transpose", _CONVERT)
+_CONVERT = ConvertLayoutOp.OPERATION_NAME
+_MOVED = (*(op.OPERATION_NAME for op in (SplatOp, IotaOp, BroadcastOp, ReshapeOp, TransposeOp)), _CONVERT)
 
 
 def may_be_computed_again(value: ir.Value, unknown: Set[ir.Value]) -> bool:
@@ -37,7 +39,7 @@ def _operands_of_tile(value: ir.Value) -> Sequence[ir.Value]:
 def _may_repeat(op: ir.Operation) -> bool:
     if op.name == "arith.constant":
         return ir.DenseElementsAttr(op.attributes["value"]).is_splat
-    return op.name in _MOVED or op.name.startswith(_ELEMENTWISE) or has_repeatable_elements(op)
+    return op.name in _MOVED or interface_of(op.name).is_elementwise or has_repeatable_elements(op)
 
 
 class AddressesAgain:
@@ -77,12 +79,12 @@ def _operand_layout(op: ir.Operation, operand: ir.Value, layout: LinearLayout) -
     if not is_register_tile(operand.type):
         return layout
     shape = tuple(ir.RankedTensorType(operand.type).shape)
-    if op.name == "tile_gpu.reshape":
+    if op.name == ReshapeOp.OPERATION_NAME:
         return layout.reshape(shape)
-    if op.name == "tile_gpu.transpose":
+    if op.name == TransposeOp.OPERATION_NAME:
         permutation = list(op.attributes["permutation"])
         return layout.transpose([permutation.index(dimension) for dimension in range(len(shape))])
-    if op.name == "tile_gpu.load_view":
+    if op.name == LoadViewOp.OPERATION_NAME:
         return layout.keep(op.opview.sparse_dimension)
     for dimension, extent in enumerate(shape):
         layout = layout.project(dimension) if extent == 1 else layout

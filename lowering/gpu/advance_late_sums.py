@@ -123,4 +123,4 @@ def _further_ahead(found: LoopProblem) -> tuple[int, ...]:
 
 def _has_slots(ring: MakeChannelOp) -> bool:
     users = [use.owner.operation.name for use in ring.operation.results[0].uses]
-    return ring.reuse == "ring" and ring.stages >= _SLOTS and "tile_gpu.make_channel" not in users
+    return ring.reuse == "ring" and ring.stages >= _SLOTS and MakeChannelOp.OPERATION_NAME not in users

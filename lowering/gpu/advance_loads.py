@@ -16,15 +16,19 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import REGISTER_MULTIPLIES, TENSOR_CORE_OPERATIONS
+from tilec.dialect.tile_gpu.channel import PutBeginOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import FenceAsyncOp, StoreSharedOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ReshapeOp
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.early_loads import addresses_of, early_loads
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.live_tiles import packed_registers, tile_peak
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.occupancy import blocks_together
-from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.operation_work import tile_bytes
 from tilec.lowering.gpu.other_iteration import copy_all
 from tilec.lowering.gpu.register_budgets import set_budgets
@@ -38,11 +42,10 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.remarks import Remark
 
-_MULTIPLIES = (*TENSOR_CORE_OPERATIONS, "tile_gpu.wgmma", "tile_gpu.mma_sync", "tile_gpu.dot")
+_MULTIPLIES = (*TENSOR_CORE_OPERATIONS, *REGISTER_MULTIPLIES)
 # What converts a tile and stores it in a slot, and what follows.
-_STORES = ("arith.", "math.", "tile_gpu.math", "tile_gpu.convert_layout", "tile_gpu.reshape", "tile_gpu.put_begin",
-           "tile_gpu.store_shared")  # fmt: skip
-_SIGNALS = ("tile_gpu.fence_async", "tile_gpu.put_commit", "tile_gpu.release")
+_STORES = tuple(op.OPERATION_NAME for op in (ConvertLayoutOp, ReshapeOp, PutBeginOp, StoreSharedOp))
+_SIGNALS = (FenceAsyncOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
 # Each iteration ahead has registers of its own, and code in front of the loop.
 MOST_ITERATIONS_AHEAD = 4
 # Longer bodies are not repeated.
@@ -229,8 +232,12 @@ def _last_use(load: ir.Operation, body: ir.Block) -> ir.Operation:
         users.add(op)
     *operations, _ = [op.operation for op in body.operations]
     last = max((number for number, op in enumerate(operations) if op in users), default=operations.index(load))
-    behind = itertools.takewhile(lambda op: op.name.startswith((*_STORES, *_SIGNALS)), operations[last + 1 :])
+    behind = itertools.takewhile(_stores_or_signals, operations[last + 1 :])
     return next((op for op in reversed(list(behind)) if op.name in _SIGNALS), operations[last])
+
+
+def _stores_or_signals(op: ir.Operation) -> bool:
+    return op.name in _STORES or op.name in _SIGNALS or interface_of(op.name).is_elementwise
 
 
 def _is_within(left: ir.Value, further: int) -> ir.Value:

@@ -20,21 +20,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.categories import STEPS, TENSOR_CORE_OPERATIONS
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead, set_iterations_ahead
-from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, TENSOR_CORE_OPERATIONS
+from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY
 from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
 from tilec.lowering.gpu.roles_progress import roles_progress
 from tilec.lowering.gpu.shorter_loop import last_counter, shorter_loop
 from tilec.lowering.gpu.slots import GET, PUT, VIEW, step_of_buffer
 from tilec.lowering.tile_to_gpu import emitter
 
-_COMMIT, _RELEASE = "tile_gpu.put_commit", "tile_gpu.release"
-_STEPS = (PUT, _COMMIT, GET, _RELEASE)
+_COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 
 
 def advance_multiplies(kernel: KernelOp) -> None:
@@ -184,7 +184,7 @@ def _group(operations: Sequence[ir.Operation]) -> _Group | None:
     members, given = [], set[_Slot]()
     for op in operations:
         given |= _given_by_threads(op)
-        is_step = op.name in _STEPS or op.name == VIEW
+        is_step = op.name in STEPS or op.name == VIEW
         if op in multiplies or is_step and slots & {_slot(op)} - given:
             members.append(op)
     rest = [op for op in operations if op not in members]
@@ -210,7 +210,7 @@ def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation
             given.setdefault(slot, number)
     inside = [(number, inner) for number, op in enumerate(operations) for inner in _inside(op)]
     multiplies = [(number, inner) for number, inner in inside if inner.name in TENSOR_CORE_OPERATIONS]
-    stepped = {_slot(op) for op in operations if op.name in _STEPS}
+    stepped = {_slot(op) for op in operations if op.name in STEPS}
     while True:
         # A slot of the loop is that of the group alone, until threads have it.
         others = [(number, inner) for number, inner in multiplies if operations[number] not in found]
@@ -335,7 +335,7 @@ def _ring(channel: MakeChannelOp) -> ir.Value:
 
 def _slots_of(op: ir.Operation) -> set[_Slot]:
     """The slots that a step or a multiply uses."""
-    if op.name in _STEPS:
+    if op.name in STEPS:
         return {_slot_of_step(op)}
     values = op.operands if op.name in TENSOR_CORE_OPERATIONS else ()
     return {slot for value in values if (slot := _slot_of(value)) is not None}
@@ -392,7 +392,7 @@ def _waits_for_one_slot(operations: Sequence[ir.Operation]) -> bool:
 def _is_own_ring(channel: ir.Value) -> bool:
     """Whether the role `mma` alone uses the slots of a channel, and no other channel has them."""
     made = channel.owner.opview
-    is_shared = any(use.owner.operation.name == "tile_gpu.make_channel" for use in channel.uses)
+    is_shared = any(use.owner.operation.name == MakeChannelOp.OPERATION_NAME for use in channel.uses)
     consumers = [ir.StringAttr(each).value for each in made.operation.attributes["consumers"]]
     return consumers == [MMA] and made.shares is None and not is_shared
 

@@ -19,8 +19,17 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, slot_results
-from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.channel import (
+    THREADS,
+    GetOp,
+    MakeChannelOp,
+    PutBeginOp,
+    PutCommitOp,
+    ReleaseOp,
+    slot_results,
+)
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, SharedOp, StoreWaitOp
 from tilec.dialect.tile_gpu.types import ChannelType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.alternating_loop import WARPS, AlternatingLoop, alternating_loop, is_pure, loop_of_role
@@ -31,7 +40,7 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.remarks import Remark
 
-_STORE_WAIT, _BARRIER = "tile_gpu.store_wait", "tile_gpu.barrier"
+_STORE_WAIT, _BARRIER = StoreWaitOp.OPERATION_NAME, BarrierOp.OPERATION_NAME
 
 
 @dataclass(frozen=True)
@@ -86,7 +95,7 @@ def _alternate(kernel: KernelOp, roles: RolesOp, loop: AlternatingLoop) -> None:
         doubled = emitter.binary("arith.minui", emitter.binary("arith.addi", tiles.step, tiles.step), largest)
         order = _Order((_signal(), _signal()), (_signal(), _signal()))
         attributes = {"names": _names(*COMPUTE_ROLES[:2], LOAD), "warps": [WARPS, WARPS, 1]}
-        bodies = build("tile_gpu.roles", attributes=attributes).opview.bodies
+        bodies = build(RolesOp.OPERATION_NAME, attributes=attributes).opview.bodies
     _copy_role(roles.bodies[COMPUTE].blocks[0], bodies[COMPUTE_ROLES[1]])
     _move_role(roles.bodies[COMPUTE].blocks[0], bodies[COMPUTE])
     _move_role(roles.bodies[LOAD].blocks[0], bodies[LOAD])
@@ -119,13 +128,13 @@ def _names(*names: str) -> ir.ArrayAttr:
 def _signal() -> ir.Value:
     """A channel without buffers from the threads of one role to those of the other one, which fills it in between."""
     attributes = {"stages": 1, "producer": THREADS, "consumers": _names(THREADS), "reuse": "once"}
-    return build("tile_gpu.make_channel", [None], [ChannelType.get([])], attributes).results[0]
+    return build(MakeChannelOp.OPERATION_NAME, [None], [ChannelType.get([])], attributes).results[0]
 
 
 def _move_role(block: ir.Block, region: ir.Region) -> None:
     operations, moved = _operations(block), region.blocks.append()
     with ir.InsertionPoint(moved), operations[-1].location:
-        end = build("tile_gpu.return")
+        end = build(ReturnOp.OPERATION_NAME)
     for op in operations[:-1]:
         op.move_before(end)
 
@@ -144,7 +153,7 @@ def _copy_role(block: ir.Block, region: ir.Region) -> None:
 
 def _copied(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
     """The copy of a value of the role, or of a staging buffer; other values themselves."""
-    if value in copies or isinstance(value.owner, ir.Block) or value.owner.name != "tile_gpu.shared":
+    if value in copies or isinstance(value.owner, ir.Block) or value.owner.name != SharedOp.OPERATION_NAME:
         return copies.get(value, value)
     shared = value.owner.operation
     copy = shared.clone(ip=ir.InsertionPoint.after(shared))
@@ -197,11 +206,11 @@ def _skip(channel: ir.Value, slots: ir.Value) -> None:
 
 def _get(signal: ir.Value, condition: ir.Value | None) -> None:
     with nullcontext() if condition is None else emitter.only_if(condition):
-        build("tile_gpu.get", [signal], slot_results([]), {"consumer": 0})
-        build("tile_gpu.release", [signal], attributes={"consumer": 0})
+        build(GetOp.OPERATION_NAME, [signal], slot_results([]), {"consumer": 0})
+        build(ReleaseOp.OPERATION_NAME, [signal], attributes={"consumer": 0})
 
 
 def _put(signal: ir.Value, condition: ir.Value) -> None:
     with emitter.only_if(condition):
-        build("tile_gpu.put_begin", [signal], slot_results([]))
-        build("tile_gpu.put_commit", [signal])
+        build(PutBeginOp.OPERATION_NAME, [signal], slot_results([]))
+        build(PutCommitOp.OPERATION_NAME, [signal])

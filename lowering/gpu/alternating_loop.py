@@ -7,26 +7,41 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import TMA, WGMMA
-from tilec.dialect.tile_gpu.kernel import COMPUTE, COPY, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp
+from tilec.dialect.tile_gpu.categories import GLOBAL_STORES
+from tilec.dialect.tile_gpu.channel import TMA, WGMMA, GetOp, PutBeginOp, ReleaseOp
+from tilec.dialect.tile_gpu.kernel import (
+    COMPUTE,
+    COPY,
+    GdcWaitOp,
+    KernelOp,
+    NumProgramsOp,
+    ProgramIdOp,
+    ReturnOp,
+    RolesOp,
+)
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, StoreWaitOp
+from tilec.dialect.tile_gpu.multimem import MultimemReduceViewOp, MultimemStoreViewOp
+from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.walk import inner_operations, is_within, operations_inside
 from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.live_tiles import tile_peak
-from tilec.lowering.gpu.operation_role import EVERY_ROLE, LOAD, has_repeatable_elements
+from tilec.lowering.gpu.operation_role import LOAD, has_repeatable_elements
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
-_FOR, _GET, _WGMMA = "scf.for", "tile_gpu.get", "tile_gpu.wgmma"
+_FOR, _GET, _WGMMA = "scf.for", GetOp.OPERATION_NAME, WgmmaOp.OPERATION_NAME
 _STORES = (
-    "tile_gpu.atomic_global", "tile_gpu.atomic_view", "tile_gpu.multimem_reduce_view", "tile_gpu.multimem_store_view",
-    "tile_gpu.store_global", "tile_gpu.store_view", "tile_gpu.tma_store",
-)  # fmt: skip
-_MULTIPLIES = (_GET, "tile_gpu.release", _WGMMA, "tile_gpu.wgmma_wait")
+    *(op.OPERATION_NAME for op in (AtomicGlobalOp, AtomicViewOp, MultimemReduceViewOp, MultimemStoreViewOp)),
+    *(*GLOBAL_STORES, TmaStoreOp.OPERATION_NAME),
+)
+_MULTIPLIES = (_GET, ReleaseOp.OPERATION_NAME, _WGMMA, WgmmaWaitOp.OPERATION_NAME)
 # What every role does before its first tile and after its last one.
-_AROUND = (*EVERY_ROLE, "tile_gpu.store_wait", "tile_gpu.barrier", "tile_gpu.return")
+_AROUND = (GdcWaitOp.OPERATION_NAME, StoreWaitOp.OPERATION_NAME, BarrierOp.OPERATION_NAME, ReturnOp.OPERATION_NAME)
 # The warps of each of the two roles.
 WARPS = 4
 # Slots of a ring beyond which a second staging buffer is worth more.
@@ -125,7 +140,7 @@ def _form_refusal(tiles: ir.Operation, block: ir.Block) -> str | None:
         return "the loop over tiles is inside of another one, or beside one: merge the loops"
     if list(tiles.results):
         return "a tile uses values of the tile before it"
-    if any(op.name == "tile_gpu.put_begin" for op in _with_inner(tiles)):
+    if any(op.name == PutBeginOp.OPERATION_NAME for op in _with_inner(tiles)):
         return "another role needs what threads compute for a tile"
     gets, steps = _gets(tiles), _loops_that_multiply(tiles)
     if len(steps) != 1 or steps[0].name != _FOR or steps[0].block != tiles.regions[0].blocks[0]:
@@ -139,7 +154,7 @@ def _bound_refusal(loop: AlternatingLoop, roles: RolesOp) -> str | None:
     """Both roles count the tiles, and the slots of each other's tiles."""
     lower, upper, step = list(loop.tiles.operands)[:3]
     names = [None if isinstance(value.owner, ir.Block) else value.owner.operation.name for value in (lower, step)]
-    if names != ["tile_gpu.program_id", "tile_gpu.num_programs"] or "unsignedCmp" in loop.tiles.attributes:
+    if names != [ProgramIdOp.OPERATION_NAME, NumProgramsOp.OPERATION_NAME] or "unsignedCmp" in loop.tiles.attributes:
         return f"the loop over tiles does not go from the number of the block in steps of the number of blocks: {_FORM}"
     if any(is_within(value, roles) for value in (lower, upper, step)):
         return "the number of tiles comes from memory: pass it as an argument"

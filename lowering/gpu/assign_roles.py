@@ -12,9 +12,30 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
+from tilec.dialect.tile_gpu.debug import AssertOp, PrintOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, GdcLaunchDependentsOp, KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, FenceAliasOp
+from tilec.dialect.tile_gpu.multimem import MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
+from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
+from tilec.dialect.tile_gpu.shape import (
+    BroadcastOp,
+    CatOp,
+    ConvertLayoutOp,
+    ExtractOp,
+    InsertOp,
+    IotaOp,
+    MathOp,
+    PackOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+    UnpackOp,
+)
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.accumulator_channels import MULTIPLIES, is_accumulator
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
@@ -30,19 +51,23 @@ from tilec.remarks import Remark
 
 # The warps that issue loads and multiplies.
 _ISSUING_WARPS = 2
-_READ, _PLACE, _WGMMA = "tile_gpu.read", "tile_gpu.place", "tile_gpu.wgmma"
+_READ, _PLACE, _WGMMA = ReadOp.OPERATION_NAME, PlaceOp.OPERATION_NAME, WgmmaOp.OPERATION_NAME
 # Their order among the threads of a kernel counts.
-_ORDERED = (
-    "tile_gpu.assert", "tile_gpu.atomic_global", "tile_gpu.atomic_view", "tile_gpu.barrier",
-    "tile_gpu.compare_and_swap_global", "tile_gpu.fence_alias", "tile_gpu.gdc_launch_dependents",
-    "tile_gpu.multimem_load_view", "tile_gpu.multimem_reduce_view", "tile_gpu.multimem_store_view", "tile_gpu.print",
+_ORDERED = tuple(
+    op.OPERATION_NAME
+    for op in (
+        AssertOp, AtomicGlobalOp, AtomicViewOp, BarrierOp, CompareAndSwapGlobalOp, FenceAliasOp,
+        GdcLaunchDependentsOp, MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp, PrintOp,
+    )
 )  # fmt: skip
 _PURE_DIALECTS = ("arith.", "math.")
 # Of those that move elements between threads, each role does so in scratch memory of its own.
-_PURE = (
-    "tile_gpu.broadcast", "tile_gpu.cat", "tile_gpu.convert_layout", "tile_gpu.extract", "tile_gpu.insert",
-    "tile_gpu.iota", "tile_gpu.math", "tile_gpu.pack", "tile_gpu.reduce", "tile_gpu.reshape", "tile_gpu.splat",
-    "tile_gpu.transpose", "tile_gpu.unpack",
+_PURE = tuple(
+    op.OPERATION_NAME
+    for op in (
+        BroadcastOp, CatOp, ConvertLayoutOp, ExtractOp, InsertOp, IotaOp, MathOp, PackOp, ReduceOp, ReshapeOp,
+        SplatOp, TransposeOp, UnpackOp,
+    )
 )  # fmt: skip
 
 

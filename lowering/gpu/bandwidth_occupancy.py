@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
+from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp, WgmmaOp
+from tilec.dialect.tile_gpu.reduce import ScanOp
+from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.occupancy import blocks_together
 from tilec.lowering.gpu.operation_work import tile_bytes
@@ -16,12 +20,13 @@ from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.launch import bytes_in_flight_for
 from tilec.lowering.target import Target
 
-_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
 # With roles, loads run ahead by rings; multiplies need registers more than blocks.
 # ptxas 13.0 uses 221 registers for a scan of 4096 elements of f16 by 128 threads, and spills 836 bytes if it has 72.
-_OTHER_KERNELS = (
-    "tile_gpu.roles", "tile_gpu.mma_sync", "tile_gpu.wgmma", "tile_gpu.tcgen05_mma", "tile_gpu.tma_load",
-    "tile_gpu.scan",
+_OTHER_KERNELS = tuple(
+    op.OPERATION_NAME
+    for op in (
+        RolesOp, MmaSyncOp, WgmmaOp, Tcgen05MmaOp, TmaLoadOp, ScanOp,
+    )
 )  # fmt: skip
 _FULL_BANDWIDTH = 0.99
 
@@ -35,7 +40,7 @@ def blocks_for_bandwidth(kernel: KernelOp, target: Target, shared_bytes: int) ->
     for op in operations_inside(kernel):
         if op.name in _OTHER_KERNELS:
             return None
-        if op.name in _LOADS:
+        if op.name in GLOBAL_LOADS:
             in_flight[op.block] += tile_bytes(op.results[0].type)
     if not in_flight:
         return None

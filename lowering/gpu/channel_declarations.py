@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import SharedOp
+from tilec.dialect.tile_gpu.namespace import PREFIX
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 from tilec.lowering.gpu.enclosing import ancestor_in
 
@@ -52,11 +55,11 @@ class ChannelDeclarations:
             "consumers": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in consumers]),
             "reuse": "ring" if is_ring else "once",
         }
-        return self._declare(first, "tile_gpu.make_channel", [shares], ChannelType.get(buffers), attributes)
+        return self._declare(first, MakeChannelOp.OPERATION_NAME, [shares], ChannelType.get(buffers), attributes)
 
     def shared(self, first: Position, buffer: BufferType, shares: ir.Value | None) -> ir.Value:
         """A staging buffer, for the tile that is first placed at `first`."""
-        return self._declare(first, "tile_gpu.shared", [shares], buffer, {})
+        return self._declare(first, SharedOp.OPERATION_NAME, [shares], buffer, {})
 
     def _declare(
         self, first: Position, name: str, operands: list[ir.Value | None], type: ir.Type, attributes: dict[str, object]
@@ -73,7 +76,7 @@ class ChannelDeclarations:
 
 
 def _has_placed_tile(op: ir.Operation) -> bool:
-    return op.name.startswith("tile_gpu.") and any(isinstance(result.type, BufferType) for result in op.results)
+    return op.name.startswith(PREFIX) and any(isinstance(result.type, BufferType) for result in op.results)
 
 
 def _i1() -> ir.Type:

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import STEPS
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.slots import SLOT, users_of_slot
 
-_STEPS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
 _FIRST_ROUND = "first_round"
 
 
@@ -84,7 +84,7 @@ def channel_lives(kernel: KernelOp) -> list[ChannelLife]:
     A channel is left out if some block fills, reads or releases it more often than it does the others: its slots
     may then still be in use after the last use. So is one that runs ahead already.
     """
-    made = [op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.make_channel"]
+    made = [op for op in kernel.body.blocks[0].operations if op.operation.name == MakeChannelOp.OPERATION_NAME]
     sharing: dict[ir.Value, list[MakeChannelOp]] = defaultdict(list)
     for op in made:
         if op.shares is not None:
@@ -101,7 +101,7 @@ def channel_lives(kernel: KernelOp) -> list[ChannelLife]:
 def uses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     """The operations on a channel, without the channels that share its slots."""
     for use in channel.operation.results[0].uses:
-        if use.owner.operation.name != "tile_gpu.make_channel":
+        if use.owner.operation.name != MakeChannelOp.OPERATION_NAME:
             yield use.owner.operation
 
 
@@ -122,12 +122,12 @@ def loops_around(op: ir.Operation) -> int:
 def _is_balanced(channel: MakeChannelOp) -> bool:
     """Whether each block has as many puts as gets and releases of each consumer."""
     consumers = range(len(channel.operation.attributes["consumers"]))
-    steps = [*((name, None) for name in _STEPS[:2]), *((name, number) for name in _STEPS[2:] for number in consumers)]
+    steps = [*((name, None) for name in STEPS[:2]), *((name, number) for name in STEPS[2:] for number in consumers)]
     counts: dict[ir.Block, Counter[tuple[str, int | None]]] = defaultdict(Counter)
     for op in uses(channel):
         if _FIRST_ROUND in op.attributes:
             return False
-        if op.name in _STEPS:
+        if op.name in STEPS:
             counts[op.block][op.name, _consumer(op)] += 1
     return bool(counts) and all(len({count[step] for step in steps}) == 1 for count in counts.values())
 
@@ -167,7 +167,7 @@ def _places(operations: Sequence[ir.Operation], numbers: _Numbers) -> dict[ir.Bl
 def _chain(op: ir.Operation) -> dict[ir.Block, ir.Operation]:
     """The blocks around an operation, from the inside out, each with its operation that is or contains this one."""
     chain = {op.block: op}
-    while op.parent.operation.name != "tile_gpu.kernel":
+    while op.parent.operation.name != KernelOp.OPERATION_NAME:
         op = op.parent.operation
         chain[op.block] = op
     return chain

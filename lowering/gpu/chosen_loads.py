@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
 
-_LOAD, _CONSTANT = "tile_gpu.load_tensor_memory", "arith.constant"
+_LOAD, _CONSTANT = LoadTensorMemoryOp.OPERATION_NAME, "arith.constant"
 
 
 def load_or_constant(branch: ir.Operation) -> tuple[ir.Operation, ir.Value] | None:

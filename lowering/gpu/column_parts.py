@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import interface_of
+from tilec.dialect.tile_gpu.shape import BroadcastOp, SplatOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.shared_plan import tensor_layout
@@ -15,8 +17,7 @@ from tilec.lowering.tile_to_gpu import emitter
 
 # Each of four warps accesses lanes of its own, and a thread all columns of its rows.
 WARPS, LANES = 4, 128
-ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
-_ONE_ELEMENT = ("tile_gpu.splat",)
+_ONE_ELEMENT = (SplatOp.OPERATION_NAME,)
 
 
 def has_column_parts(access: ir.Operation, columns: int) -> bool:
@@ -32,11 +33,11 @@ def repeats_columns(value: ir.Value) -> bool:
     op = owner(value)
     if op is None:
         return False
-    if op.name == "tile_gpu.broadcast":
+    if op.name == BroadcastOp.OPERATION_NAME:
         return op.operands[0].type.shape[1] == 1
     if op.name == "arith.constant":
         return ir.DenseElementsAttr(op.attributes["value"]).is_splat
-    return op.name in _ONE_ELEMENT or op.name.startswith(ELEMENTWISE) and all(map(repeats_columns, op.operands))
+    return op.name in _ONE_ELEMENT or interface_of(op.name).is_elementwise and all(map(repeats_columns, op.operands))
 
 
 def part_type(buffer: BufferType, tile: ir.RankedTensorType, columns: int) -> ir.RankedTensorType:

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import MathOp
+from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, IotaOp, MathOp, ReshapeOp
 from tilec.dialect.upstream_predicates import predicate_of
 
 # Operations whose two operands may be exchanged, and the functions of tile_gpu.math of this kind, without modifiers.
@@ -139,14 +139,14 @@ def _is_position(source: ir.Value, dimension: int) -> bool:
     """Whether all elements of a row differ, because they are the position along the dimension."""
     extent = source.type.shape[dimension]
     steps: dict[str, Callable[[ir.Value], bool]] = {
-        "tile_gpu.convert_layout": lambda value: True,
-        "tile_gpu.broadcast": lambda value: value.owner.operands[0].type.shape[dimension] == extent,
-        "tile_gpu.reshape": lambda value: math.prod(value.type.shape) == value.type.shape[dimension],
+        ConvertLayoutOp.OPERATION_NAME: lambda value: True,
+        BroadcastOp.OPERATION_NAME: lambda value: value.owner.operands[0].type.shape[dimension] == extent,
+        ReshapeOp.OPERATION_NAME: lambda value: math.prod(value.type.shape) == value.type.shape[dimension],
     }
     while not isinstance(source.owner, ir.Block) and source.owner.operation.name in steps:
         if not steps[source.owner.operation.name](source):
             return False
         source = source.owner.operands[0]
-    if isinstance(source.owner, ir.Block) or source.owner.operation.name != "tile_gpu.iota":
+    if isinstance(source.owner, ir.Block) or source.owner.operation.name != IotaOp.OPERATION_NAME:
         return False
     return extent <= 1 << source.type.element_type.width

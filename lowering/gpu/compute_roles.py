@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.attribute_names import ROLE
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp
 from tilec.dialect.walk import operations_below
-
-_NAME = "tile_gpu.role"
 
 
 def compute_role(op: ir.Operation) -> str:
     """The role that computes an operation of threads; `compute` without the attribute."""
-    return ir.StringAttr(op.attributes[_NAME]).value if _NAME in op.attributes else COMPUTE
+    return ir.StringAttr(op.attributes[ROLE]).value if ROLE in op.attributes else COMPUTE
 
 
 def set_compute_role(op: ir.Operation, role: str) -> None:
     """Assigns an operation of threads to a role."""
     if role != COMPUTE:
-        op.attributes[_NAME] = ir.StringAttr.get(role, op.context)
+        op.attributes[ROLE] = ir.StringAttr.get(role, op.context)
 
 
 def has_compute_roles(kernel: KernelOp) -> bool:
@@ -27,5 +26,5 @@ def has_compute_roles(kernel: KernelOp) -> bool:
 
 def clear_compute_role(op: ir.Operation) -> None:
     """Removes the attribute, in the code of a role."""
-    if _NAME in op.attributes:
-        del op.attributes[_NAME]
+    if ROLE in op.attributes:
+        del op.attributes[ROLE]

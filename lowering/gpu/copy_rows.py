@@ -16,10 +16,13 @@ from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, WGMMA, MakeChannelOp
-from tilec.dialect.tile_gpu.copy import COPY_BYTES
+from tilec.dialect.tile_gpu.copy import COPY_BYTES, CopyGlobalOp, CopyViewOp
 from tilec.dialect.tile_gpu.kernel import COPY, COPY_WARPS, KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.types import SHARED
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.addresses_again import AddressesAgain, may_be_computed_again
 from tilec.lowering.gpu.compute_roles import compute_role
@@ -39,7 +42,7 @@ from tilec.lowering.layout.vector_width import register_vector
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.remarks import Remark
 
-_GLOBAL, _VIEW = "tile_gpu.load_global", "tile_gpu.load_view"
+_GLOBAL, _VIEW = LoadGlobalOp.OPERATION_NAME, LoadViewOp.OPERATION_NAME
 _ZEROS = ("zero", "0x0", "0x00")
 # More warps than these leave the role that copies no registers.
 _MOST_COMPUTE_WARPS = 8
@@ -92,7 +95,7 @@ def copy_rows(kernel: KernelOp, remarks: list[Remark]) -> None:
 
 def _is_loaded_ring(op: ir.OpView) -> bool:
     """Whether a channel is a ring that threads alone fill with operands of multiplies that they load."""
-    if op.operation.name != "tile_gpu.make_channel" or op.producer != THREADS or op.reuse != "ring":
+    if op.operation.name != MakeChannelOp.OPERATION_NAME or op.producer != THREADS or op.reuse != "ring":
         return False
     buffers, consumers = op.channel.type.buffers, [name.value for name in op.consumers]
     if len(buffers) != 1 or buffers[0].memory != SHARED or is_scale_layout(buffers[0].layout):
@@ -118,7 +121,7 @@ def _refusal_of_kernel(kernel: KernelOp) -> str | None:
 
 def _instruction_registers(op: ir.Operation) -> int:
     """The registers of a thread to which an instruction of wgmma adds; 0 for other operations."""
-    if op.name != "tile_gpu.wgmma":
+    if op.name != WgmmaOp.OPERATION_NAME:
         return 0
     tile = ir.RankedTensorType(op.results[0].type)
     return int(tile.shape[1]) * element_bits(tile.element_type) // 64
@@ -138,7 +141,7 @@ def _location_of(op: MakeChannelOp) -> ir.Location:
 def _copy_of(kernel: KernelOp, op: MakeChannelOp, unknown: Set[ir.Value]) -> _Copy | str:
     """The copy that fills a ring, or the reason why a load stays."""
     stores, users = _stores(op), list(op.operation.results[0].uses)
-    if len(stores) != 1 or any(use.owner.name == "tile_gpu.make_channel" for use in users):
+    if len(stores) != 1 or any(use.owner.name == MakeChannelOp.OPERATION_NAME for use in users):
         return "several tiles use one ring"
     load, *moves = _chain_of(stores[0])
     refusal = _refusal_of_load(load, moves, stores[0]) or _refusal_of_addresses(load, unknown)
@@ -256,14 +259,14 @@ def _emit_by_pointers(copy: _Copy, addresses: AddressesAgain) -> None:
 
     load, buffer = copy.load.opview, copy.store.operands[1]
     mask = None if load.mask is None else moved(load.mask)
-    build("tile_gpu.copy_global", [moved(load.pointers), mask, buffer], (), {"vector": copy.vector})
+    build(CopyGlobalOp.OPERATION_NAME, [moved(load.pointers), mask, buffer], (), {"vector": copy.vector})
 
 
 def _emit_of_view(copy: _Copy, addresses: AddressesAgain) -> None:
     load, buffer, indices = copy.load.opview, copy.store.operands[1], None
     type = buffer_before(buffer.type, copy.moves)
     if type != buffer.type:
-        buffer = build("tile_gpu.view_buffer", [buffer], [type]).results[0]
+        buffer = build(ViewBufferOp.OPERATION_NAME, [buffer], [type]).results[0]
     if load.indices is not None:
         indices = addresses.tile(load.indices, copy.layout.keep(load.sparse_dimension))
     operands = [load.base, list(load.offsets), list(load.extents), list(load.strides), indices, buffer]
@@ -274,4 +277,4 @@ def _emit_of_view(copy: _Copy, addresses: AddressesAgain) -> None:
         "inbounds": load.inbounds,
         "layout": str(copy.layout),
     }
-    build("tile_gpu.copy_view", operands, (), attributes)
+    build(CopyViewOp.OPERATION_NAME, operands, (), attributes)

@@ -17,7 +17,10 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
+from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
 from tilec.lowering.gpu.accumulator_channels import accumulator_sets, is_accumulator
 from tilec.lowering.gpu.compute_roles import set_compute_role
@@ -26,18 +29,19 @@ from tilec.lowering.gpu.factor_order import is_read_before_next
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.staging import is_staged
 
-_PLACE, _READ = "tile_gpu.place", "tile_gpu.read"
+_PLACE, _READ = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME
 # What the role computes itself for larger tiles, if nothing else needs it: arithmetic, and loads by threads.
 _COMPUTED = (
-    "arith.", "math.", "tile_gpu.broadcast", "tile_gpu.convert_layout", "tile_gpu.extract", "tile_gpu.load_global",
-    "tile_gpu.load_view", "tile_gpu.math", "tile_gpu.reshape", "tile_gpu.splat",
-)  # fmt: skip
+    *("arith.", "math."),
+    *(op.OPERATION_NAME for op in (BroadcastOp, ConvertLayoutOp, ExtractOp, MathOp, ReshapeOp, SplatOp)),
+    *GLOBAL_LOADS,
+)
 _FACTOR_BITS = 32
 # Operations without effects, whose operands are in registers.
 _PURE = (
-    "arith.", "math.", "tile_gpu.broadcast", "tile_gpu.convert_layout", "tile_gpu.math", "tile_gpu.reshape",
-    "tile_gpu.splat",
-)  # fmt: skip
+    *("arith.", "math."),
+    *(op.OPERATION_NAME for op in (BroadcastOp, ConvertLayoutOp, MathOp, ReshapeOp, SplatOp)),
+)
 
 
 @dataclass(frozen=True)

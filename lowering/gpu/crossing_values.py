@@ -16,9 +16,20 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, WARP, slot_results
+from tilec.dialect.tile_gpu.channel import (
+    THREADS,
+    WARP,
+    GetOp,
+    MakeChannelOp,
+    PutBeginOp,
+    PutCommitOp,
+    ReleaseOp,
+    slot_results,
+)
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
+from tilec.dialect.tile_gpu.shape import ExtractOp, SplatOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.enclosing import is_repeated
@@ -27,7 +38,7 @@ from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.target import LANES
 from tilec.lowering.tile_to_gpu import emitter
 
-_GET, _RELEASE = "tile_gpu.get", "tile_gpu.release"
+_GET, _RELEASE = GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 _LAYOUT = "contiguous=0 swizzle=none"
 # Elements of fewer bits have no address of their own.
 _LEAST_BITS = 8
@@ -45,20 +56,20 @@ class Crossing:
     def put(self, value: ir.Value) -> None:
         """Stores the value for the other roles, at the insertion point."""
         if is_scalar(value.type):
-            value = build("tile_gpu.splat", [value], [self.tile]).results[0]
-        begin = build("tile_gpu.put_begin", [self.channel], slot_results(self.channel.type.buffers))
-        build("tile_gpu.store_shared", [value, begin.results[0]])
-        build("tile_gpu.put_commit", [self.channel])
+            value = build(SplatOp.OPERATION_NAME, [value], [self.tile]).results[0]
+        begin = build(PutBeginOp.OPERATION_NAME, [self.channel], slot_results(self.channel.type.buffers))
+        build(StoreSharedOp.OPERATION_NAME, [value, begin.results[0]])
+        build(PutCommitOp.OPERATION_NAME, [self.channel])
 
     def get(self, role: str) -> ir.Value:
         """Loads the value in another role, at the insertion point; `get_late` moves that to the first use."""
         consumer = {"consumer": self.roles.index(role)}
         slot = build(_GET, [self.channel], slot_results(self.channel.type.buffers), consumer)
-        loaded = build("tile_gpu.load_shared", [slot.results[0]], [self.tile]).results[0]
+        loaded = build(LoadSharedOp.OPERATION_NAME, [slot.results[0]], [self.tile]).results[0]
         build(_RELEASE, [self.channel], attributes=consumer)
         type = self.operation.results[0].type
         if is_scalar(type):
-            loaded = build("tile_gpu.extract", [loaded, [emitter.i32(0)]], [type]).results[0]
+            loaded = build(ExtractOp.OPERATION_NAME, [loaded, [emitter.i32(0)]], [type]).results[0]
         return loaded
 
 
@@ -70,7 +81,7 @@ def make_crossing(operation: ir.Operation, roles: Sequence[str], warps: int) -> 
     consumers = ir.ArrayAttr.get([ir.StringAttr.get(THREADS if name in COMPUTE_ROLES else WARP) for name in roles])
     reuse = "ring" if is_repeated(operation) else "once"
     attributes = {"stages": 1, "producer": THREADS, "consumers": consumers, "reuse": reuse}
-    made = build("tile_gpu.make_channel", [None], [ChannelType.get([buffer])], attributes)
+    made = build(MakeChannelOp.OPERATION_NAME, [None], [ChannelType.get([buffer])], attributes)
     return Crossing(operation, tuple(roles), made.results[0], tile)
 
 

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
@@ -28,8 +29,8 @@ from tilec.lowering.gpu.slots import GET, VIEW, owner_of
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.tile_to_gpu import emitter
 
-_MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
-_RELEASE = "tile_gpu.release"
+_MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
+_RELEASE = ReleaseOp.OPERATION_NAME
 # One slot is read by the delayed multiply, and another may be loaded before what that iteration loads first.
 _LEAST_STAGES = 2
 
@@ -138,7 +139,7 @@ def _only_release(get: ir.Operation, body: ir.Block) -> ir.Operation | None:
     made: MakeChannelOp = get.operands[0].owner.opview
     users = [use.owner.operation for use in get.operands[0].uses]
     is_ring = made.producer == TMA and made.reuse == "ring" and made.shares is None and made.stages >= _LEAST_STAGES
-    if not is_ring or any(user.name == "tile_gpu.make_channel" for user in users):
+    if not is_ring or any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
         return None
     inside = [op for op in users if op.block == body]
     releases = [op for op in inside if op.name == _RELEASE]

@@ -17,11 +17,14 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, PutCommitOp, ReleaseOp, SlotOp
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
+from tilec.dialect.tile_gpu.memory import StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.column_parts import (
-    ELEMENTWISE,
     WARPS,
     has_column_parts,
     owner,
@@ -41,9 +44,9 @@ from tilec.lowering.tile_to_gpu import emitter
 
 # With 32 columns in each part of exponentials, ptxas 13.5 spills a register of attention of 256 rows, with 16 none.
 PART_COLUMNS = 16
-_STORE, _SLOT, _CHANNEL = "tile_gpu.store_tensor_memory", "tile_gpu.slot", "tile_gpu.make_channel"
-_COMMIT, _GET, _RELEASE = "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release"
-_MULTIPLY = "tile_gpu.tcgen05_mma"
+_STORE, _SLOT, _CHANNEL = StoreTensorMemoryOp.OPERATION_NAME, SlotOp.OPERATION_NAME, MakeChannelOp.OPERATION_NAME
+_COMMIT, _GET, _RELEASE = PutCommitOp.OPERATION_NAME, GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
+_MULTIPLY = Tcgen05MmaOp.OPERATION_NAME
 # The number of the operand of a multiply that says whether the accumulator counts.
 _ACCUMULATE = 3
 
@@ -93,7 +96,7 @@ def _arithmetic(store: ir.Operation) -> list[ir.Operation]:
 
 def _has_parts(op: ir.Operation, layout: ir.Attribute) -> bool:
     """Whether each part of the columns of a result needs the same part of the operands, or equal columns."""
-    if not op.name.startswith(ELEMENTWISE) or len(op.results) != 1 or op.name == "arith.constant":
+    if not interface_of(op.name).is_elementwise or len(op.results) != 1 or op.name == "arith.constant":
         return False
     tiles = [op.results[0], *(value for value in op.operands if not repeats_columns(value))]
     return all(isinstance(tile.type, ir.RankedTensorType) and tile.type.encoding == layout for tile in tiles)

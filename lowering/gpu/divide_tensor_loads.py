@@ -14,7 +14,10 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import PutBeginOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ExtractOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.chosen_loads import is_constant, load_or_constant
@@ -30,7 +33,7 @@ from tilec.lowering.tile_to_gpu import emitter
 _LEAST_COLUMNS = 8
 # Warp w of four accesses the lanes from 32*w.
 _WARPS_OF_LANES = 4
-_LOAD, _CONSTANT = "tile_gpu.load_tensor_memory", "arith.constant"
+_LOAD, _CONSTANT = LoadTensorMemoryOp.OPERATION_NAME, "arith.constant"
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ def _read(load: ir.OpView) -> _Read | None:
 
 def _divide(read: _Read, warps: int, is_short: Callable[[], bool]) -> None:
     users = [use.owner.operation for use in read.tile.uses]
-    converted = [user for user in users if user.name == "tile_gpu.convert_layout"]
+    converted = [user for user in users if user.name == ConvertLayoutOp.OPERATION_NAME]
     users = [user for user in users if user not in converted]
     pieces = [user.opview for user in (*users, *(use.owner.operation for op in converted for use in op.result.uses))]
     if not pieces or not all(_is_columns(piece, warps) for piece in pieces):
@@ -127,7 +130,7 @@ def _divide(read: _Read, warps: int, is_short: Callable[[], bool]) -> None:
 
 def _is_columns(op: ir.OpView, warps: int) -> bool:
     """Whether an operation extracts columns at known indices, enough of them for every warp."""
-    if op.operation.name != "tile_gpu.extract" or not isinstance(op.result.type, ir.RankedTensorType):
+    if op.operation.name != ExtractOp.OPERATION_NAME or not isinstance(op.result.type, ir.RankedTensorType):
         return False
     (rows, columns), indices = op.result.type.shape, [_number(index) for index in op.indices]
     return rows == op.source.type.shape[0] and None not in indices and columns >= _LEAST_COLUMNS * (warps // 4)
@@ -175,7 +178,7 @@ def _move_release(read: _Read, last: ir.Operation) -> bool:
     releases = [
         use.owner.operation
         for use in get.channel.uses
-        if use.owner.operation.name == "tile_gpu.release"
+        if use.owner.operation.name == ReleaseOp.OPERATION_NAME
         and use.owner.operation.block == block
         and use.owner.consumer == get.consumer
         and order[use.owner.operation] > order[read.outermost]
@@ -194,7 +197,7 @@ def _move_release(read: _Read, last: ir.Operation) -> bool:
 def _fill_tensor_memory(operations: Iterable[ir.Operation]) -> bool:
     """Whether operations, or those inside of them, fill an accumulator."""
     inside = (each for op in operations for each in (op, *operations_inside(op)))
-    puts = (op for op in inside if op.name == "tile_gpu.put_begin")
+    puts = (op for op in inside if op.name == PutBeginOp.OPERATION_NAME)
     return any(result.type.memory == TENSOR for op in puts for result in op.results)
 
 
@@ -205,7 +208,7 @@ def _order(block: ir.Block) -> dict[ir.Operation, int]:
 def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
     """The operation of a block that an operation is, or is inside of."""
     while op.block != block:
-        if op.name == "tile_gpu.kernel":
+        if op.name == KernelOp.OPERATION_NAME:
             return None
         op = op.parent.operation
     return op

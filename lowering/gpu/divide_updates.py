@@ -11,16 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.walk import operations_inside
-from tilec.lowering.gpu.column_parts import ELEMENTWISE, WARPS, has_column_parts, part_of, part_type, repeats_columns
+from tilec.lowering.gpu.column_parts import WARPS, has_column_parts, part_of, part_type, repeats_columns
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, is_place, use_place
 from tilec.lowering.tile_to_gpu import emitter
 
 # The columns of a part: its registers are free again before those of the next part are used.
 PART_COLUMNS = 32
-_LOAD, _STORE = "tile_gpu.load_tensor_memory", "tile_gpu.store_tensor_memory"
+_LOAD, _STORE = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME
 
 
 def divide_updates(kernel: KernelOp) -> None:
@@ -53,7 +55,7 @@ def _update(load: ir.Operation) -> _Update | None:
         if user.name == _STORE:
             found = _Update(load, arithmetic, user)
             return found if arithmetic and _stays_in_place(found) else None
-        if not user.name.startswith(ELEMENTWISE) or len(user.results) != 1:
+        if not interface_of(user.name).is_elementwise or len(user.results) != 1:
             return None
         if not all(other == value or repeats_columns(other) for other in user.operands):
             return None

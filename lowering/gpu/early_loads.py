@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
+from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, IotaOp, ReshapeOp, SplatOp
 from tilec.lowering.gpu.operation_role import is_rematerializable
 
-_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
 _ADDRESSES = (
-    "tile_gpu.splat",
-    "tile_gpu.iota",
-    "tile_gpu.broadcast",
-    "tile_gpu.reshape",
-    "tile_gpu.convert_layout",
+    SplatOp.OPERATION_NAME,
+    IotaOp.OPERATION_NAME,
+    BroadcastOp.OPERATION_NAME,
+    ReshapeOp.OPERATION_NAME,
+    ConvertLayoutOp.OPERATION_NAME,
 )
 
 
 def early_loads(operations: Sequence[ir.Operation], body: ir.Block) -> list[ir.Operation]:
     """The loads that may run early and whose operands depend on the counter of the loop with this body alone."""
-    return [
-        op for op in operations if op.name in _LOADS and "early" in op.attributes and addresses_of(op, body) is not None
-    ]
+    loads = [op for op in operations if op.name in GLOBAL_LOADS and "early" in op.attributes]
+    return [op for op in loads if addresses_of(op, body) is not None]
 
 
 def addresses_of(load: ir.Operation, body: ir.Block) -> list[ir.Operation] | None:

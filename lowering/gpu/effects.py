@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tilec.dialect.mlir import ext, ir
-
-_WITHOUT = ("arith.", "math.", "tile_gpu.reduce", "tile_gpu.scan")
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import interface_of
 
 
 def has_no_effects(op: ir.Operation) -> bool:
     """Whether an operation only computes its results, and reads no memory."""
-    return op.name.startswith(_WITHOUT) or ext.Pure in getattr(op.opview, "_traits", ())
+    return interface_of(op.name).is_pure

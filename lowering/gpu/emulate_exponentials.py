@@ -16,7 +16,7 @@ from dataclasses import replace
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS
+from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS, MathOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.loop_work import LoopWork, Run, busy_cycles, cycles_of, loops_of
 from tilec.lowering.gpu.operation_work import VisitedTiles, exponential_elements, exponential_work, thread_elements
@@ -51,7 +51,7 @@ def _exponentials(runs: Iterable[Run]) -> list[ir.Operation]:
 
 def _is_emulated(op: ir.Operation) -> bool:
     """Whether polynomials can compute elements of an operation."""
-    if op.name != "tile_gpu.math" or op.opview.function != EMULATED:
+    if op.name != MathOp.OPERATION_NAME or op.opview.function != EMULATED:
         return False
     type = op.results[0].type
     is_f32 = is_register_tile(type) and isinstance(type.element_type, ir.F32Type)

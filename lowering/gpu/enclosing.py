@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
 
 LOOPS = ("scf.for", "scf.while")
-_KERNEL = "tile_gpu.kernel"
+_KERNEL = KernelOp.OPERATION_NAME
 
 
 def ancestor_in(op: ir.Operation, block: ir.Block) -> ir.Operation:

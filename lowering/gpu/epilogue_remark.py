@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, MakeChannelOp
+from tilec.dialect.tile_gpu.categories import TENSOR_MEMORY_MULTIPLIES
+from tilec.dialect.tile_gpu.channel import THREADS, MakeChannelOp, PutBeginOp
 from tilec.lowering.gpu.slots import users_of_slot
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
@@ -12,14 +13,13 @@ from tilec.remarks import Remark
 # The rows of a multiply by a pair of CTAs, each of which has half of the accumulator (PTX ISA 9.7.16.2.1).
 _ROWS_OF_A_PAIR = 256
 _LOOPS = ("scf.for", "scf.while")
-_MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled")
 
 
 def is_of_tiles(channel: MakeChannelOp) -> bool:
     """Whether a channel has an accumulator for each iteration of a loop, which an inner loop computes for threads."""
     consumers = [entry.value for entry in channel.operation.attributes["consumers"]]
     users = [use.owner.operation for use in channel.operation.results[0].uses]
-    puts = [user for user in users if user.name == "tile_gpu.put_begin"]
+    puts = [user for user in users if user.name == PutBeginOp.OPERATION_NAME]
     return consumers == [THREADS] and any(map(_starts_tile, puts))
 
 
@@ -28,7 +28,7 @@ def _starts_tile(put: ir.Operation) -> bool:
     if put.parent.name not in _LOOPS:
         return False
     users = [user for result in put.results for user in users_of_slot(result)]
-    return any(user.name in _MULTIPLIES and user.block != put.block for user in users)
+    return any(user.name in TENSOR_MEMORY_MULTIPLIES and user.block != put.block for user in users)
 
 
 def epilogue_remark(channel: MakeChannelOp, target: Target) -> Remark:

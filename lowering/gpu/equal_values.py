@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.global_memory import GlobalAddressOp
+from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
+from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_inside
 
-_PROGRAM_ID = "tile_gpu.program_id"
+_PROGRAM_ID = ProgramIdOp.OPERATION_NAME
 _EQUAL = (
-    *(_PROGRAM_ID, "tile_gpu.num_programs", "tile_gpu.cluster_size"),
-    *("tile_gpu.global_address", "tile_gpu.make_tensor_map"),
+    *(_PROGRAM_ID, NumProgramsOp.OPERATION_NAME, ClusterSizeOp.OPERATION_NAME),
+    *(GlobalAddressOp.OPERATION_NAME, MakeTensorMapOp.OPERATION_NAME),
 )
 _EQUAL_DIALECTS = ("arith.", "math.", "scf.")
 

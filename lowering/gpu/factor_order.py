@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
 from tilec.lowering.gpu.accumulator_channels import MULTIPLIES
 
-_PLACE, _READ = "tile_gpu.place", "tile_gpu.read"
+_PLACE, _READ = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME
 
 
 def is_read_before_next(factor: ir.Value, updates: Collection[ir.Operation]) -> bool:

@@ -14,12 +14,13 @@ from collections.abc import Collection
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import StoreTensorMemoryOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.chosen_loads import is_constant, load_or_constant
 from tilec.lowering.gpu.slots import GET, channel_of_buffer, step_of_buffer
 from tilec.lowering.tile_to_gpu import emitter
 
-_STORE = "tile_gpu.store_tensor_memory"
+_STORE = StoreTensorMemoryOp.OPERATION_NAME
 
 
 def fill_accumulators(kernel: KernelOp) -> None:

@@ -17,7 +17,12 @@ from dataclasses import dataclass
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import MULTIPLIES, STEPS
+from tilec.dialect.tile_gpu.channel import MakeChannelOp, ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.matrix import DotOp, WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
+from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.bound_loops import is_bound, is_in_open_loop, remove_marks
@@ -44,18 +49,18 @@ from tilec.remarks import Remark
 
 # Operations that are so many iterations ahead have as many copies in front of the loop.
 _MOST_ADVANCE = 3
-_MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.wgmma", "tile_gpu.mma_sync")
+_MULTIPLIES = tuple(name for name in MULTIPLIES if name != DotOp.OPERATION_NAME)
 # What a loop of one multiply has besides scalars.
 _OF_MULTIPLIES = (
     *_MULTIPLIES,
-    *("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release", "tile_gpu.tma_load"),
-    *("tile_gpu.wgmma_wait", "scf.if", "scf.yield"),
+    *(*STEPS, TmaLoadOp.OPERATION_NAME),
+    *(WgmmaWaitOp.OPERATION_NAME, "scf.if", "scf.yield"),
 )
 # Registers that a thread has beside those needed while multiplies of its warpgroup are in flight: ptxas 13.5 serializes
 # them (C7511) in attention with tiles of 64x128, where 241 of 255 are needed.
-_WARPGROUP_MULTIPLY, _WARPGROUP_MARGIN = "tile_gpu.wgmma", 16
+_WARPGROUP_MULTIPLY, _WARPGROUP_MARGIN = WgmmaOp.OPERATION_NAME, 16
 # Operations that count on the order of their body.
-_ORDERED = ("tile_gpu.order_wait", "tile_gpu.order_signal", "tile_gpu.skip")
+_ORDERED = (OrderWaitOp.OPERATION_NAME, OrderSignalOp.OPERATION_NAME, SkipOp.OPERATION_NAME)
 # The roles that get another order, from the least change of the code on.
 _VARIANTS: tuple[Callable[[str], bool], ...] = (
     lambda role: False,
@@ -234,13 +239,13 @@ def _is_own_ring(channel: ir.Value) -> bool:
     """Whether no other channel uses the slots of a ring."""
     made = channel.owner.opview
     others = [use.owner.operation.name for use in channel.uses]
-    return made.reuse == "ring" and made.shares is None and "tile_gpu.make_channel" not in others
+    return made.reuse == "ring" and made.shares is None and MakeChannelOp.OPERATION_NAME not in others
 
 
 def _least_slots(channel: ir.Value) -> int:
     """A consumer that releases late gets the next slot before."""
     users = (use.owner.operation for use in channel.uses)
-    return 2 if any(user.name == "tile_gpu.release" and user.opview.late for user in users) else 1
+    return 2 if any(user.name == ReleaseOp.OPERATION_NAME and user.opview.late for user in users) else 1
 
 
 def _operations(kernel: KernelOp) -> Iterator[ir.Operation]:

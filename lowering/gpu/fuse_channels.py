@@ -14,20 +14,30 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MAXIMUM_BUFFERS, THREADS, TMA, MakeChannelOp, slot_results
+from tilec.dialect.tile_gpu.categories import TENSOR_CORE_OPERATIONS, TMA_LOADS
+from tilec.dialect.tile_gpu.channel import (
+    MAXIMUM_BUFFERS,
+    THREADS,
+    TMA,
+    GetOp,
+    MakeChannelOp,
+    PutBeginOp,
+    PutCommitOp,
+    ReleaseOp,
+    slot_results,
+)
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
-from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.slots import PUT, step_of_buffer, users_of_slot
 
 # The operations of each step on a channel, in program order.
 _STEPS = (
     (PUT,),
-    ("tile_gpu.tma_load", "tile_gpu.tma_gather"),
-    ("tile_gpu.put_commit",),
-    ("tile_gpu.get",),
-    ("tile_gpu.release",),
+    TMA_LOADS,
+    (PutCommitOp.OPERATION_NAME,),
+    (GetOp.OPERATION_NAME,),
+    (ReleaseOp.OPERATION_NAME,),
 )
 
 
@@ -63,7 +73,7 @@ def fuse_channels(kernel: KernelOp) -> None:
 
 def _uses(op: ir.OpView) -> _Uses | None:
     if (
-        op.operation.name != "tile_gpu.make_channel"
+        op.operation.name != MakeChannelOp.OPERATION_NAME
         or op.producer != TMA
         or op.across is not None
         or len(op.operation.attributes["consumers"]) != 1
@@ -123,14 +133,15 @@ def _fuse(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> Non
     }
     later = max(first.channel.operation, second.channel.operation, key=_position)
     with later.location, ir.InsertionPoint(later):
-        channel = build("tile_gpu.make_channel", [None], [ChannelType.get(buffers)], attributes).results[0]
-    slot = _replaced("put_begin", first.put_begin, channel, buffers)
-    held = _replaced("get", min(first.get, second.get, key=order.__getitem__), channel, buffers, consumer=0)
+        channel = build(MakeChannelOp.OPERATION_NAME, [None], [ChannelType.get(buffers)], attributes).results[0]
+    slot = _replaced(PutBeginOp.OPERATION_NAME, first.put_begin, channel, buffers)
+    earlier = min(first.get, second.get, key=order.__getitem__)
+    held = _replaced(GetOp.OPERATION_NAME, earlier, channel, buffers, consumer=0)
     with second.put_commit.location, ir.InsertionPoint(second.put_commit):
-        build("tile_gpu.put_commit", [channel])
+        build(PutCommitOp.OPERATION_NAME, [channel])
     last = max(first.release, second.release, key=order.__getitem__)
     with last.location, ir.InsertionPoint(last):
-        released = build("tile_gpu.release", [channel], attributes={"consumer": 0})
+        released = build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": 0})
     for step in (held[0].owner, released):
         set_compute_role(step, compute_role(last))
     for uses in (first, second):
@@ -150,4 +161,4 @@ def _replaced(
     name: str, before: ir.Operation, channel: ir.Value, buffers: list[BufferType], **attributes: object
 ) -> list[ir.Value]:
     with before.location, ir.InsertionPoint(before):
-        return list(build(f"tile_gpu.{name}", [channel], slot_results(buffers), attributes).results)
+        return list(build(name, [channel], slot_results(buffers), attributes).results)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, slot_results
+from tilec.dialect.tile_gpu.channel import THREADS, GetOp, PutBeginOp, PutCommitOp, ReleaseOp, slot_results
 from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.enclosing import body_of, path_to
 
@@ -119,11 +119,11 @@ class HandOver:
 
 def give(channel: ir.Value) -> list[ir.Operation]:
     """Puts the slot of a channel, at the insertion point."""
-    begin = build("tile_gpu.put_begin", [channel], slot_results(channel.type.buffers))
-    return [begin, build("tile_gpu.put_commit", [channel])]
+    begin = build(PutBeginOp.OPERATION_NAME, [channel], slot_results(channel.type.buffers))
+    return [begin, build(PutCommitOp.OPERATION_NAME, [channel])]
 
 
 def take(channel: ir.Value) -> list[ir.Operation]:
     """Gets the slot of a channel and releases it, at the insertion point."""
-    got = build("tile_gpu.get", [channel], slot_results(channel.type.buffers), {"consumer": 0})
-    return [got, build("tile_gpu.release", [channel], attributes={"consumer": 0})]
+    got = build(GetOp.OPERATION_NAME, [channel], slot_results(channel.type.buffers), {"consumer": 0})
+    return [got, build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": 0})]

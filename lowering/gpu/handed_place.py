@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MakeChannelOp, SlotOp
 from tilec.dialect.walk import operations_inside
 
-_SLOT, _CHANNEL = "tile_gpu.slot", "tile_gpu.make_channel"
+_SLOT, _CHANNEL = SlotOp.OPERATION_NAME, MakeChannelOp.OPERATION_NAME
 
 
 def handed_place(value: ir.Value) -> ir.Value | None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import TMA
+from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS, ancestor_in
@@ -21,10 +22,10 @@ from tilec.lowering.gpu.pending_multiplies import MOST_PENDING, count_pending
 from tilec.lowering.gpu.register_budgets import registers_of_role, set_budgets
 from tilec.lowering.gpu.slots import GET, VIEW, step_of_buffer
 
-_MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
-_RELEASE = "tile_gpu.release"
+_MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
+_RELEASE = ReleaseOp.OPERATION_NAME
 # Other roles may wait for a commit, for example the role of the loads for a number on which an address depends.
-_COMMIT = "tile_gpu.put_commit"
+_COMMIT = PutCommitOp.OPERATION_NAME
 
 
 def issue_early(kernel: KernelOp, may_set_budgets: bool = True) -> None:
@@ -119,7 +120,7 @@ def _may_follow(last: ir.Operation, get: ir.Operation, body: ir.Block) -> bool:
 def _has_one_slot(channel: ir.Value, operations: Sequence[ir.Operation]) -> bool:
     """Whether each consumer gets at most one slot of a ring in an iteration, and no channel shares the ring."""
     users = [use.owner.operation for use in channel.uses]
-    if channel.owner.opview.shares is not None or any(user.name == "tile_gpu.make_channel" for user in users):
+    if channel.owner.opview.shares is not None or any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
         return False
     gets = [op.opview.consumer for op in _all(operations) if op.name == GET and op.operands[0] == channel]
     return len(gets) == len(set(gets))

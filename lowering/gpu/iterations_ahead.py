@@ -6,15 +6,14 @@ That loop has as many iterations less: those operations of the first are in fron
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-
-_NAME = "tile_gpu.iterations_ahead"
+from tilec.dialect.tile_gpu.attribute_names import ITERATIONS_AHEAD
 
 
 def set_iterations_ahead(op: ir.Operation, count: int) -> None:
     """Marks an operation for the iteration `count` after the present one, or a loop with so many iterations less."""
-    op.attributes[_NAME] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
+    op.attributes[ITERATIONS_AHEAD] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
 
 
 def iterations_ahead(op: ir.Operation) -> int:
     """The iterations between an operation and the loop around it; 0 without the attribute."""
-    return ir.IntegerAttr(op.attributes[_NAME]).value if _NAME in op.attributes else 0
+    return ir.IntegerAttr(op.attributes[ITERATIONS_AHEAD]).value if ITERATIONS_AHEAD in op.attributes else 0

@@ -15,7 +15,7 @@ from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, WGMMA, MakeChannelOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, ProgramIdOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_below, operations_named
@@ -58,7 +58,7 @@ def join_programs(kernel: KernelOp, target: Target, remarks: list[Remark]) -> No
     if kernel.cluster_ctas > 1 or kernel_hint(kernel, NUM_CTAS) is not None:
         return
     neighbours, device = _Neighbours(kernel), device_of(target.name)
-    streams = {op: _streamed_loads(op) for op in operations_named(kernel, ("tile_gpu.make_channel",))}
+    streams = {op: _streamed_loads(op) for op in operations_named(kernel, (MakeChannelOp.OPERATION_NAME,))}
     streams = {channel: loads for channel, loads in streams.items() if loads}
     if not any(_are_bound_by_l2(kernel, loads, device) for loads in streams.values()):
         return
@@ -156,7 +156,7 @@ class _Neighbours:
         return self._varies[value]
 
     def _derived_varies(self, value: ir.Value) -> bool:
-        if isinstance(value.owner, ir.Block) or value.owner.operation.name == "tile_gpu.program_id":
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name == ProgramIdOp.OPERATION_NAME:
             return True
         op = value.owner.operation
         return any(map(self.varies, list(op.operands)[1:] if op.name in _QUOTIENTS else op.operands))
@@ -165,7 +165,7 @@ class _Neighbours:
 def _arithmetic(value: ir.Value) -> ir.Operation | None:
     """The operation of a scalar that is computed from other scalars or is the number of the tile block."""
     op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    is_arithmetic = op is not None and (op.name.startswith("arith.") or op.name == "tile_gpu.program_id")
+    is_arithmetic = op is not None and (op.name.startswith("arith.") or op.name == ProgramIdOp.OPERATION_NAME)
     return op if is_arithmetic else None
 
 
@@ -211,7 +211,7 @@ def _share(shared: _SharedLoad) -> None:
         map = with_box(load.map.owner.operation, shared.box)
         with ir.InsertionPoint(load.operation):
             build(
-                "tile_gpu.tma_load",
+                TmaLoadOp.OPERATION_NAME,
                 [map, list(load.coordinates), list(load.offsets), condition, load.buffer, load.channel],
                 attributes={"multicast": True, "along": shared.along},
             )
@@ -220,7 +220,7 @@ def _share(shared: _SharedLoad) -> None:
 
 def _condition(scalars: Iterable[ir.Value]) -> ir.Value:
     """Whether the launch has clusters, and the scalars are equal in both tile blocks of one."""
-    size = build("tile_gpu.cluster_size", [], [_I32()]).result
+    size = build(ClusterSizeOp.OPERATION_NAME, [], [_I32()]).result
     condition = _is_equal(size, _constant(_PAIR))
     # A tile block alone is its own neighbour: the number of another one may be outside of the grid.
     difference = _operation("arith.subi", [size, _constant(1)])
@@ -237,7 +237,7 @@ def _in_neighbour(value: ir.Value, difference: ir.Value, copies: dict[ir.Value, 
         return value
     if value not in copies:
         op = value.owner.operation
-        if op.name == "tile_gpu.program_id" and op.opview.axis == _AXIS:
+        if op.name == ProgramIdOp.OPERATION_NAME and op.opview.axis == _AXIS:
             copies[value] = _operation("arith.xori", [value, difference])
         else:
             operands = [_in_neighbour(operand, difference, copies) for operand in op.operands]

@@ -8,8 +8,16 @@ from graphlib import TopologicalSorter
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.copy import CopyGlobalOp
+from tilec.dialect.tile_gpu.interface import interface_of
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.placed import PlaceOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
+from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, IotaOp, MathOp, PackOp, ReshapeOp, SplatOp, TransposeOp
 from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
 from tilec.dialect.walk import operations_of, reached
 from tilec.lowering.gpu.operation_work import element_bits, thread_elements
 from tilec.lowering.layout.layout_text import parse_layout
@@ -17,25 +25,24 @@ from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register
 
 REGISTER_BITS = 32
 # Results that ptxas has in immediates, or computes again where they are used.
-_WITHOUT_REGISTERS = ("arith.constant", "tile_gpu.iota", "tile_gpu.splat")
+_WITHOUT_REGISTERS = ("arith.constant", IotaOp.OPERATION_NAME, SplatOp.OPERATION_NAME)
 # Results that are computed again if that is true of their operands.
-_NUMBERING = ("arith.addi", "tile_gpu.broadcast", "tile_gpu.reshape")
+_NUMBERING = ("arith.addi", BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME)
 # Results in the registers of the first operand.
-_RENAMED = ("tile_gpu.broadcast", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.transpose", "tile_gpu.wgmma_wait")
-_ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
-_COPY = "tile_gpu.copy_global"
+_RENAMED = tuple(op.OPERATION_NAME for op in (BroadcastOp, ExtractOp, ReshapeOp, TransposeOp, WgmmaWaitOp))
+_COPY = CopyGlobalOp.OPERATION_NAME
 # What moves or computes elements one by one.
-_PASSED_ON = (*_ELEMENTWISE, "tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.transpose")
+_PASSED_ON = ("arith.", "math.", *(op.OPERATION_NAME for op in (MathOp, BroadcastOp, ReshapeOp, TransposeOp)))
 # Operations that use one element of a tile after the other, besides those that are elementwise.
 _READS_ELEMENTS = (
-    "tile_gpu.load_global",
-    "tile_gpu.store_view",
-    "tile_gpu.store_shared",
-    "tile_gpu.store_global",
+    LoadGlobalOp.OPERATION_NAME,
+    StoreViewOp.OPERATION_NAME,
+    StoreSharedOp.OPERATION_NAME,
+    StoreGlobalOp.OPERATION_NAME,
     _COPY,
-    "tile_gpu.pack",
+    PackOp.OPERATION_NAME,
 )
-_REDUCE = "tile_gpu.reduce"
+_REDUCE = ReduceOp.OPERATION_NAME
 # The registers of an element of a mask of copies: ptxas 13.0 has no predicates for a loop, and compares i64 again.
 _COMPARED = 2
 
@@ -108,7 +115,7 @@ def packed_registers(type: ir.Type) -> int:
 
 def _packed_lhs(op: ir.Operation) -> list[tuple[ir.Value, int]]:
     """The left operand of a multiply that reads it from registers while it writes its sums."""
-    if op.name != "tile_gpu.wgmma" or not is_register_tile(op.opview.lhs.type):
+    if op.name != WgmmaOp.OPERATION_NAME or not is_register_tile(op.opview.lhs.type):
         return []
     lhs = op.opview.lhs
     elements = parse_layout(ir.StringAttr(lhs.type.encoding).value).register_count
@@ -139,9 +146,9 @@ def _is_stored_in_cells(value: ir.Value) -> bool:
 
 
 def _stores_in_tensor_memory(op: ir.Operation) -> bool:
-    if op.name == "tile_gpu.place":
+    if op.name == PlaceOp.OPERATION_NAME:
         return op.results[0].type.memory == TENSOR
-    return op.name == "tile_gpu.store_tensor_memory"
+    return op.name == StoreTensorMemoryOp.OPERATION_NAME
 
 
 @cached
@@ -160,11 +167,11 @@ def _sources(value: ir.Value) -> Sequence[ir.Value] | None:
 
 def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:
     """Whether each element of a tile is computed where it is used, so that the tile is never complete."""
-    if not owner.name.startswith(_ELEMENTWISE):
+    if not interface_of(owner.name).is_elementwise:
         return False
     users = [use.owner.operation for use in value.uses]
     if len(users) == 1 and users[0].name == _REDUCE:
         return True
-    return all(user.name.startswith(_ELEMENTWISE) or user.name in _READS_ELEMENTS for user in users) and all(
+    return all(interface_of(user.name).is_elementwise or user.name in _READS_ELEMENTS for user in users) and all(
         user.block == owner.operation.block for user in users
     )

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, MathOp, ReshapeOp, TransposeOp
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.slots import PUT, users_of_slots
 
-_LOADS = ("tile_gpu.load_global", "tile_gpu.load_view", "tile_gpu.load_shared")
+_LOADS = (*GLOBAL_LOADS, LoadSharedOp.OPERATION_NAME)
 # Operations between a load and the store of its tile.
-_CONVERSIONS = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reshape", "tile_gpu.transpose", "tile_gpu.convert_layout")
+_CONVERSIONS = (
+    *("arith.", "math."),
+    *(op.OPERATION_NAME for op in (MathOp, ReshapeOp, TransposeOp, ConvertLayoutOp)),
+)
 
 
 def are_loaded_where_stored(ring: Sequence[MakeChannelOp]) -> bool:
     """Whether each tile that the channels of a ring get is loaded in the iteration of a loop that stores it."""
     users = [op for channel in ring for op in users_of_slots(channel.operation.results[0], (PUT,))]
-    stores = [op for op in users if op.name == "tile_gpu.store_shared"]
+    stores = [op for op in users if op.name == StoreSharedOp.OPERATION_NAME]
     return bool(stores) and all(_is_loaded(store.operands[0], store.block) for store in stores)
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import GetOp, PutCommitOp
+from tilec.dialect.tile_gpu.memory import StoreTensorMemoryOp
 from tilec.lowering.gpu.loop_parts import LoopPart, steps_in_front
 from tilec.lowering.gpu.operation_cost import cost_of_work
 from tilec.lowering.model.constants import Device
@@ -20,8 +22,8 @@ from tilec.lowering.model.step import NO_WORK, Step
 from tilec.lowering.schedule.costs import MBARRIER, NAMED_BARRIER, Cost
 from tilec.lowering.schedule.parts import Kind
 
-_STORE = "tile_gpu.store_tensor_memory"
-_GET, _COMMIT = "tile_gpu.get", "tile_gpu.put_commit"
+_STORE = StoreTensorMemoryOp.OPERATION_NAME
+_GET, _COMMIT = GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME
 
 # The steps in front of the loop of a part, by name and channel.
 _CountSteps = Callable[[LoopPart], Counter[tuple[str, ir.Value]]]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
@@ -22,7 +23,7 @@ from tilec.lowering.gpu.warpgroups import independent_warpgroups
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
 # The steps that tell how many iterations are between a put and its get.
-_COUNTED_STEPS = ("tile_gpu.get", "tile_gpu.put_commit")
+_COUNTED_STEPS = (GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def _warpgroups(part: LoopPart) -> list[LoopPart]:
 
 def is_step(op: ir.Operation) -> bool:
     """Whether an operation waits for a slot of a channel, which it then accesses."""
-    return op.name in ("tile_gpu.put_begin", "tile_gpu.get")
+    return op.name in (PutBeginOp.OPERATION_NAME, GetOp.OPERATION_NAME)
 
 
 def steps_in_front(part: LoopPart) -> Counter[tuple[str, ir.Value]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.loop_graph import Link, LoopGraph, Node, Wait
@@ -21,7 +22,7 @@ from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits,
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.target import Target
 
-_TMA_STORE = "tile_gpu.tma_store"
+_TMA_STORE = TmaStoreOp.OPERATION_NAME
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,19 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import TENSOR_CORE_OPERATIONS
+from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp, SkipOp, SlotOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import (
+    BarrierOp,
+    OrderSignalOp,
+    OrderWaitOp,
+    StoreSharedOp,
+    StoreTensorMemoryOp,
+    StoreWaitOp,
+    ViewBufferOp,
+)
+from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.lowering.gpu.fill_accumulators import fills_accumulator
 from tilec.lowering.gpu.handed_place import handed_place
@@ -18,7 +31,6 @@ from tilec.lowering.gpu.loop_graph import Access, Link, LoopGraph, Node, Round, 
 from tilec.lowering.gpu.loop_parts import LoopPart, is_step
 from tilec.lowering.gpu.loop_work import OVERLAPPED, is_barrier_step
 from tilec.lowering.gpu.operation_cost import table_cost, thread_work, tile_bytes
-from tilec.lowering.gpu.operation_role import TENSOR_CORE_OPERATIONS
 from tilec.lowering.gpu.operation_work import VisitedTiles
 from tilec.lowering.gpu.shared_plan import SharedPlan
 from tilec.lowering.model.constants import device_of
@@ -31,11 +43,11 @@ from tilec.lowering.target import Target
 _MOST_MOVED_KB = 1
 # Operations of fewer clocks count as part of the operation before them.
 _LEAST_CLOCKS = 16
-_GET, _PUT, _COMMIT = "tile_gpu.get", "tile_gpu.put_begin", "tile_gpu.put_commit"
-_STORE = "tile_gpu.store_tensor_memory"
-_STORES = ("tile_gpu.store_shared", _STORE)
+_GET, _PUT, _COMMIT = GetOp.OPERATION_NAME, PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME
+_STORE = StoreTensorMemoryOp.OPERATION_NAME
+_STORES = (StoreSharedOp.OPERATION_NAME, _STORE)
 # Waits of threads outside of channels, which end a run.
-_WAITS = ("tile_gpu.wgmma_wait", "tile_gpu.barrier", "tile_gpu.store_wait", "tile_gpu.skip", "tile_gpu.order_wait")
+_WAITS = tuple(op.OPERATION_NAME for op in (WgmmaWaitOp, BarrierOp, StoreWaitOp, SkipOp, OrderWaitOp))
 
 # What a value depends on: an operation, the iterations before, and the KB of what the operation passes on.
 _Sources = tuple[tuple[Node, int, int], ...]
@@ -115,15 +127,15 @@ class LoopReader:
             self.run = None
         if name in (_GET, _COMMIT):
             self._hand_over(op)
-        if name == "tile_gpu.wgmma_wait":
+        if name == WgmmaWaitOp.OPERATION_NAME:
             self.awaited = len(self.issued) - op.opview.pending
-        if name == "tile_gpu.order_wait":
+        if name == OrderWaitOp.OPERATION_NAME:
             self.ordered_from = len(self.graph.nodes)
-        elif name == "tile_gpu.order_signal" and self.last in self.graph.nodes[self.ordered_from :]:
+        elif name == OrderSignalOp.OPERATION_NAME and self.last in self.graph.nodes[self.ordered_from :]:
             self.graph.ordered.append((self.graph.nodes[self.ordered_from], self.last))
         if is_step(op):
             self._start_round(op)
-        elif name == "tile_gpu.view_buffer" and op.operands[0] in self.rounds:
+        elif name == ViewBufferOp.OPERATION_NAME and op.operands[0] in self.rounds:
             self.rounds[op.results[0]] = self.rounds[op.operands[0]]
         elif (node := self._node(op)) is None:
             self._pass_on(op)
@@ -170,7 +182,7 @@ class LoopReader:
         if self.awaited is not None:
             self.waits.append((self.awaited, made))
             self.awaited = None
-        if op.name == "tile_gpu.wgmma":
+        if op.name == WgmmaOp.OPERATION_NAME:
             self.issued.append(made)
         return made
 
@@ -192,7 +204,7 @@ class LoopReader:
     def _extend(run: Node, op: ir.Operation, work: Step, clocks: float) -> None:
         run.work += work
         run.members.append((op, clocks))
-        if op.name == "tile_gpu.reduce":
+        if op.name == ReduceOp.OPERATION_NAME:
             run.reduced.update(op.results)
 
     def _pass_on(self, op: ir.Operation) -> None:
@@ -232,10 +244,10 @@ class LoopReader:
             self.rounds[value].nodes[node] = Wait.RESULT
         if value in self.read_from:
             self.read_from[value].nodes.setdefault(node, Wait.START)
-        if owner is not None and owner.name == "tile_gpu.slot":
+        if owner is not None and owner.name == SlotOp.OPERATION_NAME:
             self._access_place(owner.operands[0], node, op)
         elif value in self.plan.buffers:
-            self.graph.accesses[value].append((node, op.name == "tile_gpu.store_shared"))
+            self.graph.accesses[value].append((node, op.name == StoreSharedOp.OPERATION_NAME))
             for source, distance, _ in self.sources.get(value, ()):
                 self._link(source, node, distance, 0)
         else:

@@ -8,14 +8,18 @@ from dataclasses import dataclass, field, replace
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TMA_LOADS
+from tilec.dialect.tile_gpu.channel import MMA, GetOp, PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.ids import id_of
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.fill_accumulators import fills_accumulator
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
-from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS
 from tilec.lowering.gpu.operation_work import (
     MULTIPLIES,
     VisitedTiles,
@@ -42,10 +46,9 @@ from tilec.lowering.model.timeline import (
     interval_cycles,
 )
 
-_THREAD_LOADS = ("tile_gpu.load_view", "tile_gpu.load_global")
-_STORE = "tile_gpu.store_tensor_memory"
+_STORE = StoreTensorMemoryOp.OPERATION_NAME
 # The steps that fill a slot, or empty it.
-_COUNTED = ("tile_gpu.get", "tile_gpu.put_commit")
+_COUNTED = (GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
 # What deeper rings save at least, if their latency bounds the loop.
 _SAVED = 1.02
 # Rings of this depth never wait for a load.
@@ -181,7 +184,7 @@ def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
     outside = []
     roles = None
     for op in inner_operations(kernel):
-        if op.operation.name == "tile_gpu.roles":
+        if op.operation.name == RolesOp.OPERATION_NAME:
             roles = op
         else:
             outside.append(op)
@@ -262,7 +265,7 @@ class _Reader:
         step = work_of(op, self.warps, self.device, self.elements)
         if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
             loop.multiply_adds += multiply.multiply_adds
-        if name in _THREAD_LOADS:
+        if name in GLOBAL_LOADS:
             loop.thread_bytes += tile_bytes(operation.results[0].type)
         actions = loop.roles.setdefault(self.role, [])
         loop.alternates |= name == SKIP
@@ -296,9 +299,9 @@ class _Reader:
             actions.append(Busy(0.0))
         run.step += step
         name = op.name
-        if name == "tile_gpu.math":
+        if name == MathOp.OPERATION_NAME:
             run.functions.append(op)
-        if name == "tile_gpu.reduce":
+        if name == ReduceOp.OPERATION_NAME:
             self.reduced.update(op.results)
 
     def _rename(self, op: ir.Operation) -> None:
@@ -312,10 +315,10 @@ class _Reader:
 
     def _count_put(self, op: ir.OpView, loop: LoopWork) -> None:
         """Counts the slots that this role fills before a loop of its own that empties them, less those that it gets."""
-        if op.operation.name == "tile_gpu.get" and not op.consumer and loop.depth < 0:
+        if op.operation.name == GetOp.OPERATION_NAME and not op.consumer and loop.depth < 0:
             channel = self._channel_name(op.channel)
             self.puts[channel] = self.puts.get(channel, 0) - 1
-        if op.operation.name != "tile_gpu.put_commit":
+        if op.operation.name != PutCommitOp.OPERATION_NAME:
             return
         channel = self._channel_name(op.channel)
         if op.first_round:
@@ -330,15 +333,15 @@ class _Reader:
         name, device = op.operation.name, self.device
         if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
             return [Multiply(_port_or_pipe_cycles(op, device), latency_cycles(multiply, device))]
-        if name in ("tile_gpu.tma_load", "tile_gpu.tma_gather"):
+        if name in TMA_LOADS:
             return [self._load(op, loop)]
-        if name == "tile_gpu.wgmma_wait":
+        if name == WgmmaWaitOp.OPERATION_NAME:
             return [AwaitMultiplies(op.pending)]
         if name in COPIES_OF_THREADS:
             return self._copy(op, step, loop)
         if name in _CHANNEL_SIDES:
             return self._channel_actions(op, loop)
-        if name == "tile_gpu.barrier":
+        if name == BarrierOp.OPERATION_NAME:
             return [Busy(device.block_barrier_cycles + device.block_barrier_cycles_per_warp * self.warps)]
         cycles = cycles_alone(step, self.warps, device)
         return [Busy(cycles)] if cycles else []
@@ -371,11 +374,11 @@ class _Reader:
         made = op.channel.owner
         if not is_barrier_step(op.operation):
             return []
-        if op.operation.name == "tile_gpu.release" and op.consumer:
+        if op.operation.name == ReleaseOp.OPERATION_NAME and op.consumer:
             # The first consumer stands for all.
             return []
         channel = self._channel_name(op.channel)
-        if op.operation.name == "tile_gpu.release" and op.late:
+        if op.operation.name == ReleaseOp.OPERATION_NAME and op.late:
             loop.late.add(channel)
         loop.stages[channel] = made.stages if made.reuse == "ring" else _UNLIMITED_STAGES
         waits, side, producer = _CHANNEL_SIDES[op.operation.name]
@@ -386,13 +389,13 @@ class _Reader:
 
 
 # Operations on elements: their instructions alternate with those of others before and after them.
-OVERLAPPED = ("arith.", "math.", "tile_gpu.math", "tile_gpu.reduce", "tile_gpu.load_tensor_memory")
+OVERLAPPED = ("arith.", "math.", MathOp.OPERATION_NAME, ReduceOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME)
 # Operations of channels: whether they wait, for or by which side, and whether the producer executes them.
 _CHANNEL_SIDES = {
-    "tile_gpu.put_begin": (True, Side.EMPTY, True),
-    "tile_gpu.put_commit": (False, Side.FULL, True),
-    "tile_gpu.get": (True, Side.FULL, False),
-    "tile_gpu.release": (False, Side.EMPTY, False),
+    PutBeginOp.OPERATION_NAME: (True, Side.EMPTY, True),
+    PutCommitOp.OPERATION_NAME: (False, Side.FULL, True),
+    GetOp.OPERATION_NAME: (True, Side.FULL, False),
+    ReleaseOp.OPERATION_NAME: (False, Side.EMPTY, False),
 }
 
 
@@ -403,7 +406,7 @@ def is_barrier_step(op: ir.Operation) -> bool:
     made = op.opview.channel.owner
     # Slots that are filled once have no empty barrier; their order follows from other channels.
     is_used_once = made.reuse == "once" or made.shares is not None
-    return not is_used_once or op.name not in ("tile_gpu.put_begin", "tile_gpu.release")
+    return not is_used_once or op.name not in (PutBeginOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
 
 
 def known_iterations(op: ir.OpView) -> int | None:

@@ -14,8 +14,33 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, slot_results
+from tilec.dialect.tile_gpu.categories import PLACED_MULTIPLIES
+from tilec.dialect.tile_gpu.channel import (
+    MMA,
+    THREADS,
+    TMA,
+    WGMMA,
+    GetOp,
+    PutBeginOp,
+    PutCommitOp,
+    ReleaseOp,
+    slot_results,
+)
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.placed import (
+    GatherTileOp,
+    LoadTileOp,
+    MultiplyOp,
+    MultiplyScaledOp,
+    PlaceOp,
+    PlaceScalesOp,
+    ReadOp,
+    UndefinedOp,
+)
+from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
+from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.accumulator_channels import Accumulators, is_in_accumulator
@@ -25,23 +50,22 @@ from tilec.lowering.gpu.enclosing import ancestor_in, is_repeated
 from tilec.lowering.gpu.slots import VIEW, without_views
 from tilec.lowering.gpu.staging import is_staged, make_staging_buffers
 
-_SCALES = "tile_gpu.place_scales"
-_LOADS = {"tile_gpu.load_tile": "tile_gpu.tma_load", "tile_gpu.gather_tile": "tile_gpu.tma_gather"}
-_PLACE = "tile_gpu.place"
-_PLACED = (*_LOADS, _PLACE, "tile_gpu.undefined")
-_MULTIPLIES = ("tile_gpu.multiply", "tile_gpu.multiply_scaled")
+_SCALES = PlaceScalesOp.OPERATION_NAME
+_LOADS = {LoadTileOp.OPERATION_NAME: TmaLoadOp.OPERATION_NAME, GatherTileOp.OPERATION_NAME: TmaGatherOp.OPERATION_NAME}
+_PLACE = PlaceOp.OPERATION_NAME
+_PLACED = (*_LOADS, _PLACE, UndefinedOp.OPERATION_NAME)
 # Who reads an operand in shared memory, by the operation; threads unless listed.
 _CONSUMERS = {
-    "tile_gpu.multiply": MMA,
-    "tile_gpu.multiply_scaled": MMA,
+    MultiplyOp.OPERATION_NAME: MMA,
+    MultiplyScaledOp.OPERATION_NAME: MMA,
     _SCALES: MMA,
-    "tile_gpu.wgmma": WGMMA,
-    "tile_gpu.gather_tile": TMA,
+    WgmmaOp.OPERATION_NAME: WGMMA,
+    GatherTileOp.OPERATION_NAME: TMA,
 }
 # The operations that write and read the buffer of a slot, by its memory.
 _ACCESSES = {
-    SHARED: ("tile_gpu.store_shared", "tile_gpu.load_shared"),
-    TENSOR: ("tile_gpu.store_tensor_memory", "tile_gpu.load_tensor_memory"),
+    SHARED: (StoreSharedOp.OPERATION_NAME, LoadSharedOp.OPERATION_NAME),
+    TENSOR: (StoreTensorMemoryOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME),
 }
 
 
@@ -145,10 +169,10 @@ def _placed_tile(op: ir.Operation, numbers: dict[ir.Operation, int]) -> _PlacedT
 
 def _waits(user: ir.Operation) -> list[ir.Operation]:
     """The operations that wait until an asynchronous user has read its operands."""
-    if user.name != "tile_gpu.wgmma":
+    if user.name != WgmmaOp.OPERATION_NAME:
         return []
     found = [use.owner.operation for use in user.results[0].uses]
-    return [op for op in found if op.name == "tile_gpu.wgmma_wait"]
+    return [op for op in found if op.name == WgmmaWaitOp.OPERATION_NAME]
 
 
 def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations) -> None:
@@ -185,13 +209,13 @@ def _consumer(user: ir.Operation, tile: ir.Operation) -> _Consumer:
 
 def _is_late(multiply: ir.Operation, block: ir.Block) -> bool:
     """Whether a multiply in a loop has an operand that threads place, or sums that they read, in the same block."""
-    if multiply.name not in _MULTIPLIES or not is_repeated(multiply) or multiply.block != block:
+    if multiply.name not in PLACED_MULTIPLIES or not is_repeated(multiply) or multiply.block != block:
         return False
     owners = (without_views(value).owner for value in multiply.operands)
     made = [owner.operation for owner in owners if not isinstance(owner, ir.Block) and owner.operation.block == block]
     if any(op.name == _PLACE or op.name == multiply.name and _is_late(op, block) for op in made):
         return True
-    return any(use.owner.name == "tile_gpu.read" for use in multiply.opview.accumulator.uses)
+    return any(use.owner.name == ReadOp.OPERATION_NAME for use in multiply.opview.accumulator.uses)
 
 
 def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
@@ -202,14 +226,14 @@ def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
 
 def _fill(op: ir.Operation, channel: ir.Value, buffers: tuple[BufferType, ...]) -> None:
     with op.location, ir.InsertionPoint(op):
-        begin = build("tile_gpu.put_begin", [channel], slot_results(buffers))
+        begin = build(PutBeginOp.OPERATION_NAME, [channel], slot_results(buffers))
         slot = begin.results[0]
         made = [begin]
         if op.name == _PLACE:
             made.append(build(_ACCESSES[buffers[0].memory][0], [op.operands[0], slot]))
         else:
             _copy(op, slot, channel)
-        made.append(build("tile_gpu.put_commit", [channel]))
+        made.append(build(PutCommitOp.OPERATION_NAME, [channel]))
     for step in made:
         set_compute_role(step, compute_role(op))
 
@@ -218,7 +242,7 @@ def _copy(op: ir.Operation, slot: ir.Value, channel: ir.Value) -> None:
     """The copy by TMA of a load: it has the same operands, and the buffer and the channel that it fills."""
     attributes = {name: op.attributes[name] for name in op.attributes if not name.endswith("SegmentSizes")}
     view = op.opview
-    if op.name == "tile_gpu.load_tile":
+    if op.name == LoadTileOp.OPERATION_NAME:
         operands = [view.map, list(view.coordinates), list(view.offsets), None, slot, channel]
     else:
         operands = [*op.operands, slot, channel]
@@ -229,9 +253,9 @@ def _hold(tile: _PlacedTile, hold: _Hold, number: int, channel: ir.Value) -> Non
     """Gets the slot before the first user, gives each its buffer, and releases the slot after the last."""
     op, results = tile.operation, slot_results(tile.buffers)
     with hold.first.location, ir.InsertionPoint(hold.first) if hold.users else ir.InsertionPoint.after(op):
-        got = build("tile_gpu.get", [channel], results, {"consumer": number})
+        got = build(GetOp.OPERATION_NAME, [channel], results, {"consumer": number})
     with op.location, ir.InsertionPoint.after(hold.last if hold.users else got):
-        released = build("tile_gpu.release", [channel], attributes={"consumer": number})
+        released = build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": number})
     for step in (got, released):
         set_compute_role(step, hold.consumer.role)
     slot = list(got.results)
@@ -252,10 +276,10 @@ def _use_slot(
             user.operands[number] = _viewed(operand, views, got)
     if user.name == _SCALES:
         with user.location, ir.InsertionPoint(user):
-            build("tile_gpu.tcgen05_copy_scales", [user.operands[0], slot[1]])
+            build(Tcgen05CopyScalesOp.OPERATION_NAME, [user.operands[0], slot[1]])
         user.results[0].replace_all_uses_with(slot[1])
         user.erase()
-    elif user.name == "tile_gpu.read":
+    elif user.name == ReadOp.OPERATION_NAME:
         name = _ACCESSES[user.operands[0].type.memory][1]
         with user.location, ir.InsertionPoint(user):
             made = build(name, [user.operands[0]], [user.results[0].type])

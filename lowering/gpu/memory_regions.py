@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.errors import Note
 
@@ -48,11 +50,11 @@ def memory_regions(kernel: KernelOp, plan: SharedPlan) -> list[MemoryRegion]:
     declared = [op.operation for op in kernel.body.blocks[0].operations]
     found: list[MemoryRegion] = []
     for op in declared:
-        if op.name == "tile_gpu.shared" and op.opview.shares is None:
+        if op.name == SharedOp.OPERATION_NAME and op.opview.shares is None:
             members = (op, *(other for other in declared if _shares(other, op)))
             buffer, contents = op.results[0], f"staging of stores, {_tiles(members, SHARED)}"
             found.append(MemoryRegion(SHARED, plan.buffers[buffer], plan.staging[buffer], contents, members))
-        elif op.name == "tile_gpu.make_channel" and op.opview.shares is None:
+        elif op.name == MakeChannelOp.OPERATION_NAME and op.opview.shares is None:
             members = (op, *(other for other in declared if _shares(other, op)))
             found += _slots(op, members, plan)
     return found

@@ -11,17 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.dialect.tile_gpu.types import HALVES, TENSOR, BufferType, ChannelType
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.shared_plan import tensor_layout
+from tilec.lowering.gpu.slots import SLOT_STEPS
 from tilec.lowering.tile_to_gpu import emitter
 
 NARROW_ROWS = 64
-_LOAD, _STORE, _CONVERT = "tile_gpu.load_tensor_memory", "tile_gpu.store_tensor_memory", "tile_gpu.convert_layout"
-_HOLDERS = ("tile_gpu.put_begin", "tile_gpu.get", "tile_gpu.slot")
+_LOAD, _STORE = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME
+_CONVERT = ConvertLayoutOp.OPERATION_NAME
 
 
 def is_narrow(buffer: BufferType) -> bool:
@@ -34,7 +39,7 @@ def movable_accesses(channels: Iterable[MakeChannelOp]) -> bool:
     users = [use.owner.operation for buffer in _narrow_buffers(channels) for use in buffer.uses]
     accesses = [op for op in users if op.name in (_LOAD, _STORE)]
     others = {op.name for op in users if op not in accesses}
-    return others <= {"tile_gpu.tcgen05_mma"} and all(op.opview.first_column is None for op in accesses)
+    return others <= {Tcgen05MmaOp.OPERATION_NAME} and all(op.opview.first_column is None for op in accesses)
 
 
 def move_narrow_accumulators(kernel: KernelOp, channels: Iterable[MakeChannelOp]) -> None:
@@ -54,7 +59,7 @@ def move_narrow_accumulators(kernel: KernelOp, channels: Iterable[MakeChannelOp]
 def _narrow_buffers(channels: Iterable[MakeChannelOp]) -> Iterator[ir.Value]:
     for channel in channels:
         for use in channel.operation.results[0].uses:
-            if use.owner.operation.name in _HOLDERS:
+            if use.owner.operation.name in SLOT_STEPS:
                 yield from (each for each in use.owner.operation.results if is_narrow(each.type))
 
 
@@ -76,7 +81,7 @@ def _move_load(load: ir.Operation, warps: int) -> None:
 
 def _convert_operand(op: ir.Operation, tile: ir.Value, type: ir.Type, after: ir.Operation) -> None:
     with ir.InsertionPoint(op), op.location:
-        converted = emitter.gpu(_CONVERT.removeprefix("tile_gpu."), [tile], [type])
+        converted = build(_CONVERT, [tile], [type])
     set_compute_role(converted.operation, compute_role(after))
     for number, operand in enumerate(op.operands):
         if operand == tile:

@@ -11,11 +11,15 @@ from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS
 from tilec.dialect.tile_gpu.kernel import COPY_WARPS
+from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp, WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
 from tilec.element_types import element_type
-from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS
 from tilec.lowering.gpu.operation_work import VisitedTiles, multiply_of, work_of
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR
 from tilec.lowering.model.constants import Device, device_of
@@ -135,18 +139,18 @@ def _tma_store(op: ir.Operation, target: str, _groups: int) -> Cost:
 
 # Operations that are priced alone.
 _TABLE: dict[str, tuple[Kind, Callable[[ir.Operation, str, int], Cost]]] = {
-    "tile_gpu.tma_load": (Kind.STREAM, _tma_load),
-    "tile_gpu.tma_gather": (Kind.STREAM, _tma_load),
+    TmaLoadOp.OPERATION_NAME: (Kind.STREAM, _tma_load),
+    TmaGatherOp.OPERATION_NAME: (Kind.STREAM, _tma_load),
     **dict.fromkeys(COPIES_OF_THREADS, (Kind.TILE, _copy)),
-    "tile_gpu.tma_store": (Kind.TILE, _tma_store),
-    "tile_gpu.tcgen05_mma": (Kind.ISSUE, _multiply),
-    "tile_gpu.tcgen05_mma_scaled": (Kind.ISSUE, _multiply),
-    "tile_gpu.wgmma": (Kind.TILE, _multiply),
-    "tile_gpu.mma_sync": (Kind.TILE, _warp_multiply),
-    "tile_gpu.load_view": (Kind.TILE, _global_access),
-    "tile_gpu.store_view": (Kind.TILE, _global_access),
-    "tile_gpu.load_global": (Kind.TILE, _global_access),
-    "tile_gpu.store_global": (Kind.TILE, _global_access),
+    TmaStoreOp.OPERATION_NAME: (Kind.TILE, _tma_store),
+    Tcgen05MmaOp.OPERATION_NAME: (Kind.ISSUE, _multiply),
+    Tcgen05MmaScaledOp.OPERATION_NAME: (Kind.ISSUE, _multiply),
+    WgmmaOp.OPERATION_NAME: (Kind.TILE, _multiply),
+    MmaSyncOp.OPERATION_NAME: (Kind.TILE, _warp_multiply),
+    LoadViewOp.OPERATION_NAME: (Kind.TILE, _global_access),
+    StoreViewOp.OPERATION_NAME: (Kind.TILE, _global_access),
+    LoadGlobalOp.OPERATION_NAME: (Kind.TILE, _global_access),
+    StoreGlobalOp.OPERATION_NAME: (Kind.TILE, _global_access),
 }
 # Waits execute no instructions of their own.
-_WITHOUT_COST = ("tile_gpu.wgmma_wait", "arith.constant")
+_WITHOUT_COST = (WgmmaWaitOp.OPERATION_NAME, "arith.constant")

@@ -8,45 +8,38 @@ from dataclasses import dataclass
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import COPIES, MMA, TMA
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
+from tilec.dialect.tile_gpu.channel import (
+    COPIES,
+    MMA,
+    TMA,
+)
+from tilec.dialect.tile_gpu.interface import Category, Executor, interface_of
+from tilec.dialect.tile_gpu.kernel import (
+    COMPUTE_ROLES,
+    COPY,
+)
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.lowering.gpu.compute_roles import compute_role
 
 LOAD, MULTIPLY = "load", "mma"
-DECLARATIONS = ("tile_gpu.allocate", "tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
+# Of the operations that one role executes, or all.
+_ROLES = {
+    Executor.NONE: None,
+    Executor.EVERY: None,
+    Executor.LOAD: LOAD,
+    Executor.COPY: COPY,
+    Executor.MULTIPLY: MULTIPLY,
+}
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
-COPIES_OF_THREADS = ("tile_gpu.copy_global", "tile_gpu.copy_view")
-TENSOR_CORE_OPERATIONS = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
-_SCALAR_DIALECTS = ("arith.", "math.")
-# Each role waits before its own accesses.
-EVERY_ROLE = ("tile_gpu.gdc_wait",)
-_SCALAR_OPERATIONS = (
-    "tile_gpu.program_id",
-    "tile_gpu.num_programs",
-    "tile_gpu.cluster_rank",
-    "tile_gpu.cluster_size",
-    "tile_gpu.global_address",
-    "tile_gpu.view_buffer",
-    "tile_gpu.slot",
-)
-# Without exchange between threads if all tiles have one element.
-_ELEMENT_OPERATIONS = (
-    "tile_gpu.broadcast",
-    "tile_gpu.extract",
-    "tile_gpu.iota",
-    "tile_gpu.reshape",
-    "tile_gpu.splat",
-    "tile_gpu.transpose",
-)
-_LOADS = ("tile_gpu.load_global", "tile_gpu.load_view")
 
 
 def is_rematerializable(op: ir.Operation) -> bool:
     """Whether an operation is scalar arithmetic, which any role may repeat."""
-    if op.name in _SCALAR_OPERATIONS:
-        return True
-    return op.name.startswith(_SCALAR_DIALECTS) and all(is_scalar(result.type) for result in op.results)
+    record = interface_of(op.name)
+    if record.executor is not Executor.ANY:
+        return False
+    return record.category is Category.SCALAR or all(is_scalar(result.type) for result in op.results)
 
 
 def is_repeatable(op: ir.Operation) -> bool:
@@ -55,8 +48,7 @@ def is_repeatable(op: ir.Operation) -> bool:
 
 
 def _is_repeatable(op: ir.Operation, operands: Iterable[ir.Value], results: Iterable[ir.Value]) -> bool:
-    name = op.name
-    if name.startswith(_SCALAR_DIALECTS) or name in _ELEMENT_OPERATIONS:
+    if interface_of(op.name).keeps_elements:
         return all(_is_repeated(value.type) for values in (results, operands) for value in values)
     return is_rematerializable(op) or is_repeatable_load(op)
 
@@ -68,7 +60,7 @@ def is_repeatable_load(op: ir.Operation) -> bool:
 
 def has_repeatable_elements(op: ir.Operation) -> bool:
     """Whether an operation reads a tile that is the same whenever it is read, so that computing roles may repeat it."""
-    return op.name in _LOADS and "repeatable" in op.attributes
+    return op.name in GLOBAL_LOADS and "repeatable" in op.attributes
 
 
 @cached
@@ -88,18 +80,13 @@ def role_of(op: ir.Operation) -> str | None:
 
 def _role_of_others(op: ir.Operation) -> str | None:
     """The role that runs an operation that is not repeatable."""
-    if op.name in CONTROL_FLOW or op.name in DECLARATIONS or op.name == "scf.yield" or op.name in EVERY_ROLE:
-        return None
-    if op.name in ("tile_gpu.tma_load", "tile_gpu.tma_gather"):
-        return LOAD
-    if op.name in COPIES_OF_THREADS:
-        return COPY
-    if op.name in TENSOR_CORE_OPERATIONS:
-        return MULTIPLY
-    if op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
+    executor = interface_of(op.name).executor
+    if executor in _ROLES:
+        return _ROLES[executor]
+    if executor is Executor.PRODUCER:
         producer = ir.StringAttr(op.operands[0].owner.operation.attributes["producer"]).value
         return {TMA: LOAD, MMA: MULTIPLY, COPIES: COPY}.get(producer) or compute_role(op)
-    if op.name in ("tile_gpu.get", "tile_gpu.release"):
+    if executor is Executor.CONSUMER:
         consumers = ir.ArrayAttr(op.operands[0].owner.operation.attributes["consumers"])
         consumer = ir.StringAttr(consumers[ir.IntegerAttr(op.attributes["consumer"]).value]).value
         return {TMA: LOAD, MMA: MULTIPLY}.get(consumer) or compute_role(op)

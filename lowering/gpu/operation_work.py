@@ -9,11 +9,32 @@ from math import prod
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.kernel import kernel_around
+from tilec.dialect.tile_gpu.cluster import GatherPartsOp
+from tilec.dialect.tile_gpu.copy import CopyGlobalOp, CopyViewOp
+from tilec.dialect.tile_gpu.kernel import RolesOp, kernel_around
+from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, WgmmaOp
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp
+from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import POLYNOMIAL_PARTS
+from tilec.dialect.tile_gpu.shape import (
+    POLYNOMIAL_PARTS,
+    BroadcastOp,
+    CatOp,
+    ConvertLayoutOp,
+    ExtractOp,
+    InsertOp,
+    MathOp,
+    PackOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+    UnpackOp,
+)
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
 from tilec.element_types import element_type
 from tilec.lowering.exponential_polynomial import ALU_OPERATIONS, FMA_OPERATIONS, polynomial_elements
 from tilec.lowering.gpu.scratch_use import scratch_of_operation
@@ -48,21 +69,21 @@ _EXPONENTIALS = {
 _PACKED = ("arith.addf", "arith.subf", "arith.mulf", "math.fma", "add", "sub", "mul", "fma")
 _COMPARISONS = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
 # Results that repeat elements of the operand.
-_REPEATED = ("tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.splat", "tile_gpu.transpose")
+_REPEATED = (BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME, SplatOp.OPERATION_NAME, TransposeOp.OPERATION_NAME)
 # Conversions of two elements by one instruction.
 _PAIRED = ("arith.truncf", "arith.extf")
-_ELEMENTWISE = ("arith.", "math.", "tile_gpu.math", "tile_gpu.pack", "tile_gpu.unpack")
-_FREE = ("arith.constant", "scf.yield", "scf.for", "scf.if", "scf.while", "scf.condition", "tile_gpu.roles")
+_ELEMENTWISE = ("arith.", "math.", MathOp.OPERATION_NAME, PackOp.OPERATION_NAME, UnpackOp.OPERATION_NAME)
+_FREE = ("arith.constant", "scf.yield", "scf.for", "scf.if", "scf.while", "scf.condition", RolesOp.OPERATION_NAME)
 # Accesses that read one address and one element of the mask per vector.
-_ACCESSES = ("tile_gpu.load_global", "tile_gpu.store_global")
-_COPY = "tile_gpu.copy_global"
+_ACCESSES = (LoadGlobalOp.OPERATION_NAME, StoreGlobalOp.OPERATION_NAME)
+_COPY = CopyGlobalOp.OPERATION_NAME
 # The operations of rcp.rn.f32 and of the checks of a divisor (ptxas 13.0).
 _DIVISOR_FMA, _DIVISOR_ALU = 8, 8
 # A word of 32 results of comparisons takes a sum with a maximum, and a shift; a bound its limits, a difference and a
 # negation. Seven of eight tests of bits are one instruction, and the eighth is another (ptxas 13.0).
 _WORD_BITS = 32
 _WORD_ALU, _BOUND_ALU, _BIT_TEST_ALU = 2, 5, 8 / 32
-MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.wgmma")
+MULTIPLIES = (Tcgen05MmaOp.OPERATION_NAME, Tcgen05MmaScaledOp.OPERATION_NAME, WgmmaOp.OPERATION_NAME)
 
 
 @dataclass(frozen=True)
@@ -201,7 +222,7 @@ def thread_elements(tile: ir.RankedTensorType) -> int:
 
 def _function(op: ir.OpView) -> str:
     """The name of an elementwise operation; of tile_gpu.math that of its function, without modifiers."""
-    if op.operation.name != "tile_gpu.math":
+    if op.operation.name != MathOp.OPERATION_NAME:
         return op.operation.name
     return str(op.function).split(".", 1)[0]
 
@@ -425,24 +446,24 @@ def _gather_parts(op: ir.OpView, _device: Device) -> Step:
 
 
 _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
-    "tile_gpu.tma_load": _tma_load,
-    "tile_gpu.tma_gather": _tma_gather,
-    "tile_gpu.tma_store": _tma_store,
-    "tile_gpu.load_view": _global_access,
-    "tile_gpu.store_view": _global_access,
-    "tile_gpu.load_global": _global_access,
-    "tile_gpu.store_global": _global_access,
-    "tile_gpu.copy_global": _copy,
-    "tile_gpu.copy_view": _copy,
-    "tile_gpu.load_shared": _shared_access,
-    "tile_gpu.store_shared": _shared_access,
-    "tile_gpu.load_tensor_memory": _tensor_memory_load,
-    "tile_gpu.store_tensor_memory": _tensor_memory_store,
-    "tile_gpu.convert_layout": _exchange,
-    **dict.fromkeys(("tile_gpu.cat", "tile_gpu.extract", "tile_gpu.insert"), _parts_of_tile),
-    "tile_gpu.gather_parts": _gather_parts,
-    "tile_gpu.reduce": _reduction,
-    "tile_gpu.scan": _reduction,
-    "tile_gpu.mma_sync": _matrix_by_warps,
-    "tile_gpu.dot": _dot,
+    TmaLoadOp.OPERATION_NAME: _tma_load,
+    TmaGatherOp.OPERATION_NAME: _tma_gather,
+    TmaStoreOp.OPERATION_NAME: _tma_store,
+    LoadViewOp.OPERATION_NAME: _global_access,
+    StoreViewOp.OPERATION_NAME: _global_access,
+    LoadGlobalOp.OPERATION_NAME: _global_access,
+    StoreGlobalOp.OPERATION_NAME: _global_access,
+    CopyGlobalOp.OPERATION_NAME: _copy,
+    CopyViewOp.OPERATION_NAME: _copy,
+    LoadSharedOp.OPERATION_NAME: _shared_access,
+    StoreSharedOp.OPERATION_NAME: _shared_access,
+    LoadTensorMemoryOp.OPERATION_NAME: _tensor_memory_load,
+    StoreTensorMemoryOp.OPERATION_NAME: _tensor_memory_store,
+    ConvertLayoutOp.OPERATION_NAME: _exchange,
+    **dict.fromkeys((CatOp.OPERATION_NAME, ExtractOp.OPERATION_NAME, InsertOp.OPERATION_NAME), _parts_of_tile),
+    GatherPartsOp.OPERATION_NAME: _gather_parts,
+    ReduceOp.OPERATION_NAME: _reduction,
+    ScanOp.OPERATION_NAME: _reduction,
+    MmaSyncOp.OPERATION_NAME: _matrix_by_warps,
+    DotOp.OPERATION_NAME: _dot,
 }

@@ -21,8 +21,12 @@ import itertools
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS
+from tilec.dialect.tile_gpu.channel import THREADS, PutBeginOp, PutCommitOp, ReleaseOp, SlotOp
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
@@ -30,12 +34,11 @@ from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.operation_role import role_of
 from tilec.lowering.tile_to_gpu import emitter
 
-_PUT, _COMMIT, _RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.release"
-_LOAD, _STORE, _REDUCE = "tile_gpu.load_tensor_memory", "tile_gpu.store_tensor_memory", "tile_gpu.reduce"
-_SLOT = "tile_gpu.slot"
-_ELEMENTWISE = ("arith.", "math.", "tile_gpu.math")
-_RENAMING = ("tile_gpu.broadcast", "tile_gpu.cat", "tile_gpu.extract", "tile_gpu.reshape", "tile_gpu.splat")
-_PURE = (*_ELEMENTWISE, *_RENAMING, _REDUCE)
+_PUT, _COMMIT, _RELEASE = PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
+_LOAD, _STORE, _REDUCE = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME, ReduceOp.OPERATION_NAME
+_SLOT = SlotOp.OPERATION_NAME
+_RENAMING = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ExtractOp, ReshapeOp, SplatOp))
+_PURE = ("arith.", "math.", MathOp.OPERATION_NAME, *_RENAMING, _REDUCE)
 
 
 def order_steps(kernel: KernelOp) -> None:
@@ -111,7 +114,8 @@ def _reduction(tile: ir.Value) -> ir.Operation | None:
     """The first reduction of a tile, or of what is computed from its elements one by one."""
     users = [use.owner.operation for use in tile.uses]
     found = [user for user in users if user.name == _REDUCE]
-    inner = [_reduction(user.results[0]) for user in users if user.name.startswith(_ELEMENTWISE) and len(users) == 1]
+    is_followed = len(users) == 1 and interface_of(users[0].name).is_elementwise
+    inner = [_reduction(users[0].results[0])] if is_followed else []
     return next((each for each in (*found, *inner) if each is not None), None)
 
 

@@ -20,7 +20,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import GetOp
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_named, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS
@@ -32,8 +35,8 @@ from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 
-_MULTIPLY = "tile_gpu.wgmma"
-_BETWEEN = (_MULTIPLY, "tile_gpu.get", "tile_gpu.view_buffer")
+_MULTIPLY = WgmmaOp.OPERATION_NAME
+_BETWEEN = (_MULTIPLY, GetOp.OPERATION_NAME, ViewBufferOp.OPERATION_NAME)
 # The clocks of threads for each clock of the multiplies of a warpgroup. In the cost model the loops of FlashAttention 3
 # that have the order take 0.7 to 1.8, and the others 0.4 or less, and 2.6.
 _LEAST_RATIO, _MOST_RATIO = 0.5, 2.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import PutBeginOp, PutCommitOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.operation_role import is_rematerializable
 
@@ -46,5 +47,5 @@ def copy_for(
 ) -> None:
     """Copies operations of a body to the insertion point, for the iteration with another counter."""
     for copy in copy_all(group, {counter: replacement}):
-        if first_round and copy.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
+        if first_round and copy.name in (PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME):
             copy.attributes["first_round"] = ir.UnitAttr.get()

@@ -13,16 +13,16 @@ from collections.abc import Collection, Mapping, Sequence
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import DECLARATIONS, REGISTER_MULTIPLIES
 from tilec.dialect.tile_gpu.ids import copy_id
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp
+from tilec.dialect.tile_gpu.interface import Executor, interface_of
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.compute_roles import clear_compute_role
 from tilec.lowering.gpu.crossing_values import Crossing, get_late, make_crossing, source_of
 from tilec.lowering.gpu.enclosing import is_repeated, path_to
 from tilec.lowering.gpu.operation_role import (
     CONTROL_FLOW,
-    DECLARATIONS,
-    EVERY_ROLE,
     RoleBody,
     RoleOperation,
     is_rematerializable,
@@ -37,7 +37,6 @@ from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
-_MULTIPLIES = ("tile_gpu.wgmma", "tile_gpu.mma_sync", "tile_gpu.dot")
 _KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and numbers of at least 8 bits"
 
 
@@ -125,13 +124,13 @@ def _copy_roles(
             "names": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in roles]),
             "warps": [_warps_of(name, kernel) for name in roles],
         }
-        made = build("tile_gpu.roles", attributes=attributes)
+        made = build(RolesOp.OPERATION_NAME, attributes=attributes)
         added.append(made.operation)
         try:
             for name, region in made.opview.bodies.items():
                 with ir.InsertionPoint(region.blocks.append()):
                     _RoleCopy(name, work, values).copy_all(work)
-                    build("tile_gpu.return")
+                    build(ReturnOp.OPERATION_NAME)
         except _NotSeparableError:
             _erase(added)
             raise
@@ -148,7 +147,7 @@ def _warps_of(role: str, kernel: KernelOp) -> int:
 
 def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:
     """A remark at the first multiply of a loop in a kernel without asynchronous work."""
-    for op in operations_named(kernel, _MULTIPLIES):
+    for op in operations_named(kernel, REGISTER_MULTIPLIES):
         if is_repeated(op.operation):
             message = "the kernel is not split into roles: none of its loads uses TMA, and threads issue its multiplies"
             return [Remark("roles", message, source_location(op.operation.location))]
@@ -195,7 +194,7 @@ class _RoleCopy:
             elif op.is_repeatable:
                 if self._unknown.isdisjoint(op.operands):
                     self._copy(op)
-            elif op.name in EVERY_ROLE or op.role == self._role:
+            elif interface_of(op.name).executor is Executor.EVERY or op.role == self._role:
                 self._copy(op)
                 if op.op in self._crossing:
                     self._crossing[op.op].put(self._copies[op.results[0]])

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.advance_late_sums import advance_late_sums
 from tilec.lowering.gpu.advance_loads import advance_loads
@@ -53,10 +55,10 @@ KernelPass = Callable[[KernelOp, Target, CompileOptions, list[Remark]], object]
 def _roles(kernel: KernelOp, target: Target, _options: CompileOptions, remarks: list[Remark]) -> object:
     """All threads of the CTAs meet where they exchange tiles, so that the roles would wait for each other."""
     operations = operations_inside(kernel)
-    exchanges = [op for op in operations if op.name == "tile_gpu.gather_parts"]
+    exchanges = [op for op in operations if op.name == GatherPartsOp.OPERATION_NAME]
     if not exchanges:
         return partition_roles(kernel, target, remarks)
-    if any(op.name == "tile_gpu.tma_load" for op in operations):
+    if any(op.name == TmaLoadOp.OPERATION_NAME for op in operations):
         message = "the kernel has one role: all warps of a cluster take part in the exchange of a reduction"
         remarks.append(Remark("roles", message, source_location(exchanges[0].location)))
     return False
@@ -183,4 +185,4 @@ def _run_pass(module: ir.Module, name: str, target: str, options: CompileOptions
 
 
 def _kernels(module: ir.Module) -> Iterator[KernelOp]:
-    yield from [op for op in module.body.operations if op.operation.name == "tile_gpu.kernel"]
+    yield from [op for op in module.body.operations if op.operation.name == KernelOp.OPERATION_NAME]

@@ -6,9 +6,10 @@ Warpgroups complete multiplies in the order of issue.
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.lowering.tile_to_gpu import emitter
 
-_MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
+_MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 # The simulator accepts up to seven pending groups.
 MOST_PENDING = 7
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.categories import TMA_LOADS
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
@@ -26,7 +27,7 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.remarks import Remark
 
-_PUTS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.tma_gather", "tile_gpu.put_commit")
+_PUTS = (PutBeginOp.OPERATION_NAME, *TMA_LOADS, PutCommitOp.OPERATION_NAME)
 
 
 def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list[Remark]) -> None:
@@ -42,7 +43,7 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
         plan = shared_plan(kernel, target)
     elif OCCUPANCY in kernel.operation.attributes:
         del kernel.operation.attributes[OCCUPANCY]
-    channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and _is_ring(op)]
+    channels = [op for op in block.operations if op.operation.name == MakeChannelOp.OPERATION_NAME and _is_ring(op)]
     plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target)
     filled = [op for op in channels if op.producer == TMA]
     has_roles = kernel.roles is not None
@@ -157,21 +158,21 @@ def _ring_uses(channel: ir.Value) -> list[ir.Operation]:
 def _has_one_put_per_ring(loop: ir.Operation, puts: list[ir.Operation]) -> bool:
     """Whether an iteration fills one slot of each ring, so that the copies that run ahead fill the slots in order."""
     for op in puts:
-        inside = [use for use in _ring_uses(_channel(op)) if use.name == "tile_gpu.put_begin" and _is_inside(use, loop)]
-        if len(inside) != 1:
+        inside = [use for use in _ring_uses(_channel(op)) if _is_inside(use, loop)]
+        if sum(use.name == PutBeginOp.OPERATION_NAME for use in inside) != 1:
             return False
     return True
 
 
 def _starts_rings(loop: ir.Operation, puts: list[ir.Operation]) -> bool:
     """Whether the rings are used by this loop alone, which runs once: its first puts find empty slots."""
-    declared = ("tile_gpu.make_channel",)
+    declared = (MakeChannelOp.OPERATION_NAME,)
     users = [use for op in puts for use in _ring_uses(_channel(op)) if use.name not in declared]
     return not _in_loop(loop) and all(_is_inside(use, loop) for use in users)
 
 
 def _is_inside(op: ir.Operation, loop: ir.Operation) -> bool:
-    while op.name != "tile_gpu.kernel":
+    while op.name != KernelOp.OPERATION_NAME:
         op = op.parent.operation
         if op == loop:
             return True
@@ -214,7 +215,7 @@ def _channel(op: ir.Operation) -> ir.Value:
 
 def _in_loop(op: ir.Operation) -> bool:
     parent = op.parent
-    while parent is not None and parent.operation.name != "tile_gpu.kernel":
+    while parent is not None and parent.operation.name != KernelOp.OPERATION_NAME:
         if parent.operation.name in ("scf.for", "scf.while"):
             return True
         parent = parent.operation.parent

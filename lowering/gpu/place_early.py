@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.placed import PlaceOp
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.accumulator_channels import is_accumulator
 from tilec.lowering.gpu.staging import is_staged
 
 # Operations without effects that make a tile smaller, or the same tile for other threads.
-_CONVERSIONS = ("arith.truncf", "tile_gpu.convert_layout")
+_CONVERSIONS = ("arith.truncf", ConvertLayoutOp.OPERATION_NAME)
 
 
 def place_early(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before its placed tiles get channels."""
-    for op in [inner for inner in operations_inside(kernel) if inner.name == "tile_gpu.place"]:
+    for op in [inner for inner in operations_inside(kernel) if inner.name == PlaceOp.OPERATION_NAME]:
         # The order stays of tiles that have a place in common: values of an accumulator, stores, and those of a group.
         if not is_accumulator(op.results[0]) and not is_staged(op) and "group" not in op.attributes:
             _move_behind_source(op)

@@ -14,19 +14,21 @@ from dataclasses import dataclass
 from math import prod
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
 from tilec.dialect.walk import operations_named, operations_of
 from tilec.lowering.gpu.epilogue_remark import is_of_tiles
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.shared_plan import memory_plan
 from tilec.lowering.target import LANES, Target
 
-_LOAD, _RELEASE = "tile_gpu.load_tensor_memory", "tile_gpu.release"
+_LOAD, _RELEASE = LoadTensorMemoryOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 _NARROWING = ("arith.truncf", "arith.trunci")
 # Tiles without registers of their own.
-_FREE = ("arith.constant", "tile_gpu.splat", "tile_gpu.iota")
+_FREE = ("arith.constant", SplatOp.OPERATION_NAME, IotaOp.OPERATION_NAME)
 _REGISTER_BITS = 32
 # What a thread keeps, and the columns that it loads last: with 192, ptxas 13.0 spills for tiles of 512x128.
 _MOST_REGISTERS = 160
@@ -58,7 +60,7 @@ def _registers(tile: ir.RankedTensorType, warps: int) -> int:
 
 def read_early(kernel: KernelOp, target: Target) -> None:
     """Rewrites a tile_gpu.kernel in place; run after channels share slots, and before registers are assigned."""
-    channels = operations_named(kernel, ("tile_gpu.make_channel",))
+    channels = operations_named(kernel, (MakeChannelOp.OPERATION_NAME,))
     tiles = [op for op in channels if op.reuse == "ring" and op.shares is None and is_of_tiles(op)]
     # Several accumulators would need the registers at the same time.
     if len(tiles) != 1:
@@ -73,7 +75,7 @@ def read_early(kernel: KernelOp, target: Target) -> None:
 
 def _gets(channel: MakeChannelOp) -> list[ir.Operation]:
     users = [use.owner.operation for use in channel.operation.results[0].uses]
-    return [op for op in users if op.name == "tile_gpu.get"]
+    return [op for op in users if op.name == GetOp.OPERATION_NAME]
 
 
 def _holds_other_tiles(block: ir.Block) -> bool:

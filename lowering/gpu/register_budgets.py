@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import CALLS
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.role_registers import chosen_budgets
-
-# Their lowering calls functions. A function has the registers of the launch, which a role may not have any more.
-_CALLS = ("tile_gpu.assert", "tile_gpu.print", "tile_gpu.allocate")
 
 
 def register_budgets(kernel: KernelOp) -> bool:
@@ -44,4 +42,4 @@ def registers_of_role(roles: RolesOp, number: int) -> int:
 
 
 def _calls_functions(kernel: KernelOp) -> bool:
-    return any(op.name in _CALLS for op in operations_inside(kernel))
+    return any(op.name in CALLS for op in operations_inside(kernel))

@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import ScheduleBarrierOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.accessed_places import EVERYTHING, Place, accessed_places
 
 # Operations by number, with the numbers of those that they follow.
 Dependences = list[set[int]]
-_WAIT = "tile_gpu.wgmma_wait"
+_WAIT = WgmmaWaitOp.OPERATION_NAME
 
 
 def reorder_body(body: ir.Block, ranks: Mapping[int, int]) -> None:
@@ -61,7 +63,7 @@ def dependences(operations: Sequence[ir.Operation]) -> Dependences:
     accesses = _Accesses()
     for number, op in enumerate(operations):
         # The assembler moves nothing over a schedule_barrier, which stays with the signal in front of it.
-        place_of = operations[number - 1] if op.name == "tile_gpu.schedule_barrier" and number else op
+        place_of = operations[number - 1] if op.name == ScheduleBarrierOp.OPERATION_NAME and number else op
         found = {numbers[owner] for owner in _owners(op) if owner in numbers}
         preceding.append(found | accesses.added(number, accessed_places(place_of)))
     for wait, writer in _register_writes(operations):

@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import DECLARATIONS
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.enclosing import LOOPS, ancestor_in
-from tilec.lowering.gpu.operation_role import DECLARATIONS, is_rematerializable
+from tilec.lowering.gpu.operation_role import is_rematerializable
 
 _CONSTANT = "arith.constant"
 # Sequences of many instructions, unless the divisor is a constant.
@@ -85,6 +86,6 @@ def _role_around(op: ir.Operation, roles: ir.Operation) -> ir.Block | None:
     """The block of the role that contains an operation; None in front of the roles."""
     while op.parent.operation != roles:
         op = op.parent.operation
-        if op.name == "tile_gpu.kernel":
+        if op.name == KernelOp.OPERATION_NAME:
             return None
     return op.block

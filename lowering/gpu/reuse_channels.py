@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.channel import MakeChannelOp, PutBeginOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.channel_life import ChannelLife, channel_lives, loops_around, uses
@@ -132,7 +132,7 @@ def _packed(lives: list[ChannelLife]) -> list[_Ring]:
 
 def _depth(life: ChannelLife) -> int:
     """The number of loops around the multiplies into the slots of a channel."""
-    puts = [op for op in uses(life.channels[0]) if op.name == "tile_gpu.put_begin"]
+    puts = [op for op in uses(life.channels[0]) if op.name == PutBeginOp.OPERATION_NAME]
     return max((loops_around(use.owner.operation) for op in puts for use in op.results[0].uses), default=0)
 
 
@@ -186,7 +186,8 @@ def _continuation(ring: MakeChannelOp, channel: MakeChannelOp) -> ir.Operation:
     attributes["across"] = ring.across
     with channel.operation.location, ir.InsertionPoint(channel.operation):
         types = [channel.operation.results[0].type]
-        return build("tile_gpu.make_channel", [ring.operation.results[0]], types, {**attributes, "continues": True})
+        attributes["continues"] = True
+        return build(MakeChannelOp.OPERATION_NAME, [ring.operation.results[0]], types, attributes)
 
 
 def _position(op: MakeChannelOp) -> int:

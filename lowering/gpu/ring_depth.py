@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.lowering.gpu.loaded_operands import are_loaded_where_stored
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.occupancy import blocks_together
-from tilec.lowering.gpu.operation_role import COPIES_OF_THREADS
 from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
 from tilec.lowering.gpu.slots import PUT, users_of_slots
@@ -35,8 +35,7 @@ _NEARLY_ALL = 0.95
 BYTES_IN_FLIGHT = min(
     int(1024 * kilobytes) for kilobytes, share in BANDWIDTH_BY_KILOBYTES_IN_FLIGHT if share > _NEARLY_ALL
 )
-_KERNEL = "tile_gpu.kernel"
-_LOADS = ("tile_gpu.tma_load", "tile_gpu.tma_gather")
+_KERNEL = KernelOp.OPERATION_NAME
 # A ring that threads fill: one slot is multiplied while they load and store the next tile.
 _STORED_STAGES = 2
 
@@ -65,14 +64,14 @@ def tma_rings(kernel: KernelOp) -> list[MakeChannelOp]:
 
 
 def _rings_of(kernel: KernelOp, producer: str) -> list[MakeChannelOp]:
-    made = [op for op in kernel.body.blocks[0].operations if op.operation.name == "tile_gpu.make_channel"]
+    made = [op for op in kernel.body.blocks[0].operations if op.operation.name == MakeChannelOp.OPERATION_NAME]
     return [op for op in made if op.reuse == "ring" and not op.continues and op.producer == producer]
 
 
 def of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:
     """The first channel of a ring and those that continue it."""
     users = [use.owner.operation.opview for use in op.operation.results[0].uses]
-    return [op, *(user for user in users if user.operation.name == "tile_gpu.make_channel" and user.continues)]
+    return [op, *(user for user in users if user.operation.name == MakeChannelOp.OPERATION_NAME and user.continues)]
 
 
 def is_read_by_threads(op: MakeChannelOp) -> bool:
@@ -82,7 +81,7 @@ def is_read_by_threads(op: MakeChannelOp) -> bool:
 
 def _streamed_stages(kernel: KernelOp, slot_bytes: int) -> int:
     """A persistent kernel has one block per SM, whose slots are all that is in flight; others have several."""
-    if not operations_named(kernel, ("tile_gpu.num_programs",)):
+    if not operations_named(kernel, (NumProgramsOp.OPERATION_NAME,)):
         return DEFAULT_STAGES
     return max(DEFAULT_STAGES, -(-BYTES_IN_FLIGHT // slot_bytes))
 
@@ -141,7 +140,7 @@ class LoopCycles:
 def loads_of(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     """The loads by TMA and the copies that fill the slots of a channel."""
     users = [use.owner.operation for use in channel.operation.results[0].uses]
-    yield from (op for op in users if op.name in _LOADS)
+    yield from (op for op in users if op.name in TMA_LOADS)
     yield from (op for op in users_of_slots(channel.operation.results[0], (PUT,)) if op.name in COPIES_OF_THREADS)
 
 

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import STEPS_AND_SKIPS
+from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.enclosing import LOOPS, body_of
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loop_work import known_iterations
-from tilec.lowering.gpu.unlike_roles import SKIP
 
-PUT, COMMIT, GET, RELEASE = "tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release"
-_STEPS_AND_SKIPS = (PUT, COMMIT, GET, RELEASE, SKIP)
+PUT, COMMIT = PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME
+GET, RELEASE = GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class _Reader:
         found: list[Item] = []
         for op in (each.operation for each in block.operations):
             name = op.name
-            if name in _STEPS_AND_SKIPS:
+            if name in STEPS_AND_SKIPS:
                 # Puts of the first round find their slots empty.
                 if name != PUT or "first_round" not in op.attributes:
                     consumer = op.opview.consumer if name in (GET, RELEASE) else 0

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.enclosing import LOOPS
@@ -151,7 +152,7 @@ class _Code:
 
 
 def _is_channel(op: ir.OpView) -> bool:
-    return op.operation.name == "tile_gpu.make_channel"
+    return op.operation.name == MakeChannelOp.OPERATION_NAME
 
 
 def _both_periods(ids: Sequence[tuple[int, ...]]) -> Iterator[Choice]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problems
@@ -88,7 +89,7 @@ class LoopReport:
 def schedule_reports(module: ir.Module, target: str) -> list[LoopReport]:
     """The reports of the innermost loops of a module of tile_gpu after its passes."""
     found = []
-    for kernel in operations_named(module, ("tile_gpu.kernel",)):
+    for kernel in operations_named(module, (KernelOp.OPERATION_NAME,)):
         try:
             loops = loop_problems(kernel, target_named(target))
         except UnsupportedError:

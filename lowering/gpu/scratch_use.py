@@ -8,7 +8,10 @@ from functools import lru_cache
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.interface import Scratch, interface_of
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.shape import CatOp, ConvertLayoutOp, ExtractOp, InsertOp
 from tilec.dialect.walk import operations_inside
 from tilec.element_types import element_type
 from tilec.lowering.gpu.commutative import is_commutative
@@ -22,20 +25,6 @@ from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reducti
 
 # Left for the scratch of reductions and layout conversions, which divide larger tiles.
 SCRATCH_RESERVE_BYTES = 16384
-_DIALECT = "tile_gpu."
-# Operations of tile_gpu whose threads exchange nothing; those of the upstream dialects do not either.
-_WITHOUT_SCRATCH = frozenset(
-    _DIALECT + name
-    for name in (
-        *("make_tensor_map", "make_channel", "shared", "roles", "program_id", "num_programs"),
-        *("cluster_rank", "cluster_size"),
-        *("put_begin", "put_commit", "get", "release", "skip", "slot", "view_buffer", "yield", "return"),
-        *("tma_load", "tma_store", "store_wait", "fence_async", "barrier", "load_shared", "store_shared"),
-        *("schedule_barrier", "order_wait", "order_signal", "copy_global", "copy_view"),
-        *("load_tensor_memory", "store_tensor_memory", "tcgen05_mma", "wgmma", "wgmma_wait"),
-        *("splat", "iota", "broadcast", "reshape", "transpose", "math", "differs_from_one"),
-    )
-)
 
 
 def scratch_bytes(kernel: KernelOp) -> int:
@@ -48,19 +37,20 @@ def scratch_bytes(kernel: KernelOp) -> int:
     if not needed:
         return 0
     roles = {compute_role(op) for op in operations}
-    roles |= {name for op in operations if op.name == "tile_gpu.roles" for name in op.opview.bodies}
+    roles |= {name for op in operations if op.name == RolesOp.OPERATION_NAME for name in op.opview.bodies}
     return len(roles.intersection(COMPUTE_ROLES)) * needed
 
 
 def scratch_of_operation(operation: ir.Operation) -> int:
     """The bytes of scratch memory that an operation needs at least; 0 if its threads exchange nothing through it."""
-    name = operation.name
-    if name in _WITHOUT_SCRATCH or not name.startswith(_DIALECT):
-        return 0
-    if name in _RULES:
-        needed = _RULES[name](operation)
-        return max(SCRATCH_RESERVE_BYTES, needed) if needed else 0
-    return SCRATCH_RESERVE_BYTES
+    match interface_of(operation.name).scratch:
+        case Scratch.NONE:
+            return 0
+        case Scratch.OF_MOVED:
+            needed = _RULES[operation.name](operation)
+            return max(SCRATCH_RESERVE_BYTES, needed) if needed else 0
+        case Scratch.RESERVE:
+            return SCRATCH_RESERVE_BYTES
 
 
 def _conversion_bytes(operation: ir.Operation) -> int:
@@ -99,7 +89,7 @@ def _ordered_rows_stay_in_warps(layout: LinearLayout, dimension: int) -> bool:
 def _whole_tile_bytes(operation: ir.Operation) -> int:
     """The bytes of the tile of which an operation takes, replaces or joins parts, if elements move between threads."""
     whole, part = operation.results[0].type, operation.operands[0].type
-    if operation.name == "tile_gpu.extract":
+    if operation.name == ExtractOp.OPERATION_NAME:
         whole, part = part, whole
     layout = _layout(whole)
     block = _layout(part) if isinstance(part, ir.RankedTensorType) else None
@@ -119,14 +109,14 @@ def _layout(tile: ir.Type) -> LinearLayout:
 
 @lru_cache(maxsize=4096)
 def _stays_in_threads(name: str, whole: LinearLayout, part: LinearLayout) -> bool:
-    if name == "tile_gpu.extract":
+    if name == ExtractOp.OPERATION_NAME:
         return extracted_registers(whole, part, (0,) * len(whole.shape)) is not None
     return inserted_registers(whole, part) is not None
 
 
 # Operations that need scratch only if elements move between warps: the bytes that they need then.
 _RULES: dict[str, Callable[[ir.Operation], int]] = {
-    "tile_gpu.convert_layout": _conversion_bytes,
-    "tile_gpu.reduce": _reduction_bytes,
-    **dict.fromkeys(("tile_gpu.extract", "tile_gpu.insert", "tile_gpu.cat"), _whole_tile_bytes),
+    ConvertLayoutOp.OPERATION_NAME: _conversion_bytes,
+    ReduceOp.OPERATION_NAME: _reduction_bytes,
+    **dict.fromkeys((ExtractOp.OPERATION_NAME, InsertOp.OPERATION_NAME, CatOp.OPERATION_NAME), _whole_tile_bytes),
 }

@@ -14,8 +14,20 @@ from dataclasses import dataclass
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import CLUSTER, MMA, PAIR, THREADS, TMA, MakeChannelOp, channel_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.channel import (
+    CLUSTER,
+    MMA,
+    PAIR,
+    THREADS,
+    TMA,
+    GetOp,
+    MakeChannelOp,
+    PutBeginOp,
+    channel_of,
+)
+from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
+from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
 from tilec.dialect.walk import operations_below
@@ -29,7 +41,7 @@ from tilec.remarks import Remark
 
 # The rows after which every swizzle repeats (PTX ISA 5.5.7).
 _PATTERN_ROWS = 8
-_MULTIPLY = "tile_gpu.tcgen05_mma"
+_MULTIPLY = Tcgen05MmaOp.OPERATION_NAME
 # PTX ISA 9.7.16.2.1, table 39: what all kinds of pairs have.
 _COLUMN_STEP, _MAXIMUM_COLUMNS = 32, 256
 _JOINED_BY_PAIRS = ((TMA, [MMA]), (THREADS, [MMA]), (MMA, [THREADS]))
@@ -55,7 +67,7 @@ def share_loads(kernel: KernelOp, remarks: list[Remark]) -> None:
     equal = EqualValues(kernel)
     operations = list(operations_below(kernel))
     multiplies = [op for op in operations if op.operation.name == _MULTIPLY]
-    channels = [op for op in operations if op.operation.name == "tile_gpu.make_channel" and op.across is None]
+    channels = [op for op in operations if op.operation.name == MakeChannelOp.OPERATION_NAME and op.across is None]
     if multiplies:
         try:
             halves = _halves(multiplies, channels, equal)
@@ -184,7 +196,7 @@ def _halve_buffers(half: _Half) -> None:
     users = [use.owner.operation for use in result.uses]
     result.set_type(ChannelType.get(buffers))
     for user in users:
-        if user.name in ("tile_gpu.put_begin", "tile_gpu.get"):
+        if user.name in (PutBeginOp.OPERATION_NAME, GetOp.OPERATION_NAME):
             user.results[half.number].set_type(buffers[half.number])
             _halve_views(user.results[half.number], half.dimension)
 
@@ -192,7 +204,7 @@ def _halve_buffers(half: _Half) -> None:
 def _halve_views(buffer: ir.Value, dimension: int) -> None:
     for use in buffer.uses:
         op = use.owner.operation
-        if op.name == "tile_gpu.view_buffer":
+        if op.name == ViewBufferOp.OPERATION_NAME:
             viewed = _dimension_in_view(buffer.type, dimension, op.results[0].type)
             op.results[0].set_type(_half_type(op.results[0].type, viewed))
             _halve_views(op.results[0], viewed)
@@ -248,7 +260,7 @@ def _move(kernel: KernelOp, load: TmaLoadOp, box: list[int], coordinate: int, st
     """Loads a smaller box, `step` elements further along a coordinate for each CTA before this one."""
     operation = load.operation
     with operation.location, ir.InsertionPoint(operation):
-        rank = build("tile_gpu.cluster_rank", [], [_I32()]).result
+        rank = build(ClusterRankOp.OPERATION_NAME, [], [_I32()]).result
         if kernel.ctas > parts:
             rank = _binary("arith.andi", rank, _constant(parts - 1))
         start = _binary("arith.addi", load.coordinates[coordinate], _binary("arith.muli", rank, _constant(step)))

@@ -10,8 +10,9 @@ from tilec.dialect.cache import cached
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import CLUSTER, COPIES, MMA, PAIR, THREADS, TMA, WARP
+from tilec.dialect.tile_gpu.channel import CLUSTER, COPIES, MMA, PAIR, THREADS, TMA, WARP, MakeChannelOp, PutCommitOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
+from tilec.dialect.tile_gpu.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.errors import Note, TensorMemoryError, UnsupportedError
@@ -28,7 +29,7 @@ BARRIER_BYTES = 8
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
 CTAS_OF_A_PAIR = 2
-_SHARED, _CHANNEL = "tile_gpu.shared", "tile_gpu.make_channel"
+_SHARED, _CHANNEL = SharedOp.OPERATION_NAME, MakeChannelOp.OPERATION_NAME
 # Consumers whose operations one elected thread issues.
 _SINGLE = (MMA, TMA)
 
@@ -288,7 +289,8 @@ def _copying_threads(op: ir.OpView) -> int:
     """The threads of the role whose copies fill a slot; 0 for other producers."""
     if op.producer != COPIES:
         return 0
-    commits = [use.owner.operation for use in op.operation.results[0].uses if use.owner.name == "tile_gpu.put_commit"]
+    users = [use.owner.operation for use in op.operation.results[0].uses]
+    commits = [user for user in users if user.name == PutCommitOp.OPERATION_NAME]
     return LANES * max(map(_warps_around, commits), default=0)
 
 

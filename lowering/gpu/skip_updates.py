@@ -14,13 +14,15 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.shape import ExtractOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.column_parts import owner, repeats_columns
 from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.tile_to_gpu import emitter
 
-_LOAD, _STORE, _MULTIPLY = "tile_gpu.load_tensor_memory", "tile_gpu.store_tensor_memory", "arith.mulf"
+_LOAD, _STORE, _MULTIPLY = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME, "arith.mulf"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def skip_updates(kernel: KernelOp) -> bool:
 def _place(update: _Update) -> tuple[ir.Block, ir.Value]:
     """The block, and the tile whose columns are factors: columns that are equal have parts that are."""
     extract = owner(update.factor)
-    if extract is not None and extract.name == "tile_gpu.extract" and repeats_columns(extract.operands[0]):
+    if extract is not None and extract.name == ExtractOp.OPERATION_NAME and repeats_columns(extract.operands[0]):
         return update.store.block, extract.operands[0]
     return update.store.block, update.factor
 

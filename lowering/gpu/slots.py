@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MakeChannelOp, channel_of
+from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, PutBeginOp, SlotOp, channel_of
+from tilec.dialect.tile_gpu.memory import ViewBufferOp
 
-PUT, GET, SLOT, VIEW = "tile_gpu.put_begin", "tile_gpu.get", "tile_gpu.slot", "tile_gpu.view_buffer"
+PUT, GET, SLOT = PutBeginOp.OPERATION_NAME, GetOp.OPERATION_NAME, SlotOp.OPERATION_NAME
+VIEW = ViewBufferOp.OPERATION_NAME
 # The operations whose results are the buffers of a slot.
 SLOT_STEPS = (PUT, GET, SLOT)
 

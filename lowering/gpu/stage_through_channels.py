@@ -14,12 +14,24 @@ from collections.abc import Iterator
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA, MakeChannelOp, slot_results
+from tilec.dialect.tile_gpu.channel import (
+    MMA,
+    THREADS,
+    WGMMA,
+    GetOp,
+    MakeChannelOp,
+    PutBeginOp,
+    PutCommitOp,
+    ReleaseOp,
+    slot_results,
+)
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import SharedOp, StoreSharedOp, StoreWaitOp
+from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import SHARED, ChannelType
 from tilec.lowering.gpu.channel_life import ChannelLife, life_of
 
-_STORE, _COPY = "tile_gpu.store_shared", "tile_gpu.tma_store"
+_STORE, _COPY = StoreSharedOp.OPERATION_NAME, TmaStoreOp.OPERATION_NAME
 
 
 def staging_life(kernel: KernelOp) -> ChannelLife | None:
@@ -47,7 +59,7 @@ def stage_through_channels(kernel: KernelOp, ring: MakeChannelOp) -> list[MakeCh
     for buffer in reversed(list(_buffers(kernel))):
         with buffer.location, ir.InsertionPoint(buffer):
             types = [ChannelType.get([buffer.results[0].type])]
-            made = build("tile_gpu.make_channel", [None], types, {**attributes, "reuse": "ring"})
+            made = build(MakeChannelOp.OPERATION_NAME, [None], types, {**attributes, "reuse": "ring"})
         for store, copy in _stores(buffer.results[0]) or ():
             _stage(store, copy, made.results[0])
         buffer.erase()
@@ -58,13 +70,13 @@ def stage_through_channels(kernel: KernelOp, ring: MakeChannelOp) -> list[MakeCh
 def _buffers(kernel: KernelOp) -> Iterator[ir.Operation]:
     """The declarations of the staging buffers of a kernel."""
     for op in kernel.body.blocks[0].operations:
-        if op.operation.name == "tile_gpu.shared":
+        if op.operation.name == SharedOp.OPERATION_NAME:
             yield op.operation
 
 
 def _stores(buffer: ir.Value) -> list[tuple[ir.Operation, ir.Operation]] | None:
     """The operations that fill a staging buffer, each with the copy that follows in its block or in a branch there."""
-    users = [use.owner.operation for use in buffer.uses if use.owner.operation.name != "tile_gpu.shared"]
+    users = [use.owner.operation for use in buffer.uses if use.owner.operation.name != SharedOp.OPERATION_NAME]
     fills = [user for user in users if user.name == _STORE]
     copies = [user for user in users if user.name == _COPY]
     pairs = []
@@ -99,7 +111,7 @@ def _stage(store: ir.Operation, copy: ir.Operation, channel: ir.Value) -> None:
     """Replaces one use of a staging buffer by the use of a slot."""
     results = slot_results(channel.type.buffers)
     with store.location, ir.InsertionPoint(store):
-        slot = build("tile_gpu.put_begin", [channel], results).results[0]
+        slot = build(PutBeginOp.OPERATION_NAME, [channel], results).results[0]
     store.operands[1] = slot
     for number, operand in enumerate(copy.operands):
         if operand.type == slot.type:
@@ -107,7 +119,7 @@ def _stage(store: ir.Operation, copy: ir.Operation, channel: ir.Value) -> None:
     following = _next_copy(store)
     assert following is not None
     with store.location, ir.InsertionPoint.after(following):
-        build("tile_gpu.store_wait", attributes={"read": True})
-        build("tile_gpu.put_commit", [channel])
-        build("tile_gpu.get", [channel], results, {"consumer": 0})
-        build("tile_gpu.release", [channel], attributes={"consumer": 0})
+        build(StoreWaitOp.OPERATION_NAME, attributes={"read": True})
+        build(PutCommitOp.OPERATION_NAME, [channel])
+        build(GetOp.OPERATION_NAME, [channel], results, {"consumer": 0})
+        build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": 0})

@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, FenceAsyncOp, StoreSharedOp, StoreWaitOp
+from tilec.dialect.tile_gpu.placed import PlaceOp, StoreTileOp
+from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import is_repeated
 
-_STORE = "tile_gpu.store_tile"
+_STORE = StoreTileOp.OPERATION_NAME
 
 
 def is_staged(op: ir.Operation) -> bool:
     """Whether a placed tile is stored by TMA."""
-    return op.name == "tile_gpu.place" and any(use.owner.operation.name == _STORE for use in op.results[0].uses)
+    return op.name == PlaceOp.OPERATION_NAME and any(use.owner.operation.name == _STORE for use in op.results[0].uses)
 
 
 def make_staging_buffers(
@@ -36,7 +39,7 @@ def make_staging_buffers(
     end = block.operations[len(block.operations) - 1]
     for role in of_roles:
         with kernel.operation.location, ir.InsertionPoint(end):
-            set_compute_role(build("tile_gpu.store_wait"), role)
+            set_compute_role(build(StoreWaitOp.OPERATION_NAME), role)
 
 
 class _Waits:
@@ -72,17 +75,17 @@ def _stage(op: ir.Operation, buffer: ir.Value, reads: bool | None) -> None:
     made = []
     with op.location, ir.InsertionPoint(op):
         if reads is not None:
-            made.append(build("tile_gpu.store_wait", attributes={"read": reads}))
-            made.append(build("tile_gpu.barrier"))
-        made.append(build("tile_gpu.store_shared", [op.operands[0], buffer]))
+            made.append(build(StoreWaitOp.OPERATION_NAME, attributes={"read": reads}))
+            made.append(build(BarrierOp.OPERATION_NAME))
+        made.append(build(StoreSharedOp.OPERATION_NAME, [op.operands[0], buffer]))
         # PTX ISA 9.7.9.25: generic accesses that the store must follow are ordered before it by a proxy fence too.
         after_accesses = "after_accesses" in store.attributes
-        made.append(build("tile_gpu.fence_async", attributes={"global_memory": after_accesses}))
-        made.append(build("tile_gpu.barrier"))
+        made.append(build(FenceAsyncOp.OPERATION_NAME, attributes={"global_memory": after_accesses}))
+        made.append(build(BarrierOp.OPERATION_NAME))
     view = store.opview
     with store.location, ir.InsertionPoint(store):
         operands = [view.map, list(view.coordinates), view.end, buffer]
-        made.append(build("tile_gpu.tma_store", operands, (), {"reduction": view.reduction}))
+        made.append(build(TmaStoreOp.OPERATION_NAME, operands, (), {"reduction": view.reduction}))
     for step in made:
         set_compute_role(step, compute_role(op))
     store.erase()

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ReshapeOp, TransposeOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile_to_gpu import emitter
 
-_CONVERT, _RESHAPE, _TRANSPOSE = "tile_gpu.convert_layout", "tile_gpu.reshape", "tile_gpu.transpose"
+_CONVERT, _RESHAPE, _TRANSPOSE = ConvertLayoutOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME, TransposeOp.OPERATION_NAME
 MOVES = (_CONVERT, _RESHAPE, _TRANSPOSE)
 
 

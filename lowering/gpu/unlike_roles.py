@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MakeChannelOp, SkipOp
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, RolesOp
 
-SKIP = "tile_gpu.skip"
-_CHANNEL = "tile_gpu.make_channel"
+SKIP = SkipOp.OPERATION_NAME
+_CHANNEL = MakeChannelOp.OPERATION_NAME
 
 
 def alternate(roles: RolesOp) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import STEPS
 from tilec.dialect.tile_gpu.ids import copy_id
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
@@ -23,7 +24,6 @@ BYTES_PER_THREAD = 64
 MAXIMUM_FACTOR = 4
 # Longer bodies have other work to do while a load is in flight.
 MAXIMUM_OPERATIONS = 64
-_CHANNELS = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
 
 
 def unroll_loads(kernel: KernelOp) -> None:
@@ -38,7 +38,7 @@ def _factor(loop: ir.Operation, warps: int) -> int:
     """The iterations to put side by side; 1 for a loop that stays as it is."""
     body = loop.regions[0].blocks[0]
     operations = [op.operation for op in body.operations]
-    is_simple = all(not len(op.regions) and op.name not in _CHANNELS for op in operations)
+    is_simple = all(not len(op.regions) and op.name not in STEPS for op in operations)
     early = early_loads(operations, body) if is_simple and len(operations) <= MAXIMUM_OPERATIONS else []
     if not early:
         return 1

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import GetOp, ReleaseOp, SkipOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp, ViewBufferOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp, YieldOp
+from tilec.dialect.tile_gpu.shape import (
+    BroadcastOp,
+    CatOp,
+    ConvertLayoutOp,
+    ExtractOp,
+    InsertOp,
+    IotaOp,
+    MathOp,
+    ReshapeOp,
+    SplatOp,
+)
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.scratch_use import scratch_of_operation
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
-_WGMMA = "tile_gpu.wgmma"
+_WGMMA = WgmmaOp.OPERATION_NAME
 # Operations by which warps may exchange elements in scratch memory, with barriers.
-_EXCHANGES = ("tile_gpu.cat", "tile_gpu.convert_layout", "tile_gpu.extract", "tile_gpu.insert", "tile_gpu.reduce")
+_EXCHANGES = tuple(op.OPERATION_NAME for op in (CatOp, ConvertLayoutOp, ExtractOp, InsertOp, ReduceOp))
 # Operations of which each thread, or each warpgroup, executes its part alone.
 _ALONE = (
-    *("arith.", "math.", "scf.if", "scf.yield", "tile_gpu.math"),
-    *("tile_gpu.broadcast", "tile_gpu.get", "tile_gpu.iota", "tile_gpu.release"),
+    *("arith.", "math.", "scf.if", "scf.yield", MathOp.OPERATION_NAME),
+    *(BroadcastOp.OPERATION_NAME, GetOp.OPERATION_NAME, IotaOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME),
     # Of the warpgroups that these order, each goes on while the others compute.
-    *("tile_gpu.order_signal", "tile_gpu.order_wait"),
-    *("tile_gpu.reshape", "tile_gpu.skip", "tile_gpu.splat", "tile_gpu.view_buffer", "tile_gpu.yield", _WGMMA),
+    *(OrderSignalOp.OPERATION_NAME, OrderWaitOp.OPERATION_NAME),
+    *(op.OPERATION_NAME for op in (ReshapeOp, SkipOp, SplatOp, ViewBufferOp, YieldOp, WgmmaOp, WgmmaWaitOp)),
 )
 
 

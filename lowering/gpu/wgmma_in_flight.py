@@ -13,14 +13,15 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import WGMMA
+from tilec.dialect.tile_gpu.channel import WGMMA, GetOp, MakeChannelOp, PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.tile_to_gpu import emitter
 
-_MULTIPLY, _WAIT = "tile_gpu.wgmma", "tile_gpu.wgmma_wait"
+_MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 # The simulator accepts up to seven pending groups.
 _MOST_PENDING = 7
 # One slot is read by the multiply in flight, and another by the one that is issued.
@@ -92,7 +93,7 @@ def _may_be_in_flight(op: ir.OpView) -> bool:
 
 
 def _is_release(op: ir.Operation) -> bool:
-    if op.name != "tile_gpu.release":
+    if op.name != ReleaseOp.OPERATION_NAME:
         return False
     consumers = ir.ArrayAttr(op.opview.channel.owner.attributes["consumers"])
     return ir.StringAttr(consumers[op.opview.consumer]).value == WGMMA
@@ -108,9 +109,9 @@ def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:
     if made.reuse != "ring" or made.shares is not None or made.stages < _LEAST_STAGES:
         return False
     users = [use.owner.operation for use in channel.uses]
-    if any(user.name == "tile_gpu.make_channel" for user in users):
+    if any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
         return False
-    steps = [user for user in users if user.name in ("tile_gpu.get", "tile_gpu.release")]
+    steps = [user for user in users if user.name in (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)]
     own = [user for user in steps if user.opview.consumer == op.opview.consumer]
     blocks = {user.block for user in own}
     return all(_has_one_slot(block, own) and blocks.isdisjoint(_around(block)) for block in blocks)
@@ -119,12 +120,12 @@ def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:
 def _has_one_slot(block: ir.Block, users: Collection[ir.Operation]) -> bool:
     """Whether those of the users that are in a block are one get and then one release."""
     names = [op.operation.name for op in block.operations if op.operation in users]
-    return names == ["tile_gpu.get", "tile_gpu.release"]
+    return names == [GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME]
 
 
 def _around(block: ir.Block) -> Iterator[ir.Block]:
     """The blocks around a block, to that of the kernel."""
-    while (owner := block.owner.operation).name != "tile_gpu.kernel":
+    while (owner := block.owner.operation).name != KernelOp.OPERATION_NAME:
         yield (block := owner.block)
 
 
@@ -173,9 +174,9 @@ def _last_signal(loop: ir.Operation) -> ir.Operation:
 
 def _only_signals(branch: ir.Operation) -> bool:
     names = {op.name for op in operations_inside(branch)}
-    return names <= {"tile_gpu.put_begin", "tile_gpu.put_commit", "scf.yield"}
+    return names <= {PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, "scf.yield"}
 
 
 def _release_late(release: ir.Operation) -> None:
     attributes = {"consumer": release.opview.consumer, "late": True}
-    build("tile_gpu.release", [release.operands[0]], attributes=attributes)
+    build(ReleaseOp.OPERATION_NAME, [release.operands[0]], attributes=attributes)

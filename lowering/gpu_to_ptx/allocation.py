@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.global_memory import AllocateOp
 from tilec.lowering.gpu_to_ptx.device_call import call_assertfail, call_malloc
 from tilec.lowering.gpu_to_ptx.guards import conjunction
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
@@ -19,7 +20,7 @@ _ADDRESS_BYTES = 8
 _FULL = "alloca: the heap of the device is full, raise CU_LIMIT_MALLOC_HEAP_SIZE"
 
 
-@lowers("tile_gpu.allocate")
+@lowers(AllocateOp)
 def allocate(lowering: Lowering, operation: ir.Operation) -> None:
     op, b = operation.opview, lowering.b
     further = op.alignment - _MALLOC_ALIGNMENT if op.alignment > _MALLOC_ALIGNMENT else 0

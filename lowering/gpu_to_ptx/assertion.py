@@ -6,6 +6,7 @@ from functools import reduce
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.debug import AssertOp
 from tilec.lowering.gpu_to_ptx.device_call import call_assertfail
 from tilec.lowering.gpu_to_ptx.guards import conjunction, first_holder
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
@@ -18,7 +19,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 _LANES = 31
 
 
-@lowers("tile_gpu.assert")
+@lowers(AssertOp)
 def assertion(lowering: Lowering, operation: ir.Operation) -> None:
     op, location = operation.opview, source_location(operation.location)
     layout = layout_of(op.condition.type)

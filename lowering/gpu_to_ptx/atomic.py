@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
 from tilec.lowering.gpu_to_ptx.atomic_access import fetch_and_update, update
 from tilec.lowering.gpu_to_ptx.element_accesses import Access, ElementAccesses, pointer_accesses, view_accesses
 from tilec.lowering.gpu_to_ptx.guards import conjunction, first_holder
@@ -16,7 +17,7 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 COMPARE_AND_SWAP = "compare_and_swap"
 
 
-@lowers("tile_gpu.atomic_global")
+@lowers(AtomicGlobalOp)
 def atomic_global(lowering: Lowering, operation: ir.Operation) -> None:
     """`red` if nothing reads the result, but an acquire reads memory, and `red` has no exchange."""
     op, result, order = operation.opview, operation.results[0], access_order(operation.opview)
@@ -29,7 +30,7 @@ def atomic_global(lowering: Lowering, operation: ir.Operation) -> None:
         _update(lowering, op.mode, accesses, order, values)
 
 
-@lowers("tile_gpu.compare_and_swap_global")
+@lowers(CompareAndSwapGlobalOp)
 def compare_and_swap_global(lowering: Lowering, operation: ir.Operation) -> None:
     op, result = operation.opview, operation.results[0]
     accesses = pointer_accesses(lowering, op, op.value, vector=1)
@@ -39,7 +40,7 @@ def compare_and_swap_global(lowering: Lowering, operation: ir.Operation) -> None
     lowering.set(result, _fetched(lowering, result, COMPARE_AND_SWAP, accesses, order, operands, compared))
 
 
-@lowers("tile_gpu.atomic_view")
+@lowers(AtomicViewOp)
 def atomic_view(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     accesses = view_accesses(lowering, op, op.value)

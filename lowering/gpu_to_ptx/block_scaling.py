@@ -46,7 +46,7 @@ def _scale_layout(buffer: BufferType) -> ScaleLayout:
     return parse_scale_layout(buffer.layout, buffer.shape)
 
 
-@lowers("tile_gpu.tcgen05_copy_scales")
+@lowers(Tcgen05CopyScalesOp)
 def _copy(lowering: Lowering, operation: ir.Operation) -> None:
     op: Tcgen05CopyScalesOp = operation.opview
     layout, column = _scale_layout(op.source.type), lowering.scalar(op.destination)
@@ -59,7 +59,7 @@ def _copy(lowering: Lowering, operation: ir.Operation) -> None:
                 lowering.b.execute("@$0 tcgen05.cp.cta_group::1.32x128b.warpx4 [$1], $2;", (), elected, to, source)
 
 
-@lowers("tile_gpu.tcgen05_mma_scaled")
+@lowers(Tcgen05MmaScaledOp)
 def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     op: Tcgen05MmaScaledOp = operation.opview
     rows, columns = op.accumulator.type.shape

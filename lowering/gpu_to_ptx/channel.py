@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import COPIES, MMA, PAIR, THREADS, TMA, WARP, WGMMA
+from tilec.dialect.tile_gpu.channel import (
+    COPIES,
+    MMA,
+    PAIR,
+    THREADS,
+    TMA,
+    WARP,
+    WGMMA,
+    GetOp,
+    MakeChannelOp,
+    PutBeginOp,
+    PutCommitOp,
+    ReleaseOp,
+    SkipOp,
+    SlotOp,
+)
+from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR, PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.channel_position import (
     advance,
@@ -27,12 +43,12 @@ FIRST_ROUND = "first_round"
 AFTER_SYNC = "tcgen05.fence::after_thread_sync;"
 
 
-@lowers("tile_gpu.make_channel", "tile_gpu.make_tensor_map")
+@lowers(MakeChannelOp, MakeTensorMapOp)
 def _declared(lowering: Lowering, operation: ir.Operation) -> None:
     """Emits nothing: the shared plan assigns the memory, and the kernel starts by initializing the barriers."""
 
 
-@lowers("tile_gpu.put_begin")
+@lowers(PutBeginOp)
 def _put_begin(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     if channel.is_ring and FIRST_ROUND not in operation.attributes:
@@ -60,7 +76,7 @@ def _set_buffers(lowering: Lowering, operation: ir.Operation, channel: ChannelPl
         lowering.set(result, [slot_address(lowering, channel, number, party)])
 
 
-@lowers("tile_gpu.put_commit")
+@lowers(PutCommitOp)
 def _put_commit(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     full = barrier_address(lowering, channel, channel.full, PRODUCER)
@@ -122,7 +138,7 @@ def _consumer(operation: ir.Operation) -> int:
     return ir.IntegerAttr(operation.attributes["consumer"]).value
 
 
-@lowers("tile_gpu.get")
+@lowers(GetOp)
 def _get(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     number = _consumer(operation)
@@ -139,7 +155,7 @@ def _get(lowering: Lowering, operation: ir.Operation) -> None:
         advance(lowering, channel, party)
 
 
-@lowers("tile_gpu.release")
+@lowers(ReleaseOp)
 def _release(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     number = _consumer(operation)
@@ -168,12 +184,12 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
         advance(lowering, channel, party)
 
 
-@lowers("tile_gpu.skip")
+@lowers(SkipOp)
 def _skip(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     skip(lowering, channel, Party(_consumer(operation)), lowering.get(operation.operands[1])[0])
 
 
-@lowers("tile_gpu.slot")
+@lowers(SlotOp)
 def _slot(lowering: Lowering, operation: ir.Operation) -> None:
     _set_buffers(lowering, operation, lowering.plan.channels[operation.operands[0]], PRODUCER)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import STEPS_AND_SKIPS
+from tilec.dialect.tile_gpu.channel import ReleaseOp
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
-
-_PARTIES = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release", "tile_gpu.skip")
 
 
 def party_of(operation: ir.Operation) -> Party:
@@ -40,7 +40,7 @@ def _late_parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> set
     found = set()
     for operation in operations:
         for op in [operation, *operations_inside(operation)]:
-            if op.name == "tile_gpu.release" and op.opview.late:
+            if op.name == ReleaseOp.OPERATION_NAME and op.opview.late:
                 found.add(f"{lowering.plan.channels[op.operands[0]].name}.{party_of(op)}")
     return found
 
@@ -49,7 +49,7 @@ def _parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> list[tup
     found: dict[str, tuple[str, ChannelPlan, bool]] = {}
     for operation in operations:
         for op in [operation, *operations_inside(operation)]:
-            if op.name in _PARTIES:
+            if op.name in STEPS_AND_SKIPS:
                 channel = lowering.plan.channels[op.operands[0]]
                 party = party_of(op)
                 key = f"{channel.name}.{party}"

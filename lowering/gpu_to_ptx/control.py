@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.lowering.gpu.repeats import repeats
 from tilec.lowering.gpu_to_ptx.elements import PtxElement, element_named
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
@@ -17,7 +18,6 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
 _CARRIED_BITS = 32
-_LOADS = ("tile_gpu.load_global", "tile_gpu.load_view")
 
 
 @lowers("scf.for")
@@ -188,7 +188,7 @@ def _is_loaded(value: ir.Value) -> bool:
         return False
     op = value.owner.operation
     if op.name != "scf.if":
-        return op.name in _LOADS
+        return op.name in GLOBAL_LOADS
     number = list(op.results).index(value)
     ends = [block.operations[len(block.operations) - 1].operation for region in op.regions for block in region.blocks]
     return any(_is_loaded(end.operands[number]) for end in ends)

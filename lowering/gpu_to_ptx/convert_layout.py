@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.lowering.gpu_to_ptx.arith import choose
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read_some, write
@@ -19,7 +20,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scratch import scratch_matrix
 
 
-@lowers("tile_gpu.convert_layout")
+@lowers(ConvertLayoutOp)
 def convert_layout(lowering: Lowering, operation: ir.Operation) -> None:
     result, operand = operation.results[0], operation.operands[0]
     source, target = layout_of(operand.type), layout_of(result.type)

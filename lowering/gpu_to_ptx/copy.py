@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.copy import COPY_BYTES
+from tilec.dialect.tile_gpu.copy import COPY_BYTES, CopyGlobalOp, CopyViewOp
 from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.access import signed
 from tilec.lowering.gpu_to_ptx.element_accesses import (
@@ -24,14 +24,14 @@ from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.vector_width import vector_groups
 
 
-@lowers("tile_gpu.copy_global")
+@lowers(CopyGlobalOp)
 def _copy_global(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     groups = vector_groups(layout_of(op.pointers.type).register_count, range(_vector_bits(op)))
     _copy(lowering, op, accesses_by_pointers(lowering, op, _element(op), groups))
 
 
-@lowers("tile_gpu.copy_view")
+@lowers(CopyViewOp)
 def _copy_view(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     _copy(lowering, op, accesses_in_layout(lowering, op, _element(op), parse_layout(op.layout)))

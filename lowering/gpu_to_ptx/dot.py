@@ -21,7 +21,7 @@ _MULTIPLY_ADD = {"f32": "fma.rn.f32", "f64": "fma.rn.f64", "i32": "mad.lo.s32"}
 _PACKED_BYTES = 4
 
 
-@lowers("tile_gpu.dot")
+@lowers(DotOp)
 def _dot(lowering: Lowering, operation: ir.Operation) -> None:
     op: DotOp = operation.opview
     tile = op.accumulator.type

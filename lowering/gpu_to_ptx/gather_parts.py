@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.lowering.gpu_to_ptx.cluster import address_in_cta, cluster_barrier
 from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
@@ -14,7 +15,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vector_width import MAXIMUM_VECTOR_BYTES
 
 
-@lowers("tile_gpu.gather_parts")
+@lowers(GatherPartsOp)
 def _gather_parts(lowering: Lowering, operation: ir.Operation) -> None:
     source = operation.operands[0]
     kind, flat = element(source), _of_elements(lowering, source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import variable
+from tilec.dialect.tile_gpu.global_memory import GlobalAddressOp
 from tilec.lowering.gpu_to_ptx.constant_data import array_text
 from tilec.lowering.gpu_to_ptx.element_codes import memory_bytes
 from tilec.lowering.gpu_to_ptx.elements import element_of
@@ -20,7 +21,7 @@ def declare_global(op: ir.OpView, module: ir.Module) -> None:
     variable(module, name, array_text(name, content, op.alignment, linkage))
 
 
-@lowers("tile_gpu.global_address")
+@lowers(GlobalAddressOp)
 def global_address(lowering: Lowering, operation: ir.Operation) -> None:
     address = lowering.compute(f"mov.b64 $0, {operation.opview.symbol};", "i64")
     lowering.set(operation.results[0], [lowering.compute("cvta.global.u64 $0, $1;", "i64", address)])

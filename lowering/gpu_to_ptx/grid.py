@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import (
+    ClusterRankOp,
+    ClusterSizeOp,
+    GdcLaunchDependentsOp,
+    GdcWaitOp,
+    NumProgramsOp,
+    ProgramIdOp,
+)
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
 _AXES = "xyz"
 # The registers of kernels whose tile blocks are CTAs, in clusters or not, and of those whose tile blocks are clusters.
 _REGISTERS = {
-    "tile_gpu.program_id": ("%ctaid", "%clusterid"),
-    "tile_gpu.num_programs": ("%nctaid", "%nclusterid"),
+    ProgramIdOp.OPERATION_NAME: ("%ctaid", "%clusterid"),
+    NumProgramsOp.OPERATION_NAME: ("%nctaid", "%nclusterid"),
 }
 
 
-@lowers("tile_gpu.program_id", "tile_gpu.num_programs")
+@lowers(ProgramIdOp, NumProgramsOp)
 def _position(lowering: Lowering, operation: ir.Operation) -> None:
     axis = _AXES[ir.IntegerAttr(operation.attributes["axis"]).value]
     of_blocks, of_clusters = _REGISTERS[operation.name]
@@ -22,23 +30,23 @@ def _position(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(operation.results[0], [lowering.b.compute(f"mov.u32 $0, {register}.{axis};", lowering.b.i32)])
 
 
-@lowers("tile_gpu.cluster_rank")
+@lowers(ClusterRankOp)
 def _cluster_rank(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(operation.results[0], [lowering.cluster_rank])
 
 
-@lowers("tile_gpu.cluster_size")
+@lowers(ClusterSizeOp)
 def _cluster_size(lowering: Lowering, operation: ir.Operation) -> None:
     known = None if lowering.joins_programs else lowering.compute(f"mov.b32 $0, {lowering.ctas};", "i32")
     lowering.set(operation.results[0], [lowering.cluster_size if known is None else known])
 
 
-@lowers("tile_gpu.gdc_wait")
+@lowers(GdcWaitOp)
 def _gdc_wait(lowering: Lowering, _operation: ir.Operation) -> None:
     # PTX ISA 9.7.13.13: each thread that executes it waits, and then sees the memory of the prerequisite grids.
     lowering.b.execute("griddepcontrol.wait;")
 
 
-@lowers("tile_gpu.gdc_launch_dependents")
+@lowers(GdcLaunchDependentsOp)
 def _gdc_launch_dependents(lowering: Lowering, _operation: ir.Operation) -> None:
     lowering.b.execute("griddepcontrol.launch_dependents;")

@@ -8,7 +8,9 @@ import json
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.dialect.tile_gpu.channel import CLUSTER
-from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.global_memory import GlobalOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
+from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_named
@@ -88,10 +90,10 @@ def convert(module: ir.Module, *, target: str | None = None, remarks: list[Remar
         module = with_channels(module)
         converted = ir.Module.create(module.operation.location)
         for op in module.body.operations:
-            if op.operation.name == "tile_gpu.global":
+            if op.operation.name == GlobalOp.OPERATION_NAME:
                 declare_global(op, converted)
         for op in module.body.operations:
-            if op.operation.name == "tile_gpu.kernel":
+            if op.operation.name == KernelOp.OPERATION_NAME:
                 _kernel(op, converted, target, [] if remarks is None else remarks)
         run_upstream(CLEAN_UP, converted)
         return converted
@@ -104,7 +106,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     roles = kernel.roles
     warps = kernel.warps if roles is None else _block_warps(roles)
     plan = shared_plan(kernel, target)
-    maps = [op for op in operations if op.operation.name == "tile_gpu.make_tensor_map"]
+    maps = [op for op in operations if op.operation.name == MakeTensorMapOp.OPERATION_NAME]
     name = symbol_name(kernel)
     types = [argument.type for argument in block.arguments]
     parameters = [(f"{name}_param_{number}", parameter_type(type)) for number, type in enumerate(types)]
@@ -137,7 +139,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
 
 def _multiplies_in_pairs(kernel: KernelOp) -> bool:
     """PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group."""
-    return any(op.pair for op in operations_named(kernel, ("tile_gpu.tcgen05_mma",)))
+    return any(op.pair for op in operations_named(kernel, (Tcgen05MmaOp.OPERATION_NAME,)))
 
 
 def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
@@ -225,7 +227,7 @@ def _run(lowering: Lowering, kernel: KernelOp, operations: list[ir.OpView], role
     whole = [op.operation for op in operations] if roles is None else []
     start_parties(lowering, whole)
     for op in operations:
-        if op.operation.name == "tile_gpu.return":
+        if op.operation.name == ReturnOp.OPERATION_NAME:
             await_commits(lowering, whole)
             return
         if roles is not None and op.operation == roles.operation:
@@ -352,7 +354,7 @@ def _needs_registers(kernel: KernelOp) -> bool:
     tile of 16x128x64 ptxas 13.0 loads each fragment just before its multiply (32 registers), with it up to seven
     fragments ahead (51 registers).
     """
-    return bool(operations_named(kernel, ("tile_gpu.mma_sync", "tile_gpu.roles")))
+    return bool(operations_named(kernel, (MmaSyncOp.OPERATION_NAME, RolesOp.OPERATION_NAME)))
 
 
 def _free_heap_memory(lowering: Lowering) -> None:

@@ -12,6 +12,8 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
+from tilec.dialect.tile_gpu.kernel import ReturnOp
+from tilec.dialect.tile_gpu.reduce import YieldOp
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.shared_plan import SharedPlan
 from tilec.lowering.gpu_to_ptx.element_numbers import MaskBit, Position
@@ -350,7 +352,7 @@ class Lowering:
         return UnsupportedError(f"'{operation.name}': {message}", source_location(operation.location))
 
 
-TERMINATORS = ("scf.yield", "scf.condition", "tile_gpu.yield", "tile_gpu.return")
+TERMINATORS = ("scf.yield", "scf.condition", YieldOp.OPERATION_NAME, ReturnOp.OPERATION_NAME)
 
 
 def named_location(operation: ir.Operation) -> ir.Location:

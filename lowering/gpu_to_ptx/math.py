@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.lowering.gpu_to_ptx.convert import CONVERSIONS
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction, operands_text
@@ -78,7 +79,7 @@ def absi(lowering: Lowering, operation: ir.Operation) -> None:
         each(lowering, operation, instruction(lowering, f"abs.{kind.suffix} $0, $1;", kind))
 
 
-@lowers("tile_gpu.math")
+@lowers(MathOp)
 def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
     """`function` is "name.modifier...", with the modifiers in the order of PTX."""
     kind, function = element(operation.results[0]), operation.attributes["function"].value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
 from tilec.lowering.gpu_to_ptx.access import load, store
 from tilec.lowering.gpu_to_ptx.element_accesses import (
     ElementAccesses,
@@ -21,7 +22,7 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 _PADDINGS = {"zero": 0.0, "neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}
 
 
-@lowers("tile_gpu.load_view")
+@lowers(LoadViewOp)
 def load_view(lowering: Lowering, operation: ir.Operation) -> None:
     """Elements outside the view have the padding value: a false guard leaves the register unchanged."""
     result, op = operation.results[0], operation.opview
@@ -30,7 +31,7 @@ def load_view(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(result, _loaded(lowering, op, accesses, [padding] * accesses.layout.register_count))
 
 
-@lowers("tile_gpu.store_view")
+@lowers(StoreViewOp)
 def store_view(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     _store(lowering, op, view_accesses(lowering, op, op.value))
@@ -84,7 +85,7 @@ def padding_value(lowering: Lowering, operation: ir.Operation, kind: PtxElement,
     return lowering.constant(kind, _PADDINGS[name])
 
 
-@lowers("tile_gpu.load_global")
+@lowers(LoadGlobalOp)
 def load_global(lowering: Lowering, operation: ir.Operation) -> None:
     """Elements whose mask is false have the value of `other`, or zero."""
     result, op = operation.results[0], operation.opview
@@ -94,7 +95,7 @@ def load_global(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(result, _loaded(lowering, op, accesses, other or zeros))
 
 
-@lowers("tile_gpu.store_global")
+@lowers(StoreGlobalOp)
 def store_global(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     _store(lowering, op, pointer_accesses(lowering, op, op.value, op.vector))

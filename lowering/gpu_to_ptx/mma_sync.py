@@ -28,7 +28,7 @@ from tilec.lowering.layout.mma_sync import (
 from tilec.lowering.layout.mma_sync_operand import OperandLayout, instruction_depth, left_operand, right_operand
 
 
-@lowers("tile_gpu.mma_sync")
+@lowers(MmaSyncOp)
 def _mma_sync(lowering: Lowering, operation: ir.Operation) -> None:
     op: MmaSyncOp = operation.opview
     tile = op.accumulator.type

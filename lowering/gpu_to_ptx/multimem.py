@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.multimem import MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
 from tilec.lowering.gpu_to_ptx.access import load_by, store_by
 from tilec.lowering.gpu_to_ptx.atomic_access import OPERATIONS, vector_and_type
 from tilec.lowering.gpu_to_ptx.element_accesses import view_accesses
@@ -14,7 +15,7 @@ from tilec.lowering.gpu_to_ptx.ordered_access import AccessOrder, access_order, 
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
 
-@lowers("tile_gpu.multimem_load_view")
+@lowers(MultimemLoadViewOp)
 def _load(lowering: Lowering, operation: ir.Operation) -> None:
     """A weak element is loaded by each thread that holds it, another one by the first."""
     result, op, order = operation.results[0], operation.opview, access_order(operation.opview)
@@ -36,12 +37,12 @@ def _load(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(result, found if order.is_weak else broadcast(lowering, kind, layout, found))
 
 
-@lowers("tile_gpu.multimem_store_view")
+@lowers(MultimemStoreViewOp)
 def _store(lowering: Lowering, operation: ir.Operation) -> None:
     _write(lowering, operation.opview, "st", None)
 
 
-@lowers("tile_gpu.multimem_reduce_view")
+@lowers(MultimemReduceViewOp)
 def _reduce(lowering: Lowering, operation: ir.Operation) -> None:
     _write(lowering, operation.opview, "red", operation.opview.reduction)
 

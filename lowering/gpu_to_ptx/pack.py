@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import PackOp, UnpackOp
 from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.extension import extended
@@ -19,7 +20,7 @@ from tilec.lowering.layout.packing import joined_in_threads, joined_registers
 _BYTE = ELEMENTS["i8"]
 
 
-@lowers("tile_gpu.pack")
+@lowers(PackOp)
 def pack(lowering: Lowering, operation: ir.Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     kind, dimension = element(source), operation.attributes["dimension"].value
@@ -33,7 +34,7 @@ def pack(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(result, _spread(groups, [_bytes_of(lowering, kind, register) for register in lowering.get(source)]))
 
 
-@lowers("tile_gpu.unpack")
+@lowers(UnpackOp)
 def unpack(lowering: Lowering, operation: ir.Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     kind, dimension = element(result), operation.attributes["dimension"].value

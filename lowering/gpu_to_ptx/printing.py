@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.print_format import Directive, parse_format
+from tilec.dialect.tile_gpu.debug import PrintOp
 from tilec.lowering.gpu_to_ptx.device_call import MAXIMUM_ARGUMENTS, call_vprintf
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
@@ -16,7 +17,7 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
 
-@lowers("tile_gpu.print")
+@lowers(PrintOp)
 def print_format(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     operands, pending = iter(op.args), _Pending(lowering)

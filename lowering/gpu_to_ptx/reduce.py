@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.lowering.gpu.commutative import is_commutative
 from tilec.lowering.gpu_to_ptx.arith import choose
 from tilec.lowering.gpu_to_ptx.convert_layout import converted
@@ -29,7 +30,7 @@ Registers = list[list[ir.Value]]
 BARRIER_LOADS = 8
 
 
-@lowers("tile_gpu.reduce")
+@lowers(ReduceOp)
 def reduce(lowering: Lowering, operation: ir.Operation) -> None:
     """Reduces all operands together: registers[i] are the registers of operand i."""
     op = operation.opview

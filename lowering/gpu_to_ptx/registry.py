@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tilec.dialect.rule_table import RuleTable
 from tilec.lowering.gpu_to_ptx.lowering import Rule
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
 RULES: RuleTable[str, Rule] = RuleTable("lowered")
 
 
-def lowers(*names: str) -> Callable[[Rule], Rule]:
-    """Registers a function as the lowering of operations; raises ValueError for a second one, naming both."""
+def lowers(*operations: str | type[Operation]) -> Callable[[Rule], Rule]:
+    """Registers a function as the lowering of operations, by class, or by name for those of upstream dialects.
+
+    Raises ValueError for a second function of an operation, naming both.
+    """
+    names = [each if isinstance(each, str) else each.OPERATION_NAME for each in operations]
     return lambda rule: RULES.enter(names, rule, rule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.reduce import ScanOp
 from tilec.lowering.gpu_to_ptx.arith import choose
 from tilec.lowering.gpu_to_ptx.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
@@ -17,7 +18,7 @@ from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout
 Registers = list[list[ir.Value]]
 
 
-@lowers("tile_gpu.scan")
+@lowers(ScanOp)
 def scan(lowering: Lowering, operation: ir.Operation) -> None:
     """Converts the tiles to a layout that keeps the dimension within a warp, scans, and converts back."""
     op = operation.opview

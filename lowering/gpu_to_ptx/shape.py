@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
 from tilec.lowering.gpu_to_ptx.element_numbers import Position
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import embedded, read, row_major, write
@@ -15,13 +16,13 @@ from tilec.lowering.layout.blocks import inserted_registers
 from tilec.lowering.layout.linear_layout import LinearLayout, flatten
 
 
-@lowers("tile_gpu.splat")
+@lowers(SplatOp)
 def splat(lowering: Lowering, operation: ir.Operation) -> None:
     result = operation.results[0]
     lowering.set(result, lowering.get(operation.operands[0]) * layout_of(result.type).register_count)
 
 
-@lowers("tile_gpu.iota")
+@lowers(IotaOp)
 def iota(lowering: Lowering, operation: ir.Operation) -> None:
     result = operation.results[0]
     layout, kind = layout_of(result.type), element(result)
@@ -57,19 +58,19 @@ def _element(lowering: Lowering, thread: ir.Value | None, swizzled: int, added: 
     return lowering.compute(f"add.s32 $0, $1, {added};", "i32", thread) if added else thread
 
 
-@lowers("tile_gpu.reshape")
+@lowers(ReshapeOp)
 def reshape(lowering: Lowering, operation: ir.Operation) -> None:
     result, source = operation.results[0], layout_of(operation.operands[0].type)
     _rename(lowering, operation, source.reshape(layout_of(result.type).shape), layout_of(result.type))
 
 
-@lowers("tile_gpu.transpose")
+@lowers(TransposeOp)
 def transpose(lowering: Lowering, operation: ir.Operation) -> None:
     source, permutation = layout_of(operation.operands[0].type), operation.attributes["permutation"]
     _rename(lowering, operation, source.transpose(list(permutation)), layout_of(operation.results[0].type))
 
 
-@lowers("tile_gpu.broadcast")
+@lowers(BroadcastOp)
 def broadcast(lowering: Lowering, operation: ir.Operation) -> None:
     source, shrunk = layout_of(operation.operands[0].type), layout_of(operation.results[0].type)
     for dimension, extent in enumerate(source.shape):
@@ -84,7 +85,7 @@ def _rename(lowering: Lowering, operation: ir.Operation, renamed: LinearLayout, 
     lowering.set(operation.results[0], lowering.get(operation.operands[0]))
 
 
-@lowers("tile_gpu.cat")
+@lowers(CatOp)
 def cat(lowering: Lowering, operation: ir.Operation) -> None:
     """Selects registers if no element moves between threads, else exchanges through shared memory."""
     result, dimension = operation.results[0], operation.attributes["dimension"].value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
 from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.gpu.shared_plan import shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
@@ -17,7 +18,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import joined_in_threads
 
 
-@lowers("tile_gpu.load_shared")
+@lowers(LoadSharedOp)
 def load_shared(lowering: Lowering, operation: ir.Operation) -> None:
     result, buffer = operation.results[0], operation.operands[0]
     kind, layout = element(result), layout_of(result.type)
@@ -30,7 +31,7 @@ def load_shared(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(result, divided_parts(lowering, kind, loaded, layout, stored.contiguous))
 
 
-@lowers("tile_gpu.store_shared")
+@lowers(StoreSharedOp)
 def store_shared(lowering: Lowering, operation: ir.Operation) -> None:
     value, buffer = operation.operands
     kind, layout, registers = element(value), layout_of(value.type), lowering.get(value)

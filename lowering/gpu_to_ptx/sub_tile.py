@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import ExtractOp, InsertOp
 from tilec.lowering.gpu_to_ptx.arith import choose
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import embedded, read, row_major, write
@@ -22,7 +23,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 Position = tuple[int, ...]
 
 
-@lowers("tile_gpu.extract")
+@lowers(ExtractOp)
 def extract(lowering: Lowering, operation: ir.Operation) -> None:
     """Selects registers if no element moves between threads, else stores the whole tile and loads the part."""
     result, operand = operation.results[0], operation.operands[0]
@@ -80,7 +81,7 @@ def _extracted_through_shared(
     return read(lowering, kind, start, part, offsets @ embedded(part.shape, source.shape))
 
 
-@lowers("tile_gpu.insert")
+@lowers(InsertOp)
 def insert(lowering: Lowering, operation: ir.Operation) -> None:
     """Selects registers if no element moves between threads, else exchanges through shared memory."""
     part, whole = (layout_of(operand.type) for operand in list(operation.operands)[:2])

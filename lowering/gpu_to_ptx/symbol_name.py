@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.entry_rules import IDENTIFIER
+from tilec.dialect.tile_gpu.namespace import PREFIX
 from tilec.errors import CompileError
 from tilec.lowering.gpu_to_ptx.constant_data import RESERVED_PREFIX
 from tilec.lowering.gpu_to_ptx.device_call import DEVICE_FUNCTIONS
@@ -15,7 +16,7 @@ _RESERVED = (*DEVICE_FUNCTIONS, SHARED_SYMBOL)
 
 def symbol_name(op: ir.OpView) -> str:
     """The name of a tile_gpu.kernel or tile_gpu.global; raises CompileError for one that PTX cannot have."""
-    name, kind = op.operation.attributes["sym_name"].value, op.operation.name.removeprefix("tile_gpu.")
+    name, kind = op.operation.attributes["sym_name"].value, op.operation.name.removeprefix(PREFIX)
     problem = _problem(name)
     if problem is not None:
         message = f"expected another name of {kind} '{name}': {problem}"

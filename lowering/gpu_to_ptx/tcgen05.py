@@ -89,7 +89,7 @@ def _steps(op: Tcgen05MmaOp, steps: int) -> range:
     return range(op.first // step, (op.first + op.depth) // step)
 
 
-@lowers("tile_gpu.tcgen05_mma")
+@lowers(Tcgen05MmaOp)
 def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     op: Tcgen05MmaOp = operation.opview
     b, buffer = lowering.b, op.accumulator.type

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.shared_plan import tensor_layout
 from tilec.lowering.gpu_to_ptx.elements import element_of
@@ -86,7 +87,7 @@ def _cell_type(lowering: Lowering, buffer: BufferType) -> ir.Type:
     return lowering.b.f32 if str(buffer.element) == "f32" else lowering.b.i32
 
 
-@lowers("tile_gpu.load_tensor_memory")
+@lowers(LoadTensorMemoryOp)
 def _load(lowering: Lowering, operation: ir.Operation) -> None:
     buffer, result = operation.operands[0], operation.results[0]
     whole = tensor_layout(buffer.type)
@@ -122,7 +123,7 @@ def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> 
     return [lowering.b.compute("cvt.u16.u32 $0, $1;", lowering.b.i16, cell) for cell in cells]
 
 
-@lowers("tile_gpu.store_tensor_memory")
+@lowers(StoreTensorMemoryOp)
 def _store(lowering: Lowering, operation: ir.Operation) -> None:
     tile, buffer = operation.operands
     whole = tensor_layout(buffer.type)

@@ -6,6 +6,15 @@ from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import PAIR
+from tilec.dialect.tile_gpu.memory import (
+    BarrierOp,
+    FenceAliasOp,
+    FenceAsyncOp,
+    ScheduleBarrierOp,
+    SharedOp,
+    StoreWaitOp,
+    ViewBufferOp,
+)
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.lowering.gpu.shared_plan import PRODUCER, ChannelPlan, shared_layout
@@ -70,7 +79,7 @@ def _im2col_information(op: TmaLoadOp, first: int) -> str:
     return f", {_vector(first, len(op.offsets))}" if op.halo is None else f", {{{op.halo}, ${first}}}"
 
 
-@lowers("tile_gpu.tma_load")
+@lowers(TmaLoadOp)
 def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaLoadOp = operation.opview
     channel = lowering.plan.channels[op.channel]
@@ -162,7 +171,7 @@ def _check_kind(lowering: Lowering, operation: ir.Operation, kind: str | None) -
         )
 
 
-@lowers("tile_gpu.tma_gather")
+@lowers(TmaGatherOp)
 def _tma_gather(lowering: Lowering, operation: ir.Operation) -> None:
     """Four rows per instruction; the elected thread reads their indices, since its coordinates are in registers."""
     if not lowering.target.gathers_rows:
@@ -197,7 +206,7 @@ def _sum(lowering: Lowering, register: ir.Value, added: int) -> ir.Value:
     return lowering.compute("add.s32 $0, $1, $2;", "i32", register, added) if added else register
 
 
-@lowers("tile_gpu.tma_store")
+@lowers(TmaStoreOp)
 def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaStoreOp = operation.opview
     map = _map_address(lowering, op.map)
@@ -214,42 +223,42 @@ def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
             store_row_ends(lowering, op)
 
 
-@lowers("tile_gpu.store_wait")
+@lowers(StoreWaitOp)
 def _store_wait(lowering: Lowering, operation: ir.Operation) -> None:
     read = "read" in operation.attributes
     with lowering.issuing() as elected:
         lowering.b.execute(f"@$0 cp.async.bulk.wait_group{'.read' if read else ''} 0;", (), elected)
 
 
-@lowers("tile_gpu.fence_async")
+@lowers(FenceAsyncOp)
 def _fence_async(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.b.execute(FENCE_ASYNC)
     if "global_memory" in operation.attributes:
         lowering.b.execute("fence.proxy.async.global;")
 
 
-@lowers("tile_gpu.fence_alias")
+@lowers(FenceAliasOp)
 def _fence_alias(lowering: Lowering, _operation: ir.Operation) -> None:
     lowering.b.execute("fence.proxy.alias;")
 
 
-@lowers("tile_gpu.schedule_barrier")
+@lowers(ScheduleBarrierOp)
 def _schedule_barrier(lowering: Lowering, _operation: ir.Operation) -> None:
     # No event of the performance monitor: ptxas 13.0 and 13.5 move nothing over it.
     lowering.b.execute("pmevent.mask 0;")
 
 
-@lowers("tile_gpu.barrier")
+@lowers(BarrierOp)
 def _barrier(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.barrier()
 
 
-@lowers("tile_gpu.shared")
+@lowers(SharedOp)
 def _shared(lowering: Lowering, operation: ir.Operation) -> None:
     result = operation.results[0]
     lowering.set(result, [lowering.shared_address(lowering.plan.buffers[result])])
 
 
-@lowers("tile_gpu.view_buffer")
+@lowers(ViewBufferOp)
 def _view_buffer(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(operation.results[0], lowering.get(operation.operands[0]))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.vote import DiffersFromOneOp
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
 
-@lowers("tile_gpu.differs_from_one")
+@lowers(DiffersFromOneOp)
 def _differs_from_one(lowering: Lowering, operation: ir.Operation) -> None:
     first, *others = dict.fromkeys(lowering.get(operation.operands[0]))
     # A comparison with NaN is true.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
+from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
@@ -15,7 +16,7 @@ _FIRST_BARRIER = 1 + len(COMPUTE_ROLES)
 _THREADS = 2 * WARPS_OF_A_GROUP * LANES
 
 
-@lowers("tile_gpu.order_wait")
+@lowers(OrderWaitOp)
 def _order_wait(lowering: Lowering, operation: ir.Operation) -> None:
     groups = _groups(lowering, operation)
     if operation.opview.last:
@@ -24,7 +25,7 @@ def _order_wait(lowering: Lowering, operation: ir.Operation) -> None:
         _at_own_barrier(lowering, "sync", groups, ahead=0)
 
 
-@lowers("tile_gpu.order_signal")
+@lowers(OrderSignalOp)
 def _order_signal(lowering: Lowering, operation: ir.Operation) -> None:
     groups = _groups(lowering, operation)
     if operation.opview.first:

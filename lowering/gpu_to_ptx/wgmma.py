@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
@@ -22,7 +22,7 @@ _FENCE = "wgmma.fence.sync.aligned;"
 _COMMIT = "wgmma.commit_group.sync.aligned;"
 
 
-@lowers("tile_gpu.wgmma")
+@lowers(WgmmaOp)
 def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
     op: WgmmaOp = operation.opview
     tile = op.accumulator.type
@@ -125,7 +125,7 @@ def _immediates(kind: str, sides: Sides) -> str:
     return f", 1, 1, {', '.join(map(str, sides.transposes))}"
 
 
-@lowers("tile_gpu.wgmma_wait")
+@lowers(WgmmaWaitOp)
 def _wait(lowering: Lowering, operation: ir.Operation) -> None:
     pending = ir.IntegerAttr(operation.attributes["pending"]).value
     source, result = operation.operands[0], operation.results[0]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
 
-_OUTERMOST = ("cuda_tile.entry", "tile_gpu.kernel")
+_OUTERMOST = ("cuda_tile.entry", KernelOp.OPERATION_NAME)
 
 
 class BlockOrder:

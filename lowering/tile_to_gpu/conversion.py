@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.target import Target
@@ -109,8 +111,8 @@ class Conversion:
             name = producer.operation.name
             if name == "arith.constant":
                 return emitter.constant_tile(wanted, ir.DenseElementsAttr(producer.operation.attributes["value"]))
-            if name in ("tile_gpu.splat", "tile_gpu.iota"):
-                return emitter.gpu(name.removeprefix("tile_gpu."), list(producer.operation.operands), [wanted]).result
+            if name in (SplatOp.OPERATION_NAME, IotaOp.OPERATION_NAME):
+                return build(name, list(producer.operation.operands), [wanted]).result
         return emitter.gpu("convert_layout", [made], [wanted]).result
 
     def set(self, value: ir.Value, made: ir.Value) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.namespace import PREFIX
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -147,7 +148,7 @@ def gpu(
     name: str, operands: Sequence[object] = (), results: Sequence[ir.Type] = (), **attributes: object
 ) -> ir.Operation:
     """An operation of tile_gpu."""
-    return build(f"tile_gpu.{name}", operands, results, attributes)
+    return build(f"{PREFIX}{name}", operands, results, attributes)
 
 
 def choose(

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering.tile.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.tensor_extent import tensor_extents
@@ -81,7 +82,7 @@ def first_pixel(op: ir.OpView, view: TileView, conversion: Conversion) -> list[i
 def _point(value: ir.Value, declarations: Declarations) -> ir.InsertionPoint:
     """Directly after the definition of a value, and after that of the extents, which stand at the top of the kernel."""
     owner = value.owner
-    if isinstance(owner, ir.Block) and owner.owner.operation.name == "tile_gpu.kernel":
+    if isinstance(owner, ir.Block) and owner.owner.operation.name == KernelOp.OPERATION_NAME:
         return declarations.point()
     return point_after(value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import SplatOp
 from tilec.lowering.layout.blocks import block_of, repeated
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -55,7 +56,7 @@ def _broadcast(op: ir.OpView, conversion: Conversion) -> None:
 def _repeat_splat(source: ir.Value, result: ir.Value, conversion: Conversion) -> bool:
     """Makes the result a splat too where the source is one; a splat needs no conversion in any layout."""
     producer = conversion.get(source).owner
-    if isinstance(producer, ir.Block) or producer.operation.name != "tile_gpu.splat":
+    if isinstance(producer, ir.Block) or producer.operation.name != SplatOp.OPERATION_NAME:
         return False
     scalar = producer.operation.operands[0]
     conversion.set(result, emitter.gpu("splat", [scalar], [conversion.type(result)]).result)

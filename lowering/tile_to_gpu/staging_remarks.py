@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.placed import StoreTileOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_named
 from tilec.element_types import element_type
@@ -18,7 +19,7 @@ from tilec.lowering.tile_to_gpu.narrow_pairs import is_in_narrow_pair
 from tilec.lowering.tile_to_gpu.row_stores import LINE_BYTES
 from tilec.remarks import Remark
 
-_STORE = "tile_gpu.store_tile"
+_STORE = StoreTileOp.OPERATION_NAME
 # What avoids a large buffer.
 _COLUMNS = "for a store in parts, compute each column elementwise from the same column of a multiply"
 _WIDER_TILES = "pairs of blocks with 64 rows each store whole tiles, those with 128 rows each in parts"

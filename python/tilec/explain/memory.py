@@ -9,7 +9,9 @@ from typing import Any
 
 from tilec.dialect.location import parts
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import PutBeginOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import StoreSharedOp
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.memory_regions import MemoryRegion, memory_regions
@@ -19,7 +21,7 @@ from tilec.lowering.target import TARGETS
 # The source lines of an operation, from the outermost call to the innermost.
 _Lines = tuple[int, ...]
 # Operations from which on a slot or a staging buffer is in use.
-_FIRST_USES = ("tile_gpu.put_begin", "tile_gpu.store_shared")
+_FIRST_USES = (PutBeginOp.OPERATION_NAME, StoreSharedOp.OPERATION_NAME)
 _USED, _FREE = "#", "."
 # Sizes of the picture in pixels.
 _STEP, _HEIGHT, _MARGIN, _GAP, _LEGEND = 24, 240, 40, 40, 420

@@ -120,8 +120,9 @@ def _from_text(text: str | bytes, name: str, path: Path | None) -> Source:
 def _bound_target(module: Any) -> str | None:
     """The target attribute of the kernels in a module; None for Tile IR, whose entries have no target."""
     for operation in module.body.operations:
-        if operation.operation.name in ("tile_gpu.kernel", "ptx.entry"):
-            return operation.operation.attributes["target"].value
+        attributes = operation.operation.attributes
+        if "target" in attributes:
+            return attributes["target"].value
     return None
 
 

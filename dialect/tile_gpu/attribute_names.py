@@ -1,0 +1,14 @@
+"""The attributes that operations of any dialect have in a kernel, besides the ids (ids.py)."""
+
+from __future__ import annotations
+
+from tilec.dialect.tile_gpu.namespace import PREFIX
+
+# The role that computes an operation of threads, if several roles compute.
+ROLE = f"{PREFIX}role"
+# The iterations between an operation and the loop around it, and those that this loop has less.
+ITERATIONS_AHEAD = f"{PREFIX}iterations_ahead"
+# The copies of the body that a loop has in PTX.
+REPEATS = f"{PREFIX}repeats"
+# The clocks of a loop that meets its bound.
+BOUND = f"{PREFIX}bound"
