@@ -139,16 +139,3 @@ def interface_of(name: str) -> Interface:
     if found is None:
         raise UnsupportedError(f"'{name}' has no interface: declare one on its class in dialect/tile_gpu/")
     return found
-
-
-@cache
-def operations_where(
-    category: Category, memory: Memory | None = None, executor: Executor | None = None
-) -> tuple[str, ...]:
-    """The names of the operations of tile_gpu of a category, and with a memory and an executor if they are given."""
-    records = {name: interface_of(name) for name in OPERATIONS if name.startswith(PREFIX)}
-    return tuple(
-        name
-        for name, record in records.items()
-        if record.category is category and memory in (None, record.memory) and executor in (None, record.executor)
-    )

@@ -22,12 +22,13 @@ from tilec.dialect.tile_gpu.channel import THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.advance_multiplies import advance_again
 from tilec.lowering.gpu.bound_loops import set_bound
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loop_parts import divided_loops
 from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.operation_role import MULTIPLY
 from tilec.lowering.gpu.pipeline import set_stages
 from tilec.lowering.gpu.present_interval import present_schedule, role_numbers
-from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan
+from tilec.lowering.gpu.shared_plan import SharedPlan
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.schedule.bound import work_bound
@@ -44,17 +45,19 @@ _ITERATIONS = 24
 _SLOTS = 2
 
 
-def advance_late_sums(kernel: KernelOp, target: Target) -> None:
+def advance_late_sums(kernel: KernelOp, context: Context) -> None:
     """Rewrites the loops of the roles `mma` and `load` in place; run when the work of threads is final."""
-    advance_again(kernel, lambda loop, sums: _are_late(kernel, loop, sums, target))
+    advance_again(kernel, lambda loop, sums: _are_late(kernel, loop, sums, context))
 
 
-def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp], target: Target) -> bool:
+def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp], context: Context) -> bool:
     """Whether iterations are shorter if the sums are two iterations ahead, and they have slots of their own for it."""
     if not all(map(_has_slots, sums)):
         return False
     parts = next((found for found in divided_loops(kernel) if any(part.loop.operation == loop for part in found)), None)
-    plan = shared_plan(kernel, target)
+    # Loops before this one may have been rewritten.
+    context.changed()
+    plan, target = context.plan(kernel), context.target
     found = None if parts is None else loop_problem(kernel, parts, plan, target)
     if parts is None or found is None or not _may_be_late(found, target):
         return False

@@ -26,6 +26,7 @@ from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ReshapeOp
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.early_loads import addresses_of, early_loads
 from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.live_tiles import packed_registers, tile_peak
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.occupancy import blocks_together
@@ -78,21 +79,21 @@ class _Loads:
         return max(1, sum(packed_registers(op.results[0].type) for op in self.members))
 
 
-def advance_loads(kernel: KernelOp, target: Target, remarks: list[Remark], may_set_budgets: bool = True) -> None:
+def advance_loads(kernel: KernelOp, context: Context) -> None:
     """Rewrites the loops of a tile_gpu.kernel in place; run after rings have their slots.
 
-    Roles without register budgets get some if the tiles need more than an equal share, if `may_set_budgets`. A remark
-    names the loads of which fewer iterations are on their way than hide the latency.
+    With the option `register_budgets`, roles without budgets get some if the tiles need more than an equal share. A
+    remark names the loads of which fewer iterations are on their way than hide the latency.
     """
     roles, budgets = kernel.roles, _budgets(kernel)
-    for loads in _loads_of(kernel, target):
+    for loads in _loads_of(kernel, context.target):
         present = tile_peak(loads.body).needed
         needed = present + loads.wanted * loads.registers
-        if needed > budgets[loads.role] and roles is not None and may_set_budgets:
+        if needed > budgets[loads.role] and roles is not None and context.options.register_budgets:
             budgets = set_budgets(kernel, roles, {loads.role: needed}) or budgets
         room = max(0, budgets[loads.role] - present) // loads.registers
         if room < loads.wanted:
-            remarks.append(_remark(loads, room))
+            context.remarks.append(_remark(loads, room))
         if room:
             _advance(loads, min(room, loads.wanted))
 

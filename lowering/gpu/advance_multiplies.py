@@ -27,6 +27,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead, set_iterations_ahead
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY
 from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
 from tilec.lowering.gpu.roles_progress import roles_progress
@@ -37,7 +38,7 @@ from tilec.lowering.tile_to_gpu import emitter
 _COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 
 
-def advance_multiplies(kernel: KernelOp) -> None:
+def advance_multiplies(kernel: KernelOp, _context: Context) -> None:
     """Rewrites the loops of the roles `mma` and `load` in place, where that is possible."""
     for number, (loop, loads) in enumerate(_loops_of_multiplies(kernel)):
         if not _may_wait(loop, loads) or _ends(kernel, number, _advance):

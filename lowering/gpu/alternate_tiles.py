@@ -33,12 +33,11 @@ from tilec.dialect.tile_gpu.memory import BarrierOp, SharedOp, StoreWaitOp
 from tilec.dialect.tile_gpu.types import ChannelType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.alternating_loop import WARPS, AlternatingLoop, alternating_loop, is_pure, loop_of_role
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_role import LOAD
 from tilec.lowering.gpu.unlike_roles import SKIP, alternate
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
-from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.remarks import Remark
 
 _STORE_WAIT, _BARRIER = StoreWaitOp.OPERATION_NAME, BarrierOp.OPERATION_NAME
 
@@ -67,23 +66,23 @@ class _Tiles:
     slots: ir.Value
 
 
-def alternate_tiles(kernel: KernelOp, target: Target, remarks: list[Remark] | None = None) -> bool:
+def alternate_tiles(kernel: KernelOp, context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; run after it is split into roles. Returns whether it does.
 
-    The reason why one role computes all tiles is added to `remarks`. With the hint `occupancy` other blocks multiply
+    The reason why one role computes all tiles is a remark. With the hint `occupancy` other blocks multiply
     beside an epilogue, and with accumulators in tensor memory the role `mma` does.
     """
     roles = kernel.roles
-    if roles is None or target.tensor_memory_columns or (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
+    if roles is None or context.target.tensor_memory_columns or (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
         return False
     if alternate(roles):
         return False
-    loop = alternating_loop(kernel, roles, target)
+    loop = alternating_loop(kernel, roles, context.target)
     if isinstance(loop, AlternatingLoop):
         _alternate(kernel, roles, loop)
         return True
-    if loop is not None and remarks is not None:
-        remarks.append(loop)
+    if loop is not None:
+        context.remarks.append(loop)
     return False
 
 

@@ -42,6 +42,7 @@ from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.correction_role import Correction, assign_correction, correction
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.joined_values import Sets, carried_as, carried_groups
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.operation_role import has_repeatable_elements, role_operations
 from tilec.lowering.gpu.unknown_values import unknown_values
@@ -71,10 +72,10 @@ _PURE = tuple(
 )  # fmt: skip
 
 
-def assign_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> None:
+def assign_roles(kernel: KernelOp, context: Context) -> None:
     """Marks the operations of a tile_gpu.kernel with placed tiles, in place; run before the tiles get channels.
 
-    The reason why one role computes several chains is added to `remarks`.
+    The reason why one role computes several chains is a remark.
     """
     operations = operations_inside(kernel)
     if not _may_have_chains(kernel, operations):
@@ -85,8 +86,8 @@ def assign_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> None:
     found = chains.fed_by_multiplies()
     refusal = _refusal(kernel, operations, chains, len(found))
     if not found or refusal is not None:
-        if len(found) > 1 and remarks is not None and refusal is not None:
-            remarks.append(refusal)
+        if len(found) > 1 and refusal is not None:
+            context.remarks.append(refusal)
         return
     roles = dict(zip(found, COMPUTE_ROLES, strict=False))
     members = {role: chains.members(chain) for chain, role in roles.items()}

@@ -27,6 +27,7 @@ from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.addresses_again import AddressesAgain, may_be_computed_again
 from tilec.lowering.gpu.compute_roles import compute_role
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loaded_operands import are_loaded_where_stored
 from tilec.lowering.gpu.operation_role import has_repeatable_elements, role_operations
 from tilec.lowering.gpu.operation_work import element_bits
@@ -73,7 +74,7 @@ class _Copy:
     layout: LinearLayout
 
 
-def copy_rows(kernel: KernelOp, remarks: list[Remark]) -> None:
+def copy_rows(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel with channels, before it is split into roles, in place.
 
     A remark names the loads that stay, and the reason.
@@ -90,7 +91,7 @@ def copy_rows(kernel: KernelOp, remarks: list[Remark]) -> None:
             _rewrite(each, addresses)
         else:
             message = f"threads load the operand and store it in shared memory: {each}"
-            remarks.append(Remark("pipeline", message, source_location(_location_of(op))))
+            context.remarks.append(Remark("pipeline", message, source_location(_location_of(op))))
 
 
 def _is_loaded_ring(op: ir.OpView) -> bool:

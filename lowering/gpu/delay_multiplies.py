@@ -21,6 +21,7 @@ from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.iterations_ahead import set_iterations_ahead
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.other_iteration import copy_all
@@ -60,10 +61,11 @@ class _Delayed:
         return [*self.start, *self.end]
 
 
-def delay_multiplies(kernel: KernelOp, may_set_budgets: bool = True) -> None:
+def delay_multiplies(kernel: KernelOp, context: Context) -> None:
     """Rewrites the loops of roles in place, where that is possible; run after rings have their slots.
 
-    Roles without register budgets get some if a delayed multiply needs more than an equal share, if `may_set_budgets`.
+    Roles without register budgets get some if a delayed multiply needs more than an equal share, with the option
+    `register_budgets`.
     """
     roles = kernel.roles
     if roles is None:
@@ -74,7 +76,7 @@ def delay_multiplies(kernel: KernelOp, may_set_budgets: bool = True) -> None:
         for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
             found = _delayed(loop.regions[0].blocks[0])
             needed = 0 if found is None else _needed_registers(loop, found)
-            if needed > budgets[number] and may_set_budgets:
+            if needed > budgets[number] and context.options.register_budgets:
                 budgets = set_budgets(kernel, roles, {number: needed}) or budgets
             if found is not None and needed <= budgets[number]:
                 _rotate(loop, found)

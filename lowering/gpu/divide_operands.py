@@ -34,12 +34,12 @@ from tilec.lowering.gpu.column_parts import (
 )
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.hand_over import give, take
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_work import VisitedTiles, multiply_of, work_of
 from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import Step, unit_cycles
 from tilec.lowering.model.tensor_pipe import pipe_use
-from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 
 # With 32 columns in each part of exponentials, ptxas 13.5 spills a register of attention of 256 rows, with 16 none.
@@ -51,7 +51,7 @@ _MULTIPLY = Tcgen05MmaOp.OPERATION_NAME
 _ACCUMULATE = 3
 
 
-def divide_operands(kernel: KernelOp, target: Target) -> None:
+def divide_operands(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run after its channels are made, before it is split into roles."""
     if kernel.warps != WARPS:
         return
@@ -64,7 +64,7 @@ def divide_operands(kernel: KernelOp, target: Target) -> None:
             _divide_store(store, [store.operands[0].owner.operation])
             continue
         arithmetic = _arithmetic(store)
-        ahead = _columns_ahead(arithmetic, use.multiply, device_of(target.name))
+        ahead = _columns_ahead(arithmetic, use.multiply, device_of(context.target.name))
         first = _divide_multiply(use, ahead) if ahead else None
         _divide_store(store, arithmetic, ahead, first)
 

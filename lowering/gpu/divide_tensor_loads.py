@@ -23,10 +23,10 @@ from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.chosen_loads import is_constant, load_or_constant
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, use_place
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.narrow_accumulators import is_narrow
 from tilec.lowering.gpu.shared_plan import memory_plan, tensor_layout
 from tilec.lowering.gpu.slots import GET, step_of_buffer
-from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 
 # tcgen05.ld reads at least eight columns as .16x256b.
@@ -53,9 +53,9 @@ class _Read:
         return self.outermost.results[0]
 
 
-def divide_tensor_loads(kernel: KernelOp, target: Target) -> None:
+def divide_tensor_loads(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles, and before slots are reused."""
-    is_short = cache(lambda: memory_plan(kernel).columns_used > target.tensor_memory_columns)
+    is_short = cache(lambda: memory_plan(kernel).columns_used > context.target.tensor_memory_columns)
     for branch in [op for op in operations_named(kernel, ("scf.if",)) if _chooses_reads(op)]:
         _separate(branch)
     loads = operations_named(kernel, (_LOAD,))

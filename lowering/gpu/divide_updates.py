@@ -18,6 +18,7 @@ from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.column_parts import WARPS, has_column_parts, part_of, part_type, repeats_columns
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.handed_place import handed_place, is_place, use_place
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.tile_to_gpu import emitter
 
 # The columns of a part: its registers are free again before those of the next part are used.
@@ -25,7 +26,7 @@ PART_COLUMNS = 32
 _LOAD, _STORE = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME
 
 
-def divide_updates(kernel: KernelOp) -> None:
+def divide_updates(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run after its channels are made, before it is split into roles."""
     if kernel.warps != WARPS:
         return

@@ -18,12 +18,12 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS, MathOp
 from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loop_work import LoopWork, Run, busy_cycles, cycles_of, loops_of
 from tilec.lowering.gpu.operation_work import VisitedTiles, exponential_elements, exponential_work, thread_elements
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import combined_cycles
 from tilec.lowering.model.step import Step
-from tilec.lowering.target import Target
 
 _ATTRIBUTE = "polynomials"
 # Exponentials of fewer elements per thread, as factors of rows, are not worth the constants.
@@ -32,11 +32,11 @@ _LEAST_ELEMENTS = 16
 _SAVED = 0.005
 
 
-def emulate_exponentials(kernel: KernelOp, target: Target) -> None:
+def emulate_exponentials(kernel: KernelOp, context: Context) -> None:
     """Sets `polynomials` in a tile_gpu.kernel in place; run when roles and their tiles are final."""
     if not any(map(_is_emulated, operations_inside(kernel))):
         return
-    device, known = device_of(target.name), VisitedTiles()
+    device, known = device_of(context.target.name), VisitedTiles()
     for loop in loops_of(kernel, device, counts_outside=False):
         if loop.depth >= 0 and not loop.has_inner_loops:
             share = _share(loop, device, known)

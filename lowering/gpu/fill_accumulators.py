@@ -17,13 +17,14 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import StoreTensorMemoryOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.chosen_loads import is_constant, load_or_constant
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.slots import GET, channel_of_buffer, step_of_buffer
 from tilec.lowering.tile_to_gpu import emitter
 
 _STORE = StoreTensorMemoryOp.OPERATION_NAME
 
 
-def fill_accumulators(kernel: KernelOp) -> None:
+def fill_accumulators(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place."""
     of_slots = defaultdict[ir.Value, dict[ir.Operation, tuple[ir.Operation, ir.Value]]](dict)
     for branch in operations_inside(kernel):

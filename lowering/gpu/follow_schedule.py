@@ -27,6 +27,7 @@ from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.bound_loops import is_bound, is_in_open_loop, remove_marks
 from tilec.lowering.gpu.enclosing import ancestor_in
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops
 from tilec.lowering.gpu.loop_problem import LoopProblem, loop_problem
@@ -40,7 +41,7 @@ from tilec.lowering.gpu.roles_progress import roles_progress
 from tilec.lowering.gpu.scheduled_body import operations_of_body, schedule_body
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import shared_plan
-from tilec.lowering.kernel_hints import OCCUPANCY, STAGES, kernel_hint
+from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.schedule.exact import solver_name
 from tilec.lowering.schedule.role_order import RoleOrder
 from tilec.lowering.schedule.schedule import Schedule
@@ -71,12 +72,13 @@ _VARIANTS: tuple[Callable[[str], bool], ...] = (
 )
 
 
-def follow_schedule(kernel: KernelOp, target: Target, options: CompileOptions, remarks: list[Remark]) -> KernelOp:
+def follow_schedule(kernel: KernelOp, context: Context) -> KernelOp:
     """Rewrites loops of a kernel with roles; returns the kernel, which may be another operation in the same place.
 
     Of the options, `solver`, `stages` (the most slots of a ring) and `register_budgets` (whether roles without budgets
     may get some) count here.
     """
+    options, remarks = context.options, context.remarks
     if options.solver and solver_name() is None:
         message = "solver=on is not followed: OR-Tools is not installed; install tilec[schedule]"
         remarks.append(Remark("hint", message, source_location(kernel.operation.location)))
@@ -84,7 +86,7 @@ def follow_schedule(kernel: KernelOp, target: Target, options: CompileOptions, r
     if kernel.roles is not None:
         remove_marks(operations_inside(kernel))
     for number in numbers:
-        kernel = _Loop(kernel, number, target, options).followed()
+        kernel = _Loop(kernel, number, context.target, options).followed()
     return kernel
 
 
@@ -195,7 +197,7 @@ class _Loop:
                 wanted = list(schedule.depth)
         rings = zip(found.channels, wanted, found.slots, strict=True)
         changed = {channel: count for channel, count, now in rings if count != now}
-        most = self.options.stages or kernel_hint(self.kernel, STAGES)
+        most = self.options.stages
         is_allowed = OCCUPANCY not in self.kernel.operation.attributes and all(
             _is_own_ring(channel) and _least_slots(channel) <= count <= (most or count)
             for channel, count in changed.items()

@@ -29,6 +29,7 @@ from tilec.dialect.tile_gpu.channel import (
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.slots import PUT, step_of_buffer, users_of_slot
 
 # The operations of each step on a channel, in program order.
@@ -53,7 +54,7 @@ class _Uses:
     release: ir.Operation
 
 
-def fuse_channels(kernel: KernelOp) -> None:
+def fuse_channels(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
     block = kernel.operation.regions[0].blocks[0]
     candidates = [uses for op in block.operations if (uses := _uses(op)) is not None]

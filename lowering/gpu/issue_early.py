@@ -17,6 +17,7 @@ from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS, ancestor_in
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.pending_multiplies import MOST_PENDING, count_pending
 from tilec.lowering.gpu.register_budgets import registers_of_role, set_budgets
@@ -28,17 +29,17 @@ _RELEASE = ReleaseOp.OPERATION_NAME
 _COMMIT = PutCommitOp.OPERATION_NAME
 
 
-def issue_early(kernel: KernelOp, may_set_budgets: bool = True) -> None:
+def issue_early(kernel: KernelOp, context: Context) -> None:
     """Rewrites the loops of roles in place; a loop stays whose sums would need more registers than its role has.
 
-    Roles without register budgets get some if an equal share is too small, if `may_set_budgets`.
+    Roles without register budgets get some if an equal share is too small, with the option `register_budgets`.
     """
     roles = kernel.roles
     if roles is None:
         return
     for number, region in enumerate(roles.bodies.values()):
         for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
-            _issue_early(loop, kernel, roles, number, may_set_budgets)
+            _issue_early(loop, kernel, roles, number, context.options.register_budgets)
 
 
 def _issue_early(loop: ir.Operation, kernel: KernelOp, roles: RolesOp, number: int, may_set_budgets: bool) -> None:

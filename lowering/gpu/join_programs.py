@@ -21,12 +21,12 @@ from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.equal_values import EqualValues
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.share_loads import loads_into, part_box, with_box
 from tilec.lowering.kernel_hints import NUM_CTAS, kernel_hint
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import HBM, L2, Step, unit_cycles
-from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
 _PAIR = 2
@@ -53,11 +53,11 @@ class _SharedLoad:
     scalars: tuple[ir.Value, ...]
 
 
-def join_programs(kernel: KernelOp, target: Target, remarks: list[Remark]) -> None:
+def join_programs(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run after `fuse-channels`, before the kernel is split into roles."""
     if kernel.cluster_ctas > 1 or kernel_hint(kernel, NUM_CTAS) is not None:
         return
-    neighbours, device = _Neighbours(kernel), device_of(target.name)
+    neighbours, device = _Neighbours(kernel), device_of(context.target.name)
     streams = {op: _streamed_loads(op) for op in operations_named(kernel, (MakeChannelOp.OPERATION_NAME,))}
     streams = {channel: loads for channel, loads in streams.items() if loads}
     if not any(_are_bound_by_l2(kernel, loads, device) for loads in streams.values()):
@@ -69,7 +69,7 @@ def join_programs(kernel: KernelOp, target: Target, remarks: list[Remark]) -> No
         except _NotSharedError as error:
             # Rings with barriers of other CTAs and those without share no slots (`reuse-channels`): all or none.
             message = f"adjacent tile blocks do not load the same operands once: {error}"
-            remarks.append(Remark("tma", message, source_location(loads[0].operation.location)))
+            context.remarks.append(Remark("tma", message, source_location(loads[0].operation.location)))
             return
     kernel.operation.attributes["joined_programs"] = ir.IntegerAttr.get(_I32(), _PAIR)
     for channel, found in shared.items():

@@ -47,6 +47,7 @@ from tilec.lowering.gpu.accumulator_channels import Accumulators, is_in_accumula
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import ancestor_in, is_repeated
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.slots import VIEW, without_views
 from tilec.lowering.gpu.staging import is_staged, make_staging_buffers
 
@@ -109,8 +110,12 @@ class _PlacedTile:
     holds: tuple[_Hold, ...]
 
 
-def make_channels(kernel: KernelOp) -> None:
+def make_channels(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; without placed tiles it stays as it is."""
+    _make_channels(kernel)
+
+
+def _make_channels(kernel: KernelOp) -> None:
     if not _has_placed_tiles(kernel):
         return
     operations = operations_inside(kernel)
@@ -139,7 +144,7 @@ def with_channels(module: ir.Module) -> ir.Module:
         op.operation.clone(ip=ir.InsertionPoint(made.body))
     for op in made.body.operations:
         if op.operation.name == KernelOp.OPERATION_NAME:
-            make_channels(op)
+            _make_channels(op)
     return made
 
 

@@ -31,6 +31,7 @@ from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.enclosing import is_repeated
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_role import role_of
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -41,7 +42,7 @@ _RENAMING = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ExtractOp, Re
 _PURE = ("arith.", "math.", MathOp.OPERATION_NAME, *_RENAMING, _REDUCE)
 
 
-def order_steps(kernel: KernelOp) -> None:
+def order_steps(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run before it is split into roles."""
     operations = operations_inside(kernel)
     order = _Order()

@@ -27,12 +27,12 @@ from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_named, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loop_clocks import loop_clocks
 from tilec.lowering.gpu.loop_parts import LoopPart
 from tilec.lowering.gpu.unlike_roles import unlike_roles
 from tilec.lowering.gpu.warpgroups import independent_warpgroups
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
-from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 
 _MULTIPLY = WgmmaOp.OPERATION_NAME
@@ -50,13 +50,13 @@ class _Section:
     last: ir.Operation
 
 
-def order_warpgroups(kernel: KernelOp, target: Target) -> None:
+def order_warpgroups(kernel: KernelOp, context: Context) -> None:
     """Rewrites the roles of a tile_gpu.kernel in place; run after multiplies are where they are issued."""
     if kernel.roles is None:
         return
     for name, warps, block in unlike_roles(kernel.roles):
         if name in COMPUTE_ROLES:
-            sections = [found for loop in _innermost_loops(block) if (found := _section(kernel, loop, warps, target))]
+            sections = [found for loop in _innermost_loops(block) if (found := _section(kernel, loop, warps, context))]
             if sections:
                 _order(block, sections)
 
@@ -67,7 +67,7 @@ def _innermost_loops(block: ir.Block) -> Iterator[ir.OpView]:
             yield op.opview
 
 
-def _section(kernel: KernelOp, loop: ir.OpView, warps: int, target: Target) -> _Section | None:
+def _section(kernel: KernelOp, loop: ir.OpView, warps: int, context: Context) -> _Section | None:
     """The multiplies of a loop, if warpgroups should issue them one after the other."""
     operations = [op.operation for op in loop.operation.regions[0].blocks[0].operations]
     numbers = [number for number, op in enumerate(operations) if op.name == _MULTIPLY]
@@ -78,7 +78,7 @@ def _section(kernel: KernelOp, loop: ir.OpView, warps: int, target: Target) -> _
     if not all(map(_is_issue, operations[numbers[0] : numbers[-1]])):
         return None
     groups = independent_warpgroups(loop, warps)
-    if groups < 2 or not _LEAST_RATIO <= _ratio(kernel, loop, groups, target) <= _MOST_RATIO:
+    if groups < 2 or not _LEAST_RATIO <= _ratio(kernel, loop, groups, context) <= _MOST_RATIO:
         return None
     return _Section(operations[numbers[0]], operations[numbers[-1]])
 
@@ -89,9 +89,10 @@ def _is_issue(op: ir.Operation) -> bool:
     return op.name in _BETWEEN or is_scalar
 
 
-def _ratio(kernel: KernelOp, loop: ir.OpView, groups: int, target: Target) -> float:
+def _ratio(kernel: KernelOp, loop: ir.OpView, groups: int, context: Context) -> float:
     """The clocks of the threads of a warpgroup for each clock of its multiplies."""
-    clocks = loop_clocks(kernel, LoopPart("", WARPS_OF_A_GROUP, loop, groups), target)
+    part = LoopPart("", WARPS_OF_A_GROUP, loop, groups)
+    clocks = loop_clocks(part, context.plan(kernel), context.target)
     return clocks.threads / max(1, clocks.multiplies)
 
 

@@ -14,13 +14,16 @@ from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import DECLARATIONS, REGISTER_MULTIPLIES
+from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.ids import copy_id
 from tilec.dialect.tile_gpu.interface import Executor, interface_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
+from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.compute_roles import clear_compute_role
 from tilec.lowering.gpu.crossing_values import Crossing, get_late, make_crossing, source_of
 from tilec.lowering.gpu.enclosing import is_repeated, path_to
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_role import (
     CONTROL_FLOW,
     RoleBody,
@@ -34,7 +37,6 @@ from tilec.lowering.gpu.operation_role import (
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import memory_plan
 from tilec.lowering.gpu.unknown_values import unknown_values
-from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
 _KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and numbers of at least 8 bits"
@@ -48,19 +50,18 @@ class _NotSeparableError(Exception):
         self.role, self.value = role, value
 
 
-def partition_roles(kernel: KernelOp, target: Target, remarks: list[Remark] | None = None) -> bool:
+def partition_roles(kernel: KernelOp, context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if it has no asynchronous work or cannot be split.
 
-    The reason why a kernel with asynchronous work cannot be split is added to `remarks`. Numbers that cross need shared
+    The reason why a kernel with asynchronous work cannot be split is a remark. Numbers that cross need shared
     memory, and a kernel that has none left for them stays whole.
     """
-    if kernel.roles is not None:
+    if kernel.roles is not None or _exchanges_parts(operations_inside(kernel), context):
         return False
     known = role_operations([op.operation for op in kernel.body.blocks[0].operations])
     roles = roles_of(known)
     if len(roles) == 1:
-        if remarks is not None:
-            remarks += _remarks_of_one_role(kernel)
+        context.remarks += _remarks_of_one_role(kernel)
         return False
     *body, end = known
     common = _common(body)
@@ -75,12 +76,12 @@ def partition_roles(kernel: KernelOp, target: Target, remarks: list[Remark] | No
             unknown = unknown_values(error.role, work, [op for op, found in crossing.items() if error.role in found])
             source = None if kernel.ctas > 1 else source_of(error.value, unknown, work)
             if source is None:
-                return _stays_whole(str(error), error.value.location, remarks)
+                return _stays_whole(str(error), error.value.location, context)
             crossing.setdefault(source, {})[error.role] = None
-    if crossing and _needed_bytes(kernel) > target.shared_bytes:
+    if crossing and _needed_bytes(kernel) > context.target.shared_bytes:
         _erase(added)
         reason = "shared memory has no room for a number that crosses to another role: use smaller tiles"
-        return _stays_whole(reason, next(iter(crossing)).location, remarks)
+        return _stays_whole(reason, next(iter(crossing)).location, context)
     if repeats_loads:
         for region in added[-1].opview.bodies.values():
             _erase_unused_loads(region.blocks[0])
@@ -89,10 +90,18 @@ def partition_roles(kernel: KernelOp, target: Target, remarks: list[Remark] | No
     return True
 
 
-def _stays_whole(reason: str, location: ir.Location, remarks: list[Remark] | None) -> bool:
-    if remarks is not None:
-        remarks.append(Remark("roles", f"the kernel is not split into roles: {reason}", source_location(location)))
+def _stays_whole(reason: str, location: ir.Location, context: Context) -> bool:
+    context.remarks.append(Remark("roles", f"the kernel is not split into roles: {reason}", source_location(location)))
     return False
+
+
+def _exchanges_parts(operations: Sequence[ir.Operation], context: Context) -> bool:
+    """Whether a cluster exchanges parts of a reduction, which is a barrier of all of its threads."""
+    exchanges = [op for op in operations if op.name == GatherPartsOp.OPERATION_NAME]
+    if exchanges and any(op.name == TmaLoadOp.OPERATION_NAME for op in operations):
+        message = "the kernel has one role: all warps of a cluster take part in the exchange of a reduction"
+        context.remarks.append(Remark("roles", message, source_location(exchanges[0].location)))
+    return bool(exchanges)
 
 
 def _needed_bytes(kernel: KernelOp) -> int:

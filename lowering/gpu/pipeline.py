@@ -15,36 +15,36 @@ from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.epilogue_remark import epilogue_remark, is_of_tiles
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.other_iteration import copy_for, scalars_behind
 from tilec.lowering.gpu.ring_depth import of_ring
 from tilec.lowering.gpu.ring_slots import RingSlots, ring_slots
 from tilec.lowering.gpu.scratch_use import scratch_bytes
-from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan, shared_plan
+from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
 from tilec.lowering.gpu.single_slot_remark import single_slot_remark
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.remarks import Remark
 
 _PUTS = (PutBeginOp.OPERATION_NAME, *TMA_LOADS, PutCommitOp.OPERATION_NAME)
 
 
-def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list[Remark]) -> None:
-    """Deepens the rings of a tile_gpu.kernel in place, as far as memory goes; `stages` is the most slots of a ring.
+def pipeline(kernel: KernelOp, context: Context) -> None:
+    """Deepens the rings of a tile_gpu.kernel in place, as far as memory goes; the option `stages` limits their slots.
 
     The hint `occupancy` limits the memory. If one slot per ring exceeds that limit, the hint becomes a remark.
     """
     block = kernel.operation.regions[0].blocks[0]
-    plan = shared_plan(kernel, target)
-    blocks = followed_occupancy(kernel, target, plan.declared_bytes, plan.tensor_columns, remarks)
+    target, plan = context.target, context.plan(kernel)
+    blocks = followed_occupancy(kernel, target, plan.declared_bytes, plan.tensor_columns, context.remarks)
     if blocks is not None:
         target = share_of_block(target, blocks)
-        plan = shared_plan(kernel, target)
+        plan = context.plan(kernel, target)
     elif OCCUPANCY in kernel.operation.attributes:
         del kernel.operation.attributes[OCCUPANCY]
     channels = [op for op in block.operations if op.operation.name == MakeChannelOp.OPERATION_NAME and _is_ring(op)]
-    plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target)
+    plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target, context)
     filled = [op for op in channels if op.producer == TMA]
     has_roles = kernel.roles is not None
     # Without roles a loop issues the copies of all its rings equally far ahead.
@@ -52,12 +52,12 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
     if has_roles:
         stored = [op for op in channels if op.producer in (THREADS, COPIES) and op.wanted is not None]
         groups += [[op] for op in stored if not plan.channels[op.operation.results[0]].slot_columns]
-    rings = ring_slots(kernel, groups, plan, target, stages)
+    rings = ring_slots(kernel, groups, plan, target, context.options.stages)
     deep = _deepen_tma(rings)
-    remarks += filter(None, map(single_slot_remark, rings))
+    context.remarks += filter(None, map(single_slot_remark, rings))
     accumulators = [op for op in channels if op.producer == MMA]
     single = _deepen_accumulators(kernel, accumulators, target)
-    remarks += [epilogue_remark(op, target) for op in single if has_roles and is_of_tiles(op)]
+    context.remarks += [epilogue_remark(op, target) for op in single if has_roles and is_of_tiles(op)]
     if not has_roles:
         channels_ahead = {one.operation.results[0] for channel in deep for one in of_ring(channel)}
         # The copies are erased when they move, so only loops are kept.
@@ -74,7 +74,7 @@ def _deepen_tma(groups: Sequence[RingSlots]) -> list[MakeChannelOp]:
 
 
 def _deepen_scale_factors(
-    kernel: KernelOp, plan: SharedPlan, channels: list[MakeChannelOp], target: Target
+    kernel: KernelOp, plan: SharedPlan, channels: list[MakeChannelOp], target: Target, context: Context
 ) -> SharedPlan:
     """Two slots of scale factors from registers, so that one is stored while the other is multiplied; the new plan."""
     slots = [(op, plan.channels[op.operation.results[0]]) for op in channels]
@@ -87,7 +87,8 @@ def _deepen_scale_factors(
         if slot.slot_bytes <= free and slot.slot_columns <= columns:
             set_stages(op, 2)
             free, columns = free - slot.slot_bytes, columns - slot.slot_columns
-    return shared_plan(kernel, target)
+    context.changed()
+    return context.plan(kernel, target)
 
 
 def _is_ring(op: MakeChannelOp) -> bool:

@@ -12,13 +12,14 @@ from tilec.dialect.tile_gpu.placed import PlaceOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.accumulator_channels import is_accumulator
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.staging import is_staged
 
 # Operations without effects that make a tile smaller, or the same tile for other threads.
 _CONVERSIONS = ("arith.truncf", ConvertLayoutOp.OPERATION_NAME)
 
 
-def place_early(kernel: KernelOp) -> None:
+def place_early(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run before its placed tiles get channels."""
     for op in [inner for inner in operations_inside(kernel) if inner.name == PlaceOp.OPERATION_NAME]:
         # The order stays of tiles that have a place in common: values of an accumulator, stores, and those of a group.

@@ -21,9 +21,10 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
 from tilec.dialect.walk import operations_named, operations_of
 from tilec.lowering.gpu.epilogue_remark import is_of_tiles
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.shared_plan import memory_plan
-from tilec.lowering.target import LANES, Target
+from tilec.lowering.target import LANES
 
 _LOAD, _RELEASE = LoadTensorMemoryOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 _NARROWING = ("arith.truncf", "arith.trunci")
@@ -58,7 +59,7 @@ def _registers(tile: ir.RankedTensorType, warps: int) -> int:
     return prod(tile.shape) * element_bits(tile.element_type) // (_REGISTER_BITS * LANES * warps)
 
 
-def read_early(kernel: KernelOp, target: Target) -> None:
+def read_early(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run after channels share slots, and before registers are assigned."""
     channels = operations_named(kernel, (MakeChannelOp.OPERATION_NAME,))
     tiles = [op for op in channels if op.reuse == "ring" and op.shares is None and is_of_tiles(op)]
@@ -66,7 +67,8 @@ def read_early(kernel: KernelOp, target: Target) -> None:
     if len(tiles) != 1:
         return
     (channel,), plan = tiles, memory_plan(kernel)
-    if plan.columns_used + plan.channels[channel.operation.results[0]].slot_columns <= target.tensor_memory_columns:
+    needed = plan.columns_used + plan.channels[channel.operation.results[0]].slot_columns
+    if needed <= context.target.tensor_memory_columns:
         return
     for get in _gets(channel):
         if not _holds_other_tiles(get.block):

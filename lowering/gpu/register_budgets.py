@@ -9,12 +9,13 @@ from tilec.dialect.tile_gpu.categories import CALLS
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.role_registers import chosen_budgets
 
 
-def register_budgets(kernel: KernelOp) -> bool:
+def register_budgets(kernel: KernelOp, _context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if its roles need no budgets or cannot have them."""
     roles = kernel.roles
     return roles is not None and set_budgets(kernel, roles, {}) is not None

@@ -14,6 +14,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import DECLARATIONS
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.enclosing import LOOPS, ancestor_in
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_role import is_rematerializable
 
 _CONSTANT = "arith.constant"
@@ -24,7 +25,7 @@ _DIVISIONS = (
 )
 
 
-def repeat_scalars(kernel: KernelOp) -> bool:
+def repeat_scalars(kernel: KernelOp, _context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if its roles have equally many registers."""
     if kernel.roles is None or kernel.roles.registers is None:
         return False

@@ -20,11 +20,11 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.channel_life import ChannelLife, channel_lives, loops_around, uses
 from tilec.lowering.gpu.compute_roles import has_compute_roles
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_role import role_of
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import memory_plan, slot_size
 from tilec.lowering.gpu.stage_through_channels import holds_staging, stage_through_channels, staging_life
-from tilec.lowering.target import Target
 
 
 @dataclass
@@ -55,13 +55,13 @@ class _Ring:
         return saved_bytes
 
 
-def reuse_channels(kernel: KernelOp, target: Target) -> None:
+def reuse_channels(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel without roles in place."""
     if kernel.roles is not None:
         return
     plan = memory_plan(kernel)
-    short_bytes = plan.declared_bytes + scratch_bytes(kernel) - target.shared_bytes
-    short_columns = plan.columns_used - target.tensor_memory_columns
+    short_bytes = plan.declared_bytes + scratch_bytes(kernel) - context.target.shared_bytes
+    short_columns = plan.columns_used - context.target.tensor_memory_columns
     lives = channel_lives(kernel)
     packed = [life for life in lives if short_columns > 0 and _ring(life).size[1]]
     rings = _packed(packed)

@@ -15,6 +15,7 @@ from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
 from tilec.dialect.walk import inner_operations, operations_named
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loaded_operands import are_loaded_where_stored
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.occupancy import blocks_together
@@ -25,7 +26,6 @@ from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT, Device, device_of
 from tilec.lowering.model.launch import Ring
 from tilec.lowering.model.step import HBM, Step, unit_cycles
-from tilec.lowering.target import Target
 
 DEFAULT_STAGES, MAXIMUM_STAGES = 4, 16
 # A ring of an outer loop: one slot is loaded while the inner loop reads the other.
@@ -40,7 +40,7 @@ _KERNEL = KernelOp.OPERATION_NAME
 _STORED_STAGES = 2
 
 
-def ring_depth(kernel: KernelOp, target: Target) -> None:
+def ring_depth(kernel: KernelOp, context: Context) -> None:
     """Writes the attribute `wanted` of the rings of a tile_gpu.kernel that loads and copies fill, in place."""
     number = ir.IntegerType.get_signless(32, kernel.operation.context)
     for op in _rings_of(kernel, THREADS):
@@ -49,7 +49,8 @@ def ring_depth(kernel: KernelOp, target: Target) -> None:
     rings = tma_rings(kernel) + _rings_of(kernel, COPIES)
     if not rings:
         return
-    plan, loops = memory_plan(kernel), LoopCycles(kernel, device_of(target.name))
+    target, plan = context.target, memory_plan(kernel)
+    loops = LoopCycles(kernel, device_of(target.name))
     slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in rings)
     default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
     blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)

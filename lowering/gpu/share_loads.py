@@ -32,6 +32,7 @@ from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.equal_values import EqualValues
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.narrow_accumulators import NARROW_ROWS, movable_accesses, move_narrow_accumulators
 from tilec.lowering.gpu.shared_plan import CTAS_OF_A_PAIR, shared_layout
 from tilec.lowering.gpu.slots import GET, PUT, step_of_buffer, users_of_slot, without_views
@@ -60,7 +61,7 @@ class _Half:
     dimension: int
 
 
-def share_loads(kernel: KernelOp, remarks: list[Remark]) -> None:
+def share_loads(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run before slots are shared and the kernel is split into roles."""
     if kernel.ctas == 1:
         return
@@ -73,7 +74,7 @@ def share_loads(kernel: KernelOp, remarks: list[Remark]) -> None:
             halves = _halves(multiplies, channels, equal)
         except _NotPairsError as error:
             message = f"the blocks of a cluster do not multiply in pairs: {error}"
-            remarks.append(Remark("hint", message, source_location(multiplies[0].operation.location)))
+            context.remarks.append(Remark("hint", message, source_location(multiplies[0].operation.location)))
         else:
             _make_pairs(kernel, multiplies, channels, halves)
             return

@@ -20,6 +20,7 @@ from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.column_parts import owner, repeats_columns
 from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.enclosing import is_repeated
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.tile_to_gpu import emitter
 
 _LOAD, _STORE, _MULTIPLY = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME, "arith.mulf"
@@ -35,7 +36,7 @@ class _Update:
     factor: ir.Value
 
 
-def skip_updates(kernel: KernelOp) -> bool:
+def skip_updates(kernel: KernelOp, _context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns whether it does. Products with 1 are exact."""
     stores = [op for op in operations_inside(kernel) if op.name == _STORE]
     updates = [update for op in stores if is_repeated(op) and (update := _update(op)) is not None]

@@ -14,6 +14,7 @@ from tilec.dialect.tile_gpu.ids import copy_id
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.early_loads import addresses_of, early_loads
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_work import tile_bytes
 from tilec.lowering.target import LANES
 from tilec.lowering.tile_to_gpu import emitter
@@ -26,7 +27,7 @@ MAXIMUM_FACTOR = 4
 MAXIMUM_OPERATIONS = 64
 
 
-def unroll_loads(kernel: KernelOp) -> None:
+def unroll_loads(kernel: KernelOp, _context: Context) -> None:
     """Unrolls the innermost loops of a tile_gpu.kernel that wait for loads, in place."""
     for loop in [op for op in operations_inside(kernel) if op.name == "scf.for"]:
         factor = _factor(loop, kernel.warps)

@@ -19,6 +19,7 @@ from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.tile_to_gpu import emitter
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
@@ -38,7 +39,7 @@ class _Multiplies:
     releases: list[ir.Operation]
 
 
-def wgmma_in_flight(kernel: KernelOp) -> None:
+def wgmma_in_flight(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run after the kernel is split into roles and rings have their slots.
 
     Without roles the threads that multiply fill the slots too, and would wait for slots that they release later.

@@ -30,6 +30,9 @@ from tilec.lowering.upstream_passes import run_upstream
 from tilec.process.recursion_limit import deep_recursion
 from tilec.process.time_limit import check_time
 
+# Called after a pass, with its name.
+Observe = Callable[[str, ir.Module], None]
+
 
 @dataclass(frozen=True)
 class TilePass:
@@ -119,14 +122,21 @@ AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
 
 
 @deep_recursion()
-def run(module: ir.Module, names: tuple[str, ...] = DEFAULT, *, evaluate: Evaluate) -> ir.Module:
+def run(
+    module: ir.Module,
+    names: tuple[str, ...] = DEFAULT,
+    *,
+    evaluate: Evaluate,
+    observe: Observe = lambda name, module: None,
+) -> ir.Module:
     """Runs passes in place, verifies the module and returns it; `evaluate` computes operations on constants.
 
-    Raises KeyError for an unknown name.
+    `observe` is called with the name of each pass and the module after it. Raises KeyError for an unknown name.
     """
     with module.context:
         for name in names:
             check_time()
             PASSES[name].run(module, evaluate)
+            observe(name, module)
         module.operation.verify()
     return module

@@ -171,10 +171,10 @@ def test_entry_is_selected_by_name(tilec: Any, tmp_path: Path) -> None:
 def test_dump_writes_every_stage_of_every_compile(tilec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEC_DUMP", str(tmp_path / "dump"))
     assert tilec("compile", *ADD).status == tilec("compile", *ADD).status == 0
-    expected = [f"{number}/kernel.{suffix}" for number in ("0001", "0002") for suffix in STAGES[:-1]]
-    assert sorted(str(file.relative_to(tmp_path / "dump")) for file in (tmp_path / "dump").rglob("*.*")) == sorted(
-        expected
-    )
+    suffixes = (*STAGES[:-1], "gpu.passes.diff")
+    expected = [f"{number}/kernel.{suffix}" for number in ("0001", "0002") for suffix in suffixes]
+    written = [str(file.relative_to(tmp_path / "dump")) for file in (tmp_path / "dump").rglob("*.*")]
+    assert sorted(written) == sorted(expected)
 
 
 def test_emit_all_names_files_by_the_entry(tilec: Any, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ OPTIONS: dict[tuple[str, str], tuple[object, ...]] = {
 # Options with a placeholder of a text or a file.
 TEXTS = {
     *("--entry", "--target", "--backend", "--dask", "--plot", "--manifest", "--header", "--folder", "--svg", "-o"),
+    "--print-after",
     *("--passes", "--emit", "--explain", "--hints", "--signature", "--sig", "--hint", "--candidates", "--set"),
 }
 

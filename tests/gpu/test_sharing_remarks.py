@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tilec.compile_options import DEFAULTS
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.join_programs import join_programs
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.share_loads import share_loads
 from tilec.lowering.target import target_named
-from tilec.remarks import Remark
 from tilec.text_input.stage_module import read_stage_module
 
 PAIR = """
@@ -58,10 +59,10 @@ def changed(text: str, *changes: tuple[str, str]) -> str:
 def remarks(run, text: str, target: str) -> list[str]:
     module = read_stage_module(text, "kernel.mlir")
     (kernel,) = operations_named(module, ("tile_gpu.kernel",))
-    found: list[Remark] = []
+    context = Context.of(kernel, target_named(target), DEFAULTS, [])
     with module.context:
-        run(kernel, *([target_named(target)] if run is join_programs else []), found)
-    return [remark.message for remark in found]
+        run(kernel, context)
+    return [remark.message for remark in context.remarks]
 
 
 CHANNEL_A, CHANNEL_B = (line for line in PAIR.splitlines() if "producer tma" in line)

@@ -373,7 +373,7 @@ def test_any_number_of_warps_multiplies(warps: int, target: str) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [name for name in PASSES if name not in ("make-channels", "copy-rows")])
 def test_without_another_pass(name: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PASSES, name, (lambda *_: None, None))
+    monkeypatch.setitem(PASSES, name, dataclasses.replace(PASSES[name], run=lambda *_: None))
     args = matrices(328, np.float16)
     made = compiled(gathered, args, target)
     assert "cp.async.cg" in made.ptx

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import pytest
 from attribute_mutations import Change
@@ -23,6 +22,7 @@ from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.walk import operations_below
 from tilec.errors import CompileError
 from tilec.lowering.gpu.compute_roles import clear_compute_role, compute_role, set_compute_role
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_role import role_of
 from tilec.lowering.gpu.passes import PASSES
 from tilec.lowering.gpu.ring_depth import MAXIMUM_STAGES
@@ -153,10 +153,10 @@ def changed_pass(mutation: PassMutation, found: list[str]) -> Iterator[None]:
     Raises CompileError where the verifier rejects the change.
     """
     after, changes_of = PASS_MUTATIONS[mutation.name]
-    original, switch = PASSES[after]
+    record = PASSES[after]
 
-    def run_and_change(kernel: KernelOp, *arguments: Any) -> None:
-        original(kernel, *arguments)
+    def run_and_change(kernel: KernelOp, context: Context) -> None:
+        record.run(kernel, context)
         changes = list(changes_of(kernel))
         found[:] = [description for description, _ in changes]
         if mutation.change is not None:
@@ -164,7 +164,7 @@ def changed_pass(mutation: PassMutation, found: list[str]) -> Iterator[None]:
             _verify(kernel)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(PASSES, after, (run_and_change, switch))
+        patch.setitem(PASSES, after, replace(record, run=run_and_change))
         yield
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tilec.commands import json_output
 from tilec.dialect.bytecode.version import NEWEST, VERSIONS, Version
+from tilec.driver.pass_observer import PassObserver
 from tilec.errors import CompilerWarning, UsageError
 
 _BYTECODE_SUFFIX = ".tileirbc"
@@ -45,6 +46,13 @@ def define(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="annotate each value with the analysis result after the passes: runs, equal elements, divisors, bounds",
     )
+    parser.add_argument(
+        "--print-after",
+        metavar="NAME,...",
+        default="",
+        help="write the module after these passes, or after all, to standard error",
+    )
+    parser.add_argument("--time-passes", action="store_true", help="write the time of each pass to standard error")
     parser.add_argument("--list-passes", action="store_true", help="list the passes with their levels and summaries")
     parser.add_argument(
         "-o",
@@ -76,13 +84,17 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("tilec opt needs a file, or - for standard input")
     version = _bytecode_version(arguments)
     warnings: list[CompilerWarning] = []
+    observer = PassObserver(_names(arguments.print_after), passes.PASSES, arguments.locations)
     module = passes.optimise(
         arguments.file,
         _names(arguments.passes) + (["annotate-analysis"] if arguments.print_analysis else []),
         arguments.target,
         arguments.hints,
         warnings.append,
+        observer.observe,
     )
+    if arguments.time_passes:
+        sys.stderr.write(observer.times())
     if version is None:
         content = passes.text(module, arguments.generic, arguments.locations).encode()
     else:

@@ -26,6 +26,11 @@ class Dump:
         for result in results if first else results[-1:]:
             result.save(self.folder / name)
 
+    def write_text(self, suffix: str, text: str, name: str = "kernel") -> None:
+        """Writes a text beside the stages, of which one is written before."""
+        if self.folder is not None:
+            (self.folder / f"{name}{suffix}").write_text(text)
+
 
 def _new_folder(root: Path) -> Path:
     """Creates the first numbered folder that does not exist; several processes may do so at the same time."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 
 from tilec import options
 from tilec.diagnostics.mlir_diagnostics import verification_error
@@ -13,14 +12,18 @@ from tilec.driver.entries import after_passes, changed_copy, with_one_entry
 from tilec.driver.stage_text import stage_of
 from tilec.errors import CompilerWarning, InputError, UsageError
 from tilec.lowering.gpu import passes as gpu_passes
+from tilec.lowering.gpu.kernel_pass import KernelPass
 from tilec.lowering.gpu_to_ptx import kernel as gpu_to_ptx
 from tilec.lowering.tile import passes as tile_passes
+from tilec.lowering.tile.passes import Observe
 from tilec.lowering.tile_to_gpu import kernel as tile_to_gpu
 from tilec.process.recursion_limit import deep_recursion
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.text_input.module import Module
 from tilec.text_input.source import open_source
 from tilec.text_input.stage_module import stage_module_text
+
+_Run = Callable[[ir.Module, str, Observe], ir.Module]
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,11 @@ class Pass:
 
     level: str
     summary: str
-    run: Callable[[ir.Module, str], ir.Module]
+    run: _Run
 
 
-def _upstream(pipeline: str) -> Callable[[ir.Module, str], ir.Module]:
-    def run(module: ir.Module, _target: str) -> ir.Module:
+def _upstream(pipeline: str) -> _Run:
+    def run(module: ir.Module, _target: str, _observe: Observe) -> ir.Module:
         def change(copy: ir.Module) -> None:
             passmanager.PassManager.parse(f"builtin.module({pipeline})").run(copy.operation)
 
@@ -42,34 +45,31 @@ def _upstream(pipeline: str) -> Callable[[ir.Module, str], ir.Module]:
     return run
 
 
-def _tile_to_gpu(module: ir.Module, target: str) -> ir.Module:
+def _tile_to_gpu(module: ir.Module, target: str, _observe: Observe) -> ir.Module:
     return tile_to_gpu.convert(with_one_entry(module, None), target=target)
 
 
-def _tile(module: ir.Module, _target: str) -> ir.Module:
-    return changed_copy(module, lambda copy: tile_passes.run(copy, evaluate=evaluate))
+def _tile(module: ir.Module, _target: str, observe: Observe) -> ir.Module:
+    return changed_copy(module, lambda copy: tile_passes.run(copy, evaluate=evaluate, observe=observe))
 
 
-def _gpu(module: ir.Module, target: str) -> ir.Module:
-    return after_passes(module, gpu_passes.run, target=target)
+def _gpu(module: ir.Module, target: str, observe: Observe) -> ir.Module:
+    return after_passes(module, gpu_passes.run, target=target, observe=observe)
 
 
-def _gpu_to_ptx(module: ir.Module, target: str) -> ir.Module:
+def _gpu_to_ptx(module: ir.Module, target: str, _observe: Observe) -> ir.Module:
     return gpu_to_ptx.convert(module, target=target)
 
 
-def _one_gpu_pass(name: str) -> Pass:
-    """A pass of lowering/gpu; its summary is the first line of its file."""
-    file = import_module(f"tilec.lowering.gpu.{name.replace('-', '_')}")
+def _one_gpu_pass(record: KernelPass) -> Pass:
+    def run(module: ir.Module, target: str, _observe: Observe) -> ir.Module:
+        return changed_copy(module, lambda copy: gpu_passes.run_pass(copy, record.name, target=target))
 
-    def run(module: ir.Module, target: str) -> ir.Module:
-        return changed_copy(module, lambda copy: gpu_passes.run_pass(copy, name, target=target))
-
-    return Pass("gpu", (file.__doc__ or "").strip().splitlines()[0], run)
+    return Pass("gpu", record.summary, run)
 
 
 def _one_tile_pass(name: str, tile_pass: tile_passes.TilePass) -> Pass:
-    def run(module: ir.Module, _target: str) -> ir.Module:
+    def run(module: ir.Module, _target: str, _observe: Observe) -> ir.Module:
         return changed_copy(module, lambda copy: tile_pass.run(copy, evaluate))
 
     return Pass("tile", tile_pass.summary, run)
@@ -88,7 +88,7 @@ PASSES: dict[str, Pass] = {
     "gpu": Pass(
         "gpu", f"run in this order, between runs of canonicalize and cse: {', '.join(gpu_passes.PASSES)}", _gpu
     ),
-    **{name: _one_gpu_pass(name) for name in gpu_passes.PASSES},
+    **{name: _one_gpu_pass(record) for name, record in gpu_passes.PASSES.items()},
     "gpu-to-ptx": Pass("gpu", "convert to one operation per PTX instruction", _gpu_to_ptx),
 }
 
@@ -100,9 +100,11 @@ def optimise(
     target: str | None,
     hints: str = "ignore",
     warn: Callable[[CompilerWarning], None] = lambda warning: None,
+    observe: Observe = lambda name, module: None,
 ) -> ir.Module:
     """Runs passes over a module given as text or path, and verifies it before and after each pass.
 
+    `observe` is called with the name of each pass and the module after it, of those of "tile" and "gpu" too.
     `warn` is called for each likely mistake in Tile IR. `hints` selects the treatment of optimization hints without
     effect: `ignore`, `warn`, or `error`. Raises UsageError for an unknown pass, VerificationError with the location for
     an invalid module.
@@ -118,8 +120,9 @@ def optimise(
     if opened.stage == "tile":
         _report_warnings(module, opened.name, hints, warn)
     for name in names:
-        module = PASSES[name].run(module, bound)
+        module = PASSES[name].run(module, bound, observe)
         _verify(module, opened.name)
+        observe(name, module)
     return module
 
 

@@ -41,6 +41,8 @@ class Job:
     assembler: Any = None
     # Attributes of the entry: whether operands or accumulators have columns of their own (tile_to_gpu/unit_choice.py).
     own_columns: tuple[str, ...] = ()
+    # Receives the changes of each pass over tile_gpu; None if nothing is dumped.
+    diffs: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -125,13 +127,29 @@ def _gpu_passes(module: Any, job: Job) -> Any:
     from tilec.lowering.gpu.passes import run, waiting_kernels
 
     remarks = list(job.remarks)
-    passed = after_passes(module, run, target=job.target, options=job.options, remarks=job.remarks)
+    with _observed(module, job) as observe:
+        passed = after_passes(
+            module, run, target=job.target, options=job.options, remarks=job.remarks, observe=observe
+        )
     waiting = [source_location(kernel.operation.location) for kernel in waiting_kernels(passed)]
     if not waiting:
         return passed
     # A defect of a pass, which costs speed instead of a launch that never ends.
     job.remarks[:] = [*remarks, *(Remark("pipeline", _WAITING_ROLES, at) for at in waiting)]
     return after_passes(module, run, target=job.target, options=job.options, remarks=job.remarks, reorders=False)
+
+
+@contextmanager
+def _observed(module: Any, job: Job) -> Iterator[Callable[[str, Any], None]]:
+    """An observer of passes, whose diffs the job receives if it dumps."""
+    if job.diffs is None:
+        yield lambda name, changed: None
+        return
+    from tilec.driver.pass_observer import PassDiffs
+
+    diffs = PassDiffs(module)
+    yield diffs.observe
+    job.diffs.append(diffs.text)
 
 
 def _gpu_to_ptx(module: Any, job: Job) -> Any:
@@ -274,6 +292,8 @@ def compile(
     bound = source.target or target or settings.target
     given = {**(hints or {}), **({"checks": True} if checks else {})}
     job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(given)), [])
+    if settings.dump is not None:
+        job = replace(job, diffs=[])
     _check_target(job.target, source, target)
     if job.options.checks and source.stage not in (None, STAGE_NAMES[0]):
         raise UsageError(f"{source.name} is at stage '{source.stage}': checks are inserted into Tile IR, compile that")
@@ -336,6 +356,8 @@ def _run_stages(
         results.append(_step(stage, value, job, source, results))
         value = results[-1].value
         dump.write(results)
+        if job.diffs:
+            dump.write_text(".gpu.passes.diff", job.diffs.pop())
 
 
 @deep_recursion()

@@ -1,0 +1,123 @@
+"""A pass over a kernel of tile_gpu: its record, which states its contract, and the context that it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tilec.compile_options import CompileOptions
+from tilec.dialect.tile_gpu.categories import PLACED
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan
+from tilec.lowering.kernel_hints import STAGES, kernel_hint
+from tilec.lowering.target import Target
+from tilec.remarks import Remark
+
+
+class State(Enum):
+    """What holds for a kernel, and how it is reached; the dialect has no attribute for it."""
+
+    # Every tile has a slot of a channel, a buffer, or the columns of an accumulator.
+    CHANNELLED = "no placed tiles: run make-channels first"
+    # One role runs the kernel.
+    UNDIVIDED = "one role: run the pass before partition-roles"
+
+    def holds(self, kernel: KernelOp) -> bool:
+        """Whether a kernel is in this state."""
+        if self is State.UNDIVIDED:
+            return kernel.roles is None
+        return all(op.name not in PLACED for op in operations_inside(kernel))
+
+
+@dataclass
+class Context:
+    """What the passes over one kernel share.
+
+    Attributes:
+        target: the target of the kernel.
+        options: the options of the compile, with the hints of the kernel.
+        remarks: receives what was not possible.
+    """
+
+    target: Target
+    options: CompileOptions
+    remarks: list[Remark] = field(default_factory=list)
+    _plans: dict[Target, SharedPlan] = field(default_factory=dict)
+    _holding: set[State] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, kernel: KernelOp, target: Target, options: CompileOptions, remarks: list[Remark]) -> Context:
+        """The context of a kernel, whose hints replace options that are not set."""
+        stages = kernel_hint(kernel, STAGES)
+        return cls(target, options.completed({} if stages is None else {"stages": stages}), remarks)
+
+    def holds(self, state: State, kernel: KernelOp) -> bool:
+        """Whether the kernel is in a state. No pass makes placed tiles, so that they are looked for once."""
+        if state in self._holding:
+            return True
+        holds = state.holds(kernel)
+        if holds and state is State.CHANNELLED:
+            self._holding.add(state)
+        return holds
+
+    def plan(self, kernel: KernelOp, target: Target | None = None) -> SharedPlan:
+        """The memory plan of the kernel for a share of its target (all of it if None), made once until it changes."""
+        target = target or self.target
+        if target not in self._plans:
+            self._plans[target] = shared_plan(kernel, target)
+        return self._plans[target]
+
+    def changed(self) -> None:
+        """Drops what was read from the kernel: a pass calls this when it changes the kernel and reads it again."""
+        self._plans.clear()
+
+
+@dataclass(frozen=True)
+class KernelPass:
+    """The record of a pass.
+
+    Attributes:
+        name: the name of the pass.
+        run: rewrites a kernel in place; its docstring is the contract in words.
+        guarantees: what holds afterwards, in Markdown.
+        without: the kernel without the pass, which is correct too.
+        needs: the states of the kernels that it takes.
+        gives: the states of the kernels that it leaves.
+        after: the names of passes that run before it in a compile.
+        option: the compile option that disables it.
+        unit: the matrix unit whose multiplies it rewrites: targets without it leave the pass out.
+        reorders: whether operations of an iteration may be executed before those of the one before.
+    """
+
+    name: str
+    run: Callable[[KernelOp, Context], object]
+    guarantees: str
+    without: str
+    needs: tuple[State, ...] = ()
+    gives: tuple[State, ...] = ()
+    after: tuple[str, ...] = ()
+    option: str | None = None
+    unit: str | None = None
+    reorders: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The first line of the file of the pass."""
+        return (__import__(self.run.__module__, fromlist=["__doc__"]).__doc__ or "").strip().splitlines()[0]
+
+    def is_enabled(self, context: Context) -> bool:
+        """Whether a compile for the target and with the options of a context runs the pass."""
+        is_on = self.option is None or bool(getattr(context.options, self.option))
+        return is_on and (self.unit is None or self.unit in context.target.matrix_units)
+
+    def missing(self, kernel: KernelOp, context: Context) -> State | None:
+        """The first state that the pass needs and the kernel is not in."""
+        return next((state for state in self.needs if not context.holds(state, kernel)), None)
+
+    def apply(self, kernel: KernelOp, context: Context) -> None:
+        """Runs the pass over a kernel in the states that it needs."""
+        self.run(kernel, context)
+        context.changed()
+        assert all(context.holds(state, kernel) for state in self.gives), self.name

@@ -1,0 +1,113 @@
+"""The records of the passes over tile_gpu: their order, the states that they need, and what they share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from gpu_text import MATMUL, kernel
+
+import tilec as ct
+from tilec.commands.command_line import main
+from tilec.compile_options import DEFAULTS, CompileOptions
+from tilec.dialect.mlir import ir
+from tilec.errors import UnsupportedError
+from tilec.lowering.gpu import kernel_pass
+from tilec.lowering.gpu.kernel_pass import Context, State
+from tilec.lowering.gpu.pass_records import RECORDS
+from tilec.lowering.gpu.passes import run_pass
+from tilec.lowering.target import TARGETS
+
+NAMES = [record.name for record in RECORDS]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_passes_that_a_pass_follows_precede_it(record: kernel_pass.KernelPass) -> None:
+    assert all(NAMES.index(name) < NAMES.index(record.name) for name in record.after)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_a_record_is_complete(record: kernel_pass.KernelPass) -> None:
+    assert record.run.__module__.endswith(f".{record.name.replace('-', '_')}")
+    assert record.summary
+    assert record.guarantees and record.without
+    assert record.option is None or isinstance(getattr(DEFAULTS, record.option), bool)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_a_pass_that_needs_one_role_refuses_several(record: kernel_pass.KernelPass) -> None:
+    module = kernel(MATMUL)
+    run_pass(module, "partition-roles", target="sm_100a")
+    if State.UNDIVIDED not in record.needs:
+        run_pass(module, record.name, target="sm_100a")
+        return
+    with pytest.raises(UnsupportedError) as caught:
+        run_pass(module, record.name, target="sm_100a")
+    assert caught.value.message == (
+        f"pass '{record.name}' needs a kernel with one role: run the pass before partition-roles"
+    )
+
+
+def context_of(module: ir.Module, **options: object) -> tuple[Context, ir.OpView]:
+    (found,) = module.body.operations
+    return Context.of(found, TARGETS["sm_100a"], CompileOptions.of(options), []), found
+
+
+def test_a_plan_is_made_once_until_the_kernel_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[ir.OpView] = []
+    original = kernel_pass.shared_plan
+    monkeypatch.setattr(kernel_pass, "shared_plan", lambda *given: made.append(given[0]) or original(*given))
+    module = kernel(MATMUL)
+    context, found = context_of(module)
+    assert context.plan(found) is context.plan(found) and len(made) == 1
+    context.changed()
+    context.plan(found)
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize(("option", "stages"), [({}, 3), ({"stages": 5}, 5)])
+def test_hints_of_a_kernel_replace_options_that_are_not_set(option: dict[str, int], stages: int) -> None:
+    module = kernel(MATMUL)
+    with module.context:
+        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 3)
+        module.body.operations[0].operation.attributes["tilec.stages"] = number
+        context, _ = context_of(module, **option)
+    assert context.options.stages == stages
+
+
+def written(tmp_path: Path) -> str:
+    path = tmp_path / "k.gpu.raw.mlir"
+    path.write_text(str(kernel(MATMUL)))
+    return str(path)
+
+
+def test_modules_after_passes_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["opt", written(tmp_path), "--passes", "gpu", "--print-after", "pipeline,partition-roles"]) == 0
+    shown = capsys.readouterr().err
+    assert [line for line in shown.splitlines() if line.startswith("// after")] == [
+        "// after partition-roles",
+        "// after pipeline",
+    ]
+    assert "tile_gpu.roles" in shown.split("// after pipeline")[0]
+
+
+def test_passes_are_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["opt", written(tmp_path), "--passes", "gpu", "--time-passes"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    unit = set(NAMES) - {record.name for record in RECORDS if record.unit}
+    assert unit <= {line.split()[0] for line in lines} and all(" ms" in line for line in lines)
+
+
+def test_an_unknown_pass_is_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["opt", written(tmp_path), "--print-after", "deepen"]) == 2
+    assert "unknown pass 'deepen': expected all, or one of canonicalize, cse, " in capsys.readouterr().err
+
+
+def test_changes_of_passes_are_dumped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEC_DUMP", str(tmp_path / "dump"))
+    ct.compile(written(tmp_path), stop="gpu")
+    (path,) = (tmp_path / "dump").rglob("*.gpu.passes.diff")
+    text = path.read_text()
+    changes = [line.removeprefix("+++ after ") for line in text.splitlines() if line.startswith("+++ ")]
+    assert changes == sorted(changes, key=NAMES.index) and {"partition-roles", "pipeline"} <= set(changes)
+    assert "\n+    tile_gpu.roles" in text or "\n+  tile_gpu.roles" in text
