@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
+from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
@@ -13,6 +14,8 @@ from tilec.dialect.walk import operations_inside
 LOOPS = ("scf.for", "scf.while")
 BRANCH = "scf.if"
 CONTROL_FLOW = (*LOOPS, BRANCH)
+# Operations with their names, each of which takes a call of the bindings.
+NamedOperations: TypeAlias = "Sequence[tuple[ir.Operation, str]]"
 # The attribute of the control flow of MLIR; multiplies have a field.
 ID = f"{PREFIX}id"
 _FIELD = "id"
@@ -47,12 +50,13 @@ def number_operations(kernel: ir.Operation, *, with_branches: bool) -> None:
             following += 1
 
 
-def id_problem(operations: Iterable[ir.Operation]) -> str | None:
+def id_problem(operations: NamedOperations) -> str | None:
     """The loop or multiply of a kernel that has no id, as text, or None."""
     names = {*LOOPS, *_with_field()}
-    lost = (op.name for op in operations if op.name in names and id_of(op) is None)
-    name = next(lost, None)
-    return None if name is None else f"expected an id of each loop and multiply, but '{name}' has none"
+    for op, name in operations:
+        if name in names and id_of(op) is None:
+            return f"expected an id of each loop and multiply, but '{name}' has none"
+    return None
 
 
 def _attribute(op: ir.Operation) -> str:

@@ -1,11 +1,9 @@
 """Kernels, roles and the position of a tile block in the grid."""
 
-from collections.abc import Sequence
-
 from tilec.dialect.attributes import Array, Int32, Integers32, OneType, Symbol, Text
 from tilec.dialect.fields import OptionalRegion, Region, Result
 from tilec.dialect.mlir import ext, ir
-from tilec.dialect.tile_gpu.ids import id_problem
+from tilec.dialect.tile_gpu.ids import NamedOperations, id_problem
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Scratch
 from tilec.dialect.tile_gpu.layouts import upstream_disagreement
 from tilec.dialect.tile_gpu.namespace import Operation
@@ -66,7 +64,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
         return upstream_disagreement(self)
 
     def check_regions(self) -> str | None:
-        operations = operations_inside(self)
+        operations = [(op, op.name) for op in operations_inside(self)]
         return (
             id_problem(operations)
             or _gather_problem(self, operations)
@@ -82,12 +80,12 @@ def kernel_around(op: ir.OpView) -> KernelOp:
     return operation.opview
 
 
-def _gather_problem(kernel: KernelOp, operations: Sequence[ir.Operation]) -> str | None:
+def _gather_problem(kernel: KernelOp, operations: NamedOperations) -> str | None:
     """Exchanges of tiles have a part of each CTA, and all threads of the CTAs take part in their barriers."""
-    for op in (each.opview for each in operations if each.name == "tile_gpu.gather_parts"):
+    for op in (each.opview for each, name in operations if name == "tile_gpu.gather_parts"):
         if op.result.type.shape[0] != kernel.ctas:
             return f"expected parts of {kernel.ctas} CTAs, but got {op.result.type}"
-        if any(each.name == "tile_gpu.roles" for each in operations):
+        if any(name == "tile_gpu.roles" for _, name in operations):
             return "gather_parts needs a kernel without roles"
     return None
 
@@ -95,15 +93,15 @@ def _gather_problem(kernel: KernelOp, operations: Sequence[ir.Operation]) -> str
 _MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
 
 
-def _pairs_problem(operations: Sequence[ir.Operation]) -> str | None:
+def _pairs_problem(operations: NamedOperations) -> str | None:
     """PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group."""
-    in_pairs = ["pair" in op.attributes for op in operations if op.name in _MULTIPLIES]
+    in_pairs = ["pair" in op.attributes for op, name in operations if name in _MULTIPLIES]
     if not any(in_pairs):
         return None
     if not all(in_pairs):
         return "either all multiplies of tcgen05 in a kernel are those of pairs, or none"
-    for op in operations:
-        if op.name == "tile_gpu.make_channel" and _joins_mma(op.opview) and op.opview.across != "pair":
+    for op, name in operations:
+        if name == "tile_gpu.make_channel" and _joins_mma(op.opview) and op.opview.across != "pair":
             return "a channel from or to mma is across pair if the multiplies are those of pairs"
     return None
 

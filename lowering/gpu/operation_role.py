@@ -23,6 +23,8 @@ from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.lowering.gpu.compute_roles import compute_role
 
 LOAD, MULTIPLY = "load", "mma"
+# Looked up once: enumerations take as long for it as the look-up of an interface.
+_ANY, _PRODUCER, _CONSUMER, _SCALAR = Executor.ANY, Executor.PRODUCER, Executor.CONSUMER, Category.SCALAR
 # Of the operations that one role executes, or all.
 _ROLES = {
     Executor.NONE: None,
@@ -37,9 +39,9 @@ CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
 def is_rematerializable(op: ir.Operation) -> bool:
     """Whether an operation is scalar arithmetic, which any role may repeat."""
     record = interface_of(op.name)
-    if record.executor is not Executor.ANY:
+    if record.executor is not _ANY:
         return False
-    return record.category is Category.SCALAR or all(is_scalar(result.type) for result in op.results)
+    return record.category is _SCALAR or all(is_scalar(result.type) for result in op.results)
 
 
 def is_repeatable(op: ir.Operation) -> bool:
@@ -83,10 +85,10 @@ def _role_of_others(op: ir.Operation) -> str | None:
     executor = interface_of(op.name).executor
     if executor in _ROLES:
         return _ROLES[executor]
-    if executor is Executor.PRODUCER:
+    if executor is _PRODUCER:
         producer = ir.StringAttr(op.operands[0].owner.operation.attributes["producer"]).value
         return {TMA: LOAD, MMA: MULTIPLY, COPIES: COPY}.get(producer) or compute_role(op)
-    if executor is Executor.CONSUMER:
+    if executor is _CONSUMER:
         consumers = ir.ArrayAttr(op.operands[0].owner.operation.attributes["consumers"])
         consumer = ir.StringAttr(consumers[ir.IntegerAttr(op.attributes["consumer"]).value]).value
         return {TMA: LOAD, MMA: MULTIPLY}.get(consumer) or compute_role(op)

@@ -25,6 +25,7 @@ from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reducti
 
 # Left for the scratch of reductions and layout conversions, which divide larger tiles.
 SCRATCH_RESERVE_BYTES = 16384
+_NONE, _OF_MOVED = Scratch.NONE, Scratch.OF_MOVED
 
 
 def scratch_bytes(kernel: KernelOp) -> int:
@@ -43,14 +44,12 @@ def scratch_bytes(kernel: KernelOp) -> int:
 
 def scratch_of_operation(operation: ir.Operation) -> int:
     """The bytes of scratch memory that an operation needs at least; 0 if its threads exchange nothing through it."""
-    match interface_of(operation.name).scratch:
-        case Scratch.NONE:
-            return 0
-        case Scratch.OF_MOVED:
-            needed = _RULES[operation.name](operation)
-            return max(SCRATCH_RESERVE_BYTES, needed) if needed else 0
-        case Scratch.RESERVE:
-            return SCRATCH_RESERVE_BYTES
+    name = operation.name
+    scratch = interface_of(name).scratch
+    if scratch is _NONE:
+        return 0
+    needed = _RULES[name](operation) if scratch is _OF_MOVED else SCRATCH_RESERVE_BYTES
+    return max(SCRATCH_RESERVE_BYTES, needed) if needed else 0
 
 
 def _conversion_bytes(operation: ir.Operation) -> int:
