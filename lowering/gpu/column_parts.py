@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.shape import BroadcastOp, SplatOp
+from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, SplatOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.shared_plan import tensor_layout
@@ -57,7 +57,7 @@ def part_of(value: ir.Value, type: ir.RankedTensorType, number: int, role: str) 
         made = emitter.constant_tile(type, ir.DenseElementsAttr(op.attributes["value"])).owner.operation
     else:
         offsets = [emitter.i32(0), emitter.i32(0 if repeats_columns(value) else number)]
-        made = emitter.gpu("extract", [value, offsets], [type]).operation
+        made = emitter.gpu(ExtractOp, [value, offsets], [type]).operation
     set_compute_role(made, role)
     return made.results[0]
 

@@ -22,6 +22,7 @@ from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.memory import StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.shape import CatOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.column_parts import (
@@ -130,7 +131,7 @@ def _joined(parts: Sequence[ir.Value], buffer: BufferType, whole: ir.RankedTenso
         columns = 2 * parts[0].type.shape[1]
         type = whole if len(parts) == 2 else part_type(buffer, whole, columns)
         pairs = zip(parts[::2], parts[1::2], strict=True)
-        made = [emitter.gpu("cat", pair, [type], dimension=1).operation for pair in pairs]
+        made = [emitter.gpu(CatOp, pair, [type], dimension=1).operation for pair in pairs]
         for op in made:
             set_compute_role(op, role)
         parts = [op.results[0] for op in made]
@@ -156,7 +157,7 @@ def _store_part(
         parts[op].append(made.results[0])
     stored = parts[arithmetic[-1]][number]
     first = number * PART_COLUMNS
-    made = emitter.gpu("store_tensor_memory", [stored, buffer], [], first_column=first, pending=pending)
+    made = emitter.gpu(StoreTensorMemoryOp, [stored, buffer], [], first_column=first, pending=pending)
     set_compute_role(made.operation, role)
 
 

@@ -226,7 +226,7 @@ def _columns(read: _Read, piece: ir.OpView, warps: int) -> ir.Value:
     role = compute_role(read.load.operation)
 
     def load() -> ir.Value:
-        loaded = emitter.gpu("load_tensor_memory", [read.load.buffer], [type], first_column=first)
+        loaded = emitter.gpu(LoadTensorMemoryOp, [read.load.buffer], [type], first_column=first)
         set_compute_role(loaded.operation, role)
         return loaded.result
 
@@ -238,6 +238,6 @@ def _columns(read: _Read, piece: ir.OpView, warps: int) -> ir.Value:
     tile = load() if read.branch is None else emitter.choose(read.branch.operation.operands[0], type, load, otherwise)
     if tile.type == piece.result.type:
         return tile
-    converted = emitter.gpu("convert_layout", [tile], [piece.result.type])
+    converted = emitter.gpu(ConvertLayoutOp, [tile], [piece.result.type])
     set_compute_role(converted.operation, role)
     return converted.result

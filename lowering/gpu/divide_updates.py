@@ -94,7 +94,7 @@ def _update_part(update: _Update, first: int, pending: bool) -> None:
     load, role = update.load, compute_role(update.load)
     buffer = load.operands[0]
     part = part_type(buffer.type, load.results[0].type, PART_COLUMNS)
-    made = emitter.gpu("load_tensor_memory", [buffer], [part], first_column=first)
+    made = emitter.gpu(LoadTensorMemoryOp, [buffer], [part], first_column=first)
     values = {load.results[0]: made.results[0]}
     added = [made]
     for op in update.arithmetic:
@@ -104,7 +104,7 @@ def _update_part(update: _Update, first: int, pending: bool) -> None:
         added.append(ir.Operation.create(op.name, [type], operands, attributes))
         values[op.results[0]] = added[-1].results[0]
     stored = values[update.store.operands[0]]
-    added.append(emitter.gpu("store_tensor_memory", [stored, buffer], [], first_column=first, pending=pending))
+    added.append(emitter.gpu(StoreTensorMemoryOp, [stored, buffer], [], first_column=first, pending=pending))
     for op in added:
         set_compute_role(op.operation, role)
 

@@ -60,7 +60,7 @@ def _fill(branch: ir.Operation, load: ir.Operation, value: ir.Value) -> None:
         never = emitter.binary("arith.xori", branch.operands[0], emitter.boolean(True))
         with emitter.only_if(never):
             stored = value.owner.operation.clone().results[0]
-            emitter.gpu("store_tensor_memory", [stored, load.operands[0]], [], first_column=load.opview.first_column)
+            emitter.gpu(StoreTensorMemoryOp, [stored, load.operands[0]], [], first_column=load.opview.first_column)
     load.move_before(branch)
     branch.results[0].replace_all_uses_with(load.results[0])
     branch.erase()

@@ -24,7 +24,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, PutBeginOp, PutCommitOp, ReleaseOp, SlotOp
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, ScheduleBarrierOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR
@@ -84,7 +84,7 @@ def _signal_first(commit: ir.Operation, order: _Order) -> None:
     computed = itertools.takewhile(lambda op: op.name == _STORE or _is_pure(op) or op.name == _SLOT, own)
     if any(op.name == _STORE for op in computed):
         with commit.location, ir.InsertionPoint.after(commit):
-            made = emitter.gpu("schedule_barrier", [], [])
+            made = emitter.gpu(ScheduleBarrierOp, [], [])
         order.forget(commit)
         set_compute_role(made.operation, compute_role(commit))
 

@@ -23,7 +23,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import GetOp
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp
-from tilec.dialect.tile_gpu.memory import ViewBufferOp
+from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp, ViewBufferOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_named, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS
@@ -99,10 +99,10 @@ def _ratio(kernel: KernelOp, loop: ir.OpView, groups: int, context: Context) -> 
 def _order(block: ir.Block, sections: Sequence[_Section]) -> None:
     for section in sections:
         with section.first.location, ir.InsertionPoint(section.first):
-            emitter.gpu("order_wait")
+            emitter.gpu(OrderWaitOp)
         with section.last.location, ir.InsertionPoint.after(section.last):
-            emitter.gpu("order_signal")
+            emitter.gpu(OrderSignalOp)
     with sections[0].first.location, ir.InsertionPoint.at_block_begin(block):
-        emitter.gpu("order_signal", first=ir.UnitAttr.get())
+        emitter.gpu(OrderSignalOp, first=ir.UnitAttr.get())
     with sections[-1].last.location, ir.InsertionPoint.at_block_terminator(block):
-        emitter.gpu("order_wait", last=ir.UnitAttr.get())
+        emitter.gpu(OrderWaitOp, last=ir.UnitAttr.get())

@@ -16,6 +16,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ExtractOp
+from tilec.dialect.tile_gpu.vote import DiffersFromOneOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.column_parts import owner, repeats_columns
 from tilec.lowering.gpu.effects import has_no_effects
@@ -109,7 +110,7 @@ def _skip(run: Sequence[_Update]) -> None:
         if op not in own:
             op.move_before(first)
     with first.location, ir.InsertionPoint(first):
-        differs = emitter.gpu("differs_from_one", [run[0].factor], [emitter.integer_type(1)]).results[0]
+        differs = emitter.gpu(DiffersFromOneOp, [run[0].factor], [emitter.integer_type(1)]).results[0]
         with emitter.only_if(differs) as branch:
             pass
     end = branch.regions[0].blocks[0].operations[0]

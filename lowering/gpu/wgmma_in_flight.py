@@ -150,7 +150,7 @@ def _leave_in_flight(found: _Multiplies) -> None:
         with ir.InsertionPoint(loop):
             runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
         with ir.InsertionPoint.after(_last_signal(loop)):
-            done = [emitter.gpu("wgmma_wait", [result], [result.type], pending=0).result for result in results]
+            done = [emitter.gpu(WgmmaWaitOp, [result], [result.type], pending=0).result for result in results]
             for release in found.releases:
                 with release.location, emitter.only_if(runs):
                     _release_late(release)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.atomic import WIDEST
+from tilec.dialect.tile_gpu.atomic import WIDEST, AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import access_vector
@@ -18,20 +19,27 @@ from tilec.lowering.tile_to_gpu.tma_reduction import tma_reduction
 from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
 from tilec.lowering.tile_to_gpu.view_operands import view_operands
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
 
 @converts("atomic_rmw_tko")
 def _atomic_rmw(op: ir.OpView, conversion: Conversion) -> None:
     vector = conversion.vectors.get(op.operation, 1)
-    _update("atomic_global", op, [op.pointers, op.arg, op.mask], conversion, mode=op.mode, vector=vector)
+    _update(AtomicGlobalOp, op, [op.pointers, op.arg, op.mask], conversion, mode=op.mode, vector=vector)
 
 
 @converts("atomic_cas_tko")
 def _atomic_cas(op: ir.OpView, conversion: Conversion) -> None:
-    _update("compare_and_swap_global", op, [op.pointers, op.cmp, op.val, op.mask], conversion)
+    _update(CompareAndSwapGlobalOp, op, [op.pointers, op.cmp, op.val, op.mask], conversion)
 
 
 def _update(
-    name: str, op: ir.OpView, values: list[ir.Value | None], conversion: Conversion, **attributes: object
+    operation: type[Operation],
+    op: ir.OpView,
+    values: list[ir.Value | None],
+    conversion: Conversion,
+    **attributes: object,
 ) -> None:
     """Only a result that is used is converted: an update whose result nothing reads needs no registers for it."""
     result = op.operation.results[0]
@@ -39,7 +47,7 @@ def _update(
     operands = [elements_of(value, layout, conversion) for value in values]
     conversion.synchronize(op)
     type = elements_type(result, conversion)
-    old = emitter.gpu(name, operands, [type], **attributes, **order_of(op)).result
+    old = emitter.gpu(operation, operands, [type], **attributes, **order_of(op)).result
     if list(result.uses):
         conversion.set(result, result_of(old, result, conversion))
 
@@ -55,7 +63,7 @@ def _atomic_red_view(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
     conversion.synchronize(op)
     attributes = {**_vector(op), "mode": op.mode, "inbounds": proven_inbounds(op), "scope": op.memory_scope}
-    emitter.gpu("atomic_view", [value, *view_operands(view, op, conversion)], [], **attributes)
+    emitter.gpu(AtomicViewOp, [value, *view_operands(view, op, conversion)], [], **attributes)
 
 
 def _vector(op: ir.OpView) -> dict[str, int]:

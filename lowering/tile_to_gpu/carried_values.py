@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.placed import PlaceOp
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.accumulator import is_zero
 from tilec.lowering.tile_to_gpu.conversion import Conversion, InMemory
@@ -24,7 +25,7 @@ def enter(value: ir.Value, target: ir.Value, conversion: Conversion) -> list[ir.
         return [emitter.zero(type), emitter.boolean(False)]
     product = next(iter(conversion.plan.accumulators[target].multiplies)).results[0]
     tile = emitter.converted(conversion.tile(value, conversion.layouts[product]), registers_of(type, conversion.warps))
-    return [emitter.gpu("place", [tile], [type]).result, emitter.boolean(True)]
+    return [emitter.gpu(PlaceOp, [tile], [type]).result, emitter.boolean(True)]
 
 
 def enter_all(pairs: Iterable[tuple[ir.Value, ir.Value]], conversion: Conversion) -> list[ir.Value]:

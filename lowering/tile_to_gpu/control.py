@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import NumProgramsOp, ProgramIdOp
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, RETURN, returns, terminators
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.carried_values import arrive, arrive_all, enter, enter_all, types_of, types_of_all
@@ -11,6 +14,9 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.declarations import element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
 
 @converts("for")
@@ -180,15 +186,15 @@ _AXES = (0, 1, 2)
 
 @converts("get_tile_block_id")
 def _block_id(op: ir.OpView, conversion: Conversion) -> None:
-    _per_axis(op, "program_id", conversion)
+    _per_axis(op, ProgramIdOp, conversion)
 
 
 @converts("get_num_tile_blocks")
 def _num_blocks(op: ir.OpView, conversion: Conversion) -> None:
-    _per_axis(op, "num_programs", conversion)
+    _per_axis(op, NumProgramsOp, conversion)
 
 
-def _per_axis(op: ir.OpView, name: str, conversion: Conversion) -> None:
+def _per_axis(op: ir.OpView, operation: type[Operation], conversion: Conversion) -> None:
     for axis, result in zip(_AXES, op.operation.results, strict=True):
         if list(result.uses):
-            conversion.set(result, emitter.gpu(name, [], [element_type(result.type.element)], axis=axis).result)
+            conversion.set(result, emitter.gpu(operation, [], [element_type(result.type.element)], axis=axis).result)

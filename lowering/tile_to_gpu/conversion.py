@@ -9,7 +9,9 @@ from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, StoreWaitOp
+from tilec.dialect.tile_gpu.placed import ReadOp
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, IotaOp, SplatOp
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.target import Target
@@ -113,7 +115,7 @@ class Conversion:
                 return emitter.constant_tile(wanted, ir.DenseElementsAttr(producer.operation.attributes["value"]))
             if name in (SplatOp.OPERATION_NAME, IotaOp.OPERATION_NAME):
                 return build(name, list(producer.operation.operands), [wanted]).result
-        return emitter.gpu("convert_layout", [made], [wanted]).result
+        return emitter.gpu(ConvertLayoutOp, [made], [wanted]).result
 
     def set(self, value: ir.Value, made: ir.Value) -> None:
         """Records the converted value."""
@@ -140,10 +142,10 @@ class Conversion:
         loaded = emitter.with_encoding(result, registers_of(held.tile.type, self.warps))
 
         def load() -> ir.Value:
-            return emitter.converted(emitter.gpu("read", [held.tile], [loaded]).result, layout)
+            return emitter.converted(emitter.gpu(ReadOp, [held.tile], [loaded]).result, layout)
 
         tile = emitter.choose(held.is_defined, type, load, lambda: emitter.zero(type))
-        self.set(value, tile if type == result else emitter.gpu("convert_layout", [tile], [result]).result)
+        self.set(value, tile if type == result else emitter.gpu(ConvertLayoutOp, [tile], [result]).result)
 
     def group(self, key: Hashable) -> int:
         """The number of a group of placed tiles."""
@@ -153,8 +155,8 @@ class Conversion:
         """Emits the barrier between an access and those of other threads that its token names."""
         if self.order.needs_barrier(op):
             if self.use_tma and any(earlier.name in BULK_ORDERS for earlier in self.order.before(op)):
-                emitter.gpu("store_wait")
-            emitter.gpu("barrier")
+                emitter.gpu(StoreWaitOp)
+            emitter.gpu(BarrierOp)
 
 
 def named_location(op: ir.OpView) -> ir.Location:

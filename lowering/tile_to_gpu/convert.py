@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.arith import operands_in_result_layout
 from tilec.lowering.tile_to_gpu.conversion import Conversion
@@ -37,7 +38,7 @@ def _convert(op: ir.OpView, conversion: Conversion, name: str, **attributes: ir.
 
 def _own(op: ir.OpView, conversion: Conversion, function: str) -> None:
     operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
-    conversion.set(result, emitter.gpu("math", operands, [conversion.type(result)], function=function).result)
+    conversion.set(result, emitter.gpu(MathOp, operands, [conversion.type(result)], function=function).result)
 
 
 @converts("exti", "itof")

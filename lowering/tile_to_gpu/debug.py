@@ -6,6 +6,7 @@ from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.print_format import Directive, parse_format
+from tilec.dialect.tile_gpu.debug import AssertOp, PrintOp
 from tilec.errors import UnsupportedError
 from tilec.lowering.kernel_hints import EACH_WARP
 from tilec.lowering.tile_to_gpu import emitter
@@ -21,7 +22,7 @@ def _assert(op: ir.OpView, conversion: Conversion) -> None:
         message = f"{operation_name(op)}: expected a message without NUL characters"
         raise UnsupportedError(message, source_location(op.operation.location))
     each_warp = EACH_WARP in op.operation.attributes
-    emitter.gpu("assert", [conversion.get(op.condition)], message=op.message, each_warp=each_warp)
+    emitter.gpu(AssertOp, [conversion.get(op.condition)], message=op.message, each_warp=each_warp)
 
 
 @converts("print_tko")
@@ -29,7 +30,7 @@ def _print(op: ir.OpView, conversion: Conversion) -> None:
     problem = _problem(op)
     if problem is not None:
         raise UnsupportedError(f"{operation_name(op)}: {problem}", source_location(op.operation.location))
-    emitter.gpu("print", [[_printed(value, conversion) for value in op.args]], format=op.str)
+    emitter.gpu(PrintOp, [[_printed(value, conversion) for value in op.args]], format=op.str)
 
 
 def _printed(value: ir.Value, conversion: Conversion) -> ir.Value:

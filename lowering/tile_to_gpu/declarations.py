@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from tilec.dialect.build import Group
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu import emitter
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
 
 class Declarations:
@@ -22,11 +27,11 @@ class Declarations:
         return ir.InsertionPoint(self._before)
 
     def declare(
-        self, name: str, operands: Sequence[object], results: Sequence[ir.Type], **attributes: object
+        self, operation: type[Operation], operands: Sequence[Group], results: Sequence[Group], **attributes: object
     ) -> ir.Value:
         """The result of an operation of tile_gpu at the top of the kernel."""
         with self.point():
-            return emitter.gpu(name, operands, results, **attributes).results[0]
+            return emitter.gpu(operation, operands, results, **attributes).results[0]
 
     def shared(self, key: Hashable, declare: Callable[[], ir.Value]) -> ir.Value:
         """The declaration of a key, made by `declare` the first time."""

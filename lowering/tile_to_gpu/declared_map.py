@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
 from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
@@ -77,7 +78,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
             # The launcher replaces the stride of an extent of 1.
             extents = [emitter.constant(n.type, 1) if is_repeated(source, d) else n for d, n in enumerate(extents)]
         return declarations.declare(
-            "make_tensor_map",
+            MakeTensorMapOp,
             [declarations.argument(source.base), [extent, *(extents[d] for d in outer)], steps],
             [TensorMapType.get()],
             element=map.element,
@@ -98,7 +99,7 @@ def declare_im2col_map(map: TensorMap, view: TileView, conversion: Conversion) -
     def declare() -> ir.Value:
         extents, strides = _launch_values(source, declarations)
         return declarations.declare(
-            "make_tensor_map",
+            MakeTensorMapOp,
             [declarations.argument(source.base), extents[::-1], strides[-2::-1]],
             [TensorMapType.get()],
             element=map.element,

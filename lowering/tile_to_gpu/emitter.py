@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from tilec.dialect.build import build
+from tilec.dialect.build import Group, build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.namespace import PREFIX
+from tilec.dialect.tile_gpu.placed import UndefinedOp
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.lowering.layout.linear_layout import LinearLayout
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
 
 def integer_type(width: int) -> ir.Type:
@@ -82,12 +87,12 @@ def with_encoding(type: ir.RankedTensorType, layout: LinearLayout) -> ir.Type:
 def converted(tile: ir.Value, layout: LinearLayout) -> ir.Value:
     """A register tile in a layout."""
     type = with_encoding(tile.type, layout)
-    return tile if tile.type == type else gpu("convert_layout", [tile], [type]).result
+    return tile if tile.type == type else gpu(ConvertLayoutOp, [tile], [type]).result
 
 
 def zero(type: ir.Type) -> ir.Value:
     """Zero, or an accumulator without a value."""
-    return gpu("undefined", [], [type]).result if isinstance(type, BufferType) else constant(type, 0)
+    return gpu(UndefinedOp, [], [type]).result if isinstance(type, BufferType) else constant(type, 0)
 
 
 def is_true(value: ir.Value) -> bool:
@@ -145,10 +150,10 @@ def less_than(lhs: ir.Value, rhs: ir.Value, unsigned: bool) -> ir.Value:
 
 
 def gpu(
-    name: str, operands: Sequence[object] = (), results: Sequence[ir.Type] = (), **attributes: object
+    operation: type[Operation], operands: Sequence[Group] = (), results: Sequence[Group] = (), **attributes: object
 ) -> ir.Operation:
-    """An operation of tile_gpu."""
-    return build(f"{PREFIX}{name}", operands, results, attributes)
+    """An operation of tile_gpu, by its class."""
+    return build(operation.OPERATION_NAME, operands, results, attributes)
 
 
 def choose(

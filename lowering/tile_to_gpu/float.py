@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.arith import COMPARISONS, compare, operands_in_result_layout
 from tilec.lowering.tile_to_gpu.conversion import Conversion
@@ -67,7 +68,7 @@ def _upstream(op: ir.OpView, conversion: Conversion, name: str) -> None:
 def _own(op: ir.OpView, conversion: Conversion, *parts: str) -> None:
     operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
     function = ".".join(word for word in parts if word)
-    conversion.set(result, emitter.gpu("math", operands, [conversion.type(result)], function=function).result)
+    conversion.set(result, emitter.gpu(MathOp, operands, [conversion.type(result)], function=function).result)
 
 
 @converts(*_ROUNDED)

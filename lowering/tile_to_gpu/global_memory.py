@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.global_memory import AllocateOp, GlobalAddressOp, GlobalOp
+from tilec.dialect.tile_gpu.memory import BarrierOp
 from tilec.lowering.tile.divisibility import GLOBAL_ALIGNMENT_BYTES
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bits
@@ -15,7 +17,7 @@ def convert_global(op: ir.OpView) -> None:
     """Builds the variable at the insertion point; an alignment of 16 permits vector accesses."""
     with named_location(op):
         made = emitter.gpu(
-            "global", sym_name=op.sym_name, value=op.value, alignment=max(op.alignment, GLOBAL_ALIGNMENT_BYTES)
+            GlobalOp, sym_name=op.sym_name, value=op.value, alignment=max(op.alignment, GLOBAL_ALIGNMENT_BYTES)
         )
     if op.symbol_visibility == "private":
         made.attributes["private"] = ir.UnitAttr.get()
@@ -23,7 +25,7 @@ def convert_global(op: ir.OpView) -> None:
 
 @converts("get_global")
 def _get_global(op: ir.OpView, conversion: Conversion) -> None:
-    made = emitter.gpu("global_address", [], [emitter.integer_type(64)], symbol=op.name_).result
+    made = emitter.gpu(GlobalAddressOp, [], [emitter.integer_type(64)], symbol=op.name_).result
     result = op.operation.results[0]
     conversion.set(result, pointers_to(made, result.type.element))
 
@@ -39,7 +41,7 @@ def _alloca(op: ir.OpView, conversion: Conversion) -> None:
     pointer = result.type.element
     size = -(-op.num_elem * element_bits(pointer.element) // 8)
     alignment = max(op.alignment, GLOBAL_ALIGNMENT_BYTES)
-    made = conversion.declarations.declare("allocate", [], [emitter.integer_type(64)], bytes=size, alignment=alignment)
+    made = conversion.declarations.declare(AllocateOp, [], [emitter.integer_type(64)], bytes=size, alignment=alignment)
     if in_loop(op):
-        emitter.gpu("barrier")
+        emitter.gpu(BarrierOp)
     conversion.set(result, pointers_to(made, pointer))

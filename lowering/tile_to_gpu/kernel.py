@@ -9,6 +9,7 @@ from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import number_operations
+from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp, ReturnOp
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
@@ -109,7 +110,7 @@ def _planned_kernel(
         arguments = dict(zip(given_arguments, body.arguments, strict=False))
         with ir.InsertionPoint(body):
             if ctas > 1:
-                arguments[given_arguments[-1]] = emitter.gpu("cluster_rank", [], [emitter.integer_type(32)]).result
+                arguments[given_arguments[-1]] = emitter.gpu(ClusterRankOp, [], [emitter.integer_type(32)]).result
             # Declarations are inserted before this unused constant.
             declarations = Declarations(arguments, emitter.i32(0).owner.operation)
             conversion = Conversion(target, warps, plan, layouts, order, given.tma, vectors, declarations)
@@ -132,7 +133,7 @@ def _empty_kernel(entry: ir.OpView, target: Target, warps: int, ctas: int, hints
         "warps": warps,
         **({"cluster": ctas} if ctas > 1 else {}),
     }
-    kernel = emitter.gpu("kernel", **attributes)
+    kernel = emitter.gpu(KernelOp, **attributes)
     for name in entry.operation.attributes:
         if name.startswith("tilec."):
             kernel.attributes[name] = entry.operation.attributes[name]
@@ -147,7 +148,7 @@ def _convert_body(entry: ir.OpView, arguments: Mapping[ir.Value, ir.Value], conv
         type = argument.type.element
         conversion.set(argument, pointers_to(made, type) if isinstance(type, PointerType) else made)
     convert_block(list(entry.operation.regions[0].blocks[0].operations), [], lambda end: [], conversion)
-    emitter.gpu("return")
+    emitter.gpu(ReturnOp)
 
 
 def _expanded_plan(

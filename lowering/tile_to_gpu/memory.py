@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import GdcLaunchDependentsOp, GdcWaitOp
+from tilec.dialect.tile_gpu.memory import FenceAliasOp
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, is_repeatable, runs_ahead
 from tilec.lowering.tile_to_gpu.converts import converts
@@ -25,7 +28,7 @@ def _load_ptr(op: ir.OpView, conversion: Conversion) -> None:
         "repeatable": is_repeatable(op, conversion),
         **order_of(op),
     }
-    loaded = emitter.gpu("load_global", fields, [type], **attributes).result
+    loaded = emitter.gpu(LoadGlobalOp, fields, [type], **attributes).result
     conversion.set(result, result_of(loaded, result, conversion))
 
 
@@ -35,21 +38,21 @@ def _store_ptr(op: ir.OpView, conversion: Conversion) -> None:
     operands = [elements_of(value, layout, conversion) for value in (op.destination, op.value, op.mask)]
     conversion.synchronize(op)
     vector = conversion.vectors.get(op.operation, 1)
-    emitter.gpu("store_global", operands, vector=vector, **order_of(op))
+    emitter.gpu(StoreGlobalOp, operands, vector=vector, **order_of(op))
 
 
 @converts("memory_fence_alias_tko")
 def _fence_alias(op: ir.OpView, conversion: Conversion) -> None:
     conversion.synchronize(op)
-    emitter.gpu("fence_alias")
+    emitter.gpu(FenceAliasOp)
 
 
 @converts("gdc_wait_tko")
 def _gdc_wait(_op: ir.OpView, _conversion: Conversion) -> None:
-    emitter.gpu("gdc_wait")
+    emitter.gpu(GdcWaitOp)
 
 
 @converts("gdc_launch_dependents_tko")
 def _gdc_launch_dependents(op: ir.OpView, conversion: Conversion) -> None:
     conversion.synchronize(op)
-    emitter.gpu("gdc_launch_dependents")
+    emitter.gpu(GdcLaunchDependentsOp)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp
 from tilec.lowering.matrix_unit import MatrixTypes
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.carried_values import arrive, enter
@@ -14,6 +16,9 @@ from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.lowering.tile_to_gpu.placed_operands import operand_tile, scale_tile
 from tilec.lowering.tile_to_gpu.tensor_place import buffer_of
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
 Issue = Callable[[Multiply, Conversion], None]
 
@@ -38,12 +43,12 @@ def _signs(types: MatrixTypes) -> dict[str, Any]:
     return {"lhs_unsigned": types.lhs_unsigned, "rhs_unsigned": types.rhs_unsigned}
 
 
-def _by_threads(name: str) -> Issue:
+def _by_threads(operation: type[Operation]) -> Issue:
     """Emits an operation without asynchronous work."""
 
     def emit(multiply: Multiply, conversion: Conversion) -> None:
         def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
-            return emitter.gpu(name, operands, [type], **_signs(multiply.types)).result
+            return emitter.gpu(operation, operands, [type], **_signs(multiply.types)).result
 
         _in_registers(multiply, conversion, issue)
 
@@ -55,10 +60,10 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
 
     def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
         attributes = _signs(types) | {"kind": types.element, "promote": multiply.promotes}
-        in_flight = emitter.gpu("wgmma", operands, [type], **attributes).result
+        in_flight = emitter.gpu(WgmmaOp, operands, [type], **attributes).result
         if multiply.promotes:
             return in_flight
-        return emitter.gpu("wgmma_wait", [in_flight], [type], pending=0).result
+        return emitter.gpu(WgmmaWaitOp, [in_flight], [type], pending=0).result
 
     _in_registers(multiply, conversion, issue)
 
@@ -71,10 +76,10 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
     type = buffer_of(result)
     if multiply.types.scale is not None:
         scales = [scale_tile(scale, conversion) for scale in multiply.scales]
-        made = emitter.gpu("multiply_scaled", [accumulator, lhs, rhs, *scales, accumulate], [type]).result
+        made = emitter.gpu(MultiplyScaledOp, [accumulator, lhs, rhs, *scales, accumulate], [type]).result
     else:
         attributes = {"kind": multiply.types.element, **_signs(multiply.types)}
-        made = emitter.gpu("multiply", [accumulator, lhs, rhs, accumulate], [type], **attributes).result
+        made = emitter.gpu(MultiplyOp, [accumulator, lhs, rhs, accumulate], [type], **attributes).result
     arrive(result, [made, emitter.boolean(True)], conversion)
 
 
@@ -83,6 +88,6 @@ _ISSUE: dict[str, Issue] = {
     "tcgen05": _tcgen05,
     "block-scaled tcgen05": _tcgen05,
     "wgmma": _wgmma,
-    "mma.sync": _by_threads("mma_sync"),
-    "fma": _by_threads("dot"),
+    "mma.sync": _by_threads(MmaSyncOp),
+    "fma": _by_threads(DotOp),
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.multimem import VECTORS
+from tilec.dialect.tile_gpu.multimem import VECTORS, MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
@@ -17,6 +19,9 @@ from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.view_operands import view_operands
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
 
 @converts("multimem_load_reduce_view_tko")
 def _load_reduce(op: ir.OpView, conversion: Conversion) -> None:
@@ -27,28 +32,28 @@ def _load_reduce(op: ir.OpView, conversion: Conversion) -> None:
     type = emitter.tile_type(made.shape, made.element_type, layout)
     conversion.synchronize(op)
     attributes = {**_attributes(op), "reduction": op.reduction, "padding": view.type.padding or "zero"}
-    loaded = emitter.gpu("multimem_load_view", view_operands(view, op, conversion), [type], **attributes)
+    loaded = emitter.gpu(MultimemLoadViewOp, view_operands(view, op, conversion), [type], **attributes)
     conversion.set(result, loaded.result)
     conversion.set(result, conversion.tile(result, conversion.layouts[result]))
 
 
 @converts("multimem_store_view_tko")
 def _store(op: ir.OpView, conversion: Conversion) -> None:
-    _write("multimem_store_view", op, conversion)
+    _write(MultimemStoreViewOp, op, conversion)
 
 
 @converts("multimem_reduce_view_tko")
 def _reduce(op: ir.OpView, conversion: Conversion) -> None:
-    _write("multimem_reduce_view", op, conversion, reduction=op.reduction)
+    _write(MultimemReduceViewOp, op, conversion, reduction=op.reduction)
 
 
-def _write(name: str, op: ir.OpView, conversion: Conversion, **attributes: object) -> None:
+def _write(operation: type[Operation], op: ir.OpView, conversion: Conversion, **attributes: object) -> None:
     """The tile gets a layout in which a thread holds the elements of an access."""
     view = conversion.tile_views[op.view]
     dimension, vector = _vector(op)
     value = conversion.tile(op.tile, blocked(op.tile.type.shape, conversion.warps, dimension, vector))
     conversion.synchronize(op)
-    emitter.gpu(name, [value, *view_operands(view, op, conversion)], [], **_attributes(op), **attributes)
+    emitter.gpu(operation, [value, *view_operands(view, op, conversion)], [], **_attributes(op), **attributes)
 
 
 def _attributes(op: ir.OpView) -> dict[str, object]:

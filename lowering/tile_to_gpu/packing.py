@@ -9,6 +9,7 @@ from tilec.dialect.cuda_tile.types import StridedViewType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, PackOp, UnpackOp
 from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.blocked import blocked
@@ -46,7 +47,7 @@ def with_whole_bytes(tile: ir.Value, dimension: int, warps: int) -> ir.Value:
         return tile
     stored = byte_shape(layout.shape, dimension, parts)
     wanted = divided(blocked(stored, warps, dimension), dimension, parts)
-    return emitter.gpu("convert_layout", [tile], [emitter.tile_type(layout.shape, element, wanted)]).result
+    return emitter.gpu(ConvertLayoutOp, [tile], [emitter.tile_type(layout.shape, element, wanted)]).result
 
 
 def tile_of_bytes(tile: ir.Value, dimension: int, warps: int) -> ir.Value:
@@ -54,14 +55,14 @@ def tile_of_bytes(tile: ir.Value, dimension: int, warps: int) -> ir.Value:
     if per_byte(tile.type.element_type) == 1:
         return tile
     tile = with_whole_bytes(tile, dimension, warps)
-    return emitter.gpu("pack", [tile], [type_of_bytes(tile.type, dimension)], dimension=dimension).result
+    return emitter.gpu(PackOp, [tile], [type_of_bytes(tile.type, dimension)], dimension=dimension).result
 
 
 def tile_of_elements(stored: ir.Value, type: ir.Type, dimension: int) -> ir.Value:
     """The register tile of a type from its bytes, or the tile itself."""
     if stored.type == type:
         return stored
-    return emitter.gpu("unpack", [stored], [type], dimension=dimension).result
+    return emitter.gpu(UnpackOp, [stored], [type], dimension=dimension).result
 
 
 def type_of_bytes(type: ir.Type, dimension: int) -> ir.Type:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import ViewBufferOp
+from tilec.dialect.tile_gpu.placed import GatherTileOp, LoadTileOp, PlaceOp, PlaceScalesOp, ReadOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering.layout.scale_layout import ScaleLayout
@@ -32,7 +34,7 @@ def load_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     placed = _load(op, map, _loaded_buffer(op, map, conversion), conversion)
     conversion.placed[tile] = placed
     if tile not in conversion.plan.folded:
-        conversion.set(tile, emitter.gpu("read", [placed], [conversion.type(tile)]).result)
+        conversion.set(tile, emitter.gpu(ReadOp, [placed], [conversion.type(tile)]).result)
 
 
 def _loaded_buffer(op: ir.OpView, map: TensorMap, conversion: Conversion) -> BufferType:
@@ -48,12 +50,12 @@ def _load(op: ir.OpView, map: TensorMap, buffer: BufferType, conversion: Convers
         handle, start = declare_im2col_map(map, view, conversion), start_coordinates(op, view, conversion)
         halo = 0 if view.type.mode in BY_ROW else None
         source: list[Group] = [handle, start, tap_offsets(op, view.type, conversion)]
-        return emitter.gpu("load_tile", source, [buffer], halo=halo).results[0]
+        return emitter.gpu(LoadTileOp, source, [buffer], halo=halo).results[0]
     handle = declare_map(map, view, conversion)
     start = coordinates(map, view, op, offsets(view, op, conversion))
     if view.sparse_dimension is None:
-        return emitter.gpu("load_tile", [handle, start, []], [buffer]).results[0]
-    return emitter.gpu("gather_tile", [handle, start[0], row_indices(op, view, conversion)], [buffer]).results[0]
+        return emitter.gpu(LoadTileOp, [handle, start, []], [buffer]).results[0]
+    return emitter.gpu(GatherTileOp, [handle, start[0], row_indices(op, view, conversion)], [buffer]).results[0]
 
 
 def operand_tile(operand: Operand, multiply: Multiply, conversion: Conversion) -> ir.Value:
@@ -63,7 +65,7 @@ def operand_tile(operand: Operand, multiply: Multiply, conversion: Conversion) -
     placed = conversion.placed[operand.source.load.operation.results[0]]
     type = operand.value.type
     wanted = buffer_type(type.shape, type.element, operand.contiguous, operand.map.swizzle)
-    return placed if placed.type == wanted else emitter.gpu("view_buffer", [placed], [wanted]).result
+    return placed if placed.type == wanted else emitter.gpu(ViewBufferOp, [placed], [wanted]).result
 
 
 def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion) -> ir.Value:
@@ -72,7 +74,7 @@ def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion
         buffer = BufferType.get(tuple(type.shape), type.element, TENSOR, str(operand.tensor_layout))
         tile = conversion.tile(operand.value, operand.register_layout)
         over = None if operand.over is None else conversion.in_memory[operand.over].tile
-        return emitter.gpu("place", [tile, over], [buffer]).result
+        return emitter.gpu(PlaceOp, [tile, over], [buffer]).result
     row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
     swizzle = swizzle_for(row_bytes) if multiply.unit.swizzles_operands else "none"
     buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
@@ -80,7 +82,7 @@ def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion
     is_shared = conversion.plan.sites[site] > 1
     group = conversion.group((site, operand is multiply.lhs, buffer, multiply.unit.name)) if is_shared else None
     tile = with_whole_bytes(conversion.get(operand.value), operand.contiguous, conversion.warps)
-    return emitter.gpu("place", [tile, None], [buffer], group=group).result
+    return emitter.gpu(PlaceOp, [tile, None], [buffer], group=group).result
 
 
 def scale_tile(scale: Scale, conversion: Conversion) -> ir.Value:
@@ -89,8 +91,8 @@ def scale_tile(scale: Scale, conversion: Conversion) -> ir.Value:
         source = conversion.placed[scale.load.operation.results[0]]
     else:
         tile = conversion.get(scale.value)
-        source = emitter.gpu("place", [tile], [_scale_buffer(scale.layout, tile.type.element_type, SHARED)]).result
-    return emitter.gpu("place_scales", [source], [_scale_buffer(scale.layout, source.type.element, TENSOR)]).result
+        source = emitter.gpu(PlaceOp, [tile], [_scale_buffer(scale.layout, tile.type.element_type, SHARED)]).result
+    return emitter.gpu(PlaceScalesOp, [source], [_scale_buffer(scale.layout, source.type.element, TENSOR)]).result
 
 
 def _scale_buffer(layout: ScaleLayout, element: ir.Type, memory: str) -> BufferType:

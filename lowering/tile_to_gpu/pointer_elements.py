@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import ExtractOp, SplatOp
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile_to_gpu import emitter
@@ -16,7 +17,7 @@ def elements_of(value: ir.Value | None, layout: LinearLayout | None, conversion:
     if layout is not None:
         return conversion.tile(value, layout)
     made = conversion.get(value)
-    return emitter.gpu("splat", [made], [_of_one(made.type, conversion)]).result
+    return emitter.gpu(SplatOp, [made], [_of_one(made.type, conversion)]).result
 
 
 def elements_type(result: ir.Value, conversion: Conversion) -> ir.Type:
@@ -30,7 +31,7 @@ def result_of(elements: ir.Value, result: ir.Value, conversion: Conversion) -> i
     type = conversion.type(result)
     if isinstance(type, ir.RankedTensorType):
         return elements
-    return emitter.gpu("extract", [elements, emitter.i32(0)], [type]).result
+    return emitter.gpu(ExtractOp, [elements, emitter.i32(0)], [type]).result
 
 
 def _of_one(element: ir.Type, conversion: Conversion) -> ir.Type:

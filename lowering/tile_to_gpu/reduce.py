@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.cluster import GatherPartsOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp, YieldOp
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.tile.divide_rows import COMBINED
@@ -10,33 +14,35 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
 
 @converts("reduce")
 def _reduce(op: ir.OpView, conversion: Conversion) -> None:
-    _convert(op, conversion, "reduce", dimension=op.dim)
+    _convert(op, conversion, ReduceOp, dimension=op.dim)
 
 
 @converts("scan")
 def _scan(op: ir.OpView, conversion: Conversion) -> None:
-    _convert(op, conversion, "scan", dimension=op.dim, reverse=op.reverse)
+    _convert(op, conversion, ScanOp, dimension=op.dim, reverse=op.reverse)
 
 
-def _convert(op: ir.OpView, conversion: Conversion, name: str, **attributes: object) -> None:
+def _convert(op: ir.OpView, conversion: Conversion, operation: type[Operation], **attributes: object) -> None:
     operands, results = list(op.operation.operands), list(op.operation.results)
     layout = conversion.layouts[operands[0]]
     sources = [conversion.tile(value, layout) for value in operands]
-    types = [
-        _result_type(source, result, op, name, conversion) for source, result in zip(sources, results, strict=True)
-    ]
+    pairs = zip(sources, results, strict=True)
+    types = [_result_type(operation, source, result, op, conversion) for source, result in pairs]
     identities = op.operation.attributes["identities"]
-    converted = emitter.gpu(name, sources, types, identities=identities, **attributes)
+    converted = emitter.gpu(operation, sources, types, identities=identities, **attributes)
     block = op.operation.regions[0].blocks[0]
     _body(block, converted, conversion)
     made_by_all = list(converted.results)
     if COMBINED in op.operation.attributes:
         parts = [_parts(made, op.operation.attributes[COMBINED].value, conversion) for made in made_by_all]
         types = [made.type for made in made_by_all]
-        converted = emitter.gpu("reduce", parts, types, identities=identities, dimension=0)
+        converted = emitter.gpu(ReduceOp, parts, types, identities=identities, dimension=0)
         _body(block, converted, conversion)
     for result, made in zip(results, converted.results, strict=True):
         conversion.set(result, made)
@@ -50,13 +56,15 @@ def _parts(made: ir.Value, ctas: int, conversion: Conversion) -> ir.Value:
         layout, element = parse_layout(type.encoding.value).stack(ctas), type.element_type
     else:
         layout, element = blocked((1,), conversion.warps).stack(ctas).drop(1), type
-    return emitter.gpu("gather_parts", [made], [emitter.tile_type(layout.shape, element, layout)]).result
+    return emitter.gpu(GatherPartsOp, [made], [emitter.tile_type(layout.shape, element, layout)]).result
 
 
-def _result_type(source: ir.Value, result: ir.Value, op: ir.OpView, name: str, conversion: Conversion) -> ir.Type:
+def _result_type(
+    operation: type[Operation], source: ir.Value, result: ir.Value, op: ir.OpView, conversion: Conversion
+) -> ir.Type:
     """The type of a result as tile_gpu computes it; its assigned layout may be another."""
     element = source.type.element_type
-    if name == "scan":
+    if operation is ScanOp:
         return source.type
     if result.type.rank == 0:
         return element
@@ -71,4 +79,4 @@ def _body(block: ir.Block, converted: ir.Operation, conversion: Conversion) -> N
     with ir.InsertionPoint(body):
         conversion.block(block)
         last = block.operations[len(block.operations) - 1].operation
-        emitter.gpu("yield", [conversion.get(value) for value in last.operands])
+        emitter.gpu(YieldOp, [conversion.get(value) for value in last.operands])

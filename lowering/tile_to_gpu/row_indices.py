@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.placed import PlaceOp
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type
@@ -19,4 +20,4 @@ def row_indices(op: ir.OpView, view: TileView, conversion: Conversion) -> ir.Val
     width = view.tensor.index_width
     type = buffer_type(index.type.shape, emitter.integer_type(width), 0, "none")
     with point_after(made):
-        return emitter.gpu("place", [sparse_index(index, made, width)], [type]).result
+        return emitter.gpu(PlaceOp, [sparse_index(index, made, width)], [type]).result

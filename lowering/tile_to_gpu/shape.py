@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import SplatOp
+from tilec.dialect.tile_gpu.shape import (
+    BroadcastOp,
+    CatOp,
+    ExtractOp,
+    InsertOp,
+    IotaOp,
+    PackOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+    UnpackOp,
+)
 from tilec.lowering.layout.blocks import block_of, repeated
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -37,7 +48,7 @@ def _constant(op: ir.OpView, conversion: Conversion) -> None:
 @converts("iota")
 def _iota(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
-    conversion.set(result, emitter.gpu("iota", [], [conversion.type(result)]).result)
+    conversion.set(result, emitter.gpu(IotaOp, [], [conversion.type(result)]).result)
 
 
 @converts("broadcast")
@@ -50,7 +61,7 @@ def _broadcast(op: ir.OpView, conversion: Conversion) -> None:
         return
     layout = conversion.layouts[result]
     made = conversion.tile(source, projected(layout, source.type.shape))
-    conversion.set(result, emitter.gpu("broadcast", [made], [conversion.type(result)]).result)
+    conversion.set(result, emitter.gpu(BroadcastOp, [made], [conversion.type(result)]).result)
 
 
 def _repeat_splat(source: ir.Value, result: ir.Value, conversion: Conversion) -> bool:
@@ -59,7 +70,7 @@ def _repeat_splat(source: ir.Value, result: ir.Value, conversion: Conversion) ->
     if isinstance(producer, ir.Block) or producer.operation.name != SplatOp.OPERATION_NAME:
         return False
     scalar = producer.operation.operands[0]
-    conversion.set(result, emitter.gpu("splat", [scalar], [conversion.type(result)]).result)
+    conversion.set(result, emitter.gpu(SplatOp, [scalar], [conversion.type(result)]).result)
     return True
 
 
@@ -70,18 +81,18 @@ def _reshape(op: ir.OpView, conversion: Conversion) -> None:
     if not is_tile(result):
         scalar = (
             emitter.gpu(
-                "extract", [made, *[emitter.i32(0)] * source.type.rank], [element_type(result.type.element)]
+                ExtractOp, [made, *[emitter.i32(0)] * source.type.rank], [element_type(result.type.element)]
             ).result
             if is_tile(source)
             else made
         )
         conversion.set(result, scalar)
     elif not is_tile(source):
-        conversion.set(result, emitter.gpu("splat", [made], [conversion.type(result)]).result)
+        conversion.set(result, emitter.gpu(SplatOp, [made], [conversion.type(result)]).result)
     elif not _repeat_splat(source, result, conversion):
         layout = conversion.layouts[result]
         made = conversion.tile(source, layout.reshape(source.type.shape))
-        conversion.set(result, emitter.gpu("reshape", [made], [conversion.type(result)]).result)
+        conversion.set(result, emitter.gpu(ReshapeOp, [made], [conversion.type(result)]).result)
 
 
 @converts("permute")
@@ -92,7 +103,7 @@ def _permute(op: ir.OpView, conversion: Conversion) -> None:
     permutation = list(op.permutation)
     inverse = [permutation.index(d) for d in range(len(permutation))]
     made = conversion.tile(source, conversion.layouts[result].transpose(inverse))
-    conversion.set(result, emitter.gpu("transpose", [made], [conversion.type(result)], permutation=permutation).result)
+    conversion.set(result, emitter.gpu(TransposeOp, [made], [conversion.type(result)], permutation=permutation).result)
 
 
 @converts("cat")
@@ -103,7 +114,7 @@ def _cat(op: ir.OpView, conversion: Conversion) -> None:
     half = halved(conversion.layouts[result], op.dim) or conversion.layouts[values[0]]
     operands = [conversion.tile(value, half) for value in values]
     type = emitter.tile_type(result.type.shape, operands[0].type.element_type, doubled(half, op.dim))
-    conversion.set(result, emitter.gpu("cat", operands, [type], dimension=op.dim).result)
+    conversion.set(result, emitter.gpu(CatOp, operands, [type], dimension=op.dim).result)
     conversion.set(result, conversion.tile(result, conversion.layouts[result]))
 
 
@@ -116,8 +127,8 @@ def _pack(op: ir.OpView, conversion: Conversion) -> None:
     operand = conversion.tile(source, conversion.layouts[source] if source == whole else layout)
     made = conversion.type(result)
     type = emitter.tile_type(made.shape, made.element_type, conversion.layouts[result] if result == whole else layout)
-    name = op.operation.name.removeprefix("cuda_tile.")
-    conversion.set(result, emitter.gpu(name, [operand], [type], dimension=0).result)
+    operation = PackOp if op.operation.name == "cuda_tile.pack" else UnpackOp
+    conversion.set(result, emitter.gpu(operation, [operand], [type], dimension=0).result)
     conversion.set(result, conversion.tile(result, conversion.layouts[result]))
 
 
@@ -130,7 +141,7 @@ def _extract(op: ir.OpView, conversion: Conversion) -> None:
     whole, part = _layouts_of_parts(op.source, result, conversion)
     type = emitter.tile_type(result.type.shape, element_type(result.type.element), part)
     indices = _indices(op.indices, op.source.type.shape, result.type.shape, conversion)
-    made = emitter.gpu("extract", [conversion.tile(op.source, whole), *indices], [type]).result
+    made = emitter.gpu(ExtractOp, [conversion.tile(op.source, whole), *indices], [type]).result
     conversion.set(result, made)
     conversion.set(result, conversion.tile(result, conversion.layouts[result]))
 
@@ -144,7 +155,7 @@ def _insert(op: ir.OpView, conversion: Conversion) -> None:
     whole, part = _layouts_of_parts(result, op.source, conversion)
     source, destination = conversion.tile(op.source, part), conversion.tile(op.destination, whole)
     indices = _indices(op.indices, result.type.shape, op.source.type.shape, conversion)
-    conversion.set(result, emitter.gpu("insert", [source, destination, *indices], [destination.type]).result)
+    conversion.set(result, emitter.gpu(InsertOp, [source, destination, *indices], [destination.type]).result)
     conversion.set(result, conversion.tile(result, conversion.layouts[result]))
 
 

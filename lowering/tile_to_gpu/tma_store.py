@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.placed import PlaceOp, StoreTileOp
 from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout
@@ -101,7 +102,7 @@ def store_by_tma(
     is_im2col = isinstance(view.type, Im2colViewType)
     handle = (declare_im2col_map if is_im2col else declare_map)(map, view, conversion)
     stored = with_whole_bytes(tile, map.contiguous, conversion.warps)
-    placed = emitter.gpu("place", [stored], [copied_buffer_type(map, view.type)]).result
+    placed = emitter.gpu(PlaceOp, [stored], [copied_buffer_type(map, view.type)]).result
     awaited = order.stores_to_await(op)
     facts: dict[str, Any] = {
         "after_stores": bool(awaited),
@@ -109,13 +110,13 @@ def store_by_tma(
         "after_accesses": _follows_accesses(op, conversion),
     }
     if is_im2col:
-        emitter.gpu("store_tile", [handle, start_coordinates(op, view, conversion), None, placed], **facts)
+        emitter.gpu(StoreTileOp, [handle, start_coordinates(op, view, conversion), None, placed], **facts)
         return
     starts = offsets(view, op, conversion)
     inside = starts_inside(view, op, starts)
     with nullcontext() if inside is None else emitter.only_if(inside):
         operands = [handle, coordinates(map, view, op, starts), row_end(map, view, conversion), placed]
-        emitter.gpu("store_tile", operands, reduction=reduction, **facts)
+        emitter.gpu(StoreTileOp, operands, reduction=reduction, **facts)
 
 
 def _follows_accesses(op: ir.OpView, conversion: Conversion) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.view import LoadViewOp, StoreViewOp
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import access_vector, per_byte
@@ -79,7 +80,7 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     }
     conversion.synchronize(op)
     operands = sparse_view_operands(view, op, stored, conversion)
-    loaded = emitter.gpu("load_view", operands, [stored], **attributes, **order_of(op)).result
+    loaded = emitter.gpu(LoadViewOp, operands, [stored], **attributes, **order_of(op)).result
     conversion.set(tile, tile_of_elements(loaded, type, packed))
 
 
@@ -95,7 +96,7 @@ def _store_view(op: ir.OpView, conversion: Conversion) -> None:
     conversion.synchronize(op)
     attributes = {**_vector(op), "sparse_dimension": view.sparse_dimension, "inbounds": proven_inbounds(op)}
     operands = [value, *sparse_view_operands(view, op, value.type, conversion)]
-    emitter.gpu("store_view", operands, [], **attributes, **order_of(op))
+    emitter.gpu(StoreViewOp, operands, [], **attributes, **order_of(op))
 
 
 def _vector(op: ir.OpView) -> dict[str, int]:
