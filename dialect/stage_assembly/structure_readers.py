@@ -20,7 +20,6 @@ from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS, MAXIMUM_RESULTS
 from tilec.dialect.ptx.segments import segments
 from tilec.dialect.stage_assembly.block_order import read_blocks
 from tilec.dialect.stage_assembly.upstream_reader import create
-from tilec.dialect.tile_gpu.ids import number_operations
 from tilec.dialect.tile_gpu.kernel import MAXIMUM_ROLES
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ def read_kernel(reader: StageReader, name: str, offset: int, point: ir.Insertion
     attributes |= read_keyed_dictionary(reader.tokens)
     operation = create(reader, name, offset, point, attributes=attributes, regions=1)
     block = reader.block(operation.regions[0], types, names, "tile_gpu.return")
-    number_operations(operation, with_branches=False)
     argument_locations.assign(list(block.arguments))
     reader.locations.follow(argument_locations.others)
     return operation

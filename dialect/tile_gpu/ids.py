@@ -51,12 +51,13 @@ def number_operations(kernel: ir.Operation, *, with_branches: bool) -> None:
 
 
 def id_problem(operations: NamedOperations) -> str | None:
-    """The loop or multiply of a kernel that has no id, as text, or None."""
+    """The loop or multiply without an id in a kernel where others have one, as text, or None."""
     names = {*LOOPS, *_with_field()}
-    for op, name in operations:
-        if name in names and id_of(op) is None:
-            return f"expected an id of each loop and multiply, but '{name}' has none"
-    return None
+    found = [(name, id_of(op) is not None) for op, name in operations if name in names]
+    lost = [name for name, has_id in found if not has_id]
+    if not lost or len(lost) == len(found):
+        return None
+    return f"expected an id of each loop and multiply, or of none, but '{lost[0]}' has none"
 
 
 def _attribute(op: ir.Operation) -> str:

@@ -11,6 +11,8 @@ from tilec.dialect.location import UNNAMED
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.stage_assembly.printer import print_stage
 from tilec.dialect.stage_assembly.reader import read_stage
+from tilec.dialect.tile_gpu.ids import number_operations
+from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.process.recursion_limit import deep_recursion
 
 # The generic form of an operation of tile_gpu or ptx. MLIR parses a text that contains it.
@@ -26,7 +28,7 @@ def read_stage_module(text: str, file: str) -> ir.Module:
     """
     check_limits(text, file)
     if not _GENERIC.search(_STRINGS_AND_COMMENTS.sub("", text)):
-        module = read_stage(text, file)
+        module = _numbered(read_stage(text, file))
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -37,7 +39,7 @@ def read_stage_module(text: str, file: str) -> ir.Module:
         with context():
             module = ir.Module.parse(text)
             _name_file(module.operation, file)
-            return module
+            return _numbered(module)
     except ir.MLIRError as error:
         raise verification_error(error, file) from None
 
@@ -49,6 +51,14 @@ def stage_module_text(module: ir.Module, generic: bool = False, locations: bool 
         return print_stage(module, locations)
     with module.context:
         return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=locations).rstrip() + "\n"
+
+
+def _numbered(module: ir.Module) -> ir.Module:
+    """Gives the loops and multiplies of kernels that have no id one that is free."""
+    for op in module.body.operations:
+        if isinstance(op, KernelOp):
+            number_operations(op.operation, with_branches=False)
+    return module
 
 
 def _name_file(operation: ir.Operation, file: str) -> None:
