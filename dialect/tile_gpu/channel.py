@@ -89,10 +89,15 @@ class MakeChannelOp(Operation, name="make_channel"):
         " $shares}{ $continues}{ wanted $wanted} attr-dict : type($channel)"
     )
 
+    @property
+    def consumer_names(self) -> list[str]:
+        """The consumers by number."""
+        return [entry.value for entry in self.attributes["consumers"]]
+
     def check(self) -> str | None:
         if self.shares is not None and channel_of(self.shares) is None:
             return "expected shared slots of the result of tile_gpu.make_channel in the kernel"
-        consumers = [entry.value for entry in self.attributes["consumers"]]
+        consumers = self.consumer_names
         if not consumers or any(name not in CONSUMERS for name in consumers):
             return f"consumers must be some of: {', '.join(CONSUMERS)}, but got {consumers}"
         if len(self.results[0].type.buffers) > MAXIMUM_BUFFERS:

@@ -39,6 +39,7 @@ from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import memory_plan
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
+from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.remarks import Remark
@@ -130,8 +131,8 @@ def _loads_of(kernel: KernelOp, target: Target) -> list[_Loads]:
     multiplying, cycles = _loops_of_multiplies(kernel), LoopCycles(kernel, device_of(target.name))
     loads = []
     for role, loop, early in found:
-        step = _constant(loop.operands[2])
-        if step is not None and cycles.names[loop] in multiplying:
+        step = constant_of(loop.operands[2])
+        if step is not None and step > 0 and cycles.names[loop] in multiplying:
             period = cycles.of(cycles.names[loop]) * _blocks(kernel, target)
             wanted = _wanted(loop, early, period, target)
             loads.append(_Loads(role, loop, loop.regions[0].blocks[0], early, step, wanted))
@@ -151,14 +152,6 @@ def _loops_of_multiplies(kernel: KernelOp) -> set[str]:
     """The names of the loops in whose body, in any role, tiles are multiplied."""
     names = loop_names(kernel)
     return {name for loop, name in names.items() if any(op.name in _MULTIPLIES for op in operations_inside(loop))}
-
-
-def _constant(value: ir.Value) -> int | None:
-    """A positive scalar constant; None for another value."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return None
-    number = ir.IntegerAttr(value.owner.operation.attributes["value"]).value
-    return number if number > 0 else None
 
 
 def _blocks(kernel: KernelOp, target: Target) -> int:

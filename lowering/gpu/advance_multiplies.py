@@ -394,8 +394,7 @@ def _is_own_ring(channel: ir.Value) -> bool:
     """Whether the role `mma` alone uses the slots of a channel, and no other channel has them."""
     made = channel.owner.opview
     is_shared = any(use.owner.operation.name == MakeChannelOp.OPERATION_NAME for use in channel.uses)
-    consumers = [ir.StringAttr(each).value for each in made.operation.attributes["consumers"]]
-    return consumers == [MMA] and made.shares is None and not is_shared
+    return made.consumer_names == [MMA] and made.shares is None and not is_shared
 
 
 # ---- the loop with one iteration less, between the first of the group and the last of the rest

@@ -169,7 +169,7 @@ def _channel_refusal(loop: AlternatingLoop) -> str | None:
     made = loop.channel.owner.opview
     if made.producer != TMA or made.shares is not None or made.reuse != "ring":
         return "TMA does not load all operands of its multiplies"
-    if [entry.value for entry in made.operation.attributes["consumers"]] != [WGMMA]:
+    if made.consumer_names != [WGMMA]:
         return "threads read operands of its multiplies"
     return None
 

@@ -121,7 +121,7 @@ def loops_around(op: ir.Operation) -> int:
 
 def _is_balanced(channel: MakeChannelOp) -> bool:
     """Whether each block has as many puts as gets and releases of each consumer."""
-    consumers = range(len(channel.operation.attributes["consumers"]))
+    consumers = range(len(channel.consumer_names))
     steps = [*((name, None) for name in STEPS[:2]), *((name, number) for name in STEPS[2:] for number in consumers)]
     counts: dict[ir.Block, Counter[tuple[str, int | None]]] = defaultdict(Counter)
     for op in uses(channel):

@@ -27,6 +27,7 @@ from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.narrow_accumulators import is_narrow
 from tilec.lowering.gpu.shared_plan import memory_plan, tensor_layout
 from tilec.lowering.gpu.slots import GET, step_of_buffer
+from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.tile_to_gpu import emitter
 
 # tcgen05.ld reads at least eight columns as .16x256b.
@@ -132,15 +133,8 @@ def _is_columns(op: ir.OpView, warps: int) -> bool:
     """Whether an operation extracts columns at known indices, enough of them for every warp."""
     if op.operation.name != ExtractOp.OPERATION_NAME or not isinstance(op.result.type, ir.RankedTensorType):
         return False
-    (rows, columns), indices = op.result.type.shape, [_number(index) for index in op.indices]
+    (rows, columns), indices = op.result.type.shape, [constant_of(index) for index in op.indices]
     return rows == op.source.type.shape[0] and None not in indices and columns >= _LEAST_COLUMNS * (warps // 4)
-
-
-def _number(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != _CONSTANT:
-        return None
-    return ir.IntegerAttr(owner.operation.attributes["value"]).value
 
 
 # ---- how long the place is needed
@@ -222,7 +216,7 @@ def _columns(read: _Read, piece: ir.OpView, warps: int) -> ir.Value:
     shape = tuple(piece.result.type.shape)
     layout = replace(tensor_layout(read.load.buffer.type), shape=shape).registers(warps)
     type = emitter.tile_type(shape, piece.result.type.element_type, layout)
-    first = (_number(list(piece.indices)[1]) or 0) * shape[1]
+    first = (constant_of(list(piece.indices)[1]) or 0) * shape[1]
     role = compute_role(read.load.operation)
 
     def load() -> ir.Value:

@@ -17,10 +17,9 @@ _LOOPS = ("scf.for", "scf.while")
 
 def is_of_tiles(channel: MakeChannelOp) -> bool:
     """Whether a channel has an accumulator for each iteration of a loop, which an inner loop computes for threads."""
-    consumers = [entry.value for entry in channel.operation.attributes["consumers"]]
     users = [use.owner.operation for use in channel.operation.results[0].uses]
     puts = [user for user in users if user.name == PutBeginOp.OPERATION_NAME]
-    return consumers == [THREADS] and any(map(_starts_tile, puts))
+    return channel.consumer_names == [THREADS] and any(map(_starts_tile, puts))
 
 
 def _starts_tile(put: ir.Operation) -> bool:

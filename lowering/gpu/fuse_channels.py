@@ -77,7 +77,7 @@ def _uses(op: ir.OpView) -> _Uses | None:
         op.operation.name != MakeChannelOp.OPERATION_NAME
         or op.producer != TMA
         or op.across is not None
-        or len(op.operation.attributes["consumers"]) != 1
+        or len(op.consumer_names) != 1
     ):
         return None
     users = [use.owner.operation for use in op.operation.results[0].uses]

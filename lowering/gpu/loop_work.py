@@ -45,6 +45,7 @@ from tilec.lowering.model.timeline import (
     Wait,
     interval_cycles,
 )
+from tilec.lowering.scalar_constant import constant_of
 
 _STORE = StoreTensorMemoryOp.OPERATION_NAME
 # The steps that fill a slot, or empty it.
@@ -384,7 +385,7 @@ class _Reader:
         waits, side, producer = _CHANNEL_SIDES[op.operation.name]
         if waits:
             return [Wait(channel, side, 0 if producer else op.consumer)]
-        party = made.producer if producer else ir.StringAttr(made.operation.attributes["consumers"][0]).value
+        party = made.producer if producer else made.consumer_names[0]
         return [Signal(channel, side, after_multiplies=party == MMA)]
 
 
@@ -413,18 +414,10 @@ def known_iterations(op: ir.OpView) -> int | None:
     """The iterations of scf.for with constant bounds."""
     if op.operation.name != "scf.for":
         return None
-    lower, upper, step = (_constant(operand) for operand in list(op.operation.operands)[:3])
+    lower, upper, step = (constant_of(operand) for operand in list(op.operation.operands)[:3])
     if lower is None or upper is None or not step:
         return None
     return max(0, -((lower - upper) // step))
-
-
-def _constant(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    attribute = owner.attributes["value"]
-    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
 
 
 def _port_or_pipe_cycles(op: ir.OpView, device: Device) -> float:

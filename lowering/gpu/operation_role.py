@@ -86,11 +86,10 @@ def _role_of_others(op: ir.Operation) -> str | None:
     if executor in _ROLES:
         return _ROLES[executor]
     if executor is _PRODUCER:
-        producer = ir.StringAttr(op.operands[0].owner.operation.attributes["producer"]).value
+        producer = op.operands[0].owner.producer
         return {TMA: LOAD, MMA: MULTIPLY, COPIES: COPY}.get(producer) or compute_role(op)
     if executor is _CONSUMER:
-        consumers = ir.ArrayAttr(op.operands[0].owner.operation.attributes["consumers"])
-        consumer = ir.StringAttr(consumers[ir.IntegerAttr(op.attributes["consumer"]).value]).value
+        consumer = op.operands[0].owner.consumer_names[ir.IntegerAttr(op.attributes["consumer"]).value]
         return {TMA: LOAD, MMA: MULTIPLY}.get(consumer) or compute_role(op)
     return compute_role(op)
 

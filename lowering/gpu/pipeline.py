@@ -24,6 +24,7 @@ from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
 from tilec.lowering.gpu.single_slot_remark import single_slot_remark
 from tilec.lowering.kernel_hints import OCCUPANCY
+from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -183,7 +184,7 @@ def _is_inside(op: ir.Operation, loop: ir.Operation) -> bool:
 def _saturated_product(step: ir.Value, factor: int) -> ir.Value:
     """step * factor, or the largest unsigned number of the type: no two numbers of a loop are further apart."""
     largest = (1 << ir.IntegerType(step.type).width) - 1
-    known = _constant_of(step)
+    known = constant_of(step)
     if known is not None:
         return emitter.unsigned(step.type, min((known & largest) * factor, largest))
     product = emitter.multiplied(step, factor)
@@ -201,13 +202,6 @@ def _first_end(lower: ir.Value, upper: ir.Value, ahead: ir.Value, unsigned: bool
     before_end = emitter.binary("arith.andi", runs, further)
     end = emitter.binary("arith.addi", lower, ahead)
     return emitter.create("arith.select", [lower.type], [before_end, end, upper]).result
-
-
-def _constant_of(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(owner.operation.attributes["value"]).value
 
 
 def _channel(op: ir.Operation) -> ir.Value:

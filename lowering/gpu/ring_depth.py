@@ -44,7 +44,7 @@ def ring_depth(kernel: KernelOp, context: Context) -> None:
     """Writes the attribute `wanted` of the rings of a tile_gpu.kernel that loads and copies fill, in place."""
     number = ir.IntegerType.get_signless(32, kernel.operation.context)
     for op in _rings_of(kernel, THREADS):
-        if _consumers(op) in ([MMA], [WGMMA]) and are_loaded_where_stored(of_ring(op)):
+        if op.consumer_names in ([MMA], [WGMMA]) and are_loaded_where_stored(of_ring(op)):
             op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, _STORED_STAGES)
     rings = tma_rings(kernel) + _rings_of(kernel, COPIES)
     if not rings:
@@ -77,7 +77,7 @@ def of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:
 
 def is_read_by_threads(op: MakeChannelOp) -> bool:
     """Whether threads alone read a ring: HBM then bounds the loop, and the other blocks of the SM load too."""
-    return _consumers(op) == [THREADS]
+    return op.consumer_names == [THREADS]
 
 
 def _streamed_stages(kernel: KernelOp, slot_bytes: int) -> int:
@@ -127,10 +127,10 @@ class LoopCycles:
         channel = plan.channels[op.operation.results[0]]
         ring = Ring(bytes=channel.slot_bytes, copies=0 if op.producer == COPIES else len(channel.buffers))
         latency = ring.load_cycles(self.device) + 2 * self.device.barrier_latency_cycles
-        if {MMA, WGMMA} & set(_consumers(op)):
+        if {MMA, WGMMA} & set(op.consumer_names):
             latency += self.device.multiply_latency_cycles
         # `wgmma-in-flight` releases a slot an iteration later.
-        return 1 + math.ceil(latency / period) + (WGMMA in _consumers(op))
+        return 1 + math.ceil(latency / period) + (WGMMA in op.consumer_names)
 
     def of(self, loop: str) -> float:
         """The cycles of the busiest unit; L2 has the operands of multiplies."""
@@ -143,7 +143,3 @@ def loads_of(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     users = [use.owner.operation for use in channel.operation.results[0].uses]
     yield from (op for op in users if op.name in TMA_LOADS)
     yield from (op for op in users_of_slots(channel.operation.results[0], (PUT,)) if op.name in COPIES_OF_THREADS)
-
-
-def _consumers(op: MakeChannelOp) -> list[str]:
-    return [ir.StringAttr(name).value for name in op.operation.attributes["consumers"]]

@@ -191,7 +191,7 @@ class _Channels:
         if step.ring not in self.sizes:
             made = step.ring.owner.opview
             stages = made.stages if made.reuse == "ring" else None
-            self.sizes[step.ring] = stages, len(made.operation.attributes["consumers"])
+            self.sizes[step.ring] = stages, len(made.consumer_names)
         stages, consumers = self.sizes[step.ring]
         if stages is None:
             return True

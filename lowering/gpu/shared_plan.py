@@ -265,7 +265,7 @@ def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, slots: dict[ir.V
         f"channel{len(plan.channels)}" if ring is None else ring.name,
         op.stages,
         op.producer,
-        [entry.value for entry in op.operation.attributes["consumers"]],
+        op.consumer_names,
         op.reuse == "ring",
         result.type.buffers,
         ring,

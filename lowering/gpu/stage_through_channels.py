@@ -46,7 +46,7 @@ def staging_life(kernel: KernelOp) -> ChannelLife | None:
 def holds_staging(life: ChannelLife) -> bool:
     """Whether threads fill the slots in shared memory of a channel with one consumer, of which no other has a part."""
     first, *sharing = life.channels
-    consumers = [entry.value for entry in first.operation.attributes["consumers"]]
+    consumers = first.consumer_names
     memories = {buffer.memory for buffer in first.operation.results[0].type.buffers}
     is_one = not sharing and first.across is None
     return is_one and first.producer == THREADS and consumers in ([MMA], [WGMMA]) and memories == {SHARED}

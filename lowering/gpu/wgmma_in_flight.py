@@ -96,8 +96,8 @@ def _may_be_in_flight(op: ir.OpView) -> bool:
 def _is_release(op: ir.Operation) -> bool:
     if op.name != ReleaseOp.OPERATION_NAME:
         return False
-    consumers = ir.ArrayAttr(op.opview.channel.owner.attributes["consumers"])
-    return ir.StringAttr(consumers[op.opview.consumer]).value == WGMMA
+    step = op.opview
+    return bool(step.channel.owner.consumer_names[step.consumer] == WGMMA)
 
 
 def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:

@@ -11,6 +11,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.element_types import CODED_FLOATS, element_type
 from tilec.errors import UnsupportedError
+from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.tma.element_types import ELEMENTS
 
 _OPERATIONS = {
@@ -118,9 +119,9 @@ def _expression(value: ir.Value) -> object:
     owner = value.owner
     if isinstance(owner, ir.Block):
         return {"parameter": ir.BlockArgument(value).arg_number}
-    operation = owner.operation
-    if operation.name == "arith.constant":
-        return ir.IntegerAttr(operation.attributes["value"]).value
+    operation, known = owner.operation, constant_of(value)
+    if known is not None:
+        return known
     if operation.name in _CASTS:
         return _expression(operation.operands[0])
     if operation.name in _OPERATIONS:

@@ -13,6 +13,7 @@ from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.scalar_constant import constant_of
 
 if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation
@@ -106,10 +107,8 @@ def is_false(value: ir.Value) -> bool:
 
 
 def _known(value: ir.Value) -> bool | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant" or str(value.type) != "i1":
-        return None
-    return bool(ir.IntegerAttr(owner.operation.attributes["value"]).value)
+    known = constant_of(value) if str(value.type) == "i1" else None
+    return None if known is None else bool(known)
 
 
 def i32(value: int) -> ir.Value:

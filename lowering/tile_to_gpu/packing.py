@@ -16,6 +16,7 @@ from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import byte_shape, divided, joined
+from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.tensor_extent import tensor_maker, tile_steps
 from tilec.lowering.tile_to_gpu import emitter
@@ -79,9 +80,9 @@ def divided_exactly(value: ir.Value, parts: int) -> ir.Value:
     """The number of elements of a map that a number of elements fills; it is a multiple of `parts`, a power of two."""
     if parts == 1:
         return value
-    producer = value.owner
-    if not isinstance(producer, ir.Block) and producer.operation.name == "arith.constant":
-        return emitter.constant(value.type, producer.operation.attributes["value"].value // parts)
+    known = constant_of(value)
+    if known is not None:
+        return emitter.constant(value.type, known // parts)
     return emitter.binary("arith.shrui", value, emitter.constant(value.type, parts.bit_length() - 1))
 
 
