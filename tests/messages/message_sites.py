@@ -153,8 +153,8 @@ _CPP_LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 _CPP_CHAIN = re.compile(rf"{_CPP_LITERAL}(?:\s*(?:\+[^\";,?{{}}]*\+\s*)?{_CPP_LITERAL})*")
 _CPP_PIECE = re.compile(rf"({_CPP_LITERAL})|\+[^\"]*\+")
 _CPP_COMMENT = re.compile(r"//[^\n]*")
-# The bindings' documentation.
-_CPP_OTHER = re.compile(r"\.def|nb::class_|\bdoc\b")
+# The bindings' documentation, and conditions of the compiler.
+_CPP_OTHER = re.compile(r"\.def|nb::class_|\bdoc\b|static_assert")
 
 
 def cpp_sites(source: str, file: str) -> Iterator[Site]:
