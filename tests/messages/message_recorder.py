@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -72,6 +73,7 @@ def install(folder: Path, patch: pytest.MonkeyPatch) -> None:
     _record_caught(recorder, patch)
     _record_unsupported(recorder, patch)
     _record_output(recorder, patch)
+    _record_warnings(recorder, patch)
     _record_returned(recorder, patch)
     _record_decisions(recorder, patch)
 
@@ -125,18 +127,34 @@ def _record_unsupported(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
 
 
 def _record_output(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
-    """The reports of other processes."""
-    communicate = subprocess.Popen.communicate
+    """The reports of other processes, and of commands that tests run in their own."""
 
-    def communicated(self: Any, *rest: Any, **named: Any) -> Any:
-        streams = communicate(self, *rest, **named)
-        for stream in streams:
-            text = stream.decode(errors="replace") if isinstance(stream, bytes) else stream
-            if text and len(text) <= 10 * _LONGEST_TEXT and _REPORTS.search(text, re.IGNORECASE):
-                recorder.add(text[-_LONGEST_TEXT:], ())
-        return streams
+    def recording(read: Callable[..., Any]) -> Callable[..., Any]:
+        def recorded(self: Any, *rest: Any, **named: Any) -> Any:
+            streams = read(self, *rest, **named)
+            for stream in streams:
+                text = stream.decode(errors="replace") if isinstance(stream, bytes) else stream
+                if text and len(text) <= 10 * _LONGEST_TEXT and _REPORTS.search(text, re.IGNORECASE):
+                    recorder.add(text[-_LONGEST_TEXT:], ())
+            return streams
 
-    patch.setattr(subprocess.Popen, "communicate", communicated)
+        return recorded
+
+    for kind, name in ((subprocess.Popen, "communicate"), (pytest.CaptureFixture, "readouterr")):
+        patch.setattr(kind, name, recording(getattr(kind, name)))
+
+
+def _record_warnings(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
+    """The warnings of Python."""
+    warn = warnings.warn
+
+    def warned(message: Warning | str, *rest: Any, **named: Any) -> None:
+        recorder.add(str(message), _callers(sys._getframe(1)))
+        # One more frame is between the line that warns and the caller that it names.
+        level = named.pop("stacklevel", 1)
+        warn(message, *rest, stacklevel=level + 1, **named)
+
+    patch.setattr(warnings, "warn", warned)
 
 
 def _record_returned(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from tilec.lowering.gpu.kernel_pass import Context, State
 from tilec.lowering.gpu.pass_records import RECORDS
 from tilec.lowering.gpu.passes import run_pass
 from tilec.lowering.target import TARGETS
+from tilec.text_input.stage_module import read_stage_module
 
 NAMES = [record.name for record in RECORDS]
 
@@ -46,6 +47,17 @@ def test_a_pass_that_needs_one_role_refuses_several(record: kernel_pass.KernelPa
     assert caught.value.message == (
         f"pass '{record.name}' needs a kernel with one role: run the pass before partition-roles"
     )
+
+
+def test_a_pass_that_needs_channels_refuses_placed_tiles() -> None:
+    body = """
+    %zero = arith.constant 0 : i32
+    %map = tile_gpu.make_tensor_map "f16" %base[%n, %n] strides [%n] box [64, 128] swizzle 128B fill zero
+    %q = tile_gpu.load_tile %map[%zero, %zero] : buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+    """
+    module = read_stage_module(f'tile_gpu.kernel @k(%base: i64, %n: i32) target "sm_100a" warps 4 {{{body}}}', "k.mlir")
+    with pytest.raises(UnsupportedError, match="'pipeline' needs a kernel with no placed tiles: run make-channels"):
+        run_pass(module, "pipeline", target="sm_100a")
 
 
 def context_of(module: ir.Module, **options: object) -> tuple[Context, ir.OpView]:
