@@ -45,6 +45,8 @@ class Category(Enum):
     MOVE = auto()
     # Prints and assertions.
     DEBUG = auto()
+    # Operations of other dialects, which may have effects.
+    FOREIGN = auto()
 
 
 class Memory(Enum):
@@ -131,11 +133,18 @@ _UPSTREAM = {
 }
 
 
+# Of dialects that tilec does not know: passes leave their operations where they are.
+_FOREIGN = Interface(Category.FOREIGN, scratch=Scratch.NONE)
+# The other dialects of tilec, whose operations are not in a kernel of tile_gpu.
+_OURS = ("cuda_tile.", "tilex.", "ptx.")
+
+
 @cache
 def interface_of(name: str) -> Interface:
-    """The record of an operation by its full name; raises UnsupportedError for one without a record."""
+    """The record of an operation by its full name; raises UnsupportedError for one of tilec without a record."""
     found = getattr(OPERATIONS.get(name), "interface", None) if name.startswith(PREFIX) else None
-    found = found or _UPSTREAM.get(name) or _UPSTREAM.get(name.partition(".")[0])
+    if found is None and not name.startswith((PREFIX, *_OURS)):
+        found = _UPSTREAM.get(name) or _UPSTREAM.get(name.partition(".")[0], _FOREIGN)
     if found is None:
         raise UnsupportedError(f"'{name}' has no interface: declare one on its class in dialect/tile_gpu/")
     return found

@@ -344,7 +344,7 @@ class Lowering:
         except UnsupportedError as error:
             if error.location is not None:
                 raise
-            raise self.unsupported(operation, error.message) from error
+            raise UnsupportedError(error.message, source_location(operation.location)) from error
         self.b.location = named_location(operation)
 
     def unsupported(self, operation: ir.Operation, message: str) -> UnsupportedError:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tilec.compile_options import DEFAULTS
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.alternate_tiles import alternate_tiles
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.target import target_named
 from tilec.remarks import Remark
 from tilec.text_input.stage_module import read_stage_module
@@ -38,8 +40,8 @@ REASONS = {
 def remarks(text: str) -> tuple[bool, list[Remark]]:
     module = read_stage_module(text, "kernel.mlir")
     (kernel,) = operations_named(module, ("tile_gpu.kernel",))
-    found: list[Remark] = []
-    return alternate_tiles(kernel, target_named("sm_90a"), found), found
+    context = Context.of(kernel, target_named("sm_90a"), DEFAULTS, [])
+    return alternate_tiles(kernel, context), context.remarks
 
 
 def test_unchanged_kernel_has_no_remark() -> None:

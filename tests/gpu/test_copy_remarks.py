@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tilec.compile_options import DEFAULTS
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.copy_rows import copy_rows
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.target import target_named
 from tilec.remarks import Remark
 from tilec.text_input.stage_module import read_stage_module
 
@@ -44,10 +47,10 @@ REASONS = {
 def remarks(text: str) -> list[Remark]:
     module = read_stage_module(text, "kernel.mlir")
     (kernel,) = operations_named(module, ("tile_gpu.kernel",))
-    found: list[Remark] = []
+    context = Context.of(kernel, target_named(kernel.target), DEFAULTS, [])
     with module.context:
-        copy_rows(kernel, found)
-    return found
+        copy_rows(kernel, context)
+    return context.remarks
 
 
 def test_unchanged_kernel_has_no_remark() -> None:

@@ -69,9 +69,14 @@ def test_every_operation_has_an_interface_of_its_own_class(name: str) -> None:
 
 
 def test_an_operation_without_an_interface_is_an_error() -> None:
-    for name in ("tile_gpu.teleport", "cuda_tile.mmaf", "func.func"):
+    for name in ("tile_gpu.teleport", "cuda_tile.mmaf", "ptx.add"):
         with pytest.raises(UnsupportedError, match=f"'{name}' has no interface"):
             interface_of(name)
+
+
+def test_operations_of_other_dialects_may_have_effects() -> None:
+    record = interface_of("other.forward")
+    assert (record.category, record.executor, record.is_pure) == (Category.FOREIGN, Executor.COMPUTE, False)
 
 
 def test_operations_that_mlir_may_remove_and_merge_are_pure() -> None:

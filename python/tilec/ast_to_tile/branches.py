@@ -132,7 +132,7 @@ def _branches(tracer: Tracer, node: ast.If, condition: Tile) -> Flow:
         _merge_into(tracer, node, condition, [then, otherwise], [then], names)
     else:
         _merge_into(tracer, node, condition, [then, otherwise], [then, otherwise], names)
-    _forget(tracer, (assigned(node.body) | assigned(node.orelse)) - names)
+    _forget(tracer, node, (assigned(node.body) | assigned(node.orelse)) - names)
     return None
 
 
@@ -181,10 +181,10 @@ def _merged(tracer: Tracer, node: ast.AST, name: str, blocks: Sequence[Block]) -
         return Unusable(message, tuple(notes))
 
 
-def _forget(tracer: Tracer, names: frozenset[str]) -> None:
-    """Removes names that are not read later, because their value may be that of one branch."""
+def _forget(tracer: Tracer, node: ast.If, names: frozenset[str]) -> None:
+    """Invalidates names that are not read later, because their value may be that of one branch."""
     for name in names:
-        tracer.frame.names.pop(name, None)
+        tracer.frame.names[name] = Unusable(f"'{name}' was assigned in a branch and has no value here")
 
 
 def _returning(tracer: Tracer, node: ast.If, condition: bool | Tile, rest: Sequence[ast.stmt]) -> Flow:
