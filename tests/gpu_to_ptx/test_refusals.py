@@ -36,8 +36,8 @@ REFUSALS = {
         "'tile_gpu.load_view': unknown padding 'one', expected one of zero, neg_zero, nan, pos_inf, neg_inf"
     ),
     f'{VIEW} padding "nan" : !bytes': "'tile_gpu.load_view': padding 'nan' needs float elements, got i8",
-    f"{VIEW} : tensor<128xi3, #line>": "'tile_gpu.load_view': elements of type i3 have no PTX register, expected one",
-    "%r = arith.constant 1.0 : f80": "'arith.constant': elements of type f80 have no PTX register, expected one of i1",
+    f"{VIEW} : tensor<128xi3, #line>": "elements of type i3 have no PTX register, expected one",
+    "%r = arith.constant 1.0 : f80": "elements of type f80 have no PTX register, expected one of i1",
     "tile_gpu.order_wait last": (
         "'tile_gpu.order_wait': expected a role of 8, 12 or 16 warps, whose warpgroups have an order, but got 4"
     ),
