@@ -35,10 +35,10 @@ TMA_LOADS = _where(Category.COPY, executor=Executor.LOAD)
 COPIES_OF_THREADS = _where(Category.COPY, executor=Executor.COPY)
 MULTIPLIES = _where(Category.MULTIPLY)
 TENSOR_MEMORY_MULTIPLIES = _where(Category.MULTIPLY, Memory.TENSOR)
-# Those whose accumulator is a register tile.
+# Multiplies whose accumulator is a register tile.
 REGISTER_MULTIPLIES = tuple(name for name in MULTIPLIES if name not in TENSOR_MEMORY_MULTIPLIES)
 PLACED_MULTIPLIES = _where(Category.PLACED_MULTIPLY)
-# Those, and the operations on tiles that have no slot yet.
+# All operations on tiles that have no slot yet, multiplies included.
 PLACED = (*_where(Category.PLACED), *PLACED_MULTIPLIES)
 # The operations that the role of the multiplies issues to the tensor core.
 TENSOR_CORE_OPERATIONS = tuple(name for name in _ALL if interface_of(name).executor is Executor.MULTIPLY)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from tilec.dialect.mlir import ext
 from tilec.dialect.operation import operation_base
 
-# What the full names of operations, and of their attributes on other operations, begin with.
+# The prefix of full names: of operations, and of attributes on operations of other dialects.
 PREFIX = "tile_gpu."
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -105,7 +106,7 @@ class KernelPass:
     @property
     def summary(self) -> str:
         """The first line of the file of the pass."""
-        return (__import__(self.run.__module__, fromlist=["__doc__"]).__doc__ or "").strip().splitlines()[0]
+        return (sys.modules[self.run.__module__].__doc__ or "").strip().splitlines()[0]
 
     def is_enabled(self, context: Context) -> bool:
         """Whether a compile for the target and with the options of a context runs the pass."""

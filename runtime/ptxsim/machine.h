@@ -40,7 +40,7 @@ struct LaunchOptions {
   bool tensor_load_waits = false;       // reads of the registers of tcgen05.ld need tcgen05.wait::ld
   bool read_fences = true;              // generic reads need fence.proxy.async before an asynchronous write
   uint64_t step_limit = 0;              // warp instructions; 0: none
-  uint64_t idle_limit = 10'000'000'000; // warp instructions without a write to memory, if there is no step_limit
+  uint64_t idle_limit = 10'000'000'000; // warp instructions without a write to memory; unused with a step_limit
   double time_limit_s = 0;              // 0: none
   std::function<void()> poll;           // called periodically; may throw to stop the run
   // Called periodically with the numbers of blocks that have ended, and of all.

@@ -15,7 +15,7 @@ import tilec
 from tilec import compilation
 
 TESTS = Path(__file__).parents[1]
-# What the kernels and their modules are imported as.
+# The names of the modules that the kernels import.
 OTHERS = ("cuda.tile", "sheet", "cutile")
 
 

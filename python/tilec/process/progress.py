@@ -39,8 +39,8 @@ def elapsed(description: str, enabled: bool | None = None) -> Iterator[Callable[
     """A line with the time that the body of `with` has taken, for work of an unknown number of steps.
 
     The body may call the yielded function with the numbers of blocks that have ended and of all, which the line shows
-    too; it is None if there is no line. The line appears after DELAY_S, and is removed at the end; `enabled` is that of
-    `progress`.
+    too; it is None if there is no line. The line appears after DELAY_S, and is removed at the end; `enabled` has the
+    meaning that it has in `progress`.
     """
     if not (sys.stderr.isatty() if enabled is None else enabled):
         yield None
