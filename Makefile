@@ -34,6 +34,8 @@ FUZZ_SLICES ?= 1000
 FUZZ_MUTATIONS ?= 200000
 MUTANTS ?= 60
 SEED ?= 1
+# The folders with tests that need the packages of the extra 'peers'.
+PEERS := tests/peers tests/irdl tests/ptxsim
 # Which of how many slices of the tests outside of the core suite run: 1/3 is the second of three.
 SLICE ?= 0/1
 
@@ -65,7 +67,7 @@ golden: build/venv-test/.installed
 	build/venv-test/bin/python tests/golden/golden_ptx.py
 
 test-peers: build/venv-peers/.installed $(CHECK)/.copied
-	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) --dist worksteal -m "peers and not soak"
+	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) --dist worksteal -m "peers and not soak" $(PEERS)
 
 # PyPI lacks the CPU build of PyTorch. PyTorch's own index has it:
 # PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make test-torch
@@ -81,7 +83,7 @@ soak: build/venv-test/.installed $(CHECK)/.copied
 
 # The largest kernels of CUTLASS, each of which nvcc compiles for a minute or more.
 soak-peers: build/venv-peers/.installed $(CHECK)/.copied
-	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) -m "peers and soak"
+	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) -m "peers and soak" $(PEERS)
 
 fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-fuzz/bin/python -m pytest -m "hypothesis and not soak" --hypothesis-profile "new examples"

@@ -1,11 +1,15 @@
 """`tilec opt`: status 0 for a valid module, status 1 and a diagnostic for an invalid module."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tilec.dialect.mlir import ir
+from tilec.driver.entries import entries
+from tilec.driver.opt_passes import PASSES
 from tilec.text_input.module import Module
 
 MODULE = """cuda_tile.module @kernels {
@@ -52,6 +56,21 @@ def test_standard_input(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_passes_run_in_order(tilec: Any, module: Path) -> None:
     # The sum is unused.
     assert "addf" not in tilec("opt", module, "--passes", "canonicalize, cse").out
+
+
+def test_pass_whose_result_is_invalid_is_an_error(
+    tilec: Any, module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_return(given: ir.Module, _target: str, _observe: object) -> ir.Module:
+        (entry,) = entries(given).values()
+        list(entry.regions[0].blocks[0].operations)[-1].erase()
+        return given
+
+    changed = replace(PASSES["cse"], run=without_return)
+    monkeypatch.setitem(PASSES, "cse", changed)
+    outcome = tilec("opt", module, "--passes", "cse")
+    assert outcome.status == 1
+    assert "k.mlir:5:10: error: block with no terminator" in outcome.err
 
 
 def test_list_of_passes(tilec: Any) -> None:

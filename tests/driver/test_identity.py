@@ -22,6 +22,7 @@ import pytest
 
 import tilec as ct
 from tilec.driver.identity import MAXIMUM_OBJECTS, Unidentified, digest
+from tilec.runtime.ptxsim import _native
 
 HELPER = """
 import enum
@@ -289,6 +290,12 @@ def test_message_names_the_value_and_the_reader(tmp_path: Path, modules: None) -
     text = "import threading, tilec as ct\nLOCK = threading.Lock()\n@ct.kernel\ndef kernel(x):\n    LOCK\n"
     with pytest.raises(Unidentified, match="^'LOCK', which 'kernel' reads, is an object of type _thread.lock$"):
         digest(loaded(tmp_path, kernel=text).kernel)
+
+
+def test_class_of_an_extension_without_a_version_has_no_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_native.Program, "__module__", "extension")
+    with pytest.raises(Unidentified, match="is the class Program, which is not written in Python"):
+        digest(_native.Program)
 
 
 def test_changed_file_has_no_identity(tmp_path: Path, modules: None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -35,3 +36,15 @@ def test_slices_have_each_test_once() -> None:
 
 def test_examples_of_hypothesis_do_not_change() -> None:
     assert settings().derandomize and settings().database is None
+
+
+def test_tests_of_peers_are_in_the_folders_of_their_command() -> None:
+    root = TESTS.parent
+    (listed,) = re.findall(r"^PEERS := (.*)", (root / "Makefile").read_text(), re.MULTILINE)
+    folders = [root / folder for folder in listed.split()]
+    marked = [
+        path
+        for path in TESTS.rglob("test_*.py")
+        if re.search(r"^(@pytest\.mark\.|pytestmark = pytest\.mark\.)peers", path.read_text(), re.MULTILINE)
+    ]
+    assert marked and all(any(map(path.is_relative_to, folders)) for path in marked)

@@ -35,7 +35,7 @@ FOLDER_VARIABLE = "TILEC_TEST_MESSAGES"
 # Messages that differ in numbers only are one record.
 _NUMBER = re.compile(r"\d+")
 _LONGEST_TEXT = 20_000
-_REPORTS = re.compile(r"error|warning|remark|usage")
+_REPORTS = re.compile(r"error|warning|remark|usage|note", re.IGNORECASE)
 
 # Functions that return a message, or a list of messages, each perhaps after its line.
 _RETURNING: tuple[tuple[Any, str], ...] = (
@@ -134,7 +134,7 @@ def _record_output(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
             streams = read(self, *rest, **named)
             for stream in streams:
                 text = stream.decode(errors="replace") if isinstance(stream, bytes) else stream
-                if text and len(text) <= 10 * _LONGEST_TEXT and _REPORTS.search(text, re.IGNORECASE):
+                if text and len(text) <= 10 * _LONGEST_TEXT and _REPORTS.search(text):
                     recorder.add(text[-_LONGEST_TEXT:], ())
             return streams
 

@@ -166,7 +166,7 @@ def cpp_sites(source: str, file: str) -> Iterator[Site]:
         text = "".join(pieces).encode().decode("unicode_escape")
         parts = tuple(part for run in text.split("\0") for part in _PLACEHOLDER.split(run))
         is_other = text.endswith(".") or "\n\n" in text or _CPP_OTHER.search(source[line_start : found.start()])
-        if _has_two_words(parts) and not is_other:
+        if _has_two_words(parts) and not is_other and (file, "".join(parts)) not in other_texts.REPORTS:
             yield Site(file, source.count("\n", 0, found.start()) + 1, parts)
 
 

@@ -52,6 +52,15 @@ _CALLS = {
     "split",
     "startswith",
 }
+# Reports of numbers, and names of tables and counts, without placeholders.
+REPORTS = {
+    ("commands/cache.py", " of at most  MiB"),
+    ("commands/info.py", "none without a GPU"),
+    ("tune.py", "CUDA events"),
+    ("runtime/dispatch/outcome.cpp", "argument of type ."),
+    ("runtime/dispatch/reader.cpp", "integer member"),
+    ("runtime/dispatch/reader.cpp", "real member"),
+}
 _KEYWORDS = {"help", "description", "epilog", "metavar", "usage"}
 # PTX, C, layouts and formats of the assembly.
 _CODE = re.compile(r"^\$|^interval clocks=|extern \"C\"|;$|^register=|^[{(<\[]|\.b64 |=none ")
@@ -77,7 +86,7 @@ def is_unread(node: ast.AST, ancestors: list[ast.AST]) -> bool:
             return True
         if isinstance(ancestor, ast.Dict) and inner in ancestor.keys:
             return True
-        if isinstance(ancestor, ast.AnnAssign) and inner is ancestor.annotation:
+        if isinstance(ancestor, ast.AnnAssign) and (inner is ancestor.annotation or _is_alias(ancestor)):
             return True
         if isinstance(ancestor, ast.Call) and called(ancestor) in ("AssertionError", "startswith", "split"):
             return True
@@ -85,9 +94,16 @@ def is_unread(node: ast.AST, ancestors: list[ast.AST]) -> bool:
     return False
 
 
+def _is_alias(assignment: ast.AnnAssign) -> bool:
+    """Whether an assignment names a type."""
+    return isinstance(assignment.annotation, ast.Name) and assignment.annotation.id == "TypeAlias"
+
+
 def is_other(file: str, node: ast.AST, text: str, ancestors: list[ast.AST]) -> bool:
     """Whether a text that builds no error at once is not a part of a message."""
-    return file.startswith(_FILES) or bool(_CODE.search(text)) or any(map(_is_context, ancestors))
+    if file.startswith(_FILES) or (file, text) in REPORTS:
+        return True
+    return bool(_CODE.search(text)) or any(map(_is_context, ancestors))
 
 
 def _is_context(node: ast.AST) -> bool:
