@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilec as ct
@@ -163,3 +164,13 @@ def test_failures_of_mutations_are_seen(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(mutations, "mutated", lambda _, change=change: (source + change, name))
         found = mutations.failure(1)
         assert found is not None and expected in found if expected else found is None
+
+
+def test_sign_of_zeros_in_packed_floats_counts_without_sums_only() -> None:
+    """Two elements of f4E2M1FN share a byte, and code 8 is the negative zero."""
+    program_fuzz, program_text = map(importlib.import_module, ("program_fuzz", "program_text"))
+    expected, other_zero, other = (np.array(codes, np.uint8) for codes in ([0x08, 0x51], [0x80, 0x51], [0x80, 0x59]))
+    output = program_text.Parameter("%a0", "tile<ptr<f4E2M1FN>>", expected, output=True)
+    for sums, found, is_equal in ((True, other_zero, True), (True, other, False), (False, other_zero, False)):
+        program = program_text.Program([output], program_text.Block([], (), ""), 1, {}, sums=sums)
+        assert not program_fuzz._difference(program, {"%a0": found}, {"%a0": expected}) == is_equal
