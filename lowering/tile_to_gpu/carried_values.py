@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.placed import PlaceOp
+from tilec.lowering.tile.terminators import leaves_early
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.accumulator import is_zero
 from tilec.lowering.tile_to_gpu.conversion import Conversion, InMemory
@@ -35,7 +36,10 @@ def enter_all(pairs: Iterable[tuple[ir.Value, ir.Value]], conversion: Conversion
 
 
 def arrive(target: ir.Value, made: Sequence[ir.Value], conversion: Conversion) -> None:
-    """Records the converted values of a target, and reads an accumulator that registers need at once."""
+    """Records the converted values of a target, and reads an accumulator that registers need at once.
+
+    Results of an operation that leaves early are not defined if it does: `read_at_once` reads them where it has not.
+    """
     accumulator = conversion.plan.accumulators.get(target)
     if accumulator is None:
         (value,) = made
@@ -45,8 +49,16 @@ def arrive(target: ir.Value, made: Sequence[ir.Value], conversion: Conversion) -
     if accumulator.is_always_defined:
         is_defined = emitter.boolean(True)
     conversion.in_memory[target] = InMemory(tile, is_defined)
-    if target in accumulator.reads and accumulator.reads[target] is None:
-        conversion.read(target)
+    if isinstance(target.owner, ir.Block) or not leaves_early(target.owner.opview):
+        read_at_once([target], conversion)
+
+
+def read_at_once(targets: Iterable[ir.Value], conversion: Conversion) -> None:
+    """Reads the accumulators that registers need before any other operation."""
+    for target in targets:
+        accumulator = conversion.plan.accumulators.get(target)
+        if accumulator is not None and target in accumulator.reads and accumulator.reads[target] is None:
+            conversion.read(target)
 
 
 def arrive_all(targets: Iterable[ir.Value], made: Iterable[ir.Value], conversion: Conversion) -> None:

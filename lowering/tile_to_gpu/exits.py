@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.terminators import IF, RETURN, YIELD, leaves_early, returns
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.carried_values import arrive_all, enter_all, types_of_all
+from tilec.lowering.tile_to_gpu.carried_values import arrive_all, enter_all, read_at_once, types_of_all
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 
 # The values that a block yields if it ends with this terminator.
@@ -58,7 +58,7 @@ def _rest_after_loop(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion
     if rest[0].operation.name == RETURN:
         return end.finish(rest[0])
     completed = conversion.completed[op.operation]
-    return _rest_if(completed, rest, end, lambda: end.finish(next(returns(op))), conversion)
+    return _rest_if(op, completed, rest, end, lambda: end.finish(next(returns(op))), conversion)
 
 
 def _may_repeat(rest: list[ir.OpView], end: _End) -> bool:
@@ -82,6 +82,7 @@ def _rest_in_branches(op: ir.OpView, rest: list[ir.OpView], end: _End, conversio
         if terminator.operation.name != YIELD:
             return end.finish(terminator)
         arrive_all(op.operation.results, _yielded(terminator, op, conversion), conversion)
+        read_at_once(op.operation.results, conversion)
         return convert_rest()
 
     return _branches(op, _End(end.types, finish, not _may_repeat(rest, end)), convert_rest, conversion)
@@ -108,19 +109,25 @@ def _rest_below_flag(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion
     types = [emitter.integer_type(1), *result_types, *end.types]
     continues, *values = _branches(op, _End(types, finish), continuing, conversion)
     arrive_all(results, values, conversion)
-    return _rest_if(continues, rest, end, lambda: values[len(result_types) :], conversion)
+    return _rest_if(op, continues, rest, end, lambda: values[len(result_types) :], conversion)
 
 
 def _rest_if(
+    op: ir.OpView,
     condition: ir.Value,
     rest: list[ir.OpView],
     end: _End,
     otherwise: Callable[[], list[ir.Value]],
     conversion: Conversion,
 ) -> list[ir.Value]:
-    """The rest of a block under a condition; without it, the block yields the values of `otherwise`."""
+    """The rest of a block behind `op` under a condition; without it, the block yields the values of `otherwise`."""
+
+    def convert_rest() -> list[ir.Value]:
+        read_at_once(op.operation.results, conversion)
+        return _convert(rest, end, conversion)
+
     made = ir.Operation.create("scf.if", end.types, [condition], regions=2)
-    for region, values in zip(made.regions, (lambda: _convert(rest, end, conversion), otherwise), strict=True):
+    for region, values in zip(made.regions, (convert_rest, otherwise), strict=True):
         with ir.InsertionPoint(region.blocks.append()):
             emitter.create("scf.yield", [], values())
     return list(made.results)

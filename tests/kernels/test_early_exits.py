@@ -388,3 +388,46 @@ def test_accumulators_are_read_in_a_branch_that_leaves(target: str, steps: int) 
         out = np.full((2 * SIZE, SIZE), -1, np.float32)
         ct.launch(None, (1,), sum_stored_before_break, (a, b, out, steps, 2), **options)
         assert np.array_equal(out, np.concatenate([expected, expected]))
+
+
+@ct.kernel
+def products_around_a_return(x, a, y, selected: int):
+    """Sums in tensor memory, which no thread may read where the block has returned."""
+    ones = ct.full((16, 32), 1, ct.float16)
+    total, factor = ct.load(x, (0, 0), (64, 32)), ct.load(a, (0, 0), (64, 16))
+    if selected == 0:
+        total = total + 1
+    else:
+        if selected == 1:
+            return
+        total = ct.mma(factor, ones, total)
+    ct.store(y, (0, 0), total)
+    ct.store(y, (1, 0), ct.mma(factor, ones, total))
+
+
+@ct.kernel
+def products_around_a_loop_with_a_return(x, a, y, selected: int):
+    ones = ct.full((16, 32), 1, ct.float16)
+    total, factor = ct.load(x, (0, 0), (64, 32)), ct.load(a, (0, 0), (64, 16))
+    for i in range(selected):
+        if i == 2:
+            return
+        total = ct.mma(factor, ones, total)
+    ct.store(y, (0, 0), total)
+    ct.store(y, (1, 0), ct.mma(factor, ones, total))
+
+
+@pytest.mark.parametrize("selected", range(4))
+@pytest.mark.parametrize("kernel", [products_around_a_return, products_around_a_loop_with_a_return])
+def test_sums_behind_a_return_are_not_read(kernel: Any, selected: int, target: str) -> None:
+    random = np.random.default_rng(selected)
+    x, a = random.integers(-4, 5, (64, 32)).astype(np.float32), random.integers(-4, 5, (64, 16)).astype(np.float16)
+    product, expected = a.astype(np.float32).sum(1, keepdims=True), np.zeros((128, 32), np.float32)
+    if kernel is products_around_a_return and selected != 1:
+        total = x + (1 if selected == 0 else product)
+        expected = np.concatenate([total, total + product])
+    if kernel is products_around_a_loop_with_a_return and selected < 3:
+        expected = np.concatenate([x + selected * product, x + (selected + 1) * product])
+    arguments = [x, a, np.zeros_like(expected), selected]
+    for (found,) in run_everywhere(kernel, (1,), arguments, (2,), target=target, hints={}):
+        np.testing.assert_array_equal(found, expected)
