@@ -15,7 +15,7 @@ from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, mma_sync_accumulator
 from tilec.lowering.layout.mma_sync_operand import least_depth
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand
-from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS
+from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS, Target
 
 # One tensor core instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
 STEP_BYTES = 32
@@ -267,3 +267,8 @@ _FMA = MatrixUnit(
     descriptor=None,
 )
 UNITS = {unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _WGMMA, _MMA_SYNC, _FMA)}
+
+
+def accumulates_in_registers(target: Target) -> bool:
+    """Whether the accumulators of every unit of a target are in the registers of the threads that compute."""
+    return not any(UNITS[name].accumulates_in_tensor_memory for name in target.matrix_units)

@@ -25,7 +25,6 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_named
 from tilec.element_types import element_type
-from tilec.lowering.target import TARGETS
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.constants import integer_splat, splat
 from tilec.lowering.tile.elementwise import is_elementwise
@@ -76,30 +75,30 @@ class _Multiply:
         return [op.operation for op in (self.op, *itertools.chain.from_iterable(behind))]
 
 
-def divide_depth(module: ir.Module) -> None:
-    """Changes a module in place."""
+def divide_depth(module: ir.Module, shared_bytes: int) -> None:
+    """Changes a module in place so that rings of its loads have several slots in the shared memory of a block."""
     blocks = defaultdict[ir.Block, list[_Multiply]](list)
     for op in operations_named(module, ("cuda_tile.mmaf", "cuda_tile.mmai")):
         multiply = _multiply(op)
         if multiply is not None:
             blocks[op.operation.block].append(multiply)
     for block, multiplies in blocks.items():
-        parts = _parts(multiplies, _FEWEST_SLOTS)
+        parts = _parts(multiplies, _FEWEST_SLOTS, shared_bytes)
         if parts > 1 and _only_multiplies(block, multiplies, parts):
             _divide_loop(block.owner.opview, multiplies, parts)
             continue
         for multiply in filter(_uses_alone, multiplies):
-            parts = _parts([multiply], _FEWEST_SLOTS_INSIDE)
+            parts = _parts([multiply], _FEWEST_SLOTS_INSIDE, shared_bytes)
             if parts > 1:
                 _divide(multiply, parts)
 
 
-def _parts(multiplies: Sequence[_Multiply], fewest_slots: int) -> int:
+def _parts(multiplies: Sequence[_Multiply], fewest_slots: int, shared_bytes: int) -> int:
     """The parts of the depth of multiplies that share memory; 1 if a ring of whole tiles has enough slots."""
     loads = {operand.load.operation: operand.load for each in multiplies for operand in each.operands}
     slot_bytes = sum(_bits(load.tile.type) for load in loads.values()) // _BITS_PER_BYTE
     most = min(each.op.lhs.type.shape[1] // each.least_depth for each in multiplies)
-    shared_bytes, parts = min(target.shared_bytes for target in TARGETS.values()), 1
+    parts = 1
     if shared_bytes // slot_bytes < fewest_slots:
         while 2 * parts <= most and shared_bytes * parts // slot_bytes < _SLOTS:
             parts *= 2

@@ -13,6 +13,7 @@ from tilec.lowering.tile.divide_stores import divide_stores
 from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand_tilex import expand_im2col_extents, expand_tilex
+from tilec.lowering.tile.facts import UNKNOWN, TileFacts
 from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
 from tilec.lowering.tile.fuse_fma import fuse_fma
 from tilec.lowering.tile.hoist_invariants import hoist_invariants
@@ -35,20 +36,41 @@ Observe = Callable[[str, ir.Module], None]
 
 
 @dataclass(frozen=True)
+class TileContext:
+    """What passes need beside the module: a function that computes operations on constants, and facts."""
+
+    evaluate: Evaluate
+    facts: TileFacts = UNKNOWN
+
+
+@dataclass(frozen=True)
 class TilePass:
-    """A pass that changes a module in place, and its one-line summary."""
+    """A pass that changes a module in place, and its one-line summary.
+
+    A compile runs it if the fact of this name is true, or always without one.
+    """
 
     summary: str
-    run: Callable[[ir.Module, Evaluate], None]
+    run: Callable[[ir.Module, TileContext], None]
+    fact: str | None = None
+
+    def is_enabled(self, facts: TileFacts) -> bool:
+        """Whether a compile runs the pass."""
+        return self.fact is None or bool(getattr(facts, self.fact))
 
 
-def _upstream(pipeline: str) -> Callable[[ir.Module, Evaluate], None]:
+def _upstream(pipeline: str) -> Callable[[ir.Module, TileContext], None]:
     return lambda module, _: run_upstream(pipeline, module)
 
 
-def _plain(run: Callable[[ir.Module], None]) -> Callable[[ir.Module, Evaluate], None]:
-    """A pass that needs no evaluation of constants."""
+def _plain(run: Callable[[ir.Module], None]) -> Callable[[ir.Module, TileContext], None]:
+    """A pass that needs nothing but the module."""
     return lambda module, _: run(module)
+
+
+def _evaluating(run: Callable[[ir.Module, Evaluate], None]) -> Callable[[ir.Module, TileContext], None]:
+    """A pass that evaluates constants."""
+    return lambda module, context: run(module, context.evaluate)
 
 
 PASSES: dict[str, TilePass] = {
@@ -57,8 +79,8 @@ PASSES: dict[str, TilePass] = {
     "insert-checks": TilePass(
         "insert an assertion before each operation that some operands make undefined", _plain(insert_checks)
     ),
-    "fold-constants": TilePass("fold operations on constants whose result is exact", fold_constants),
-    "simplify": TilePass("fold-constants, and algebraic identities that change no bit", simplify),
+    "fold-constants": TilePass("fold operations on constants whose result is exact", _evaluating(fold_constants)),
+    "simplify": TilePass("fold-constants, and algebraic identities that change no bit", _evaluating(simplify)),
     "simplify-control": TilePass(
         "fold known branches, loops with zero or one iteration, and unused carried values", _plain(simplify_control)
     ),
@@ -79,10 +101,16 @@ PASSES: dict[str, TilePass] = {
     "split-rows": TilePass(
         "split products of 256 rows, and what is computed from the rows, into halves", _plain(split_rows)
     ),
-    "split-chains": TilePass("split-rows, if one of these products needs another one in a loop", _plain(split_chains)),
-    "divide-stores": TilePass("store large matrix products in slices of columns", _plain(divide_stores)),
+    "split-chains": TilePass(
+        "split-rows, if one of these products needs another one in a loop", _plain(split_chains), "splits_chains"
+    ),
+    "divide-stores": TilePass(
+        "store large matrix products in slices of columns", _plain(divide_stores), "divides_stores"
+    ),
     "divide-depth": TilePass(
-        "divide the depth of multiplies whose operands leave no room for a ring of loads", _plain(divide_depth)
+        "divide the depth of multiplies whose operands leave no room for a ring of loads",
+        lambda module, context: divide_depth(module, context.facts.shared_bytes),
+        "divides_depth",
     ),
     "compare-positions": TilePass(
         "compare numbers of elements with bounds from which the start of the tile is subtracted",
@@ -102,23 +130,26 @@ PASSES: dict[str, TilePass] = {
     "fuse-fma": TilePass("fuse mulf and addf into fma: one rounding in place of two changes results", _plain(fuse_fma)),
 }
 
-# The pipeline of a compile; no pass in it changes a result.
-DEFAULT = (
+# The passes of a compile in order, before and after the plan decides facts; no pass in them changes a result.
+BEFORE_FACTS = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
-    "unbatch-multiplies", "split-tiles", "split-chains", "divide-stores", "compare-positions", "simplify", "cse",
-    "hoist-invariants", "prune-tokens", "remove-dead",
+    "unbatch-multiplies", "split-tiles",
 )  # fmt: skip
-# The same for an entry whose tiles a cluster divides.
-FOR_CLUSTERS = tuple(name for name in DEFAULT if name != "split-chains")
-# The same in two parts for targets with accumulators in registers, where the threads that compute also multiply.
-_STORES = FOR_CLUSTERS.index("divide-stores")
-BEFORE_STORES, FROM_STORES = FOR_CLUSTERS[:_STORES], FOR_CLUSTERS[_STORES:]
-# The second part for accumulators whose threads do not have whole rows: columns of them are in some warps only.
-WITH_WHOLE_STORES = FROM_STORES[1:]
-# What follows, unless a hint limits the slots of rings, which are those of whole tiles.
-DEPTH = ("divide-depth",)
+WITH_FACTS = (
+    "split-chains", "divide-stores", "compare-positions", "simplify", "cse", "hoist-invariants", "prune-tokens",
+    "remove-dead", "divide-depth",
+)  # fmt: skip
 # The passes after block-scaled multiplies are divided or expanded.
 AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
+
+
+def enabled(facts: TileFacts) -> tuple[str, ...]:
+    """The passes of WITH_FACTS that a compile runs."""
+    return tuple(name for name in WITH_FACTS if PASSES[name].is_enabled(facts))
+
+
+# The pipeline for a kernel of which nothing is known.
+DEFAULT = (*BEFORE_FACTS, *enabled(UNKNOWN))
 
 
 @deep_recursion()
@@ -127,16 +158,18 @@ def run(
     names: tuple[str, ...] = DEFAULT,
     *,
     evaluate: Evaluate,
+    facts: TileFacts = UNKNOWN,
     observe: Observe = lambda name, module: None,
 ) -> ir.Module:
     """Runs passes in place, verifies the module and returns it; `evaluate` computes operations on constants.
 
     `observe` is called with the name of each pass and the module after it. Raises KeyError for an unknown name.
     """
+    context = TileContext(evaluate, facts)
     with module.context:
         for name in names:
             check_time()
-            PASSES[name].run(module, evaluate)
+            PASSES[name].run(module, context)
             observe(name, module)
         module.operation.verify()
     return module

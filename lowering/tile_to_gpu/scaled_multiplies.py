@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS
-from tilec.lowering.target import Target, target_named
+from tilec.lowering.target import Target
 from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.halve_multiply import halve_multiply
 from tilec.lowering.tile.split_tiles import split_tiles
@@ -36,15 +36,14 @@ class _Misfit:
     free_columns: int
 
 
-def fit_scaled_multiplies(module: ir.Module, target: str, remarks: list[Remark]) -> bool:
+def fit_scaled_multiplies(module: ir.Module, target: Target, remarks: list[Remark]) -> bool:
     """Changes a module of Tile IR in place, and returns whether it has changed; `remarks` gets the reasons.
 
     A multiply that needs too many columns of tensor memory is halved as long as the unit can do a part of it.
     """
-    machine = target_named(target)
     found: dict[tuple[SourceLocation | None, bool], Remark] = {}
-    while (misfit := _first_misfit(module, machine)) is not None:
-        is_halved = _is_divisible(misfit, machine)
+    while (misfit := _first_misfit(module, target)) is not None:
+        is_halved = _is_divisible(misfit, target)
         remark = _remark(misfit, is_halved)
         # Further multiplies at the location are parts of the first, or other numbers of its batch.
         found.setdefault((remark.location, is_halved), remark)

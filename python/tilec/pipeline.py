@@ -16,6 +16,7 @@ from tilec.dialect.mlir import ir, passmanager
 from tilec.errors import UsageError
 from tilec.lowering.gpu import passes as gpu_passes
 from tilec.lowering.tile import passes as tile_passes
+from tilec.lowering.tile.passes import TileContext
 from tilec.runtime.interpret.evaluate import evaluate
 
 # The passes that change a module in place. Conversions between levels create a new module and are not among them.
@@ -35,7 +36,9 @@ def add(manager: passmanager.PassManager, name: str, *, target: str | None = Non
 def _pass_callback(name: str, target: str | None) -> Callable[[ir.Operation, Any], None]:
     if name in tile_passes.PASSES:
         tile_pass = tile_passes.PASSES[name]
-        return lambda operation, _: _run_in_context(operation, lambda module: tile_pass.run(module, evaluate))
+        return lambda operation, _: _run_in_context(
+            operation, lambda module: tile_pass.run(module, TileContext(evaluate))
+        )
     if name in gpu_passes.PASSES:
         bound = target or options.from_environment().target
         return lambda operation, _: _run_in_context(

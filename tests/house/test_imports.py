@@ -30,7 +30,7 @@ ORDER = (
         *("tilec.lowering.tma", "tilec.lowering"),
     ),
     ("tilec.lowering.tile",),
-    ("tilec.lowering.tile_to_gpu",),
+    ("tilec.lowering.plan", "tilec.lowering.tile_to_gpu"),
     ("tilec.lowering.gpu",),
     ("tilec.lowering.gpu_to_ptx",),
     ("tilec.lowering.ptx",),

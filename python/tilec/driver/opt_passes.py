@@ -15,7 +15,7 @@ from tilec.lowering.gpu import passes as gpu_passes
 from tilec.lowering.gpu.kernel_pass import KernelPass
 from tilec.lowering.gpu_to_ptx import kernel as gpu_to_ptx
 from tilec.lowering.tile import passes as tile_passes
-from tilec.lowering.tile.passes import Observe
+from tilec.lowering.tile.passes import Observe, TileContext
 from tilec.lowering.tile_to_gpu import kernel as tile_to_gpu
 from tilec.process.recursion_limit import deep_recursion
 from tilec.runtime.interpret.evaluate import evaluate
@@ -70,7 +70,7 @@ def _one_gpu_pass(record: KernelPass) -> Pass:
 
 def _one_tile_pass(name: str, tile_pass: tile_passes.TilePass) -> Pass:
     def run(module: ir.Module, _target: str, _observe: Observe) -> ir.Module:
-        return changed_copy(module, lambda copy: tile_pass.run(copy, evaluate))
+        return changed_copy(module, lambda copy: tile_pass.run(copy, TileContext(evaluate)))
 
     return Pass("tile", tile_pass.summary, run)
 

@@ -68,22 +68,8 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.dialect.mlir import ir
     from tilec.driver.entries import entries, with_one_entry
-    from tilec.lowering.target import target_named
+    from tilec.lowering.plan.tile_stage import run_tile_stage
     from tilec.lowering.tile.insert_checks import insert_checks
-    from tilec.lowering.tile.passes import (
-        AFTER_EXPANSION,
-        BEFORE_STORES,
-        DEFAULT,
-        DEPTH,
-        FOR_CLUSTERS,
-        FROM_STORES,
-        WITH_WHOLE_STORES,
-        run,
-    )
-    from tilec.lowering.tile_to_gpu.accumulator_registers import fit_accumulators
-    from tilec.lowering.tile_to_gpu.followed_hints import asks_for_slots, entry_options
-    from tilec.lowering.tile_to_gpu.narrow_pairs import multiplies_in_narrow_pairs
-    from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
     from tilec.runtime.interpret.evaluate import evaluate
 
     made = with_one_entry(module, job.entry)
@@ -95,21 +81,7 @@ def _tile_passes(module: Any, job: Job) -> Any:
             # First, because later passes use what the kernel promises.
             insert_checks(entry, job.remarks)
     target = target_named(job.target)
-    ctas = entry_options(entry.opview, target, job.options).num_ctas or 1
-    last = () if asks_for_slots(entry.opview, target, job.options) else DEPTH
-    if ctas > 1 and target.tensor_memory_columns:
-        run(made, BEFORE_STORES, evaluate=evaluate)
-        in_narrow_pairs = multiplies_in_narrow_pairs(entry.opview, ctas, target, job.options)
-        run(made, (*(WITH_WHOLE_STORES if in_narrow_pairs else FROM_STORES), *last), evaluate=evaluate)
-    elif target.tensor_memory_columns or ctas > 1:
-        run(made, (*(DEFAULT if ctas == 1 else FOR_CLUSTERS), *last), evaluate=evaluate)
-    else:
-        run(made, BEFORE_STORES, evaluate=evaluate)
-        fit_accumulators(entry.opview, job.remarks)
-        run(made, (*FROM_STORES, *last), evaluate=evaluate)
-    if not fit_scaled_multiplies(made, job.target, job.remarks):
-        return made
-    return run(made, AFTER_EXPANSION, evaluate=evaluate)
+    return run_tile_stage(made, entry.opview, target, job.options, job.remarks, evaluate=evaluate)
 
 
 def _tile_to_gpu(module: Any, job: Job) -> Any:
@@ -128,9 +100,7 @@ def _gpu_passes(module: Any, job: Job) -> Any:
 
     remarks = list(job.remarks)
     with _observed(module, job) as observe:
-        passed = after_passes(
-            module, run, target=job.target, options=job.options, remarks=job.remarks, observe=observe
-        )
+        passed = after_passes(module, run, target=job.target, options=job.options, remarks=job.remarks, observe=observe)
     waiting = [source_location(kernel.operation.location) for kernel in waiting_kernels(passed)]
     if not waiting:
         return passed
@@ -219,8 +189,7 @@ STAGES = (
         ".tile.opt.mlir",
         (
             "tilec.driver.entries",
-            "tilec.lowering.tile.passes",
-            "tilec.lowering.tile_to_gpu.scaled_multiplies",
+            "tilec.lowering.plan.tile_stage",
             "tilec.runtime.interpret.evaluate",
         ),
         _tile_passes,

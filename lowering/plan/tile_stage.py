@@ -1,0 +1,37 @@
+"""The stage from Tile IR to Tile IR: the passes over it, and the divisions that the plan decides."""
+
+from __future__ import annotations
+
+from tilec.compile_options import CompileOptions
+from tilec.dialect.mlir import ir
+from tilec.lowering.matrix_unit import accumulates_in_registers
+from tilec.lowering.plan.tile_facts import tile_facts
+from tilec.lowering.target import Target
+from tilec.lowering.tile.fold_constants import Evaluate
+from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, enabled, run
+from tilec.lowering.tile_to_gpu.accumulator_registers import fit_accumulators
+from tilec.lowering.tile_to_gpu.followed_hints import entry_options
+from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
+from tilec.remarks import Remark
+
+
+def run_tile_stage(
+    module: ir.Module,
+    entry: ir.OpView,
+    target: Target,
+    given: CompileOptions,
+    remarks: list[Remark],
+    *,
+    evaluate: Evaluate,
+) -> ir.Module:
+    """Changes a module with one entry in place, and returns it; `evaluate` computes operations on constants."""
+    options = entry_options(entry, target, given)
+    run(module, BEFORE_FACTS, evaluate=evaluate)
+    facts = tile_facts(entry, target, options)
+    if accumulates_in_registers(target) and (options.num_ctas or 1) == 1:
+        # Before stores are divided: slices of columns belong to no part.
+        fit_accumulators(entry, remarks)
+    run(module, enabled(facts), evaluate=evaluate, facts=facts)
+    if not fit_scaled_multiplies(module, target, remarks):
+        return module
+    return run(module, AFTER_EXPANSION, evaluate=evaluate, facts=facts)
