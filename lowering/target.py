@@ -1,10 +1,9 @@
-"""The table of targets: matrix units and memory sizes."""
+"""The table of targets: what each GPU architecture has. No other code of the compiler names a target."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilec.errors import UsageError
+from tilec.frozen import Frozen
 
 # Threads per warp, WARP_SZ in PTX.
 LANES = 32
@@ -13,11 +12,12 @@ TENSOR_MEMORY_COLUMNS = 512
 TENSOR_LANES = 128
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Frozen):
     """The properties of a GPU architecture that the lowering depends on."""
 
     name: str
+    # The device whose constants predict its kernels: a file of lowering/model/.
+    device: str
     # Names of rows of lowering/matrix_unit.py, in order of preference: the first that supports a multiply is used.
     matrix_units: tuple[str, ...]
     # The same for multiplies with block scaling.
@@ -26,6 +26,16 @@ class Target:
     shared_bytes: int
     # 0 if the architecture has no tensor memory.
     tensor_memory_columns: int
+    # The rows of a CTA in a multiply that has the full rate: with fewer, tcgen05.mma takes as long as with 128.
+    multiplied_rows: int
+    # Whether two CTAs of a cluster multiply together (PTX ISA 9.7.16.2.1: cta_group::2 of tcgen05.mma).
+    multiplies_in_pairs: bool
+    # Whether warps of a block may have different numbers of registers (PTX ISA 9.7.20.5: setmaxnreg needs sm_90a).
+    moves_registers: bool
+    # Whether TMA unpacks elements that share bytes (PTX ISA 9.7.9.28: ptxas rejects their codes before sm_100).
+    loads_packed_elements: bool
+    # Whether TMA swizzles atoms of more than 16 bytes (PTX ISA 9.7.9.28: the swizzle atomicity needs sm_100).
+    swizzles_wide_atoms: bool
     # Whether TMA gathers rows by index (PTX ISA 9.7.9.27.1.2: tile::gather4 needs sm_100).
     gathers_rows: bool
     # Whether TMA loads pixels along W (PTX ISA 9.7.9.27.1.2: im2col::w and im2col::w::128 need sm_100a).
@@ -39,16 +49,27 @@ class Target:
     # Whether redux.sync takes f32 (PTX ISA 9.7.13.8: needs sm_100a).
     reduces_floats_of_warp: bool
 
+    @property
+    def architecture(self) -> str:
+        """The name without the suffix of architecture-specific instructions."""
+        return self.name.removesuffix("a")
+
 
 TARGETS = {
     target.name: target
     for target in (
         Target(
             "sm_100a",
+            "B200",
             ("tcgen05", "mma.sync", "fma"),
             ("block-scaled tcgen05",),
             shared_bytes=232448,
             tensor_memory_columns=TENSOR_MEMORY_COLUMNS,
+            multiplied_rows=TENSOR_LANES,
+            multiplies_in_pairs=True,
+            moves_registers=True,
+            loads_packed_elements=True,
+            swizzles_wide_atoms=True,
             gathers_rows=True,
             loads_along_w=True,
             converts_small_floats=True,
@@ -58,10 +79,16 @@ TARGETS = {
         ),
         Target(
             "sm_90a",
+            "H200",
             ("wgmma", "mma.sync", "fma"),
             (),
             shared_bytes=232448,
             tensor_memory_columns=0,
+            multiplied_rows=64,
+            multiplies_in_pairs=False,
+            moves_registers=True,
+            loads_packed_elements=False,
+            swizzles_wide_atoms=False,
             gathers_rows=False,
             loads_along_w=False,
             converts_small_floats=False,
@@ -78,3 +105,14 @@ def target_named(name: str) -> Target:
     if name not in TARGETS:
         raise UsageError(f"unknown target '{name}': expected one of {', '.join(TARGETS)}")
     return TARGETS[name]
+
+
+def target_of_architecture(architecture: str) -> Target | None:
+    """The target whose PTX runs on GPUs of an architecture, with or without a suffix as in sm_90a; None without one."""
+    wanted = architecture.rstrip("af")
+    return next((target for target in TARGETS.values() if target.architecture == wanted), None)
+
+
+def targets_with(field: str) -> str:
+    """The names of the targets of which a field of Target is true, for messages."""
+    return " or ".join(target.name for target in TARGETS.values() if getattr(target, field))

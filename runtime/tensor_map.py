@@ -13,6 +13,7 @@ from typing import Any
 
 from tilec.errors import InputError, Note, SourceLocation
 from tilec.frozen import Frozen, field_names
+from tilec.lowering.target import target_of_architecture
 from tilec.lowering.tma.contract import violations
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import FILLS, IM2COL_KINDS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
@@ -159,7 +160,8 @@ def make(
 # Launches usually repeat their arguments, and a look-up is faster than the rules.
 @lru_cache(maxsize=256)
 def _first_violation(tensor_map: TensorMap, target: str | None, unconfirmed: bool) -> Violation | None:
-    return next(violations(tensor_map, target, unconfirmed), None)
+    known = None if target is None else target_of_architecture(target)
+    return next(violations(tensor_map, known, unconfirmed), None)
 
 
 _FIELD_NAMES = {

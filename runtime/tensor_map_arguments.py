@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tilec.errors import InputError
+from tilec.lowering.target import TARGETS, Target, target_of_architecture
 from tilec.lowering.tma.contract import violations
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, L2_PROMOTIONS, SWIZZLES, WIDE_KINDS
@@ -17,7 +18,6 @@ from tilec.runtime.arrays import is_array, view
 from tilec.runtime.tensor_map import encode_for_simulator
 
 BACKENDS = ("simulate", "launch")
-TARGETS = ("sm_90a", "sm_100a")
 # The widest field of a map.
 MAX_BITS = 64
 
@@ -104,11 +104,10 @@ class Call:
         """The encoded map, for the simulator or by the driver of a GPU; raises InputError for a violated rule."""
         if not isinstance(unconfirmed, bool):
             self.refuse("allow_unconfirmed", "True or False", _shown(unconfirmed))
-        if target is not None:
-            target = self.choice("target", target, TARGETS)
+        chosen = None if target is None else TARGETS[self.choice("target", target, TARGETS)]
         if self.choice("backend", backend, BACKENDS) == "launch":
-            return self._encode_on(self.integer("device", device), tensor_map, target, unconfirmed)
-        self._check(tensor_map, target, unconfirmed)
+            return self._encode_on(self.integer("device", device), tensor_map, chosen, unconfirmed)
+        self._check(tensor_map, chosen, unconfirmed)
         return encode_for_simulator(tensor_map)
 
     def choice(self, argument: str, value: Any, choices: Collection[str]) -> str:
@@ -117,11 +116,11 @@ class Call:
             self.refuse(argument, f"one of {', '.join(choices)}", _shown(value))
         return value
 
-    def _check(self, tensor_map: TensorMap, target: str | None, unconfirmed: bool) -> None:
+    def _check(self, tensor_map: TensorMap, target: Target | None, unconfirmed: bool) -> None:
         for violation in violations(tensor_map, target, unconfirmed):
             self.refuse(self._argument(violation), violation.expected, violation.found, violation.source)
 
-    def _encode_on(self, ordinal: int, tensor_map: TensorMap, target: str | None, unconfirmed: bool) -> bytes:
+    def _encode_on(self, ordinal: int, tensor_map: TensorMap, target: Target | None, unconfirmed: bool) -> bytes:
         # The driver's bindings are imported for launches only.
         from tilec.runtime.devices import devices, primary_context
         from tilec.runtime.driver_tensor_map import encode_by_driver
@@ -130,9 +129,9 @@ class Call:
         if ordinal not in found:
             self.refuse("device", f"one of the {len(found)} GPUs of this machine", str(ordinal))
         device = found[ordinal]
-        if target is not None and target.removesuffix("a") != device.architecture:
-            self.refuse("target", f"the architecture {device.architecture} of GPU {ordinal}", target)
-        self._check(tensor_map, device.architecture, unconfirmed)
+        if target is not None and target.architecture != device.architecture:
+            self.refuse("target", f"the architecture {device.architecture} of GPU {ordinal}", target.name)
+        self._check(tensor_map, target_of_architecture(device.architecture), unconfirmed)
         with primary_context(ordinal):
             return encode_by_driver(tensor_map, device.capability)
 

@@ -70,10 +70,10 @@ def alternate_tiles(kernel: KernelOp, context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; run after it is split into roles. Returns whether it does.
 
     The reason why one role computes all tiles is a remark. With the hint `occupancy` other blocks multiply
-    beside an epilogue, and with accumulators in tensor memory the role `mma` does.
+    beside an epilogue.
     """
     roles = kernel.roles
-    if roles is None or context.target.tensor_memory_columns or (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
+    if roles is None or (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
         return False
     if alternate(roles):
         return False

@@ -11,6 +11,7 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.tile_gpu.categories import PLACED
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
+from tilec.frozen import replace
 from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan
 from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target
@@ -50,9 +51,15 @@ class Context:
 
     @classmethod
     def of(cls, kernel: KernelOp, target: Target, options: CompileOptions, remarks: list[Remark]) -> Context:
-        """The context of a kernel, whose hints replace options that are not set."""
+        """The context of a kernel, whose hints replace options that are not set.
+
+        Options that the target cannot follow are off.
+        """
         stages = kernel_hint(kernel, STAGES)
-        return cls(target, options.completed({} if stages is None else {"stages": stages}), remarks)
+        followed = options.completed({} if stages is None else {"stages": stages})
+        if not target.moves_registers:
+            followed = replace(followed, register_budgets=False)
+        return cls(target, followed, remarks)
 
     def holds(self, state: State, kernel: KernelOp) -> bool:
         """Whether the kernel is in a state. No pass makes placed tiles, so that they are looked for once."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tilec.dialect.location import source_location
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
+from tilec.frozen import replace
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.target import LANES, Target

@@ -167,6 +167,7 @@ RECORDS = (
         needs=(State.CHANNELLED,),
         after=("partition-roles",),
         option="roles",
+        unit="wgmma",
     ),
     KernelPass(
         "read-early",

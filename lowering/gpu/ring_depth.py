@@ -23,7 +23,8 @@ from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
 from tilec.lowering.gpu.slots import PUT, users_of_slots
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
-from tilec.lowering.model.constants import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT, Device, device_of
+from tilec.lowering.model.b200 import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT
+from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import Ring
 from tilec.lowering.model.step import HBM, Step, unit_cycles
 

@@ -27,6 +27,7 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.row_ends import store_row_ends
 from tilec.lowering.layout.scale_layout import is_scale_layout
+from tilec.lowering.target import targets_with
 
 
 def _map_address(lowering: Lowering, map: ir.Value) -> ir.Value:
@@ -166,8 +167,8 @@ def _check_kind(lowering: Lowering, operation: ir.Operation, kind: str | None) -
     if kind is not None and IM2COL_KINDS[kind].along_w and not lowering.target.loads_along_w:
         raise lowering.unsupported(
             operation,
-            f"{lowering.target.name} has no loads through a map of kind {kind}, which need sm_100a "
-            "(PTX ISA 9.7.9.27.1.2): use kind im2col",
+            f"{lowering.target.name} has no loads through a map of kind {kind}, which need "
+            f"{targets_with('loads_along_w')} (PTX ISA 9.7.9.27.1.2): use kind im2col",
         )
 
 
@@ -177,8 +178,8 @@ def _tma_gather(lowering: Lowering, operation: ir.Operation) -> None:
     if not lowering.target.gathers_rows:
         raise lowering.unsupported(
             operation,
-            f"{lowering.target.name} has no tile::gather4, which needs sm_100a (PTX ISA 9.7.9.27.1.2): "
-            "gather with tile_gpu.load_view",
+            f"{lowering.target.name} has no tile::gather4, which needs {targets_with('gathers_rows')} "
+            "(PTX ISA 9.7.9.27.1.2): gather with tile_gpu.load_view",
         )
     op: TmaGatherOp = operation.opview
     channel = lowering.plan.channels[op.channel]

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 
-from tilec.lowering.model.constants import B200, BANDWIDTH_BY_KILOBYTES_IN_FLIGHT, DEVICES, Device
+from tilec.lowering.model import b200
+from tilec.lowering.model.b200 import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT
+from tilec.lowering.model.constants import DEVICES, Device
 from tilec.lowering.model.step import (
     CHAIN,
     EPILOGUE,
@@ -232,8 +234,8 @@ def bytes_in_flight_for(fraction: float, device: Device) -> float:
 
 def _bandwidth_ratio(device: Device) -> float:
     """The bandwidth per SM relative to B200: a device needs bytes in flight in proportion to it."""
-    b200 = DEVICES[B200]
-    return device.hbm_bytes_per_cycle * device.clock_ghz / (b200.hbm_bytes_per_cycle * b200.clock_ghz)
+    measured = DEVICES[b200.NAME]
+    return device.hbm_bytes_per_cycle * device.clock_ghz / (measured.hbm_bytes_per_cycle * measured.clock_ghz)
 
 
 def _epilogue_cycles(work: TileWork, device: Device, serial: bool) -> float:

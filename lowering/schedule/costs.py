@@ -9,24 +9,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tilec.lowering.model.constants import Device, device_of
+from tilec.lowering.model.constants import TILE_COSTS, Device, device_of
 from tilec.lowering.schedule.parts import Use
 
-_B200 = device_of("sm_100a")
 # The unit that multiplies, in schedules.
 TENSOR_CORE = "tc"
 # The units that execute loads and stores of memory one after the other, while threads go on.
 MEMORY_UNITS = frozenset({"tma", "l2", "hbm"})
 # One way through an mbarrier in shared memory, from arrival to the end of the wait, on every device.
-MBARRIER = int(_B200.barrier_latency_cycles)
+MBARRIER = int(TILE_COSTS.barrier_latency_cycles)
 # One way through a named barrier.
-NAMED_BARRIER = int(_B200.named_barrier_cycles)
+NAMED_BARRIER = int(TILE_COSTS.named_barrier_cycles)
 # A value in registers, to another role through shared memory: a constant, and clocks per KB.
 _MOVE = 61
 _MOVE_PER_KB = 16.1
-# One thread issues an mma of tcgen05, or a warpgroup a wgmma of depth 128.
-_MMA_ISSUE = 12
-_WGMMA_ISSUE = 40
 # Beyond the length of its pipe, an operation on tiles in registers has these clocks of other instructions.
 _TILE_EXTRA = 24
 _REDUCE_EXTRA = 8
@@ -81,7 +77,7 @@ def multiply(target: str, m: int, n: int, k: int, *, first_in_place: bool = Fals
     """A multiply of 16-bit operands, of which one SM has m rows, with n columns and depth k.
 
     The first operand is in tensor memory or registers if it is in place, else in shared memory as the second. The
-    duration is the issue of its instructions, of depth 16; on sm_90a, of the whole multiply.
+    duration is the issue of its instructions.
     """
     device = device_of(target)
     # The operands have 2 bytes per element.
@@ -91,7 +87,8 @@ def multiply(target: str, m: int, n: int, k: int, *, first_in_place: bool = Fals
     busy = clocks(rows * n * k / rate)
     in_place = device.tensor_memory_multiply_latency_cycles if first_in_place else device.multiply_latency_cycles
     latency = device.pair_multiply_latency_cycles if pair else in_place
-    duration = _WGMMA_ISSUE if target == "sm_90a" else _MMA_ISSUE * -(-k // 16)
+    depth = int(device.multiply_issue_depth)
+    duration = int(device.multiply_issue_cycles) * (-(-k // depth) if depth else 1)
     return Cost(duration, (Use(TENSOR_CORE, busy),), busy + int(latency))
 
 
@@ -103,31 +100,31 @@ def warp_multiply(target: str, m: int, n: int, k: int) -> Cost:
 
 def tensor_load(size_bytes: int) -> Cost:
     """A load of a tile from tensor memory to registers by one warpgroup (tcgen05.ld and its wait)."""
-    busy = clocks(size_bytes / _B200.tensor_memory_read_bytes_per_cycle)
+    busy = clocks(size_bytes / TILE_COSTS.tensor_memory_read_bytes_per_cycle)
     return Cost(clocks(busy * _TENSOR_LOAD_ISSUE), (Use("tmem", busy),), busy)
 
 
 def exponential(elements: int, emulated: float = 0.0, extra: int = _TILE_EXTRA) -> Cost:
     """exp2 of a tile in registers, of which a fraction is computed by polynomials on the FP32 pipe."""
-    busy = clocks((1 - emulated) * elements / _B200.exponentials_per_cycle)
+    busy = clocks((1 - emulated) * elements / TILE_COSTS.exponentials_per_cycle)
     return Cost(busy + extra, (Use("mufu", busy),), busy)
 
 
 def reduction(elements: int, extra: int = _REDUCE_EXTRA) -> Cost:
     """A maximum or sum of each row of a tile in registers."""
-    busy = clocks(elements / _B200.fma_per_cycle)
+    busy = clocks(elements / TILE_COSTS.fma_per_cycle)
     return Cost(busy + extra, (Use("alu", busy),), busy + extra)
 
 
 def elementwise(elements: int, instructions: int = 1) -> Cost:
     """Instructions on each element of a tile in registers."""
-    busy = clocks(elements * instructions / _B200.fma_per_cycle)
+    busy = clocks(elements * instructions / TILE_COSTS.fma_per_cycle)
     return Cost(busy, (Use("alu", busy),), busy)
 
 
 def shared_access(size_bytes: int) -> Cost:
     """A load or store between registers and shared memory."""
-    busy = clocks(size_bytes / _B200.shared_bytes_per_cycle)
+    busy = clocks(size_bytes / TILE_COSTS.shared_bytes_per_cycle)
     return Cost(busy, (Use("smem", busy),), busy)
 
 

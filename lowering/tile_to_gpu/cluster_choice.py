@@ -87,7 +87,7 @@ def _times_of_pairs(
     target: Target, options: CompileOptions, operations: list[ir.OpView], multiplies: list[ir.OpView]
 ) -> PairTimes | None:
     """The predicted times if pairs are possible and faster."""
-    if not (target.tensor_memory_columns and options.tma and options.roles and options.pipeline):
+    if not (target.multiplies_in_pairs and options.tma and options.roles and options.pipeline):
         return None
     if not all(_has_shape_of_pair(op) for op in multiplies) or not fit_tensor_memory(multiplies, target):
         return None

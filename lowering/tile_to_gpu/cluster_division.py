@@ -7,7 +7,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import CLUSTERS
 from tilec.dialect.walk import operations_below, operations_inside
-from tilec.lowering.target import TENSOR_LANES, Target
+from tilec.lowering.target import Target
 from tilec.lowering.tile.divide_rows import divide_columns, divide_rows
 from tilec.lowering.tile.divided_dimensions import MULTIPLIES, STORES, Divided, NotDivisibleError
 from tilec.lowering.tile_to_gpu.cluster_choice import choose_cluster, record_choice
@@ -19,9 +19,6 @@ from tilec.lowering.tile_to_gpu.narrow_pairs import (
     narrow_pair_refusal,
 )
 from tilec.remarks import Remark
-
-# The rows of one multiply of wgmma; tcgen05 uses half of its lanes for fewer than TENSOR_LANES.
-_ROWS_OF_WGMMA = 64
 
 
 def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions, remarks: list[Remark]) -> int:
@@ -61,12 +58,10 @@ def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptio
 def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> None:
     if not any(op.name in MULTIPLIES for op in operations_inside(entry)):
         divide_columns(entry, ctas, check_order)
-    elif not target.tensor_memory_columns:
-        divide_rows(entry, ctas, _ROWS_OF_WGMMA, check_order)
-    elif narrow := narrow_multiplies(entry, ctas):
+    elif target.multiplies_in_pairs and (narrow := narrow_multiplies(entry, ctas)):
         _divide_narrow_rows(entry, narrow[0], ctas, target, options)
     else:
-        divide_rows(entry, ctas, TENSOR_LANES, check_order)
+        divide_rows(entry, ctas, target.multiplied_rows, check_order)
 
 
 def _divide_narrow_rows(

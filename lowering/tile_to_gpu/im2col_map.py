@@ -151,7 +151,7 @@ def _violation(type: Im2colViewType, element: str, swizzle: str, target: Target)
     # A tensor without elements and an empty output have no map: the launcher encodes another one for them.
     if 0 in tensor.shape or map.box_is_empty:
         return None
-    return next(contract.violations(fields.with_usable_strides(map), target.name), None)
+    return next(contract.violations(fields.with_usable_strides(map), target), None)
 
 
 def _described(violation: Violation) -> str:

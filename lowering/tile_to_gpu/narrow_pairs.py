@@ -40,14 +40,14 @@ def narrow_multiplies(entry: ir.OpView, ctas: int) -> list[ir.OpView]:
 
 def multiplies_in_narrow_pairs(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> bool:
     """Whether each CTA would have 64 rows of a multiply, and can multiply in pairs."""
-    has_pairs = ctas % PAIR == 0 and target.tensor_memory_columns > 0 and narrow_multiplies(entry, ctas)
+    has_pairs = ctas % PAIR == 0 and target.multiplies_in_pairs and narrow_multiplies(entry, ctas)
     return bool(has_pairs) and narrow_pair_refusal(entry, ctas, target, options) is None
 
 
 def narrow_pair_refusal(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> str | None:
     """Why the CTAs cannot multiply their rows in pairs; None if they can. The entry is not divided yet.
 
-    `ctas` is even, and the target has tensor memory.
+    `ctas` is even, and the target multiplies in pairs.
     """
     multiplies = _multiplies(entry)
     if not options.tma:

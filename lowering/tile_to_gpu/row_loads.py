@@ -32,10 +32,7 @@ _LOOPS = (_FOR, "cuda_tile.loop")
 _WIDEST_ELEMENT, _WIDEST_ELEMENT_BYTES = "i64", 8
 # Tiles of more bytes leave less than three slots in shared memory.
 SLOT_LIMIT_BYTES = 65536
-# Where blocks of one tile each are faster if their threads load: measured on H200 only (docs/cost_model.md).
-_LOADED_BY_THREADS = ("sm_90a",)
-# Of a tile, by four warps: a thread loads 128 bytes of it.
-_MOST_BYTES_BY_THREADS = 4 * 32 * 128
+_KILOBYTE = 1024
 
 
 def row_maps(entry: ir.OpView, target: Target, order: MemoryOrder | None) -> dict[ir.Value, TensorMap | str]:
@@ -76,11 +73,12 @@ def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
 
 
 def _threads_are_faster(load: ir.OpView, target: Target) -> str | None:
-    if target.name not in _LOADED_BY_THREADS or _is_of_several_tiles(load):
+    if _is_of_several_tiles(load):
         return None
+    most_bytes = device_of(target.name).thread_loaded_kilobytes * _KILOBYTE
     size = element_bytes(load.view.type.element)
     is_wide = access_vector(load)[1] * size == VECTOR_BYTES
-    if is_wide and _slot_bytes(load.operation.results[0]) <= _MOST_BYTES_BY_THREADS:
+    if is_wide and _slot_bytes(load.operation.results[0]) <= most_bytes:
         return "threads of many blocks load as fast as memory delivers; a loop over the tiles of a block uses TMA"
     return None
 

@@ -12,7 +12,7 @@ def tile_hint(op: ir.OpView, name: str, target: Target) -> int | bool | None:
     if "optimization_hints" not in attributes:
         return None
     hints = attributes["optimization_hints"]
-    for architecture in (target.name.rstrip("a"), "default"):
+    for architecture in (target.architecture, "default"):
         if architecture in hints and name in hints[architecture]:
             return hints[architecture][name].value
     return None

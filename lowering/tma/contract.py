@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from tilec.frozen import replace
+from tilec.lowering.target import Target
 from tilec.lowering.tma.im2col_rules import IM2COL_RULES
 from tilec.lowering.tma.rule import Rule, Violation
 from tilec.lowering.tma.rules import RULES, SHAPE_RULES
@@ -20,7 +21,7 @@ from tilec.lowering.tma.tensor_map import TensorMap
 ALL_RULES: tuple[Rule, ...] = (*SHAPE_RULES, *RULES, *SWIZZLE_RULES, *IM2COL_RULES)
 
 
-def violations(tensor_map: TensorMap, target: str | None = None, unconfirmed: bool = False) -> Iterator[Violation]:
+def violations(tensor_map: TensorMap, target: Target | None = None, unconfirmed: bool = False) -> Iterator[Violation]:
     """Yields the rules that the known fields of a tensor map violate; without a target, those of every target.
 
     `unconfirmed` permits values that NVIDIA neither documents nor forbids.
@@ -30,7 +31,7 @@ def violations(tensor_map: TensorMap, target: str | None = None, unconfirmed: bo
     yield from found or _violations(rules, tensor_map, target)
 
 
-def _violations(rules: Sequence[Rule], tensor_map: TensorMap, target: str | None) -> Iterator[Violation]:
+def _violations(rules: Sequence[Rule], tensor_map: TensorMap, target: Target | None) -> Iterator[Violation]:
     for each in rules:
         for violation in each.check(tensor_map, target):
             yield replace(violation, source=each.source(tensor_map.kind, violation.field))

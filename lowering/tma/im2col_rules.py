@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilec.lowering.target import Target
 from tilec.lowering.tma.element_types import ELEMENTS, PADDED_GROUP
 from tilec.lowering.tma.enumerations import IM2COL_KINDS
 from tilec.lowering.tma.rule import Rule, Violation, rule
@@ -28,7 +29,7 @@ def corner_range(corner_rank: int) -> tuple[int, int]:
 
 
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS, ptx="5.5.4.1")
-def corner_values(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def corner_values(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """Corners have 16 signed bits for rank 3 and for the wide kinds, 8 for rank 4, and 5 for rank 5."""
     low, high = corner_range(tensor_map.corner_rank)
     for field in ("lower", "upper"):
@@ -39,7 +40,7 @@ def corner_values(tensor_map: TensorMap, _target: str | None) -> Iterator[Violat
 
 
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS)
-def nonempty_box(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def nonempty_box(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """The box between the corners has a position along each dimension."""
     for index, (extent, lower, upper) in enumerate(
         zip(tensor_map.extents[1:], tensor_map.lower, tensor_map.upper, strict=False)
@@ -50,7 +51,7 @@ def nonempty_box(tensor_map: TensorMap, _target: str | None) -> Iterator[Violati
 
 
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS)
-def channel_range(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def channel_range(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """Channels per pixel are 1 to 256."""
     channels = tensor_map.channels_per_pixel
     if not 1 <= channels <= MAX_CHANNELS:
@@ -58,7 +59,7 @@ def channel_range(tensor_map: TensorMap, _target: str | None) -> Iterator[Violat
 
 
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS, ptx=PACKED_SECTION)
-def padded_channels(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def padded_channels(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """A pixel of a padded type has 128 channels."""
     channels = tensor_map.channels_per_pixel
     if ELEMENTS[tensor_map.element].padded and channels != PADDED_GROUP:
@@ -68,7 +69,7 @@ def padded_channels(tensor_map: TensorMap, _target: str | None) -> Iterator[Viol
 
 # The driver states this rule for the boxes of kind tiled alone, PTX for every box.
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS, driver=False, ptx="5.5.3.1")
-def channel_granule(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def channel_granule(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """Without interleave, the channels of a pixel are a multiple of 16 bytes."""
     padded, row = ELEMENTS[tensor_map.element].padded, tensor_map.row_bits
     if not padded and tensor_map.interleave == "none" and row % 128:
@@ -76,7 +77,7 @@ def channel_granule(tensor_map: TensorMap, _target: str | None) -> Iterator[Viol
 
 
 @rule(IM2COL_RULES, kinds=["im2col", "im2col_w"])
-def pixel_range(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def pixel_range(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """Pixels per column are 1 to 1024; kind im2col_w128 ignores them."""
     pixels = tensor_map.pixels_per_column
     if not 1 <= pixels <= MAX_PIXELS:
@@ -84,7 +85,7 @@ def pixel_range(tensor_map: TensorMap, _target: str | None) -> Iterator[Violatio
 
 
 @rule(IM2COL_RULES, kinds=IM2COL_KINDS, driver=False, ptx="5.5.4.2", undocumented=True)
-def element_stride_of_images(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def element_stride_of_images(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """The element stride of N is 1: strides of W, H and D alone have a meaning."""
     stride = tensor_map.element_strides[-1]
     if stride != 1:

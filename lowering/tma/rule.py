@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from tilec.frozen import Frozen
+from tilec.lowering.target import Target
 from tilec.lowering.tma.enumerations import KINDS, WIDE_KINDS
 from tilec.lowering.tma.tensor_map import TensorMap
 
@@ -19,7 +20,7 @@ class Violation(Frozen):
     source: str = ""
 
 
-Check = Callable[[TensorMap, str | None], Iterator[Violation]]
+Check = Callable[[TensorMap, Target | None], Iterator[Violation]]
 
 
 class Rule(Frozen):

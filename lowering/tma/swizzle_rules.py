@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilec.lowering.target import Target
 from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.enumerations import SWIZZLES, WIDE_KINDS
 from tilec.lowering.tma.rule import Rule, Violation, rule
@@ -21,21 +22,21 @@ SWIZZLE_RULES: list[Rule] = []
 
 
 @rule(SWIZZLE_RULES, driver=False, ptx="5.5.7")
-def swizzle_96b(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def swizzle_96b(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """Swizzle 96B is of sm_103a alone, which is not a target."""
     if tensor_map.swizzle == "96B":
         yield Violation("swizzle", None, "a swizzle that the target has; 96B is of sm_103a alone", "96B")
 
 
 @rule(SWIZZLE_RULES, driver=False, ptx="9.7.9.28")
-def swizzle_atomicity_of_target(tensor_map: TensorMap, target: str | None) -> Iterator[Violation]:
+def swizzle_atomicity_of_target(tensor_map: TensorMap, target: Target | None) -> Iterator[Violation]:
     """sm_90 has swizzles with atoms of 16 bytes alone."""
-    if SWIZZLES[tensor_map.swizzle].atomicity and target is not None and target.startswith("sm_90"):
-        yield Violation("swizzle", None, "16-byte atoms on sm_90", tensor_map.swizzle)
+    if SWIZZLES[tensor_map.swizzle].atomicity and target is not None and not target.swizzles_wide_atoms:
+        yield Violation("swizzle", None, f"16-byte atoms on {target.name}", tensor_map.swizzle)
 
 
 @rule(SWIZZLE_RULES, ptx=PACKED_SECTION)
-def swizzle_of_padded_elements(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def swizzle_of_padded_elements(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """Padded types have the swizzles that both manuals list."""
     allowed = PADDED_SWIZZLES.get(tensor_map.element)
     if allowed is not None and tensor_map.swizzle not in allowed:
@@ -44,7 +45,7 @@ def swizzle_of_padded_elements(tensor_map: TensorMap, _target: str | None) -> It
 
 
 @rule(SWIZZLE_RULES, kinds=WIDE_KINDS, ptx="5.5.5")
-def swizzle_of_wide_kinds(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def swizzle_of_wide_kinds(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """The wide kinds have the swizzles 64B, 128B and 128B_atom_32B."""
     if tensor_map.swizzle not in WIDE_SWIZZLES:
         expected = f"one of {', '.join(WIDE_SWIZZLES)} for kind {tensor_map.kind}"
@@ -52,7 +53,7 @@ def swizzle_of_wide_kinds(tensor_map: TensorMap, _target: str | None) -> Iterato
 
 
 @rule(SWIZZLE_RULES)
-def swizzle_of_interleave(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def swizzle_of_interleave(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """Interleave 32B needs swizzle 32B."""
     if tensor_map.interleave == "32B" and tensor_map.swizzle != "32B":
         yield Violation("swizzle", None, "32B with interleave 32B", tensor_map.swizzle)
@@ -64,7 +65,7 @@ def _limits_rows(tensor_map: TensorMap) -> bool:
 
 
 @rule(SWIZZLE_RULES)
-def swizzle_span(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def swizzle_span(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """Without interleave, a row is at most as long as the span of the swizzle."""
     span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bits / 8
     if _limits_rows(tensor_map) and row > span:
@@ -73,7 +74,7 @@ def swizzle_span(tensor_map: TensorMap, _target: str | None) -> Iterator[Violati
 
 
 @rule(SWIZZLE_RULES, undocumented=True)
-def short_swizzled_row(tensor_map: TensorMap, _target: str | None) -> Iterator[Violation]:
+def short_swizzled_row(tensor_map: TensorMap, _target: Target | None) -> Iterator[Violation]:
     """Without interleave, a row is as long as the span of the swizzle."""
     span, row = SWIZZLES[tensor_map.swizzle].span_bytes, tensor_map.row_bits / 8
     if _limits_rows(tensor_map) and row < span:

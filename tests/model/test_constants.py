@@ -7,17 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tilec.lowering.model.constants import (
-    ASSUMED,
-    CERTAINTIES,
-    DEVICES,
-    ROWS,
-    SOURCES,
-    VENDOR,
-    Device,
-    as_markdown,
-    device_of,
-)
+from tilec.lowering.model.constant import ASSUMED, CERTAINTIES, SOURCES, VENDOR
+from tilec.lowering.model.constants import CONSTANTS, DEVICES, QUANTITIES, Device, as_markdown, device_of
+from tilec.lowering.target import TARGETS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cost_model.md").read_text()
 
@@ -36,14 +28,22 @@ def test_page_explains_each_certainty(certainty: str) -> None:
     assert f"| {certainty} | {CERTAINTIES[certainty]} |" in PAGE
 
 
-def test_each_row_is_an_attribute_of_a_device() -> None:
-    assert [row.name for row in ROWS] == [field.name for field in fields(Device)][1:]
+def test_each_quantity_is_an_attribute_of_a_device() -> None:
+    assert [quantity.name for quantity in QUANTITIES] == [field.name for field in fields(Device)][1:]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_each_value_has_a_certainty_and_a_source(row) -> None:
-    assert list(row.values) == list(DEVICES)
-    for constant in row.values.values():
+@pytest.mark.parametrize("device", DEVICES)
+def test_each_device_has_each_quantity_in_order(device: str) -> None:
+    assert list(CONSTANTS[device]) == [quantity.name for quantity in QUANTITIES]
+
+
+def test_each_target_has_a_device() -> None:
+    assert {device_of(name).name for name in TARGETS} <= DEVICES.keys()
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda quantity: quantity.name)
+def test_each_value_has_a_certainty_and_a_source(quantity) -> None:
+    for constant in (constants[quantity.name] for constants in CONSTANTS.values()):
         assert constant.certainty in CERTAINTIES and constant.source
         # A measurement names who measured.
         if constant.certainty not in (VENDOR, ASSUMED):

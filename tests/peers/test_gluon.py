@@ -16,6 +16,7 @@ from direct_convolution import at_tap
 from peer_convolutions import FORWARD, Convolution, random_convolution
 from triton_driver import encoded_im2col
 
+from tilec.lowering.target import target_named
 from tilec.lowering.tma.contract import violations
 from tilec.lowering.tma.element_types import ELEMENTS as ELEMENT_TYPES
 from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, SWIZZLES
@@ -128,7 +129,7 @@ def assert_pixels_of_each_tap(given: Convolution, element: Element, architecture
     kernel = compiled(element, len(given.extents) + 2, architecture)
     x = integers(np.random.default_rng(7), 100, (given.images, *given.extents, given.channels), element.dtype)
     image = tensor_map(kernel, given, element, x)
-    assert not list(violations(image, f"sm_{architecture}a"))
+    assert not list(violations(image, target_named(f"sm_{architecture}a")))
     count = given.images * int(np.prod(given.outputs))
     tiles = itertools.product(range(0, count, PIXELS), range(0, given.channels, element.channels))
     for (first, channel), tap in itertools.product(tiles, np.ndindex(*given.window)):

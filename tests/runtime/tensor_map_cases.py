@@ -178,7 +178,7 @@ def _elements() -> Iterator[Case]:
     for illegal in (replace(U4, fill="nan"), replace(U6, fill="nan")):
         yield _nan_case(replace(illegal, fill="zero"), illegal)
     for illegal in (U4, U6, replace(MATRIX, element="u4_align8b", swizzle="none")):
-        expected = "an element type of whole bytes on sm_90"
+        expected = "an element type of whole bytes on sm_90a"
         yield Case("packed_elements_of_target", MATRIX, illegal, "element", expected, illegal.element, target="sm_90a")
 
 
@@ -228,7 +228,7 @@ def _swizzles() -> Iterator[Case]:
     )
     for swizzle in ("128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"):
         illegal = replace(MATRIX, swizzle=swizzle)
-        expected = "16-byte atoms on sm_90"
+        expected = "16-byte atoms on sm_90a"
         yield Case("swizzle_atomicity_of_target", MATRIX, illegal, "swizzle", expected, swizzle, target="sm_90a")
     for legal, swizzles, allowed in (
         (replace(U4, swizzle="128B_atom_32B"), ("32B", "64B", "128B_atom_32B_flip_8B", "128B_atom_64B"), ""),

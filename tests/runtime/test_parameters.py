@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tilec.errors import InputError
+from tilec.lowering.target import target_named
 from tilec.lowering.tma.contract import violations
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.arguments import ArrayArgument, PointerArgument, ScalarArgument
@@ -118,4 +119,4 @@ def test_tensor_map_of_an_empty_array_has_padding_as_memory(fill: str, byte: int
         pack(metadata, bind(metadata.arguments, [np.zeros(shape, np.float16)]), encode, padding)
     assert requests == [(0, byte)] * 3
     assert {(each.base, each.extents, each.box) for each in seen} == {(0x1000, (8, 1), (64, 8))}
-    assert not [violation for each in seen for violation in violations(each, "sm_100a")]
+    assert not [violation for each in seen for violation in violations(each, target_named("sm_100a"))]

@@ -7,6 +7,7 @@ import pytest
 from tensor_map_cases import MATRIX, NDHWC, NHWC, W128, W
 
 from tilec.errors import InputError, SourceLocation
+from tilec.lowering.target import target_named
 from tilec.lowering.tma.contract import violations
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.expression import Operation, Parameter
@@ -140,7 +141,7 @@ def test_map_that_reads_nothing_is_replaced_by_padding(n: int, h: int, w: int, c
     assert reads_nothing(empty) and not reads_something
     filled = over_padding(empty, 0x2000)
     assert (filled.base, filled.extents, filled.strides) == (0x2000, (8, 1, 1, 1), (128, 128, 128))
-    assert not list(violations(filled, "sm_100a"))
+    assert not list(violations(filled, target_named("sm_100a")))
     # The box holds the coordinates of the kernel: from the lower corner to the last position, if there is one.
     last = [max(extent - 1 + up, low) for extent, low, up in zip((w, h), *corners, strict=False)]
     assert (list(filled.lower), list(filled.upper)) == (list(corners[0]), last)
@@ -153,7 +154,7 @@ def test_box_of_padding_for_stores_is_one_pixel_of_the_memory(lower: tuple[int, 
     filled = over_padding(empty, 0x2000)
     assert (filled.lower, filled.upper, filled.extents) == (lower, (0, 0), (8, lower[0] + 1, lower[1] + 1, 1))
     assert filled.base + sum(stride * at for stride, at in zip(filled.strides, lower, strict=False)) == 0x2000
-    assert not filled.box_is_empty and not list(violations(filled, "sm_100a"))
+    assert not filled.box_is_empty and not list(violations(filled, target_named("sm_100a")))
 
 
 def test_corners_of_padding_are_in_range() -> None:
@@ -161,7 +162,7 @@ def test_corners_of_padding_are_in_range() -> None:
     empty = replace(NDHWC, extents=(64, 100, 100, 100, 0))
     filled = over_padding(empty, 0x2000)
     assert filled.upper == (15, 15, 15)
-    assert not list(violations(filled, "sm_90a"))
+    assert not list(violations(filled, target_named("sm_90a")))
 
 
 @pytest.mark.parametrize(

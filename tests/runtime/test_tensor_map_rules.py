@@ -6,6 +6,7 @@ import pytest
 from tensor_map_cases import CASES, CUBE, MATRIX, NDHWC, NHWC, NWC, U4, U6, W128, Case, W
 
 from tilec.errors import LaunchError
+from tilec.lowering.target import target_named
 from tilec.lowering.tma.contract import ALL_RULES, violations
 from tilec.lowering.tma.element_types import DATA_TYPES, ELEMENTS
 from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
@@ -17,7 +18,7 @@ UNDOCUMENTED = {rule.name for rule in ALL_RULES if rule.undocumented}
 
 
 def violated(tensor_map: TensorMap, target: str = "sm_100a", unconfirmed: bool = False) -> list[Violation]:
-    return list(violations(tensor_map, target, unconfirmed))
+    return list(violations(tensor_map, target_named(target), unconfirmed))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
