@@ -5,13 +5,15 @@ from __future__ import annotations
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.lowering.matrix_unit import accumulates_in_registers
+from tilec.lowering.plan.sharing import LADDER
 from tilec.lowering.plan.tile_facts import tile_facts
 from tilec.lowering.target import Target
 from tilec.lowering.tile.fold_constants import Evaluate
 from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, enabled, run
 from tilec.lowering.tile_to_gpu.accumulator_registers import fit_accumulators
 from tilec.lowering.tile_to_gpu.followed_hints import entry_options
-from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies
+from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
+from tilec.lowering.tile_to_gpu.scaled_multiplies import fit_scaled_multiplies, fits_scaled_multiplies
 from tilec.remarks import Remark
 
 
@@ -23,8 +25,9 @@ def run_tile_stage(
     remarks: list[Remark],
     *,
     evaluate: Evaluate,
+    count_columns: CountColumns,
 ) -> ir.Module:
-    """Changes a module with one entry in place, and returns it; `evaluate` computes operations on constants."""
+    """The result for a module with one entry, which is changed; `evaluate` computes operations on constants."""
     options = entry_options(entry, target, given)
     run(module, BEFORE_FACTS, evaluate=evaluate)
     facts = tile_facts(entry, target, options)
@@ -32,6 +35,24 @@ def run_tile_stage(
         # Before stores are divided: slices of columns belong to no part.
         fit_accumulators(entry, remarks)
     run(module, enabled(facts), evaluate=evaluate, facts=facts)
-    if not fit_scaled_multiplies(module, target, remarks):
+    if fits_scaled_multiplies(module, target, LADDER[-1]):
         return module
-    return run(module, AFTER_EXPANSION, evaluate=evaluate, facts=facts)
+    # A scaled multiply has no slower unit: where accumulators cannot share columns, it is divided here.
+    for sharing in (LADDER[0], LADDER[-1]):
+        fitted, found = _copied(module), list[Remark]()
+        if fit_scaled_multiplies(fitted, target, sharing, found):
+            run(fitted, AFTER_EXPANSION, evaluate=evaluate, facts=facts)
+        if fits_scaled_multiplies(fitted, target, LADDER[-1]) or fits_by_sharing(fitted, target, given, count_columns):
+            break
+    remarks += found
+    return fitted
+
+
+def _copied(module: ir.Module) -> ir.Module:
+    with module.operation.location:
+        copy = ir.Module.create()
+        for name in module.operation.attributes:
+            copy.operation.attributes[name] = module.operation.attributes[name]
+        for op in module.body.operations:
+            op.operation.clone(ip=ir.InsertionPoint(copy.body))
+    return copy

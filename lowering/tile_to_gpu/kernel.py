@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.cuda_tile.types import PointerType
@@ -11,30 +12,20 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import number_operations
 from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp, ReturnOp
 from tilec.dialect.walk import operations_below
-from tilec.errors import UsageError
+from tilec.errors import TensorMemoryError, UnsupportedError
+from tilec.lowering.plan.kernel_plan import Plan, divide_entry, make_plan
+from tilec.lowering.plan.sharing import LADDER, Sharing
 from tilec.lowering.target import Target, target_named
-from tilec.lowering.tile.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.value_analysis import kept_facts
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.atomic_remarks import atomic_remarks
-from tilec.lowering.tile_to_gpu.cluster_division import divide_among_ctas
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
-from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks, occupancy_refusal
 from tilec.lowering.tile_to_gpu.global_memory import convert_global
-from tilec.lowering.tile_to_gpu.im2col_fallback import expand_without_tma
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, matrix_plans
-from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.packing import refuse_partial_bytes
-from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
 from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
 from tilec.lowering.tile_to_gpu.pointers import pointers_to
 from tilec.lowering.tile_to_gpu.staging_remarks import staging_remarks
-from tilec.lowering.tile_to_gpu.tensor_operand import place_operands
-from tilec.lowering.tile_to_gpu.unit_choice import OWN_OPERAND_COLUMNS
-from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.remarks import Remark
 
 # Each registers the conversions of its operations.
@@ -58,86 +49,159 @@ for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.tile_to_gpu.{_group}")
 
 
+# The columns of tensor memory that the only kernel of a module needs (lowering/gpu/columns_needed.py); it is changed.
+CountColumns = Callable[[ir.Module, Target, CompileOptions], int]
+
+
 def convert(
-    module: ir.Module, *, target: str, options: CompileOptions = DEFAULTS, remarks: list[Remark] | None = None
+    module: ir.Module,
+    *,
+    target: str,
+    options: CompileOptions = DEFAULTS,
+    remarks: list[Remark] | None = None,
+    count_columns: CountColumns,
 ) -> ir.Module:
     """A module with the globals and one tile_gpu.kernel per entry.
 
-    `remarks` gets slower paths and hints that are not followed.
-
-    Of the options, `warps` (4, 8 or 16 compute warps) and `tma` (False: loads and stores go through registers) count
-    here. Raises UnsupportedError.
+    `remarks` gets slower paths and hints that are not followed. Raises UnsupportedError.
     """
     machine = target_named(target)
     with module.context, ir.Location.unknown():
         made = ir.Module.create(module.operation.location)
         made.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
-        # Entries are divided and expanded before they are converted; the given module is the text of a stage.
-        copy = module.operation.clone()
         with ir.InsertionPoint(made.body):
-            for op in copy.regions[0].blocks[0].operations:
-                if op.operation.name == "cuda_tile.global":
-                    convert_global(op)
-                elif op.operation.name == "cuda_tile.entry":
-                    _kernel(op, machine, options, [] if remarks is None else remarks)
+            _convert_globals(list(module.body.operations))
+        for number, op in enumerate(module.body.operations):
+            if op.operation.name == "cuda_tile.entry":
+                found = _first_that_fits(module, number, machine, options, count_columns, LADDER)
+                made.body.append(found.kernel)
+                if remarks is not None:
+                    remarks += found.remarks
         made.operation.verify()
     return made
 
 
-def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: list[Remark]) -> None:
-    options = entry_options(entry, target, given)
-    expand_packed_views(entry)
-    refuse_partial_bytes(operations_below(entry))
-    ctas = divide_among_ctas(entry, target, options, remarks)
-    with kept_facts():
-        _planned_kernel(entry, target, given, options, ctas, remarks)
+@dataclass(frozen=True)
+class _Candidate:
+    """A plan with the Tile IR that it is for, the module of which its kernel is the only one, and the kernel."""
+
+    plan: Plan
+    source: ir.Operation
+    module: ir.Module
+    kernel: ir.Operation
+    remarks: tuple[Remark, ...]
 
 
-def _planned_kernel(
-    entry: ir.OpView, target: Target, given: CompileOptions, options: CompileOptions, ctas: int, remarks: list[Remark]
-) -> None:
-    """Plans a kernel and converts it; facts about the values of the entry are kept meanwhile."""
-    warps, plan, order = _expanded_plan(entry, target, given, options, remarks)
-    remarks += atomic_remarks(entry)
-    refusal = occupancy_refusal(entry, plan, warps, options.occupancy)
-    remarks += hint_remarks(entry, plan, warps, target, options, refusal)
+def fits_by_sharing(module: ir.Module, target: Target, options: CompileOptions, count_columns: CountColumns) -> bool:
+    """Whether each entry of a module has a candidate that fits tensor memory, with accumulators that share columns."""
+    rungs = [sharing for sharing in LADDER if sharing.accumulators]
+    with module.context, ir.Location.unknown():
+        for number, op in enumerate(module.body.operations):
+            if op.operation.name == "cuda_tile.entry":
+                found = _first_that_fits(module, number, target, options, count_columns, rungs)
+                if not _fits(found, target, options, count_columns):
+                    return False
+    return True
+
+
+def _first_that_fits(
+    module: ir.Module,
+    number: int,
+    target: Target,
+    options: CompileOptions,
+    count_columns: CountColumns,
+    ladder: Sequence[Sharing],
+) -> _Candidate:
+    """The first candidate for the entry of a number whose columns of tensor memory suffice, else the last one."""
+    for sharing in ladder:
+        candidate = _candidate(module, number, target, options, sharing)
+        if sharing is ladder[-1] or _fits(candidate, target, options, count_columns):
+            break
+    return candidate
+
+
+def _fits(candidate: _Candidate, target: Target, options: CompileOptions, count_columns: CountColumns) -> bool:
+    """Whether the kernel has enough columns of tensor memory: without sharing, or when its channels share slots."""
+    if candidate.plan.most_columns <= target.tensor_memory_columns:
+        return True
+    try:
+        return count_columns(_copied(candidate.module), target, options) <= target.tensor_memory_columns
+    except TensorMemoryError:
+        return False
+    except UnsupportedError:
+        # The passes over tile_gpu raise it again, for a user who compiles as far as them.
+        return True
+
+
+def _convert_globals(operations: Sequence[ir.OpView]) -> None:
+    for op in operations:
+        if op.operation.name == "cuda_tile.global":
+            convert_global(op)
+
+
+def _copied(module: ir.Module) -> ir.Module:
+    copy = ir.Module.create(module.operation.location)
+    for op in module.body.operations:
+        op.operation.clone(ip=ir.InsertionPoint(copy.body))
+    return copy
+
+
+def _candidate(module: ir.Module, number: int, target: Target, options: CompileOptions, sharing: Sharing) -> _Candidate:
+    """Plans and converts the entry of a number; the given module, which is the text of a stage, stays as it is."""
+    copy = module.operation.clone()
+    operations = list(copy.regions[0].blocks[0].operations)
+    made = ir.Module.create(module.operation.location)
+    with ir.InsertionPoint(made.body):
+        _convert_globals(operations)
+        entry = operations[number]
+        division = divide_entry(entry, target, options)
+        with kept_facts():
+            plan = make_plan(entry, division, target, options, sharing)
+            kernel = _convert(plan, options)
+    remarks = (*plan.remarks, *dict.fromkeys(staging_remarks(kernel.opview, plan.matrix)))
+    return _Candidate(plan, copy, made, kernel, remarks)
+
+
+def _convert(plan: Plan, given: CompileOptions) -> ir.Operation:
+    """The kernel of a plan, at the insertion point."""
+    entry = plan.entry
     vectors = pointer_vectors(entry, operations_below(entry))
-    layouts = assign_layouts(entry, plan, warps, vectors)
+    layouts = assign_layouts(entry, plan.matrix, plan.warps, vectors)
     with named_location(entry):
-        hints = carried_hints(plan, target, options, refusal)
-        body = _empty_kernel(entry, target, warps, ctas, hints)
-        given_arguments = list(entry.operation.regions[0].blocks[0].arguments)
-        arguments = dict(zip(given_arguments, body.arguments, strict=False))
+        body = _empty_kernel(plan)
+        arguments_of_entry = list(entry.operation.regions[0].blocks[0].arguments)
+        arguments = dict(zip(arguments_of_entry, body.arguments, strict=False))
         with ir.InsertionPoint(body):
-            if ctas > 1:
-                arguments[given_arguments[-1]] = emitter.gpu(ClusterRankOp, [], [emitter.integer_type(32)]).result
+            if plan.ctas > 1:
+                arguments[arguments_of_entry[-1]] = emitter.gpu(ClusterRankOp, [], [emitter.integer_type(32)]).result
             # Declarations are inserted before this unused constant.
             declarations = Declarations(arguments, emitter.i32(0).owner.operation)
-            conversion = Conversion(target, warps, plan, layouts, order, given.tma, vectors, declarations)
+            conversion = Conversion(
+                plan.target, plan.warps, plan.matrix, layouts, plan.order, given.tma, vectors, declarations
+            )
             _convert_body(entry, arguments, conversion)
-    number_operations(body.owner.operation, with_branches=True)
-    remarks += dict.fromkeys(staging_remarks(body.owner.opview, plan))
+    kernel = body.owner.operation
+    number_operations(kernel, with_branches=True)
+    return kernel
 
 
-def _empty_kernel(entry: ir.OpView, target: Target, warps: int, ctas: int, hints: Mapping[str, int]) -> ir.Block:
-    """The body of a tile_gpu.kernel for an entry: a block with its parameters, without operations.
-
-    The last argument of an entry that is divided is the number of the CTA.
-    """
+def _empty_kernel(plan: Plan) -> ir.Block:
+    """The body of a tile_gpu.kernel for an entry: a block with its parameters, without operations."""
+    entry = plan.entry
     types = [element_type(argument.type.element) for argument in entry.operation.regions[0].blocks[0].arguments]
-    types = types[:-1] if ctas > 1 else types
+    types = types[:-1] if plan.ctas > 1 else types
     attributes = {
         "sym_name": entry.operation.attributes["sym_name"],
-        "target": target.name,
+        "target": plan.target.name,
         "function_type": ir.FunctionType.get(types, []),
-        "warps": warps,
-        **({"cluster": ctas} if ctas > 1 else {}),
+        "warps": plan.warps,
+        **({"cluster": plan.ctas} if plan.ctas > 1 else {}),
     }
     kernel = emitter.gpu(KernelOp, **attributes)
     for name in entry.operation.attributes:
         if name.startswith("tilec."):
             kernel.attributes[name] = entry.operation.attributes[name]
-    for name, value in hints.items():
+    for name, value in plan.hints.items():
         kernel.attributes[name] = ir.IntegerAttr.get(emitter.integer_type(32), value)
     return kernel.regions[0].blocks.append(*types)
 
@@ -149,43 +213,3 @@ def _convert_body(entry: ir.OpView, arguments: Mapping[ir.Value, ir.Value], conv
         conversion.set(argument, pointers_to(made, type) if isinstance(type, PointerType) else made)
     convert_block(list(entry.operation.regions[0].blocks[0].operations), [], lambda end: [], conversion)
     emitter.gpu(ReturnOp)
-
-
-def _expanded_plan(
-    entry: ir.OpView, target: Target, given: CompileOptions, options: CompileOptions, remarks: list[Remark]
-) -> tuple[int, MatrixPlan, MemoryOrder]:
-    """The number of compute warps, the plan and the memory order, with the accesses of tilex that are left for TMA."""
-    order = MemoryOrder(list(operations_below(entry)))
-    warps, plan = _plan(entry, target, given, options, order if given.tma else None)
-    expanded = expand_without_tma(entry, plan, order if given.tma else None, target)
-    if expanded:
-        remarks += expanded
-        order = MemoryOrder(list(operations_below(entry)))
-        warps, plan = _plan(entry, target, given, options, order if given.tma else None)
-    explained = {remark.location for remark in expanded if remark.location is not None}
-    # The multiplies of a batch have one line and the same reasons.
-    remarks += dict.fromkeys(plan_remarks(entry, plan, given.tma, target, explained))
-    return warps, plan, order
-
-
-def _plan(
-    entry: ir.OpView, target: Target, given: CompileOptions, options: CompileOptions, order: MemoryOrder | None
-) -> tuple[int, MatrixPlan]:
-    """The number of compute warps, and how the multiplies are done with them.
-
-    The option `warps` that is `given` must be followed; the hint of the entry is ignored if it cannot be.
-    """
-    shares = OWN_OPERAND_COLUMNS not in entry.operation.attributes
-    if given.warps is not None:
-        if given.warps not in WARP_COUNTS:
-            raise UsageError(f"hint warps: expected one of {', '.join(map(str, WARP_COUNTS))}, got {given.warps}")
-        plan = matrix_plan(entry, target, given.warps, order)
-        refusal = warps_refusal(plan, given.warps)
-        if refusal is not None:
-            raise refusal
-        place_operands(plan, target, given.warps, shares=shares)
-        return given.warps, plan
-    plans = matrix_plans(entry, target, WARP_COUNTS, order)
-    warps = choose_warps(entry, plans, options.warps)
-    place_operands(plans[warps], target, warps, shares=shares)
-    return warps, plans[warps]

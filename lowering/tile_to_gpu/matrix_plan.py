@@ -17,6 +17,7 @@ from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout
 from tilec.lowering.layout.tensor_memory import tensor_memory_halves
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
+from tilec.lowering.plan.sharing import LADDER, Sharing
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import (
     ACCUMULATOR,
@@ -38,7 +39,7 @@ from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 from tilec.lowering.tile_to_gpu.scale_source import scale_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
-from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS, free_columns, matrix_types, unit_for, unit_reasons
+from tilec.lowering.tile_to_gpu.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
 from tilec.lowering.tma.rules import MAX_BOX
 
 
@@ -145,22 +146,24 @@ class MatrixPlan:
 _Known = dict[tuple[ir.Value, int, MatrixUnit], tuple[int, TensorMap] | str]
 
 
-def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder | None) -> MatrixPlan:
+def matrix_plan(
+    entry: ir.OpView, target: Target, warps: int, order: MemoryOrder | None, sharing: Sharing = LADDER[0]
+) -> MatrixPlan:
     """Decides for every multiply of an entry, or for the loads of one without, without TMA if `order` is None.
 
     Raises UnsupportedError for the first that no unit can execute.
     """
-    return matrix_plans(entry, target, (warps,), order)[warps]
+    return matrix_plans(entry, target, (warps,), order, sharing)[warps]
 
 
 def matrix_plans(
-    entry: ir.OpView, target: Target, counts: Sequence[int], order: MemoryOrder | None
+    entry: ir.OpView, target: Target, counts: Sequence[int], order: MemoryOrder | None, sharing: Sharing = LADDER[0]
 ) -> dict[int, MatrixPlan]:
     """The results of `matrix_plan` for several numbers of warps."""
     multiplies = operations_named(entry, MULTIPLIES)
     carried = accumulators([op for op in multiplies if op.acc.type.rank == 2])
     known: _Known = {}
-    return {warps: _plan(entry, multiplies, carried, target, warps, order, known) for warps in counts}
+    return {warps: _plan(entry, multiplies, carried, target, warps, order, sharing, known) for warps in counts}
 
 
 def _plan(
@@ -170,11 +173,12 @@ def _plan(
     target: Target,
     warps: int,
     order: MemoryOrder | None,
+    sharing: Sharing,
     known: _Known,
 ) -> MatrixPlan:
     plan = MatrixPlan()
     matrices = [op for op in multiplies if op.acc.type.rank == 2]
-    free = free_columns(matrices, carried, target, warps, shares=OWN_COLUMNS not in entry.operation.attributes)
+    free = free_columns(matrices, carried, target, warps, sharing)
     for op in multiplies:
         _add(plan, _decide(op, target, warps, order, plan, free.get(op.operation), known))
     _add_accumulators(plan, carried)

@@ -9,13 +9,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS
+from tilec.lowering.plan.sharing import Sharing
 from tilec.lowering.target import Target
 from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.halve_multiply import halve_multiply
 from tilec.lowering.tile.split_tiles import split_tiles
 from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES, accumulators
 from tilec.lowering.tile_to_gpu.unit_choice import (
-    OWN_COLUMNS,
     SCALED,
     free_columns,
     least_scaled_columns,
@@ -36,13 +36,13 @@ class _Misfit:
     free_columns: int
 
 
-def fit_scaled_multiplies(module: ir.Module, target: Target, remarks: list[Remark]) -> bool:
+def fit_scaled_multiplies(module: ir.Module, target: Target, sharing: Sharing, remarks: list[Remark]) -> bool:
     """Changes a module of Tile IR in place, and returns whether it has changed; `remarks` gets the reasons.
 
     A multiply that needs too many columns of tensor memory is halved as long as the unit can do a part of it.
     """
     found: dict[tuple[SourceLocation | None, bool], Remark] = {}
-    while (misfit := _first_misfit(module, target)) is not None:
+    while (misfit := _first_misfit(module, target, sharing)) is not None:
         is_halved = _is_divisible(misfit, target)
         remark = _remark(misfit, is_halved)
         # Further multiplies at the location are parts of the first, or other numbers of its batch.
@@ -52,14 +52,18 @@ def fit_scaled_multiplies(module: ir.Module, target: Target, remarks: list[Remar
     return bool(found)
 
 
-def _first_misfit(module: ir.Module, target: Target) -> _Misfit | None:
+def fits_scaled_multiplies(module: ir.Module, target: Target, sharing: Sharing) -> bool:
+    """Whether a unit of the target can do each block-scaled multiply of a module."""
+    return _first_misfit(module, target, sharing) is None
+
+
+def _first_misfit(module: ir.Module, target: Target, sharing: Sharing) -> _Misfit | None:
     scaled = [op for op in operations_named(module, (SCALED,)) if op.acc.type.rank == 2]
     if not scaled:
         return None
     multiplies = [op for op in operations_named(module, MULTIPLIES) if op.acc.type.rank == 2]
     carried = accumulators(multiplies)
-    shares = all(OWN_COLUMNS not in op.operation.attributes for op in module.body.operations)
-    free = {warps: free_columns(multiplies, carried, target, warps, shares=shares) for warps in WARP_COUNTS}
+    free = {warps: free_columns(multiplies, carried, target, warps, sharing) for warps in WARP_COUNTS}
     for op in scaled:
         for warps in WARP_COUNTS:
             left = free[warps][op.operation]

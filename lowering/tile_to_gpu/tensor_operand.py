@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.tensor_layout import TensorLayout
+from tilec.lowering.plan.sharing import Sharing
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
@@ -24,13 +25,9 @@ _WARPS_OF_LANES = 4
 _CELL_BYTES = 4
 
 
-def place_operands(plan: MatrixPlan, target: Target, warps: int, *, shares: bool = True) -> None:
-    """Places such operands of a plan in the columns that accumulators leave, in program order.
-
-    If `shares`, accumulators and operands of loops that follow each other may have the same columns.
-    """
-    used = LoopResources(shares, sum(factor_columns(multiply.op) for multiply in plan.multiplies.values()))
-    used.add_accumulators(dict.fromkeys(plan.accumulators.values()), accumulator_columns)
+def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharing) -> None:
+    """Places such operands of a plan in the columns that accumulators leave, in program order."""
+    used = _used_columns(plan, shares=sharing.operands)
     for result, multiply in list(plan.multiplies.items()):
         layout = _layout(multiply, warps)
         if layout is None:
@@ -45,6 +42,22 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int, *, shares: bool
         registers = layout.registers(warps)
         operand = Operand(multiply.lhs.value, 1, tensor_layout=layout, register_layout=registers, over=over)
         plan.multiplies[result] = replace(multiply, lhs=operand)
+
+
+def columns_without_sharing(plan: MatrixPlan) -> int:
+    """The columns of accumulators, operands and scale factors of a plan, if no two values have the same columns."""
+    used = _used_columns(plan, shares=False)
+    for multiply in plan.multiplies.values():
+        if multiply.lhs.tensor_layout is not None and multiply.lhs.over is None:
+            used.add(multiply.op, multiply.lhs.tensor_layout.columns)
+    return used.total()
+
+
+def _used_columns(plan: MatrixPlan, *, shares: bool) -> LoopResources:
+    """The columns of accumulators and scale factors; `shares` is whether loops that follow each other share columns."""
+    used = LoopResources(shares, sum(factor_columns(multiply.op) for multiply in plan.multiplies.values()))
+    used.add_accumulators(dict.fromkeys(plan.accumulators.values()), accumulator_columns)
+    return used
 
 
 def _replaced_sums(multiply: Multiply, plan: MatrixPlan, warps: int) -> Iterator[ir.Value]:

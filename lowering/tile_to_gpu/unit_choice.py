@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS, MatrixTypes, MatrixUnit
+from tilec.lowering.plan.sharing import Sharing
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.scale_factors import (
@@ -62,11 +63,6 @@ def _refusal(
     return refusal
 
 
-# An entry with one of these attributes was compiled with operands, or with accumulators, in shared columns, and did not
-# fit.
-OWN_OPERAND_COLUMNS, OWN_COLUMNS = "tilec.own_operand_columns", "tilec.own_columns"
-
-
 @dataclass(eq=False)
 class _SharedColumns:
     """Columns of tensor memory that several accumulators use, one after the other (lowering/gpu/reuse_channels.py)."""
@@ -84,20 +80,19 @@ def free_columns(
     accumulators: Mapping[ir.Operation, Accumulator],
     target: Target,
     warps: int,
-    *,
-    shares: bool = True,
+    sharing: Sharing,
 ) -> dict[ir.Operation, int]:
     """The columns of tensor memory that each multiply may use: those that are left, and those of accumulators before.
 
-    Multiplies in inner loops come first, and of them those with block scaling. If not `shares`, the columns of other
-    accumulators are never free.
+    Multiplies in inner loops come first, and of them those with block scaling. If accumulators do not share columns,
+    those of others are never free.
     """
     left, found = target.tensor_memory_columns, {}
     shared: list[_SharedColumns] = []
     for op in sorted(multiplies, key=lambda op: (_depth(op), op.operation.name == SCALED), reverse=True):
         accumulator, needed = accumulators[op.operation], accumulator_columns(op)
         usable = [each for each in shared if accumulator in each.accumulators]
-        usable = usable or [each for each in shared if shares and each.admits(accumulator)]
+        usable = usable or [each for each in shared if sharing.accumulators and each.admits(accumulator)]
         own = max(usable, key=lambda each: min(each.columns, needed), default=_SharedColumns(_kind(accumulator)))
         found[op.operation] = left + min(own.columns, needed)
         unit, _ = unit_for(op, target, warps, found[op.operation])

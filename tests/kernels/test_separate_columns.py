@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import tilec as ct
-from tilec.errors import TensorMemoryError
-from tilec.lowering.tile_to_gpu import kernel as kernel_module
-from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS
+from tilec.dialect.walk import operations_named
+from tilec.lowering.tile_to_gpu.kernel import convert
 
 
 @ct.kernel
@@ -89,26 +88,36 @@ def test_products_without_columns_of_their_own_use_registers(size: int, target, 
             np.testing.assert_array_equal(result, product)
 
 
-def test_operands_have_columns_of_their_own_before_accumulators_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each time that columns do not suffice, less is in columns that others have had before."""
-    attempts, place = [], kernel_module.place_operands
-
-    def without_room(plan, target, warps, *, shares):
-        is_last = OWN_COLUMNS in owner(plan).attributes
-        attempts.append((shares, is_last))
-        if not is_last:
-            raise TensorMemoryError("no room")
-        return place(plan, target, warps, shares=shares)
-
-    def owner(plan):
-        op = next(iter(plan.multiplies.values())).op.operation
-        while op.name != "cuda_tile.entry":
-            op = op.parent
-        return op
-
-    monkeypatch.setattr(kernel_module, "place_operands", without_room)
+def test_operands_have_columns_of_their_own_before_accumulators_have() -> None:
+    """Each time that columns do not suffice, less is in columns that others have had before; the last has no choice."""
     A, B = (np.zeros((256, 256), np.float16) for _ in range(2))
     results = [np.zeros(shape, np.float32) for shape in ((64, 32), (64, 256), (256, 128))]
     signature = ct.Signature.from_arguments(attention_then_products, (A, B, 1, 1, *results, 64))
-    ct.compile(attention_then_products, target="sm_100a", signature=signature, stop="ptx")
-    assert attempts == [(True, False), (False, False), (False, True)]
+    module = (
+        ct.compile(attention_then_products, target="sm_100a", signature=signature, stop="tile-opt").stages[-1].value
+    )
+    over_accumulators = []
+
+    def count(candidate, target, options) -> int:
+        placed = operations_named(candidate, ("tile_gpu.place",))
+        over_accumulators.append(sum(op.over is not None for op in placed))
+        assert not operations_named(candidate, ("tile_gpu.mma_sync",))
+        return target.tensor_memory_columns + 1
+
+    made = convert(module, target="sm_100a", count_columns=count)
+    assert over_accumulators == [0, 2]
+    assert operations_named(made, ("tile_gpu.mma_sync",))
+
+
+def test_a_kernel_whose_columns_suffice_without_sharing_is_not_counted() -> None:
+    @ct.kernel
+    def product(A, B, C):
+        ct.store(C, (0, 0), ct.load(A, (0, 0), (128, 64)) @ ct.load(B, (0, 0), (64, 128)))
+
+    signature = "A: f16[128,64], B: f16[64,128], C: f16[128,128]"
+    module = ct.compile(product, target="sm_100a", signature=signature, stop="tile-opt").stages[-1].value
+
+    def count(candidate, target, options) -> int:
+        raise AssertionError("the columns of a kernel are counted")
+
+    assert operations_named(convert(module, target="sm_100a", count_columns=count), ("tile_gpu.multiply",))

@@ -13,6 +13,7 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ext, ir, passmanager, register
 from tilec.driver.backends import run
 from tilec.errors import InputError, UsageError
+from tilec.lowering.gpu.columns_needed import columns_needed
 from tilec.lowering.gpu.passes import PASSES as GPU_PASSES
 from tilec.lowering.tile.insert_checks import insert_checks
 from tilec.lowering.tile.passes import PASSES as TILE_PASSES
@@ -129,7 +130,7 @@ def test_functions_beside_the_kernel_are_kept(user_context: ir.Context) -> None:
 
 def test_passes_over_tile_gpu_keep_foreign_operations(user_context: ir.Context) -> None:
     with user_context:
-        module = convert(Module.parse(DOUBLED).ir, target="sm_90a")
+        module = convert(Module.parse(DOUBLED).ir, target="sm_90a", count_columns=columns_needed)
         body = module.body.operations[0].regions[0].blocks[0]
         with ir.Location.unknown():
             ir.Operation.create(FOREIGN, [], [], ip=ir.InsertionPoint.at_block_begin(body))

@@ -15,6 +15,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError, UsageError
+from tilec.lowering.gpu.columns_needed import columns_needed
 from tilec.lowering.matrix_unit import UNITS
 from tilec.lowering.target import TARGETS, target_named
 from tilec.lowering.tile_to_gpu import mma
@@ -98,7 +99,7 @@ def test_threads_do_not_repeat_elements_of_a_small_accumulator(shape, registers)
 def test_a_batch_that_no_pass_has_divided_is_an_error():
     module = tilec.Module.parse(BATCH).ir
     with module.context, pytest.raises(UnsupportedError, match="run the pass unbatch-multiplies") as raised:
-        convert(module, target="sm_100a")
+        convert(module, target="sm_100a", count_columns=columns_needed)
     assert raised.value.location is not None and raised.value.location.line == 5
 
 

@@ -9,6 +9,7 @@ from test_matrix_decisions import MATMUL, matmul
 
 import tilec
 from tilec.errors import UnsupportedError, UsageError
+from tilec.lowering.gpu.columns_needed import columns_needed
 from tilec.lowering.tile_to_gpu.kernel import convert
 
 SCALED = """entry @k() {
@@ -47,7 +48,7 @@ RUN = ": run the pass expand-block-scaling"
 def test_operation_is_refused_at_its_line(text: str, target: str, line: int, message: str) -> None:
     module = tilec.Module.parse(text, "k.mlir").ir
     with module.context, pytest.raises(UnsupportedError) as caught:
-        convert(module, target=target)
+        convert(module, target=target, count_columns=columns_needed)
     assert caught.value.message == message
     assert caught.value.location is not None and caught.value.location.line == line
 

@@ -15,7 +15,7 @@ from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled, StageResult
 from tilec.driver.dump import Dump
 from tilec.driver.internal_failure import internal_error
-from tilec.errors import TensorMemoryError, TilecError, UsageError
+from tilec.errors import TilecError, UsageError
 from tilec.lowering.target import target_named
 from tilec.process.compile_lock import COMPILING
 from tilec.process.garbage_collector import suspended_garbage_collector
@@ -39,8 +39,6 @@ class Job:
     lowered: list[Any] = field(default_factory=list)
     # A process that waits for the PTX; None if the cubin is not wanted, or ptxas not installed.
     assembler: Any = None
-    # Attributes of the entry: whether operands or accumulators have columns of their own (tile_to_gpu/unit_choice.py).
-    own_columns: tuple[str, ...] = ()
     # Receives the changes of each pass over tile_gpu; None if nothing is dumped.
     diffs: list[str] | None = None
 
@@ -66,28 +64,29 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 
 
 def _tile_passes(module: Any, job: Job) -> Any:
-    from tilec.dialect.mlir import ir
     from tilec.driver.entries import entries, with_one_entry
+    from tilec.lowering.gpu.columns_needed import columns_needed
     from tilec.lowering.plan.tile_stage import run_tile_stage
     from tilec.lowering.tile.insert_checks import insert_checks
     from tilec.runtime.interpret.evaluate import evaluate
 
     made = with_one_entry(module, job.entry)
     (entry,) = entries(made).values()
-    with made.context:
-        for name in job.own_columns:
-            entry.attributes[name] = ir.UnitAttr.get()
-        if job.options.checks:
+    if job.options.checks:
+        with made.context:
             # First, because later passes use what the kernel promises.
             insert_checks(entry, job.remarks)
     target = target_named(job.target)
-    return run_tile_stage(made, entry.opview, target, job.options, job.remarks, evaluate=evaluate)
+    return run_tile_stage(
+        made, entry.opview, target, job.options, job.remarks, evaluate=evaluate, count_columns=columns_needed
+    )
 
 
 def _tile_to_gpu(module: Any, job: Job) -> Any:
+    from tilec.lowering.gpu.columns_needed import columns_needed
     from tilec.lowering.tile_to_gpu.kernel import convert
 
-    return convert(module, target=job.target, options=job.options, remarks=job.remarks)
+    return convert(module, target=job.target, options=job.options, remarks=job.remarks, count_columns=columns_needed)
 
 
 _WAITING_ROLES = "loops keep the order of the program: in a faster one, roles would wait for each other"
@@ -189,6 +188,7 @@ STAGES = (
         ".tile.opt.mlir",
         (
             "tilec.driver.entries",
+            "tilec.lowering.gpu.columns_needed",
             "tilec.lowering.plan.tile_stage",
             "tilec.runtime.interpret.evaluate",
         ),
@@ -197,7 +197,11 @@ STAGES = (
     Stage(
         "gpu-raw",
         ".gpu.raw.mlir",
-        ("tilec.dialect.upstream_operations", "tilec.lowering.tile_to_gpu.kernel"),
+        (
+            "tilec.dialect.upstream_operations",
+            "tilec.lowering.gpu.columns_needed",
+            "tilec.lowering.tile_to_gpu.kernel",
+        ),
         _tile_to_gpu,
     ),
     Stage("gpu", ".gpu.mlir", ("tilec.driver.entries", "tilec.lowering.gpu.passes"), _gpu_passes),
@@ -291,42 +295,14 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
         first = STAGE_NAMES.index(source.stage) + 1
         results.append(StageResult(source.stage, STAGES[first - 1].suffix, 0.0, value, source.text))
     last = STAGE_NAMES.index(stop) + 1
-    with _with_assembler(job, STAGES[first:last]) as attempt:
-        attempts = _attempts(attempt)
-        while True:
-            try:
-                _run_stages(results, value, STAGES[first:last], attempt, source, dump)
-            except TensorMemoryError:
-                following = next(attempts, None)
-                if following is None or not results or results[0].name != STAGE_NAMES[0]:
-                    raise
-                del results[1:], job.remarks[:], job.lowered[:]
-                first, value, attempt = 1, results[0].value, following
-            else:
-                return tuple(results)
-
-
-def _attempts(job: Job) -> Iterator[Job]:
-    """The jobs after one that exceeds tensor memory: operands have columns of their own, then accumulators too.
-
-    In the last one the later multiplies in outer loops use registers, and a remark says so.
-    """
-    from tilec.lowering.tile_to_gpu.unit_choice import OWN_COLUMNS, OWN_OPERAND_COLUMNS
-
-    yield replace(job, own_columns=(OWN_OPERAND_COLUMNS,))
-    yield replace(job, own_columns=(OWN_OPERAND_COLUMNS, OWN_COLUMNS))
-
-
-def _run_stages(
-    results: list[StageResult], value: Any, stages: Sequence[Stage], job: Job, source: Source, dump: Dump
-) -> None:
-    """Appends the results of further stages."""
-    for stage in stages:
-        results.append(_step(stage, value, job, source, results))
-        value = results[-1].value
-        dump.write(results)
-        if job.diffs:
-            dump.write_text(".gpu.passes.diff", job.diffs.pop())
+    with _with_assembler(job, STAGES[first:last]) as assembled:
+        for stage in STAGES[first:last]:
+            results.append(_step(stage, value, assembled, source, results))
+            value = results[-1].value
+            dump.write(results)
+            if job.diffs:
+                dump.write_text(".gpu.passes.diff", job.diffs.pop())
+    return tuple(results)
 
 
 @deep_recursion()
