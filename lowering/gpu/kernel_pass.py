@@ -11,9 +11,8 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.tile_gpu.categories import PLACED
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
-from tilec.frozen import replace
 from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan
-from tilec.lowering.kernel_hints import STAGES, kernel_hint
+from tilec.lowering.kernel_hints import STAGES, followed_options, kernel_hint
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
@@ -51,14 +50,8 @@ class Context:
 
     @classmethod
     def of(cls, kernel: KernelOp, target: Target, options: CompileOptions, remarks: list[Remark]) -> Context:
-        """The context of a kernel, whose hints replace options that are not set.
-
-        Options that the target cannot follow are off.
-        """
-        stages = kernel_hint(kernel, STAGES)
-        followed = options.completed({} if stages is None else {"stages": stages})
-        if not target.moves_registers:
-            followed = replace(followed, register_budgets=False)
+        """The context of a kernel, whose hints complete the options."""
+        followed = followed_options(options, {"stages": kernel_hint(kernel, STAGES)}, target)
         return cls(target, followed, remarks)
 
     def holds(self, state: State, kernel: KernelOp) -> bool:

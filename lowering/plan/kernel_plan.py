@@ -9,6 +9,7 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
+from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.sharing import Sharing
 from tilec.lowering.target import Target
 from tilec.lowering.tile.expand_packed_views import expand_packed_views
@@ -16,11 +17,16 @@ from tilec.lowering.tile_to_gpu.atomic_remarks import atomic_remarks
 from tilec.lowering.tile_to_gpu.cluster_division import divide_among_ctas
 from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks, occupancy_refusal
 from tilec.lowering.tile_to_gpu.im2col_fallback import expand_without_tma
+from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
+from tilec.lowering.tile_to_gpu.layouts import Layouts
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, matrix_plans
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
+from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors, pointer_vectors
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.tensor_operand import columns_without_sharing, place_operands
+from tilec.lowering.tile_to_gpu.tma_store import store_maps
 from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.remarks import Remark
 
@@ -34,24 +40,42 @@ class Plan:
         target: the target.
         options: the options of the compile, completed by the hints of the entry.
         sharing: which values in tensor memory share columns.
-        ctas: the CTAs that compute each tile block; the last argument of an entry of several is the number of the CTA.
-        warps: the warps that compute.
-        matrix: the unit of each multiply, and how operands and tiles reach memory.
+        cluster: the CTAs that compute each tile block; of several, the last argument of the entry is the number.
+        worker_warps: the warps that compute.
+        matrix: the unit of each multiply, and how operands and tiles are loaded.
         order: the order of the accesses of memory.
+        vectors: the elements of an instruction, of accesses through pointers.
+        layouts: the layouts of register tiles.
+        stores: the stores and reductions that TMA does, with their maps.
         hints: the attributes of the tile_gpu.kernel that later stages follow.
         remarks: what was not possible.
+        columns: the counted columns of tensor memory, where values have to share them; None if they are not counted.
     """
 
     entry: ir.OpView
     target: Target
     options: CompileOptions
     sharing: Sharing
-    ctas: int
-    warps: int
+    cluster: Choice
+    worker_warps: Choice
     matrix: MatrixPlan
     order: MemoryOrder
+    vectors: PointerVectors
+    layouts: Layouts
+    stores: Mapping[ir.Operation, TensorMap]
     hints: Mapping[str, int]
     remarks: tuple[Remark, ...]
+    columns: int | None = None
+
+    @property
+    def ctas(self) -> int:
+        """The CTAs that compute each tile block."""
+        return self.cluster.value
+
+    @property
+    def warps(self) -> int:
+        """The warps that compute."""
+        return self.worker_warps.value
 
     @property
     def most_columns(self) -> int:
@@ -61,9 +85,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Division:
-    """The CTAs among which an entry is divided, and what was not possible."""
+    """The options with the hints of an entry, the CTAs among which it is divided, and what was not possible."""
 
-    ctas: int
+    options: CompileOptions
+    cluster: Choice
     remarks: tuple[Remark, ...]
 
 
@@ -72,8 +97,9 @@ def divide_entry(entry: ir.OpView, target: Target, given: CompileOptions) -> Div
     remarks: list[Remark] = []
     expand_packed_views(entry)
     refuse_partial_bytes(operations_below(entry))
-    ctas = divide_among_ctas(entry, target, entry_options(entry, target, given), remarks)
-    return Division(ctas, tuple(remarks))
+    options = entry_options(entry, target, given)
+    cluster = divide_among_ctas(entry, target, options, remarks)
+    return Division(options, cluster, tuple(remarks))
 
 
 def make_plan(entry: ir.OpView, division: Division, target: Target, given: CompileOptions, sharing: Sharing) -> Plan:
@@ -82,14 +108,29 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     Of the options, `warps` (4, 8 or 16 compute warps) and `tma` (False: loads and stores go through registers) count
     here. Raises UnsupportedError.
     """
-    options = entry_options(entry, target, given)
-    remarks = list(division.remarks)
-    warps, matrix, order = _expanded(entry, target, given, options, sharing, remarks)
+    options, remarks = division.options, list(division.remarks)
+    worker, matrix, order = _expanded(entry, target, given, options, sharing, remarks)
+    warps, operations = worker.value, list(operations_below(entry))
     remarks += atomic_remarks(entry)
     refusal = occupancy_refusal(entry, matrix, warps, options.occupancy)
     remarks += hint_remarks(entry, matrix, warps, target, options, refusal)
-    hints = carried_hints(matrix, target, options, refusal)
-    return Plan(entry, target, options, sharing, division.ctas, warps, matrix, order, hints, tuple(remarks))
+    vectors = pointer_vectors(entry, operations)
+    layouts = assign_layouts(entry, matrix, warps, vectors)
+    return Plan(
+        entry,
+        target,
+        options,
+        sharing,
+        division.cluster,
+        worker,
+        matrix,
+        order,
+        vectors,
+        layouts,
+        store_maps(operations, order, target, layouts) if given.tma else {},
+        carried_hints(matrix, target, options, refusal),
+        tuple(remarks),
+    )
 
 
 def _expanded(
@@ -99,7 +140,7 @@ def _expanded(
     options: CompileOptions,
     sharing: Sharing,
     remarks: list[Remark],
-) -> tuple[int, MatrixPlan, MemoryOrder]:
+) -> tuple[Choice, MatrixPlan, MemoryOrder]:
     """The warps that compute, the units and the memory order, with the accesses of tilex that are left for TMA."""
     order = MemoryOrder(list(operations_below(entry)))
     warps, matrix = _chosen(entry, target, given, options, sharing, order if given.tma else None)
@@ -121,7 +162,7 @@ def _chosen(
     options: CompileOptions,
     sharing: Sharing,
     order: MemoryOrder | None,
-) -> tuple[int, MatrixPlan]:
+) -> tuple[Choice, MatrixPlan]:
     """The number of warps that compute, and how the multiplies are done with them.
 
     The option `warps` that is `given` must be followed; the hint of the entry is ignored if it cannot be.
@@ -134,8 +175,8 @@ def _chosen(
         if refusal is not None:
             raise refusal
         place_operands(matrix, target, given.warps, sharing)
-        return given.warps, matrix
+        return Choice(given.warps, f"option warps={given.warps}"), matrix
     plans = matrix_plans(entry, target, WARP_COUNTS, order, sharing)
-    warps = choose_warps(entry, plans, options.warps)
-    place_operands(plans[warps], target, warps, sharing)
-    return warps, plans[warps]
+    worker = choose_warps(entry, plans, options.warps)
+    place_operands(plans[worker.value], target, worker.value, sharing)
+    return worker, plans[worker.value]

@@ -29,7 +29,7 @@ def run_tile_stage(
 ) -> ir.Module:
     """The result for a module with one entry, which is changed; `evaluate` computes operations on constants."""
     options = entry_options(entry, target, given)
-    run(module, BEFORE_FACTS, evaluate=evaluate)
+    run(module, BEFORE_FACTS, evaluate=evaluate, verifies=False)
     facts = tile_facts(entry, target, options)
     if accumulates_in_registers(target) and (options.num_ctas or 1) == 1:
         # Before stores are divided: slices of columns belong to no part.

@@ -16,7 +16,7 @@ from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.pointer_elements import elements_of, elements_type, result_of
 from tilec.lowering.tile_to_gpu.tma_reduction import tma_reduction
-from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
+from tilec.lowering.tile_to_gpu.tma_store import store_by_tma
 from tilec.lowering.tile_to_gpu.view_operands import view_operands
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _update(
 @converts("atomic_red_view_tko")
 def _atomic_red_view(op: ir.OpView, conversion: Conversion) -> None:
     """TMA reduces with order relaxed.gpu (PTX ISA 9.7.9.27), which includes the scopes that Tile IR allows here."""
-    value, map = conversion.get(op.value), bulk_map(op, conversion)
+    value, map = conversion.get(op.value), conversion.stores.get(op.operation)
     if map is not None:
         reduction, element = tma_reduction(op, map.element)
         store_by_tma(op, value, replace(map, element=element), conversion, reduction)

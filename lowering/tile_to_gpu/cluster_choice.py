@@ -8,7 +8,6 @@ The conditions for pairs are those of `share-loads`, so that the CTAs multiply i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from tilec.compile_options import CompileOptions
@@ -18,6 +17,7 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.pairs import PairTimes, pair_times
+from tilec.lowering.plan.choice import Choice
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
 from tilec.lowering.tile.divided_dimensions import MULTIPLIES
 from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES as ALL_MULTIPLIES
@@ -25,7 +25,14 @@ from tilec.lowering.tile_to_gpu.alignment import element_bits
 from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.pair_operands import PAIR, fit_tensor_memory, has_columns_of_pair, is_done_by_pairs
+from tilec.lowering.tile_to_gpu.pair_operands import (
+    COLUMN_STEP,
+    MOST_COLUMNS,
+    PAIR,
+    fit_tensor_memory,
+    has_columns_of_pair,
+    is_done_by_pairs,
+)
 from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, registers_available, registers_needed
 
 _ROWS = PAIR * TENSOR_LANES
@@ -36,26 +43,22 @@ _MANY = 64
 _ONCE = ("cuda_tile.assert", "cuda_tile.alloca")
 
 
-@dataclass(frozen=True)
-class ClusterChoice:
-    """The number of CTAs per tile block, and why there are several."""
-
-    ctas: int
-    reason: str
-
-
-def choose_cluster(entry: ir.OpView, target: Target, options: CompileOptions) -> ClusterChoice | None:
-    """The CTAs that compute each tile block; None for one, and if hints say how many CTAs or blocks there are."""
+def choose_cluster(entry: ir.OpView, target: Target, options: CompileOptions) -> Choice:
+    """The CTAs that compute each tile block of an entry without the hint num_ctas."""
     operations = list(operations_below(entry))
-    if options.num_ctas is not None or options.occupancy not in (None, 1):
-        return None
+    if options.occupancy not in (None, 1):
+        return Choice(1, f"hint occupancy={options.occupancy}")
     if any(op.operation.name in _ONCE for op in operations):
-        return None
+        return Choice(1, "each CTA would execute an assertion or an allocation of the program")
     multiplies = [op for op in operations if op.operation.name in ALL_MULTIPLIES]
     if not multiplies:
         return _for_long_rows(entry, target, options, operations)
-    times = _times_of_pairs(target, options, operations, multiplies)
-    return None if times is None else ClusterChoice(PAIR, str(times))
+    refusal = _pair_refusal(target, options, operations, multiplies)
+    if refusal is not None:
+        return Choice(1, refusal)
+    times = [_times(op, target) for op in multiplies]
+    ctas, other = (PAIR, 1) if all(each.pair_is_faster for each in times) else (1, PAIR)
+    return Choice(ctas, str(times[0]), str(other))
 
 
 # ---- long rows
@@ -63,16 +66,17 @@ def choose_cluster(entry: ir.OpView, target: Target, options: CompileOptions) ->
 
 def _for_long_rows(
     entry: ir.OpView, target: Target, options: CompileOptions, operations: list[ir.OpView]
-) -> ClusterChoice | None:
+) -> Choice:
     """So many CTAs that a thread has the registers for its elements of the rows."""
     warps = options.warps if options.warps in WARP_COUNTS else WARP_COUNTS[-1]
     if not any(_has_long_rows(op, warps) for op in operations):
-        return None
+        return Choice(1)
     plan = matrix_plan(entry, target, warps, MemoryOrder(operations) if options.tma else None)
     needed, available = registers_needed(entry, plan, warps), registers_available(plan, warps)
     ctas = next((ctas for ctas in CLUSTERS if needed <= ctas * available), CLUSTERS[-1])
-    reason = f"a block would need {needed} registers per thread of {available}"
-    return ClusterChoice(ctas, reason) if ctas > 1 else None
+    if ctas == 1:
+        return Choice(1, f"a block needs {needed} registers per thread of {available}", str(CLUSTERS[1]))
+    return Choice(ctas, f"a block would need {needed} registers per thread of {available}", str(ctas // 2))
 
 
 def _has_long_rows(op: ir.OpView, warps: int) -> bool:
@@ -83,19 +87,22 @@ def _has_long_rows(op: ir.OpView, warps: int) -> bool:
 # ---- pairs
 
 
-def _times_of_pairs(
+def _pair_refusal(
     target: Target, options: CompileOptions, operations: list[ir.OpView], multiplies: list[ir.OpView]
-) -> PairTimes | None:
-    """The predicted times if pairs are possible and faster."""
-    if not (target.multiplies_in_pairs and options.tma and options.roles and options.pipeline):
-        return None
-    if not all(_has_shape_of_pair(op) for op in multiplies) or not fit_tensor_memory(multiplies, target):
-        return None
+) -> str | None:
+    """Why two CTAs cannot multiply together; None if they can."""
+    if not target.multiplies_in_pairs:
+        return f"CTAs of {target.name} do not multiply in pairs"
+    if not (options.tma and options.roles and options.pipeline):
+        return "pairs need the options tma, roles and pipeline"
+    if not all(_has_shape_of_pair(op) for op in multiplies):
+        return f"a pair multiplies {_ROWS} rows in a loop, and {COLUMN_STEP} to {MOST_COLUMNS} columns"
+    if not fit_tensor_memory(multiplies, target):
+        return "the accumulators of a pair do not fit tensor memory"
     order = MemoryOrder(operations)
     if not all(is_done_by_pairs(op, target, order) for op in multiplies):
-        return None
-    times = [_times(op, target) for op in multiplies]
-    return times[0] if all(each.pair_is_faster for each in times) else None
+        return "TMA does not load both operands of each multiply from known positions"
+    return None
 
 
 def _has_shape_of_pair(op: ir.OpView) -> bool:
@@ -110,6 +117,6 @@ def _times(op: ir.OpView, target: Target) -> PairTimes:
     return pair_times(tile, element_bits(op.lhs.type.element), target, device_of(target.name))
 
 
-def record_choice(entry: ir.OpView, choice: ClusterChoice) -> None:
+def record_choice(entry: ir.OpView, choice: Choice) -> None:
     """Notes the reason at the entry, for the report of the cost."""
     entry.operation.attributes[CLUSTER_CHOICE] = ir.StringAttr.get(choice.reason)

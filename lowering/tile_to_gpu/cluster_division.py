@@ -7,6 +7,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import CLUSTERS
 from tilec.dialect.walk import operations_below, operations_inside
+from tilec.lowering.plan.choice import Choice
 from tilec.lowering.target import Target
 from tilec.lowering.tile.divide_rows import divide_columns, divide_rows
 from tilec.lowering.tile.divided_dimensions import MULTIPLIES, STORES, Divided, NotDivisibleError
@@ -21,38 +22,39 @@ from tilec.lowering.tile_to_gpu.narrow_pairs import (
 from tilec.remarks import Remark
 
 
-def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions, remarks: list[Remark]) -> int:
-    """The number of CTAs per tile block, 1 if the entry stays whole; `remarks` gets the reason.
+def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions, remarks: list[Remark]) -> Choice:
+    """The number of CTAs per tile block, 1 if the entry stays whole; `remarks` gets the reason if a hint asks for more.
 
     Without a hint it is the choice of choose_cluster. A divided entry has the number of the CTA as its last argument.
     """
     ctas = options.num_ctas
     if ctas is None:
         return _divide_among_chosen(entry, target, options)
+    hint = f"hint num_ctas={ctas}"
     if ctas == 1:
-        return 1
+        return Choice(1, hint)
     reason, location = f"clusters have {', '.join(map(str, CLUSTERS[1:]))} blocks", source_location(entry.location)
     if ctas in CLUSTERS:
         try:
             _divide(entry, ctas, target, options)
-            return ctas
+            return Choice(ctas, hint)
         except NotDivisibleError as error:
             reason, location = str(error), error.location or location
     message = f"num_ctas={ctas} is not followed: {reason}; each tile block runs as one block"
     remarks.append(Remark("hint", message, location))
-    return 1
+    return Choice(1, f"{hint} is not followed: {reason}")
 
 
-def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptions) -> int:
+def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptions) -> Choice:
     choice = choose_cluster(entry, target, options)
-    if choice is None:
-        return 1
+    if choice.value == 1:
+        return choice
     try:
-        _divide(entry, choice.ctas, target, options)
-    except NotDivisibleError:
-        return 1
+        _divide(entry, choice.value, target, options)
+    except NotDivisibleError as error:
+        return Choice(1, f"{choice.value} CTAs cannot divide it: {error}")
     record_choice(entry, choice)
-    return choice.ctas
+    return choice
 
 
 def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
@@ -23,6 +23,7 @@ from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, VIEW_LOADS, MemoryOrder
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.tensor_place import registers_of
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
@@ -47,6 +48,7 @@ class Conversion:
         order: MemoryOrder,
         use_tma: bool,
         vectors: PointerVectors,
+        stores: Mapping[ir.Operation, TensorMap],
         declarations: Declarations,
     ) -> None:
         self.target = target
@@ -56,6 +58,7 @@ class Conversion:
         self.order = order
         self.use_tma = use_tma
         self.vectors = vectors
+        self.stores = stores
         self.declarations = declarations
         self.values: dict[ir.Value, ir.Value] = {}
         self.tensor_views: dict[ir.Value, TensorView] = {}

@@ -6,7 +6,7 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES
+from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES, followed_options
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
@@ -31,8 +31,9 @@ _ACCESSES = (*LOADS, "cuda_tile.store_view_tko", "tilex.store_im2col_tko", "cuda
 
 def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> CompileOptions:
     """The options, completed by the hints of the entry."""
-    hints = {option: tile_hint(entry, name, target) for option, name in _ENTRY_HINTS.items()}
-    return options.completed({option: int(value) for option, value in hints.items() if value is not None})
+    found = {option: tile_hint(entry, name, target) for option, name in _ENTRY_HINTS.items()}
+    hints = {option: None if value is None else int(value) for option, value in found.items()}
+    return followed_options(options, hints, target)
 
 
 def asks_for_slots(entry: ir.OpView, target: Target, options: CompileOptions) -> bool:

@@ -6,7 +6,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.placed_operands import load_by_tma
-from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
+from tilec.lowering.tile_to_gpu.tma_store import store_by_tma
 from tilec.lowering.tile_to_gpu.values import TileView
 
 
@@ -23,6 +23,4 @@ def _load(op: ir.OpView, conversion: Conversion) -> None:
 
 @converts("tilex.store_im2col_tko")
 def _store(op: ir.OpView, conversion: Conversion) -> None:
-    map = bulk_map(op, conversion)
-    assert map is not None
-    store_by_tma(op, conversion.get(op.tile), map, conversion)
+    store_by_tma(op, conversion.get(op.tile), conversion.stores[op.operation], conversion)

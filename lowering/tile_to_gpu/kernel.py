@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import number_operations
 from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp, ReturnOp
-from tilec.dialect.walk import operations_below
 from tilec.errors import TensorMemoryError, UnsupportedError
 from tilec.lowering.plan.kernel_plan import Plan, divide_entry, make_plan
+from tilec.lowering.plan.plan_report import PlanReport, report_of
 from tilec.lowering.plan.sharing import LADDER, Sharing
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile.value_analysis import kept_facts
@@ -22,8 +22,6 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.global_memory import convert_global
-from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
-from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
 from tilec.lowering.tile_to_gpu.pointers import pointers_to
 from tilec.lowering.tile_to_gpu.staging_remarks import staging_remarks
 from tilec.remarks import Remark
@@ -53,17 +51,34 @@ for _group in OP_GROUPS:
 CountColumns = Callable[[ir.Module, Target, CompileOptions], int]
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A plan with the Tile IR that it is for, the module of which its kernel is the only one, and the kernel."""
+
+    plan: Plan
+    source: ir.Operation
+    module: ir.Module
+    kernel: ir.Operation
+    remarks: tuple[Remark, ...]
+
+    def report(self) -> PlanReport:
+        """The plan as text and as JSON."""
+        return report_of(self.plan)
+
+
 def convert(
     module: ir.Module,
     *,
     target: str,
     options: CompileOptions = DEFAULTS,
     remarks: list[Remark] | None = None,
+    candidates: list[Candidate] | None = None,
     count_columns: CountColumns,
 ) -> ir.Module:
     """A module with the globals and one tile_gpu.kernel per entry.
 
-    `remarks` gets slower paths and hints that are not followed. Raises UnsupportedError.
+    `remarks` gets slower paths and hints that are not followed, `candidates` the chosen one of each entry. Raises
+    UnsupportedError.
     """
     machine = target_named(target)
     with module.context, ir.Location.unknown():
@@ -77,31 +92,21 @@ def convert(
                 made.body.append(found.kernel)
                 if remarks is not None:
                     remarks += found.remarks
+                if candidates is not None:
+                    candidates.append(found)
         made.operation.verify()
     return made
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A plan with the Tile IR that it is for, the module of which its kernel is the only one, and the kernel."""
-
-    plan: Plan
-    source: ir.Operation
-    module: ir.Module
-    kernel: ir.Operation
-    remarks: tuple[Remark, ...]
 
 
 def fits_by_sharing(module: ir.Module, target: Target, options: CompileOptions, count_columns: CountColumns) -> bool:
     """Whether each entry of a module has a candidate that fits tensor memory, with accumulators that share columns."""
     rungs = [sharing for sharing in LADDER if sharing.accumulators]
     with module.context, ir.Location.unknown():
-        for number, op in enumerate(module.body.operations):
-            if op.operation.name == "cuda_tile.entry":
-                found = _first_that_fits(module, number, target, options, count_columns, rungs)
-                if not _fits(found, target, options, count_columns):
-                    return False
-    return True
+        return all(
+            _fits(_first_that_fits(module, number, target, options, count_columns, rungs))
+            for number, op in enumerate(module.body.operations)
+            if op.operation.name == "cuda_tile.entry"
+        )
 
 
 def _first_that_fits(
@@ -111,26 +116,38 @@ def _first_that_fits(
     options: CompileOptions,
     count_columns: CountColumns,
     ladder: Sequence[Sharing],
-) -> _Candidate:
+) -> Candidate:
     """The first candidate for the entry of a number whose columns of tensor memory suffice, else the last one."""
     for sharing in ladder:
         candidate = _candidate(module, number, target, options, sharing)
-        if sharing is ladder[-1] or _fits(candidate, target, options, count_columns):
+        # Without sharing there is no other candidate.
+        if candidate.plan.most_columns > target.tensor_memory_columns and sharing is not LADDER[-1]:
+            candidate = _counted(candidate, options, count_columns)
+        if _fits(candidate):
             break
     return candidate
 
 
-def _fits(candidate: _Candidate, target: Target, options: CompileOptions, count_columns: CountColumns) -> bool:
+def _fits(candidate: Candidate) -> bool:
     """Whether the kernel has enough columns of tensor memory: without sharing, or when its channels share slots."""
-    if candidate.plan.most_columns <= target.tensor_memory_columns:
-        return True
+    plan = candidate.plan
+    columns = plan.most_columns if plan.columns is None else plan.columns
+    return columns <= plan.target.tensor_memory_columns
+
+
+def _counted(candidate: Candidate, options: CompileOptions, count_columns: CountColumns) -> Candidate:
+    """The candidate with the columns that it needs."""
+    plan = candidate.plan
+    # Upstream's passes may abort the process on an invalid module.
+    candidate.module.operation.verify()
     try:
-        return count_columns(_copied(candidate.module), target, options) <= target.tensor_memory_columns
+        columns = count_columns(_copied(candidate.module), plan.target, options)
     except TensorMemoryError:
-        return False
+        return candidate
     except UnsupportedError:
         # The passes over tile_gpu raise it again, for a user who compiles as far as them.
-        return True
+        columns = plan.target.tensor_memory_columns
+    return replace(candidate, plan=replace(plan, columns=columns))
 
 
 def _convert_globals(operations: Sequence[ir.OpView]) -> None:
@@ -146,7 +163,7 @@ def _copied(module: ir.Module) -> ir.Module:
     return copy
 
 
-def _candidate(module: ir.Module, number: int, target: Target, options: CompileOptions, sharing: Sharing) -> _Candidate:
+def _candidate(module: ir.Module, number: int, target: Target, options: CompileOptions, sharing: Sharing) -> Candidate:
     """Plans and converts the entry of a number; the given module, which is the text of a stage, stays as it is."""
     copy = module.operation.clone()
     operations = list(copy.regions[0].blocks[0].operations)
@@ -159,14 +176,12 @@ def _candidate(module: ir.Module, number: int, target: Target, options: CompileO
             plan = make_plan(entry, division, target, options, sharing)
             kernel = _convert(plan, options)
     remarks = (*plan.remarks, *dict.fromkeys(staging_remarks(kernel.opview, plan.matrix)))
-    return _Candidate(plan, copy, made, kernel, remarks)
+    return Candidate(plan, copy, made, kernel, remarks)
 
 
 def _convert(plan: Plan, given: CompileOptions) -> ir.Operation:
     """The kernel of a plan, at the insertion point."""
     entry = plan.entry
-    vectors = pointer_vectors(entry, operations_below(entry))
-    layouts = assign_layouts(entry, plan.matrix, plan.warps, vectors)
     with named_location(entry):
         body = _empty_kernel(plan)
         arguments_of_entry = list(entry.operation.regions[0].blocks[0].arguments)
@@ -177,7 +192,15 @@ def _convert(plan: Plan, given: CompileOptions) -> ir.Operation:
             # Declarations are inserted before this unused constant.
             declarations = Declarations(arguments, emitter.i32(0).owner.operation)
             conversion = Conversion(
-                plan.target, plan.warps, plan.matrix, layouts, plan.order, given.tma, vectors, declarations
+                plan.target,
+                plan.warps,
+                plan.matrix,
+                plan.layouts,
+                plan.order,
+                given.tma,
+                plan.vectors,
+                plan.stores,
+                declarations,
             )
             _convert_body(entry, arguments, conversion)
     kernel = body.owner.operation

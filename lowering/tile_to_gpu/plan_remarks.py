@@ -46,7 +46,7 @@ def plan_remarks(
                 message = f"the scale factors of the {side} operand go through registers: {scale.refusal}"
                 yield Remark("tma", message, location)
     for op in operations_below(entry):
-        reason, location = _access_reason(op, plan, use_tma, target), source_location(op.operation.location)
+        reason, location = access_reason(op, plan, use_tma, target), source_location(op.operation.location)
         if reason is not None and location not in explained:
             yield Remark("tma", reason, location)
 
@@ -65,7 +65,7 @@ def _promotion(multiply: Multiply) -> str:
     )
 
 
-def _access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:
+def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:
     """Why a load or store does not use TMA; a store may still find its memory ordered with other stores."""
     name = op.operation.name
     if name in ("cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko"):

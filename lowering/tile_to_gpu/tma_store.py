@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -37,13 +38,20 @@ from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
 STAGING_LIMIT_BYTES = 65536
 
 
-def bulk_map(op: ir.OpView, conversion: Conversion) -> TensorMap | None:
-    """The map for a store or a reduction by TMA; None if it is ordered after stores that do not use TMA."""
-    return store_map(op, conversion.order, conversion.target, conversion.layouts) if conversion.use_tma else None
+def store_maps(
+    operations: Iterable[ir.OpView], order: MemoryOrder, target: Target, layouts: Layouts
+) -> dict[ir.Operation, TensorMap]:
+    """The map of each store and reduction that TMA does."""
+    stores = [op for op in operations if op.operation.name in BULK_ORDERS]
+    maps = {op.operation: store_map(op, order, target, layouts) for op in stores}
+    return {op: map for op, map in maps.items() if map is not None}
 
 
 def store_map(op: ir.OpView, order: MemoryOrder, target: Target, layouts: Layouts | None = None) -> TensorMap | None:
-    """The same, with TMA allowed; without `layouts` as if no layout were good enough for stores by threads."""
+    """The map for a store or a reduction by TMA; None if it is ordered after stores that do not use TMA.
+
+    Without `layouts` as if no layout were good enough for stores by threads.
+    """
     stores = [op, *(earlier.opview for earlier in order.stores_before(op))]
     if isinstance(op.view.type, Im2colViewType):
         layouts = None

@@ -51,6 +51,15 @@ def unit_for(
     return None, tuple(refusals)
 
 
+def next_unit(op: ir.OpView, unit: MatrixUnit, target: Target, warps: int) -> str:
+    """The name of the unit that would do a multiply if the chosen one could not; empty if there is none."""
+    types = matrix_types(op)
+    names = target.matrix_units if types.scale is None else target.scaled_matrix_units
+    slower = (UNITS[name] for name in names[names.index(unit.name) + 1 :])
+    able = (each.name for each in slower if _refusal(op, each, types, target, warps, 0) is None)
+    return next(able, "")
+
+
 def _refusal(
     op: ir.OpView, unit: MatrixUnit, types: MatrixTypes, target: Target, warps: int, free_columns: int
 ) -> str | None:

@@ -16,7 +16,7 @@ from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.packing import padding_of, tile_of_bytes, tile_of_elements, type_of_bytes
 from tilec.lowering.tile_to_gpu.placed_operands import load_by_tma
 from tilec.lowering.tile_to_gpu.pointers import address_of
-from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
+from tilec.lowering.tile_to_gpu.tma_store import store_by_tma
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 from tilec.lowering.tile_to_gpu.view_operands import sparse_view_operands
 
@@ -87,7 +87,7 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
 @converts("store_view_tko")
 def _store_view(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
-    tile, map = conversion.get(op.tile), bulk_map(op, conversion)
+    tile, map = conversion.get(op.tile), conversion.stores.get(op.operation)
     if map is not None:
         store_by_tma(op, tile, map, conversion)
         return

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, registers_per_thread
 from tilec.errors import UsageError
+from tilec.lowering.plan.choice import Choice
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS, chosen_budgets
 from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.live_tiles import loop_peak, tile_peak
@@ -56,7 +58,7 @@ def _instruction_registers(multiply: Multiply) -> int:
     return multiply.unit.instruction_registers(multiply.op.acc.type.shape[1])
 
 
-def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | None = None) -> int:
+def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | None = None) -> Choice:
     """The number of warps among those planned for: the `hint`, unless a rule below excludes it.
 
     A count that leaves more multiplies to slower units, or too few registers for a matrix instruction, is the last
@@ -66,18 +68,28 @@ def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | Non
     counts = [warps for warps, plan in plans.items() if _multiplies_on_the_fastest_unit(plan) == fast]
     counts = [warps for warps in counts if _missing_registers(plans[warps], warps) is None] or counts[:1]
     if hint in counts:
-        return hint
+        return Choice(hint, f"hint num_worker_warps={hint}")
     if waits_for_epilogue(plans[counts[0]]):
         counts = [warps for warps in counts if warps >= READING_WARPS] or counts
     if _chains_fit(plans[counts[0]], counts[0]):
-        return counts[0]
+        reason = "the chains of multiplies have roles of their own, with the registers that they need"
+        return Choice(counts[0], reason, _after(counts, counts[0]))
     spilled: dict[int, int] = {}
+    refused = ""
     for warps in counts:
-        missing = registers_needed(entry, plans[warps], warps) - registers_available(plans[warps], warps)
-        if missing <= 0:
-            return warps
-        spilled[warps] = missing * warps
-    return min(counts, key=spilled.__getitem__)
+        needed, available = registers_needed(entry, plans[warps], warps), registers_available(plans[warps], warps)
+        if needed <= available:
+            reason = f"values that are live at once need {needed} registers per thread of {available}"
+            return Choice(warps, reason, refused or _after(counts, warps))
+        spilled[warps] = (needed - available) * warps
+        refused = f"{warps}, which need {needed} registers per thread of {available}"
+    best = min(counts, key=spilled.__getitem__)
+    return Choice(best, f"values spill with any number, and with this one the fewest: {spilled[best]} registers")
+
+
+def _after(counts: Sequence[int], chosen: int) -> str:
+    """The next number of warps, as text; empty if there is none."""
+    return next((str(warps) for warps in counts if warps > chosen), "")
 
 
 def _chains_fit(plan: MatrixPlan, warps: int) -> bool:

@@ -21,10 +21,10 @@ import pytest
 
 import tilec
 from tilec.errors import CompilerWarning, Note, TilecError
+from tilec.lowering.plan.choice import Choice
 from tilec.lowering.schedule import verify
 from tilec.lowering.schedule.answer import Answer
 from tilec.lowering.schedule.bound import Bound
-from tilec.lowering.tile_to_gpu.cluster_choice import ClusterChoice
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.remarks import Remark
 from tilec.runtime.ptxsim import _native
@@ -178,7 +178,7 @@ def recording_result(function: Callable[..., Any], recorder: Recorder) -> Callab
 def _record_decisions(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
     """The reasons and remarks of decisions, which tests and reports print."""
     patch.setattr(Multiply, "__str__", recording_result(Multiply.__str__, recorder))
-    _record_texts(recorder, patch, ClusterChoice, lambda choice: [choice.reason])
+    _record_texts(recorder, patch, Choice, lambda choice: [choice.reason])
     _record_texts(recorder, patch, Bound, lambda bound: [bound.reason])
     _record_texts(recorder, patch, Answer, lambda answer: answer.remarks)
 

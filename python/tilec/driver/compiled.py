@@ -20,6 +20,7 @@ from tilec.text_input.source import Source
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tilec.lowering.tile_to_gpu.kernel import Candidate
     from tilec.runtime.dispatch._dispatch import Launcher
 
 
@@ -80,6 +81,8 @@ class Compiled(Frozen):
     stages: tuple[StageResult, ...]
     source: Source
     remarks: tuple[Remark, ...] = ()
+    # The chosen candidate of each entry; none if the compile did not convert Tile IR.
+    candidates: tuple[Candidate, ...] = ()
 
     def __getitem__(self, _grid: object) -> Any:
         raise KernelUseError.of_subscript(self.entry or self.source.name)
@@ -152,8 +155,9 @@ class Compiled(Frozen):
         """A report about the kernel.
 
         Args:
-            name: "cost", the cycles that the cost model predicts for each loop, and the unit that bounds them, or
-                "memory", where rings and staging buffers lie in memory, and when they are in use.
+            name: "plan", what is chosen for the whole kernel, with reasons; "cost", the cycles that the cost model
+                predicts for each loop, and the unit that bounds them; or "memory", where rings and staging buffers lie
+                in memory, and when they are in use.
 
         Returns:
             The report as text.

@@ -37,6 +37,8 @@ class Job:
     remarks: list[Remark]
     # The module from which PTX was made in this compile; remarks on spills name its values.
     lowered: list[Any] = field(default_factory=list)
+    # The chosen candidate of each entry that this compile has converted, with its plan.
+    candidates: list[Any] = field(default_factory=list)
     # A process that waits for the PTX; None if the cubin is not wanted, or ptxas not installed.
     assembler: Any = None
     # Receives the changes of each pass over tile_gpu; None if nothing is dumped.
@@ -86,7 +88,14 @@ def _tile_to_gpu(module: Any, job: Job) -> Any:
     from tilec.lowering.gpu.columns_needed import columns_needed
     from tilec.lowering.tile_to_gpu.kernel import convert
 
-    return convert(module, target=job.target, options=job.options, remarks=job.remarks, count_columns=columns_needed)
+    return convert(
+        module,
+        target=job.target,
+        options=job.options,
+        remarks=job.remarks,
+        candidates=job.candidates,
+        count_columns=columns_needed,
+    )
 
 
 _WAITING_ROLES = "loops keep the order of the program: in a faster one, roles would wait for each other"
@@ -272,7 +281,7 @@ def compile(
         raise UsageError(f"{source.name} is at stage '{source.stage}': checks are inserted into Tile IR, compile that")
     with COMPILING, limited_compile():
         results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
-    return Compiled(job.target, entry, results, source, tuple(job.remarks))
+    return Compiled(job.target, entry, results, source, tuple(job.remarks), tuple(job.candidates))
 
 
 def _options(source: Source, target: str, given: CompileOptions) -> CompileOptions:

@@ -31,6 +31,14 @@ def _memory(compiled: Compiled) -> list[Report]:
     return list(kernel_memories(_tile_gpu(compiled, "memory"), compiled.target))
 
 
+def _plan(compiled: Compiled) -> list[Report]:
+    if compiled.stage("gpu-raw") is None or not compiled.candidates:
+        raise UsageError(
+            "the report 'plan' needs stage 'gpu-raw': compile from Tile IR or Python to 'gpu-raw' or later"
+        )
+    return [candidate.report() for candidate in compiled.candidates]
+
+
 def _schedule(compiled: Compiled) -> list[Report]:
     # Imported here because only this report needs the schedulers.
     from tilec.lowering.gpu.schedule_report import schedule_reports
@@ -43,6 +51,7 @@ REPORTS: dict[str, tuple[Callable[[Compiled], list[Report]], str]] = {
     "cost": (_cost, "the predicted cycles of each loop, and the unit that bounds them"),
     "memory": (_memory, "where rings and staging buffers lie in memory, and when they are in use"),
     "schedule": (_schedule, "the interval of each loop, its lower bound, and a chart of the schedule to reach"),
+    "plan": (_plan, "what is chosen for the whole kernel: CTAs, warps, units, accesses, with reasons and runner-ups"),
 }
 
 
