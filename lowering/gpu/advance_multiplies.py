@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS, TENSOR_CORE_OPERATIONS
@@ -30,7 +30,8 @@ from tilec.lowering.gpu.iterations_ahead import iterations_ahead, set_iterations
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY
 from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
-from tilec.lowering.gpu.roles_progress import roles_progress
+from tilec.lowering.gpu.role_liveness import liveness
+from tilec.lowering.gpu.role_steps import LoopOrder
 from tilec.lowering.gpu.shorter_loop import last_counter, shorter_loop
 from tilec.lowering.gpu.slots import GET, PUT, VIEW, step_of_buffer
 from tilec.lowering.tile_to_gpu import emitter
@@ -39,41 +40,12 @@ _COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 
 
 def advance_multiplies(kernel: KernelOp, _context: Context) -> None:
-    """Rewrites the loops of the roles `mma` and `load` in place, where that is possible."""
-    for number, (loop, loads) in enumerate(_loops_of_multiplies(kernel)):
-        if not _may_wait(loop, loads) or _ends(kernel, number, _advance):
-            _advance(loop, loads)
-
-
-def _may_wait(loop: ir.Operation, loads: ir.Operation | None) -> bool:
-    """Whether a multiply that runs ahead may wait for threads that wait for a multiply behind it."""
-    return _awaits_threads(loads) or _shares_sums(loop)
-
-
-def _awaits_threads(loads: ir.Operation | None) -> bool:
-    """Whether threads give the role `load` what it needs for its loads, as the indices of rows that it gathers."""
-    gets = [] if loads is None else [op for op in operations_inside(loads) if op.name == GET]
-    return any(_channel(get).producer == THREADS for get in gets)
-
-
-def _shares_sums(loop: ir.Operation) -> bool:
-    """Whether the sums of several multiplies of an iteration are in the slots of one ring."""
-    commits = [_channel(op) for op in operations_inside(loop) if op.name == _COMMIT]
-    rings = Counter(_ring(channel) for channel in commits if channel.producer == MMA)
-    return max(rings.values(), default=0) > 1
-
-
-def _ends(kernel: KernelOp, number: int, change: Callable[[ir.Operation, ir.Operation | None], object]) -> bool:
-    """Whether the roles of a kernel end after a change of one of its loops of multiplies, which a copy gets.
-
-    Threads may wait for a multiply before they give what a load of the following iteration needs.
-    """
-    with kernel.operation.location:
-        copy = kernel.operation.clone(ip=ir.InsertionPoint.after(kernel.operation)).opview
-    change(*_loops_of_multiplies(copy)[number])
-    ends = roles_progress(copy, kernel)
-    copy.operation.erase()
-    return ends
+    """Rewrites the loops of the roles `mma` and `load` in place, where that is possible and all roles terminate."""
+    for loop, loads in _loops_of_multiplies(kernel):
+        rotations = _rotations(loop, loads)
+        if rotations and _are_live(kernel, rotations):
+            for rotation in rotations:
+                _rotate(rotation)
 
 
 def advance_again(kernel: KernelOp, is_worth: Callable[[ir.Operation, Sequence[MakeChannelOp]], bool]) -> None:
@@ -81,32 +53,42 @@ def advance_again(kernel: KernelOp, is_worth: Callable[[ir.Operation, Sequence[M
 
     `is_worth` gets a loop of the role `mma`, and the rings of the sums that are ahead in it.
     """
-    for number, (loop, loads) in enumerate(_loops_of_multiplies(kernel)):
+    for loop, loads in _loops_of_multiplies(kernel):
         if iterations_ahead(loop) != 1 or loads is None or iterations_ahead(loads):
             continue
-        group = _group(_body(loop))
-        scalars = None if group is None else _scalars(loop, group)
-        if group is None or scalars is None:
+        multiplies = _rotation(loop, _group(_body(loop)))
+        if multiplies is None:
             continue
-        if _may_wait(loop, loads) and not _ends(kernel, number, _advance_again):
+        copies = _rotation_of_loads(loads, multiplies.group, lambda _: True)
+        if copies is None or not _are_live(kernel, [multiplies, replace(copies, count=2)]):
             continue
-        if is_worth(loop, _rings_of_sums(group)):
-            _rotate_again(loop, loads, group, scalars)
+        if is_worth(loop, _rings_of_sums(multiplies.group)):
+            _rotate(copies)
+            further = _rotation_of_loads(loads, multiplies.group, lambda _: True)
+            assert further is not None, "the loads that are ahead of others can be ahead by one more iteration"
+            _rotate(further)
+            _rotate(multiplies)
 
 
-def _advance_again(loop: ir.Operation, loads: ir.Operation | None) -> None:
-    group = _group(_body(loop))
-    scalars = None if group is None else _scalars(loop, group)
-    if loads is not None and group is not None and scalars is not None:
-        _rotate_again(loop, loads, group, scalars)
+@dataclass(frozen=True)
+class _Rotation:
+    """A loop of which a group of operations runs `count` iterations further ahead, with the scalars that it needs."""
+
+    loop: ir.Operation
+    group: _Group
+    scalars: Sequence[ir.Operation]
+    count: int = 1
+
+    def order(self) -> LoopOrder:
+        """The operations of the body in their new order."""
+        members = {number: [(op, self.count) for op in found] for number, found in self.group.following.items()}
+        rest = ([(op, 0), *members.get(number, [])] for number, op in enumerate(self.group.rest))
+        return [*members.get(-1, []), *itertools.chain.from_iterable(rest)]
 
 
-def _rotate_again(loop: ir.Operation, loads: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]) -> None:
-    """Rotates a loop by a group, and the loop of the loads twice, if the order of the loads may change."""
-    if _advance_loads(loads, group, lambda _: True):
-        is_advanced = _advance_loads(loads, group, lambda _: True)
-        assert is_advanced, "the loads that are ahead of others can be ahead by one more iteration"
-        _rotate(loop, group, scalars)
+def _are_live(kernel: KernelOp, rotations: Sequence[_Rotation]) -> bool:
+    """Whether all roles terminate after some rotations: threads may wait for a multiply that waits for them."""
+    return liveness(kernel, {rotation.loop: rotation.order() for rotation in rotations}).is_proven
 
 
 def _loops_of_multiplies(kernel: KernelOp) -> list[tuple[ir.Operation, ir.Operation | None]]:
@@ -126,30 +108,26 @@ def _loops(block: ir.Block) -> list[ir.Operation]:
     return [op for op in operations_of(block) if op.name == "scf.for"]
 
 
-def _advance(loop: ir.Operation, loads: ir.Operation | None) -> None:
+def _rotations(loop: ir.Operation, loads: ir.Operation | None) -> list[_Rotation]:
+    """The rotations of a loop of multiplies, and of the loop of its loads if the order of these has to change."""
     operations = _body(loop)
-    group = _group(operations)
-    if group is None:
-        return
-    scalars = _scalars(loop, group)
-    if scalars is None:
-        return
-    is_ordered = loads is not None and _advance_loads(loads, group, _waits_for_one_slot)
-    if is_ordered or _has_room_for_loads(operations, group.members):
-        _rotate(loop, group, scalars)
+    multiplies = _rotation(loop, _group(operations))
+    if multiplies is None:
+        return []
+    copies = None if loads is None else _rotation_of_loads(loads, multiplies.group, _waits_for_one_slot)
+    if copies is not None:
+        return [copies, multiplies]
+    return [multiplies] if _has_room_for_loads(operations, multiplies.group.members) else []
 
 
-def _advance_loads(loop: ir.Operation, multiplies: _Group, is_worth: Callable[[Sequence[ir.Operation]], bool]) -> bool:
-    """Rewrites the loop of the loads for a group of multiplies; returns False if its order stays.
+def _rotation_of_loads(
+    loop: ir.Operation, multiplies: _Group, is_worth: Callable[[Sequence[ir.Operation]], bool]
+) -> _Rotation | None:
+    """The rotation of the loop of the loads for a group of multiplies; None if its order stays.
 
     `is_worth` gets the loads behind those of the group.
     """
-    group = _group_of_loads(_body(loop), multiplies, is_worth)
-    scalars = None if group is None else _scalars(loop, group)
-    if group is None or scalars is None:
-        return False
-    _rotate(loop, group, scalars)
-    return True
+    return _rotation(loop, _group_of_loads(_body(loop), multiplies, is_worth))
 
 
 def _body(loop: ir.Operation) -> list[ir.Operation]:
@@ -157,10 +135,12 @@ def _body(loop: ir.Operation) -> list[ir.Operation]:
     return [op.operation for op in loop.regions[0].blocks[0].operations][:-1]
 
 
-def _scalars(loop: ir.Operation, group: _Group) -> list[ir.Operation] | None:
-    """The scalar operations that a group needs, in order; None if it needs more than the counter."""
-    found = scalars_behind(group.members, loop.regions[0].blocks[0])
-    return None if found is None else [op for op in _body(loop) if op in found]
+def _rotation(loop: ir.Operation, group: _Group | None) -> _Rotation | None:
+    """The rotation of a loop by a group; None without a group, or if it needs more than scalars of the counter."""
+    found = None if group is None else scalars_behind(group.members, loop.regions[0].blocks[0])
+    if group is None or found is None:
+        return None
+    return _Rotation(loop, group, [op for op in _body(loop) if op in found])
 
 
 # ---- which multiplies run ahead
@@ -400,7 +380,8 @@ def _is_own_ring(channel: ir.Value) -> bool:
 # ---- the loop with one iteration less, between the first of the group and the last of the rest
 
 
-def _rotate(loop: ir.Operation, group: _Group, scalars: Sequence[ir.Operation]) -> None:
+def _rotate(rotation: _Rotation) -> None:
+    loop, group, scalars = rotation.loop, rotation.group, rotation.scalars
     body = loop.regions[0].blocks[0]
     counter, end = body.arguments[0], body.operations[len(body.operations) - 1].operation
     lower, _, step = list(loop.operands)[:3]

@@ -37,7 +37,7 @@ from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, is_rematerializabl
 from tilec.lowering.gpu.pipeline import set_stages
 from tilec.lowering.gpu.register_budgets import registers_of_role, set_budgets
 from tilec.lowering.gpu.repeats import repeats
-from tilec.lowering.gpu.roles_progress import roles_progress
+from tilec.lowering.gpu.role_liveness import liveness
 from tilec.lowering.gpu.scheduled_body import operations_of_body, schedule_body
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import shared_plan
@@ -154,7 +154,7 @@ class _Loop:
     def _times(self, made: KernelOp) -> tuple[int, int] | None:
         """The intervals of the rewritten loop; None if it does not fit its target, or has no steady state."""
         try:
-            if self._blocks(made) < self._blocks(self.kernel) or not roles_progress(made, self.kernel):
+            if self._blocks(made) < self._blocks(self.kernel) or not liveness(made).is_proven:
                 return None
             found = self._problem(made)
         except UnsupportedError:

@@ -89,7 +89,6 @@ class KernelPass:
         after: the names of passes that run before it in a compile.
         option: the compile option that disables it.
         unit: the matrix unit whose multiplies it rewrites: targets without it leave the pass out.
-        reorders: whether operations of an iteration may be executed before those of the one before.
     """
 
     name: str
@@ -101,7 +100,6 @@ class KernelPass:
     after: tuple[str, ...] = ()
     option: str | None = None
     unit: str | None = None
-    reorders: bool = False
 
     @property
     def summary(self) -> str:

@@ -160,8 +160,8 @@ RECORDS = (
         "alternate-tiles",
         alternate_tiles,
         guarantees=(
-            "on `sm_90a` the roles `compute` and `compute1` compute alternate tiles of a persistent loop (\"Alternate "
-            "tiles\")"
+            'on `sm_90a` the roles `compute` and `compute1` compute alternate tiles of a persistent loop ("Alternate '
+            'tiles")'
         ),
         without="the tensor core idles during the epilogue of a tile",
         needs=(State.CHANNELLED,),
@@ -229,15 +229,13 @@ RECORDS = (
         guarantees=(
             "in the role `mma`, multiplies that need only loads run one iteration ahead of those that wait for "
             "threads; so do their loads in the role `load`, where one behind them has a ring of one slot; the "
-            "operations of the later iteration, and their loop, have `tile_gpu.iterations_ahead`. If threads give the"
-            " role `load` what it needs in the loop, as indices of rows, or sums of several multiplies of an "
-            "iteration share columns, a copy shows first that all roles still end"
+            "operations of the later iteration, and their loop, have `tile_gpu.iterations_ahead`. It is proven before "
+            'that all roles still terminate ("Liveness")'
         ),
         without="the tensor core waits for the threads",
         needs=(State.CHANNELLED,),
         after=("pipeline",),
         option="pipeline",
-        reorders=True,
     ),
     KernelPass(
         "issue-early",
@@ -267,7 +265,6 @@ RECORDS = (
         after=("pipeline", "issue-early"),
         option="pipeline",
         unit="wgmma",
-        reorders=True,
     ),
     KernelPass(
         "unroll-loads",
@@ -331,28 +328,26 @@ RECORDS = (
         needs=(State.CHANNELLED,),
         after=("advance-multiplies", "emulate-exponentials"),
         option="pipeline",
-        reorders=True,
     ),
     KernelPass(
         "follow-schedule",
         follow_schedule,
         guarantees=(
             "loops of roles that multiply, and whose steady state is more than 1 % longer than its bound, have the "
-            "order, the iterations ahead and the slots of a schedule (\"Schedules\"); operations that are further "
+            'order, the iterations ahead and the slots of a schedule ("Schedules"); operations that are further '
             "ahead, and their loop, have `tile_gpu.iterations_ahead`"
         ),
         without="loops are as the passes before leave them",
         needs=(State.CHANNELLED,),
         after=("advance-late-sums",),
         option="pipeline",
-        reorders=True,
     ),
     KernelPass(
         "order-warpgroups",
         order_warpgroups,
         guarantees=(
             "on `sm_90a` the warpgroups of a role issue the multiplies of a loop one after the other, where threads "
-            "and multiplies take similar times (\"Order of warpgroups\")"
+            'and multiplies take similar times ("Order of warpgroups")'
         ),
         without="warpgroups may multiply together and compute together",
         needs=(State.CHANNELLED,),

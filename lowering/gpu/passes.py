@@ -11,7 +11,7 @@ from tilec.lowering.gpu.clean_up import clean_up
 from tilec.lowering.gpu.follow_schedule import has_choices
 from tilec.lowering.gpu.kernel_pass import Context, KernelPass
 from tilec.lowering.gpu.pass_records import RECORDS
-from tilec.lowering.gpu.roles_progress import roles_wait_for_ever
+from tilec.lowering.gpu.role_liveness import liveness
 from tilec.lowering.target import target_named
 from tilec.lowering.tile.passes import Observe
 from tilec.process.time_limit import check_time
@@ -29,13 +29,11 @@ def run(
     target: str,
     options: CompileOptions = DEFAULTS,
     remarks: list[Remark] | None = None,
-    reorders: bool = True,
     observe: Observe = lambda name, module: None,
 ) -> ir.Module:
     """Runs all passes in place, and verifies the module before upstream's; `remarks` gets what was not possible.
 
-    With `reorders=False` loops keep the order of the program. `observe` is called with the name of each pass and the
-    module after it.
+    `observe` is called with the name of each pass and the module after it.
 
     Of the options, `roles`, `multicast`, `register_budgets` and `pipeline` (False switches off), `solver` and `stages`
     (the most slots of a ring) count here.
@@ -46,8 +44,6 @@ def run(
         contexts = [Context.of(kernel, target_named(target), options, found) for kernel in _kernels(module)]
         for record in PASSES.values():
             check_time()
-            if not reorders and record.reorders:
-                continue
             if record.name == _AFTER_CLEAN_UP and options.pipeline and any(map(has_choices, _kernels(module))):
                 clean_up(module)
             for kernel, context in zip(_kernels(module), contexts, strict=True):
@@ -56,12 +52,14 @@ def run(
             observe(record.name, module)
         module.operation.verify()
         clean_up(module)
+        for kernel in _kernels(module):
+            _check_liveness(kernel)
     return module
 
 
-def waiting_kernels(module: ir.Module) -> list[KernelOp]:
-    """The kernels whose roles wait for each other for ever, because a pass has reordered a loop."""
-    return [kernel for kernel in _kernels(module) if roles_wait_for_ever(kernel)]
+def _check_liveness(kernel: KernelOp) -> None:
+    found = liveness(kernel)
+    assert not found.is_deadlock, f"the roles of a kernel deadlock: {found.problem}"
 
 
 def run_pass(module: ir.Module, name: str, *, target: str, options: CompileOptions = DEFAULTS) -> None:

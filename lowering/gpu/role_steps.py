@@ -1,121 +1,176 @@
-"""The steps of the roles of a kernel on their channels, in the order of execution: read once, and unrolled often.
+"""The steps of the roles of a kernel on their channels, and the loops and branches around them, in program order.
 
-Loops have a few iterations, less those that are in front of them or behind them; branches take the regions of a choice.
+A loop may be read as if it had a schedule: operations that are iterations ahead are then in front of it, too, and the
+others of its last iterations behind it.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS_AND_SKIPS
-from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp, ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.lowering.gpu.enclosing import LOOPS, body_of
+from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
+from tilec.dialect.upstream_predicates import predicate_of
+from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loop_work import known_iterations
+from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
 PUT, COMMIT = PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME
 GET, RELEASE = GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
+SKIP = SkipOp.OPERATION_NAME
+ORDER_WAIT, ORDER_SIGNAL = OrderWaitOp.OPERATION_NAME, OrderSignalOp.OPERATION_NAME
+_ORDER = (ORDER_WAIT, ORDER_SIGNAL)
+_OF_CONSUMERS = (GET, RELEASE, SKIP)
+_COMPARE = "arith.cmpi"
+# Who executes a step.
+Party = tuple[ir.Value | None, str, int]
+# The operations of a body in their order, each with the iterations by which it is ahead of the others.
+LoopOrder = Sequence[tuple[ir.Operation, int]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
-    """A step on a ring: of its producer, or of the consumer of a number."""
+    """A step of a producer, or of the consumer of a number, or of a warpgroup in the order of its role.
+
+    Attributes:
+        name: the name of the operation.
+        op: the operation.
+        ring: the first channel of the ring; None for the order of warpgroups.
+        consumer: the number of the consumer.
+        waits: whether a put waits for its slot; those of the first round find it empty.
+    """
 
     name: str
-    ring: ir.Value
+    op: ir.Operation
+    ring: ir.Value | None = None
     consumer: int = 0
+    waits: bool = True
+
+    @cached_property
+    def party(self) -> Party:
+        """Its ring, the name of the steps that are counted with it, its consumer; a put counts with its commit."""
+        return self.ring, COMMIT if self.name == PUT else self.name, self.consumer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Loop:
     """A loop.
 
     Attributes:
         name: its id, and its number among those of its role with that id, which are the same in all roles.
         ahead: the iterations that are in front of it or behind it.
-        known: its iterations, if they are known.
+        total: these and its own, if they are known.
         body: what it contains.
     """
 
     name: str
     ahead: int
-    known: int | None
+    total: int | None
     body: tuple[Item, ...]
 
-    @cached_property
-    def branches(self) -> frozenset[int]:
-        """The ids of the branches inside."""
-        return frozenset(branch.id for branch in branches(self.body) if branch.id is not None)
+    @property
+    def is_alternate(self) -> bool:
+        """Whether another role has every other iteration, whose slots this one skips."""
+        return any(isinstance(item, Step) and item.name == SKIP for item in self.body)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Branch:
-    """A branch with its regions; those of one id are one branch in all roles. Passes make branches without an id."""
+    """A branch with its regions.
+
+    Attributes:
+        id: its id, which all roles have; None for a branch that a pass made, which takes its first region.
+        regions: what it contains.
+        skips_first: whether the first iteration of the loop around it has nothing of it.
+    """
 
     id: int | None
     regions: tuple[tuple[Item, ...], ...]
+    skips_first: bool = False
 
 
 Item = Step | Loop | Branch
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The executions of branches that take the second region: of some ids each one, or every `period`-th."""
+class Role:
+    """The code of a role, without branches and loops that have no steps; `groups` is the number of its warpgroups."""
 
-    ids: tuple[int, ...] = ()
-    period: int = 1
+    name: str
+    items: tuple[Item, ...]
+    groups: int
 
-    def region(self, id: int | None, execution: int) -> int:
-        return int(id in self.ids and execution % self.period == 0)
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its warpgroups wait for each other."""
+        return any(step.name in _ORDER for step in steps(self.items))
 
 
-ALL_FIRST = Choice()
-
-
-def read_roles(kernel: KernelOp) -> list[tuple[Item, ...]]:
-    """The code of each role of a kernel with roles, without branches and loops that have no steps."""
+def read_roles(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder] | None = None) -> list[Role]:
+    """The roles of a kernel that has some, the loops with `orders` as if they were rewritten so."""
     roles = kernel.roles
     assert roles is not None, "kernels with roles are read"
     rings: dict[ir.Value, ir.Value] = {}
-    return [_Reader(rings).read(region.blocks[0]) for region in roles.bodies.values()]
+    return [
+        Role(name, _Reader(rings, orders or {}).read(region.blocks[0]), warps // WARPS_OF_A_GROUP)
+        for (name, region), warps in zip(roles.bodies.items(), roles.warps, strict=True)
+    ]
 
 
 class _Reader:
     """Reads the code of one role; `rings` has the first channel of the ring of each channel that was met."""
 
-    def __init__(self, rings: dict[ir.Value, ir.Value]) -> None:
-        self._rings = rings
+    def __init__(self, rings: dict[ir.Value, ir.Value], orders: Mapping[ir.Operation, LoopOrder]) -> None:
+        self._rings, self._orders = rings, orders
         self._numbers: Counter[int | None] = Counter()
 
     def read(self, block: ir.Block) -> tuple[Item, ...]:
-        found: list[Item] = []
-        for op in (each.operation for each in block.operations):
-            name = op.name
-            if name in STEPS_AND_SKIPS:
-                # Puts of the first round find their slots empty.
-                if name != PUT or "first_round" not in op.attributes:
-                    consumer = op.opview.consumer if name in (GET, RELEASE) else 0
-                    found.append(Step(name, self._ring(op.operands[0]), consumer))
-            elif name in LOOPS:
-                id = id_of(op)
-                number = self._numbers[id]
-                self._numbers[id] += 1
-                if body := self.read(body_of(op)):
-                    known = known_iterations(op.opview)
-                    found.append(Loop(f"{id} {number}", iterations_ahead(op), known, body))
-            elif name == "scf.if":
-                regions = tuple(self.read(region.blocks[0]) if len(region.blocks) else () for region in op.regions)
-                if any(regions):
-                    found.append(Branch(id_of(op), regions))
-        return tuple(found)
+        return tuple(item for op in block.operations for item in self._items(op.operation))
+
+    def _items(self, op: ir.Operation) -> tuple[Item, ...]:
+        name = op.name
+        if name in STEPS_AND_SKIPS:
+            consumer = op.opview.consumer if name in _OF_CONSUMERS else 0
+            return (Step(name, op, self._ring(op.operands[0]), consumer, "first_round" not in op.attributes),)
+        if name in _ORDER:
+            return (Step(name, op),)
+        if name in LOOPS:
+            return self._loop(op)
+        if name == "scf.if":
+            regions = tuple(self.read(region.blocks[0]) if len(region.blocks) else () for region in op.regions)
+            return (Branch(id_of(op), regions, _skips_first(op)),) if any(regions) else ()
+        return ()
+
+    def _loop(self, op: ir.Operation) -> tuple[Item, ...]:
+        """A loop; what a condition contains is executed once more than the body of its scf.while."""
+        id, ahead, known = id_of(op), iterations_ahead(op), known_iterations(op.opview)
+        name = f"{id} {self._numbers[id]}"
+        self._numbers[id] += 1
+        total = None if known is None else known + ahead
+        order = self._orders.get(op)
+        if order is not None:
+            return self._scheduled(order, name, ahead, total)
+        *conditions, body = (self.read(region.blocks[0]) for region in op.regions)
+        first = tuple(itertools.chain(*conditions))
+        return (*first, Loop(name, ahead, total, (*body, *first))) if first or body else ()
+
+    def _scheduled(self, order: LoopOrder, name: str, ahead: int, total: int | None) -> tuple[Item, ...]:
+        """A loop as its expansion has it."""
+        body = [(self._items(op), count) for op, count in order]
+        most = max(count for _, count in body)
+        front = (items for number in range(most) for items, count in body if number + count >= most)
+        behind = (items for number in range(most) for items, count in body if number + count < most)
+        loop = Loop(name, ahead + most, total, tuple(itertools.chain.from_iterable(items for items, _ in body)))
+        return (*itertools.chain.from_iterable(front), loop, *itertools.chain.from_iterable(behind))
 
     def _ring(self, channel: ir.Value) -> ir.Value:
         """The first channel of the ring of a channel."""
@@ -125,65 +180,44 @@ class _Reader:
         return self._rings[channel]
 
 
-def branches(items: Sequence[Item]) -> Iterator[Branch]:
-    """The branches in some code, each before those inside of it."""
-    return (item for item in _all(items) if isinstance(item, Branch))
+def _skips_first(branch: ir.Operation) -> bool:
+    """Whether the condition of a branch is that the counter of a loop is not, or is above, its lower bound."""
+    condition = branch.operands[0].owner
+    if isinstance(condition, ir.Block) or condition.operation.name != _COMPARE:
+        return False
+    left, right = condition.operation.operands
+    predicate = predicate_of(condition.operation)
+    return predicate == "ne" and _starts_at(left, right) or predicate == "ult" and _starts_at(right, left)
 
 
-def loops(items: Sequence[Item]) -> Iterator[Loop]:
-    """The loops in some code, each before those inside of it."""
-    return (item for item in _all(items) if isinstance(item, Loop))
+def _starts_at(counter: ir.Value, lower: ir.Value) -> bool:
+    """Whether a value is the counter of a loop from `lower` on."""
+    block = counter.owner
+    if not isinstance(block, ir.Block) or block.owner.operation.name != "scf.for":
+        return False
+    return counter == block.arguments[0] and block.owner.operation.operands[0] == lower
 
 
-def _all(items: Sequence[Item]) -> Iterator[Item]:
-    """All items in some code, each before those inside of it."""
-    for item in items:
-        yield item
-        if isinstance(item, Branch):
-            yield from itertools.chain.from_iterable(map(_all, item.regions))
-        elif isinstance(item, Loop):
-            yield from _all(item.body)
+def steps(items: Sequence[Item]) -> Iterator[Step]:
+    """The steps in some code."""
+    return (item for item in _all(items, lambda item: True) if isinstance(item, Step))
 
 
 def steps_outside_of_loops(items: Sequence[Item]) -> Iterator[Step]:
     """The steps in some code that no loop in it contains."""
+    return (item for item in _all(items, lambda item: not isinstance(item, Loop)) if isinstance(item, Step))
+
+
+def loops(items: Sequence[Item]) -> Iterator[Loop]:
+    """The loops in some code, each before those inside of it."""
+    return (item for item in _all(items, lambda item: True) if isinstance(item, Loop))
+
+
+def _all(items: Sequence[Item], is_entered: Callable[[Item], bool]) -> Iterator[Item]:
+    """All items in some code, each before those inside of it, if it is entered."""
     for item in items:
-        if isinstance(item, Step):
-            yield item
-        elif isinstance(item, Branch):
-            for region in item.regions:
-                yield from steps_outside_of_loops(region)
-
-
-def size(items: Sequence[Item], iterations: Callable[[Loop], int]) -> int:
-    """The most steps that `unrolled` returns."""
-    total = 0
-    for item in items:
-        if isinstance(item, Loop):
-            total += iterations(item) * size(item.body, iterations)
-        elif isinstance(item, Branch):
-            total += max(size(region, iterations) for region in item.regions)
-        else:
-            total += 1
-    return total
-
-
-def unrolled(
-    items: Sequence[Item], choice: Choice, iterations: Callable[[Loop], int], executions: Counter[int | None]
-) -> list[Step]:
-    """The steps of some code in the order of execution; counts the executions of branches by id."""
-    found: list[Step] = []
-    for item in items:
-        if isinstance(item, Step):
-            found.append(item)
-        elif isinstance(item, Branch):
-            region = choice.region(item.id, executions[item.id])
-            executions[item.id] += 1
-            found += unrolled(item.regions[region], choice, iterations, executions)
-        elif item.branches.isdisjoint(choice.ids):
-            # All iterations are alike.
-            found += unrolled(item.body, choice, iterations, executions) * iterations(item)
-        else:
-            for _ in range(iterations(item)):
-                found += unrolled(item.body, choice, iterations, executions)
-    return found
+        yield item
+        if isinstance(item, Branch) and is_entered(item):
+            yield from itertools.chain.from_iterable(_all(region, is_entered) for region in item.regions)
+        elif isinstance(item, Loop) and is_entered(item):
+            yield from _all(item.body, is_entered)

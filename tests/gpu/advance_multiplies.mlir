@@ -21,21 +21,52 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
   %t = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse ring : channel<[!d]>
   %o = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse ring : channel<[!d]>
   tile_gpu.roles compute warps 4 {
-    scf.for %i = %zero to %n step %one : i32 {
+    scf.for %i = %zero to %n step %one : i32 id 0 {
       %sums = tile_gpu.get %s consumer 0 : channel<[!d]>
       tile_gpu.release %s consumer 0 : channel<[!d]>
       %weights = tile_gpu.put_begin %p : channel<[!p]>
       tile_gpu.put_commit %p : channel<[!p]>
+      %out = tile_gpu.get %o consumer 0 : channel<[!d]>
+      tile_gpu.release %o consumer 0 : channel<[!d]>
     }
-    scf.for %i = %zero to %n step %one : i32 {
+    scf.for %i = %zero to %n step %one : i32 id 1 {
       %sums = tile_gpu.get %t consumer 0 : channel<[!d]>
       %weights = tile_gpu.put_begin %p : channel<[!p]>
       tile_gpu.put_commit %p : channel<[!p]>
       tile_gpu.release %t consumer 0 : channel<[!d]>
+      %out = tile_gpu.get %o consumer 0 : channel<[!d]>
+      tile_gpu.release %o consumer 0 : channel<[!d]>
+    }
+    scf.for %i = %zero to %n step %one : i32 id 2 {
+      %weights = tile_gpu.put_begin %p : channel<[!p]>
+      tile_gpu.put_commit %p : channel<[!p]>
+    }
+    %total = tile_gpu.get %o consumer 0 : channel<[!d]>
+    tile_gpu.release %o consumer 0 : channel<[!d]>
+  } load warps 1 {
+    %left = tile_gpu.put_begin %q : channel<[!a]>
+    tile_gpu.put_commit %q : channel<[!a]>
+    scf.for %i = %zero to %n step %one : i32 id 0 {
+      %keys = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+      %values = tile_gpu.put_begin %v : channel<[!b]>
+      tile_gpu.put_commit %v : channel<[!b]>
+    }
+    scf.for %i = %zero to %n step %one : i32 id 1 {
+      %keys = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+      %values = tile_gpu.put_begin %v : channel<[!b]>
+      tile_gpu.put_commit %v : channel<[!b]>
+    }
+    scf.for %i = %zero to %n step %one : i32 id 2 {
+      %keys = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+      %values = tile_gpu.put_begin %v : channel<[!b]>
+      tile_gpu.put_commit %v : channel<[!b]>
     }
   } mma warps 1 {
     %left = tile_gpu.get %q consumer 0 : channel<[!a]>
-    scf.for %i = %zero to %n step %one : i32 {
+    scf.for %i = %zero to %n step %one : i32 id 0 {
       %sums = tile_gpu.put_begin %s : channel<[!d]>
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       tile_gpu.tcgen05_mma f16 %left, %keys into %sums accumulate %no : !a, !b -> !d
@@ -49,7 +80,7 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
       tile_gpu.release %p consumer 0 : channel<[!p]>
       tile_gpu.release %v consumer 0 : channel<[!b]>
     }
-    scf.for %i = %zero to %n step %one : i32 {
+    scf.for %i = %zero to %n step %one : i32 id 1 {
       %sums = tile_gpu.put_begin %t : channel<[!d]>
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       tile_gpu.tcgen05_mma f16 %left, %keys into %sums accumulate %no : !a, !b -> !d
@@ -64,7 +95,7 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
       tile_gpu.release %v consumer 0 : channel<[!b]>
     }
     %total = tile_gpu.put_begin %o : channel<[!d]>
-    scf.for %i = %zero to %n step %one : i32 {
+    scf.for %i = %zero to %n step %one : i32 id 2 {
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       tile_gpu.tcgen05_mma f16 %left, %keys into %total accumulate %yes : !a, !b -> !d
       tile_gpu.release %k consumer 0 : channel<[!b]>
@@ -74,6 +105,7 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
       tile_gpu.release %p consumer 0 : channel<[!p]>
       tile_gpu.release %v consumer 0 : channel<[!b]>
     }
+    tile_gpu.put_commit %o : channel<[!d]>
   }
 }
 

@@ -98,23 +98,12 @@ def _tile_to_gpu(module: Any, job: Job) -> Any:
     )
 
 
-_WAITING_ROLES = "loops keep the order of the program: in a faster one, roles would wait for each other"
-
-
 def _gpu_passes(module: Any, job: Job) -> Any:
-    from tilec.dialect.location import source_location
     from tilec.driver.entries import after_passes
-    from tilec.lowering.gpu.passes import run, waiting_kernels
+    from tilec.lowering.gpu.passes import run
 
-    remarks = list(job.remarks)
     with _observed(module, job) as observe:
-        passed = after_passes(module, run, target=job.target, options=job.options, remarks=job.remarks, observe=observe)
-    waiting = [source_location(kernel.operation.location) for kernel in waiting_kernels(passed)]
-    if not waiting:
-        return passed
-    # A defect of a pass, which costs speed instead of a launch that never ends.
-    job.remarks[:] = [*remarks, *(Remark("pipeline", _WAITING_ROLES, at) for at in waiting)]
-    return after_passes(module, run, target=job.target, options=job.options, remarks=job.remarks, reorders=False)
+        return after_passes(module, run, target=job.target, options=job.options, remarks=job.remarks, observe=observe)
 
 
 @contextmanager
