@@ -8,6 +8,8 @@ from tilec.dialect.tile_gpu.namespace import PREFIX
 ROLE = f"{PREFIX}role"
 # The iterations between an operation and the loop around it, and those that this loop has less.
 ITERATIONS_AHEAD = f"{PREFIX}iterations_ahead"
+# Where a schedule has an operation of a loop (schedule.py).
+SCHEDULE = f"{PREFIX}schedule"
 # The copies of the body that a loop has in PTX.
 REPEATS = f"{PREFIX}repeats"
 # The clocks of a loop that meets its bound.

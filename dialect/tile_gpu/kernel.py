@@ -8,6 +8,7 @@ from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Scra
 from tilec.dialect.tile_gpu.layouts import upstream_disagreement
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.registers import budget_error
+from tilec.dialect.tile_gpu.schedule import schedule_problem
 from tilec.dialect.tile_gpu.sets import Integer32
 from tilec.dialect.walk import operations_inside
 
@@ -67,6 +68,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
         operations = [(op, op.name) for op in operations_inside(self)]
         return (
             id_problem(operations)
+            or schedule_problem(operations)
             or _gather_problem(self, operations)
             or (_pairs_problem(operations) if self.ctas > 1 else None)
         )

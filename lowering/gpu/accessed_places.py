@@ -1,6 +1,6 @@
 """The places that an operation accesses besides its operands in registers: what writes a place keeps its order.
 
-A place is a channel with its slots, or one of the names below.
+A place is a channel with its slots, the slots of one consumer of a ring that TMA fills, or one of the names below.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tilec.dialect.tile_gpu.categories import (
     TENSOR_MEMORY_MULTIPLIES,
     TMA_LOADS,
 )
+from tilec.dialect.tile_gpu.channel import TMA, GetOp, MakeChannelOp, ReleaseOp
 from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import (
     BarrierOp,
@@ -34,9 +35,9 @@ from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.effects import has_no_effects
 from tilec.lowering.gpu.operation_role import has_repeatable_elements
-from tilec.lowering.gpu.slots import SLOT, owner_of, step_of_buffer, users_of_slots, without_views
+from tilec.lowering.gpu.slots import GET, PUT, SLOT, owner_of, step_of_buffer, users_of_slots, without_views
 
-Place: TypeAlias = ir.Value | str
+Place: TypeAlias = ir.Value | str | tuple[ir.Value, int]
 
 # An operation that writes this place keeps its order with all that have places.
 EVERYTHING = "everything"
@@ -56,6 +57,9 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
     **dict.fromkeys((StoreSharedOp.OPERATION_NAME, *TMA_LOADS, *COPIES_OF_THREADS), ()),
     Tcgen05CopyScalesOp.OPERATION_NAME: (),
 }
+_OF_CONSUMERS = (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
+_OF_CHANNELS = (PUT, GET)
+_CHANNEL = MakeChannelOp.OPERATION_NAME
 # Operations that read all of their buffers, or all but the accumulator.
 _READERS = (LoadSharedOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME, *MULTIPLIES)
 
@@ -71,7 +75,7 @@ def accessed_places(op: ir.Operation) -> dict[Place, bool]:
 
 def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
     if op.name in STEPS_AND_SKIPS:
-        yield _place_of_step(op), True
+        yield from ((place, True) for place in _places_of_step(op))
         if _is_staging(op.operands[0]):
             yield _STAGING, True
     elif op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block):
@@ -82,22 +86,32 @@ def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
             yield _MEMORY, False
     elif op.name in _READERS:
         for value in op.operands:
-            if (place := _place_of_buffer(value)) is not None:
-                yield place, op.name in TENSOR_MEMORY_MULTIPLIES and value == op.opview.accumulator
+            is_written = op.name in TENSOR_MEMORY_MULTIPLIES and value == op.opview.accumulator
+            yield from ((place, is_written) for place in _places_of_buffer(value))
     elif op.name in _WRITTEN and not ("order" in op.attributes and op.opview.order is not None):
         yield from ((place, True) for place in _WRITTEN[op.name])
-        yield from ((place, True) for place in map(_place_of_buffer, op.operands) if place is not None)
+        yield from ((place, True) for value in op.operands for place in _places_of_buffer(value))
         if any(map(_is_staged, op.operands)):
             yield _STAGING, True
     elif op.name not in ("scf.if", "scf.yield") and not has_no_effects(op):
         yield EVERYTHING, True
 
 
-def _place_of_step(step: ir.Operation) -> Place:
-    """A signal, which is a channel without buffers, tells that everything before it is done."""
+def _places_of_step(step: ir.Operation) -> tuple[Place, ...]:
+    """A signal, which is a channel without buffers, tells that everything before it is done.
+
+    Each consumer of a ring that TMA fills counts its slots apart, and reads them.
+    """
     channel = step.operands[0]
-    has_buffers = channel.owner.opview.shares is not None or bool(channel.type.buffers)
-    return _ring(channel) if has_buffers else EVERYTHING
+    made = channel.owner.opview
+    if made.shares is None and not channel.type.buffers:
+        return (EVERYTHING,)
+    ring = _ring(channel)
+    is_shared = made.shares is not None or any(use.owner.operation.name == _CHANNEL for use in channel.uses)
+    if made.producer != TMA or is_shared:
+        return (ring,)
+    own = step.name in _OF_CONSUMERS
+    return ((ring, step.opview.consumer),) if own else tuple((ring, n) for n in range(len(made.consumer_names)))
 
 
 def _ring(channel: ir.Value) -> ir.Value:
@@ -117,11 +131,13 @@ def _is_staging(channel: ir.Value) -> bool:
     return any(user.name == _STORE for user in users_of_slots(channel, STEPS_AND_SKIPS))
 
 
-def _place_of_buffer(value: ir.Value) -> Place | None:
-    """The place of a buffer; None for another value."""
+def _places_of_buffer(value: ir.Value) -> tuple[Place, ...]:
+    """The places of a buffer; none for another value."""
     if not isinstance(value.type, BufferType):
-        return None
+        return ()
     if owner_of(without_views(value)) is None:
-        return EVERYTHING
+        return (EVERYTHING,)
     step = step_of_buffer(value)
-    return _STAGING if step is None else _ring(step.operands[0])
+    if step is None:
+        return (_STAGING,)
+    return _places_of_step(step) if step.name in _OF_CHANNELS else (_ring(step.operands[0]),)

@@ -46,8 +46,8 @@ _SLOTS = 2
 
 
 def advance_late_sums(kernel: KernelOp, context: Context) -> None:
-    """Rewrites the loops of the roles `mma` and `load` in place; run when the work of threads is final."""
-    advance_again(kernel, lambda loop, sums: _are_late(kernel, loop, sums, context))
+    """Gives the loops of the roles `mma` and `load` schedules; run when the work of threads is final."""
+    advance_again(kernel, context, lambda loop, sums: _are_late(kernel, loop, sums, context))
 
 
 def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp], context: Context) -> bool:

@@ -24,31 +24,31 @@ from tilec.dialect.tile_gpu.categories import STEPS, TENSOR_CORE_OPERATIONS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.schedule import set_schedule
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS, path_to
-from tilec.lowering.gpu.iterations_ahead import iterations_ahead, set_iterations_ahead
+from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY
-from tilec.lowering.gpu.other_iteration import copy_all, scalars_behind
+from tilec.lowering.gpu.operation_role import LOAD, MULTIPLY, is_rematerializable
+from tilec.lowering.gpu.other_iteration import scalars_behind
 from tilec.lowering.gpu.role_liveness import liveness
 from tilec.lowering.gpu.role_steps import LoopOrder
-from tilec.lowering.gpu.shorter_loop import last_counter, shorter_loop
 from tilec.lowering.gpu.slots import GET, PUT, VIEW, step_of_buffer
-from tilec.lowering.tile_to_gpu import emitter
 
 _COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 
 
-def advance_multiplies(kernel: KernelOp, _context: Context) -> None:
-    """Rewrites the loops of the roles `mma` and `load` in place, where that is possible and all roles terminate."""
+def advance_multiplies(kernel: KernelOp, context: Context) -> None:
+    """Gives the loops of the roles `mma` and `load` schedules, where that is possible and all roles terminate."""
     for loop, loads in _loops_of_multiplies(kernel):
         rotations = _rotations(loop, loads)
         if rotations and _are_live(kernel, rotations):
-            for rotation in rotations:
-                _rotate(rotation)
+            _schedule(rotations, context)
 
 
-def advance_again(kernel: KernelOp, is_worth: Callable[[ir.Operation, Sequence[MakeChannelOp]], bool]) -> None:
+def advance_again(
+    kernel: KernelOp, context: Context, is_worth: Callable[[ir.Operation, Sequence[MakeChannelOp]], bool]
+) -> None:
     """Advances multiplies that are one iteration ahead by another one, and their loads by two.
 
     `is_worth` gets a loop of the role `mma`, and the rings of the sums that are ahead in it.
@@ -60,30 +60,33 @@ def advance_again(kernel: KernelOp, is_worth: Callable[[ir.Operation, Sequence[M
         if multiplies is None:
             continue
         copies = _rotation_of_loads(loads, multiplies.group, lambda _: True)
-        if copies is None or not _are_live(kernel, [multiplies, replace(copies, count=2)]):
+        if copies is None:
             continue
-        if is_worth(loop, _rings_of_sums(multiplies.group)):
-            _rotate(copies)
-            further = _rotation_of_loads(loads, multiplies.group, lambda _: True)
-            assert further is not None, "the loads that are ahead of others can be ahead by one more iteration"
-            _rotate(further)
-            _rotate(multiplies)
+        rotations = [multiplies, replace(copies, count=2)]
+        if _are_live(kernel, rotations) and is_worth(loop, _rings_of_sums(multiplies.group)):
+            _schedule(rotations, context)
+
+
+def _schedule(rotations: Sequence[_Rotation], context: Context) -> None:
+    for rotation in rotations:
+        set_schedule(rotation.order())
+    context.scheduled()
 
 
 @dataclass(frozen=True)
 class _Rotation:
-    """A loop of which a group of operations runs `count` iterations further ahead, with the scalars that it needs."""
+    """A loop of which a group of operations runs `count` iterations further ahead."""
 
     loop: ir.Operation
     group: _Group
-    scalars: Sequence[ir.Operation]
     count: int = 1
 
     def order(self) -> LoopOrder:
-        """The operations of the body in their new order."""
+        """The operations of the body in their new order, without scalars."""
         members = {number: [(op, self.count) for op in found] for number, found in self.group.following.items()}
         rest = ([(op, 0), *members.get(number, [])] for number, op in enumerate(self.group.rest))
-        return [*members.get(-1, []), *itertools.chain.from_iterable(rest)]
+        order = [*members.get(-1, []), *itertools.chain.from_iterable(rest)]
+        return [(op, ahead) for op, ahead in order if not is_rematerializable(op)]
 
 
 def _are_live(kernel: KernelOp, rotations: Sequence[_Rotation]) -> bool:
@@ -137,10 +140,9 @@ def _body(loop: ir.Operation) -> list[ir.Operation]:
 
 def _rotation(loop: ir.Operation, group: _Group | None) -> _Rotation | None:
     """The rotation of a loop by a group; None without a group, or if it needs more than scalars of the counter."""
-    found = None if group is None else scalars_behind(group.members, loop.regions[0].blocks[0])
-    if group is None or found is None:
+    if group is None or scalars_behind(group.members, loop.regions[0].blocks[0]) is None:
         return None
-    return _Rotation(loop, group, [op for op in _body(loop) if op in found])
+    return _Rotation(loop, group)
 
 
 # ---- which multiplies run ahead
@@ -375,53 +377,3 @@ def _is_own_ring(channel: ir.Value) -> bool:
     made = channel.owner.opview
     is_shared = any(use.owner.operation.name == MakeChannelOp.OPERATION_NAME for use in channel.uses)
     return made.consumer_names == [MMA] and made.shares is None and not is_shared
-
-
-# ---- the loop with one iteration less, between the first of the group and the last of the rest
-
-
-def _rotate(rotation: _Rotation) -> None:
-    loop, group, scalars = rotation.loop, rotation.group, rotation.scalars
-    body = loop.regions[0].blocks[0]
-    counter, end = body.arguments[0], body.operations[len(body.operations) - 1].operation
-    lower, _, step = list(loop.operands)[:3]
-    kept = [op.operation for op in body.operations if op.operation not in group.members][:-1]
-    with loop.location:
-        with ir.InsertionPoint(loop):
-            shorter = shorter_loop(loop)
-            branch = ir.Operation.create("scf.if", [result.type for result in loop.results], [shorter.runs], regions=2)
-        with ir.InsertionPoint(branch.regions[0].blocks.append()):
-            copy_all([*scalars, *group.members], {counter: lower})
-            last = ir.Operation.create("scf.yield")
-        for result, made in zip(loop.results, branch.results, strict=True):
-            result.replace_all_uses_with(made)
-        initial = list(loop.operands)[3:]
-        if initial:
-            with ir.InsertionPoint(branch.regions[1].blocks.append()):
-                ir.Operation.create("scf.yield", operands=initial)
-        loop.move_before(last)
-        loop.operands[1] = shorter.bound
-        set_iterations_ahead(loop, iterations_ahead(loop) + 1)
-        with ir.InsertionPoint(last):
-            values = dict(zip(list(body.arguments)[1:], loop.results, strict=True))
-            values[counter] = last_counter(lower, shorter.distance, step)
-            copy_all(kept, values)
-            ir.Operation.create("scf.yield", operands=[values.get(value, value) for value in end.operands])
-        last.erase()
-        _insert_following(group, scalars, body, step)
-    for op in reversed(group.members):
-        op.erase()
-
-
-def _insert_following(group: _Group, scalars: Sequence[ir.Operation], body: ir.Block, step: ir.Value) -> None:
-    """Inserts the group of the following iteration into the body."""
-    counter = body.arguments[0]
-    with ir.InsertionPoint.at_block_begin(body):
-        values = {counter: emitter.binary("arith.addi", counter, step)}
-        copy_all(scalars, values)
-        start = group.rest[0]
-    for number, operations in sorted(group.following.items()):
-        point = ir.InsertionPoint(start) if number < 0 else ir.InsertionPoint.after(group.rest[number])
-        with point:
-            for copy in copy_all(operations, values):
-                set_iterations_ahead(copy, iterations_ahead(copy) + 1)

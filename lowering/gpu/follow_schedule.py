@@ -5,14 +5,14 @@ after:    s = f(0);  for i < n - 1 { g(i, s);  s = f(i + 1);  h(i) };  g(n - 1, 
 
 The schedule is that of `lowering/schedule`: a stored answer, a list schedule, or, if asked for, that of the solver.
 Roles stay. Each role issues its operations in the order of the schedule, as far as operands, and the places that they
-access, allow. The rewritten code is read again: it is kept if iterations of its steady state are shorter, also with a
-slower memory.
+access, allow. The loop gets the schedule if the iterations of its steady state are shorter then, also with a slower
+memory: a copy has it expanded, and is read again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
@@ -22,11 +22,13 @@ from tilec.dialect.tile_gpu.channel import MakeChannelOp, ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.matrix import DotOp, WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
+from tilec.dialect.tile_gpu.schedule import set_schedule
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.bound_loops import is_bound, is_in_open_loop, remove_marks
 from tilec.lowering.gpu.enclosing import ancestor_in
+from tilec.lowering.gpu.expand_schedules import arranged, operations_of_body, order_of
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.live_tiles import tile_peak
 from tilec.lowering.gpu.loop_parts import LoopPart, divided_loops
@@ -38,7 +40,7 @@ from tilec.lowering.gpu.pipeline import set_stages
 from tilec.lowering.gpu.register_budgets import registers_of_role, set_budgets
 from tilec.lowering.gpu.repeats import repeats
 from tilec.lowering.gpu.role_liveness import liveness
-from tilec.lowering.gpu.scheduled_body import operations_of_body, schedule_body
+from tilec.lowering.gpu.role_steps import LoopOrder
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import shared_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
@@ -62,6 +64,7 @@ _OF_MULTIPLIES = (
 _WARPGROUP_MULTIPLY, _WARPGROUP_MARGIN = WgmmaOp.OPERATION_NAME, 16
 # Operations that count on the order of their body.
 _ORDERED = (OrderWaitOp.OPERATION_NAME, OrderSignalOp.OPERATION_NAME, SkipOp.OPERATION_NAME)
+_BUDGETS = "registers"
 # The roles that get another order, from the least change of the code on.
 _VARIANTS: tuple[Callable[[str], bool], ...] = (
     lambda role: False,
@@ -72,8 +75,8 @@ _VARIANTS: tuple[Callable[[str], bool], ...] = (
 )
 
 
-def follow_schedule(kernel: KernelOp, context: Context) -> KernelOp:
-    """Rewrites loops of a kernel with roles; returns the kernel, which may be another operation in the same place.
+def follow_schedule(kernel: KernelOp, context: Context) -> None:
+    """Gives loops of a kernel with roles schedules, and their rings the slots of these.
 
     Of the options, `solver`, `stages` (the most slots of a ring) and `register_budgets` (whether roles without budgets
     may get some) count here.
@@ -86,8 +89,7 @@ def follow_schedule(kernel: KernelOp, context: Context) -> KernelOp:
     if kernel.roles is not None:
         remove_marks(operations_inside(kernel))
     for number in numbers:
-        kernel = _Loop(kernel, number, context.target, options).followed()
-    return kernel
+        _Loop(kernel, number, context).follow()
 
 
 def has_choices(kernel: KernelOp) -> bool:
@@ -117,33 +119,67 @@ def _has_choices(parts: Sequence[LoopPart]) -> bool:
     return bool(multiplies) and not (is_alone and len(multiplies) == 1)
 
 
+@dataclass
+class _Candidate:
+    """A schedule of a loop.
+
+    Attributes:
+        trial: a copy of the kernel whose loop has it expanded.
+        slots: the slots of rings whose number changes.
+        orders: the operations of the loop of each role in their order, with the iterations by which they are ahead.
+        budgets: the registers of all roles, if it needs others.
+    """
+
+    trial: KernelOp
+    slots: Mapping[ir.Value, int]
+    orders: dict[ir.Operation, LoopOrder] = field(default_factory=dict)
+    budgets: ir.Attribute | None = None
+
+
 @dataclass(frozen=True)
 class _Loop:
     """One loop of a kernel, by its number among the innermost ones."""
 
     kernel: KernelOp
     number: int
-    target: Target
-    options: CompileOptions
+    context: Context
 
-    def followed(self) -> KernelOp:
-        """The kernel with the fastest of the loops that a schedule makes of this one; else the kernel as it is."""
+    @property
+    def target(self) -> Target:
+        return self.context.target
+
+    @property
+    def options(self) -> CompileOptions:
+        return self.context.options
+
+    def follow(self) -> None:
+        """Gives the loop the fastest of the schedules that `lowering/schedule` finds for it, if one is faster."""
         found = self._problem(self.kernel)
         schedule = None if found is None else shorter_schedule(found, self.options.solver)
         now = None if found is None or schedule is None else steady_intervals(found)
         if found is None or schedule is None or now is None:
-            return self.kernel
-        best, kept = now, self.kernel
+            return
+        best, kept = now, None
         for has_new_order in _VARIANTS:
-            made = self._rewritten(found, schedule, has_new_order)
-            times = None if made is None else self._times(made)
-            if made is not None and times is not None and times[0] < (1 - GAIN) * best[0] and times[1] <= best[1]:
-                best, kept, made = times, made, None if kept is self.kernel else kept
-            if made is not None:
-                made.operation.erase()
-        if kept is not self.kernel:
-            self.kernel.operation.erase()
-        return kept
+            candidate = self._candidate(found, schedule, has_new_order)
+            if candidate is None:
+                continue
+            times = self._times(candidate)
+            if times is not None and times[0] < (1 - GAIN) * best[0] and times[1] <= best[1]:
+                best, kept = times, candidate
+            candidate.trial.operation.erase()
+        if kept is not None:
+            self._keep(kept)
+            self.context.scheduled()
+
+    def _keep(self, candidate: _Candidate) -> None:
+        for channel, count in candidate.slots.items():
+            set_stages(channel.owner, count)
+        if candidate.budgets is not None:
+            assert self.kernel.roles is not None, "loops of roles have schedules"
+            self.kernel.roles.operation.attributes[_BUDGETS] = candidate.budgets
+        for order in candidate.orders.values():
+            set_schedule(order)
 
     def _problem(self, kernel: KernelOp) -> LoopProblem | None:
         loops = divided_loops(kernel)
@@ -151,12 +187,12 @@ class _Loop:
             return None
         return loop_problem(kernel, loops[self.number], shared_plan(kernel, self.target), self.target)
 
-    def _times(self, made: KernelOp) -> tuple[int, int] | None:
-        """The intervals of the rewritten loop; None if it does not fit its target, or has no steady state."""
+    def _times(self, candidate: _Candidate) -> tuple[int, int] | None:
+        """The intervals of the loop with a schedule; None if it does not fit its target, or has no steady state."""
         try:
-            if self._blocks(made) < self._blocks(self.kernel) or not liveness(made).is_proven:
+            if self._blocks(candidate.trial) < self._blocks(self.kernel) or not liveness(candidate.trial).is_proven:
                 return None
-            found = self._problem(made)
+            found = self._problem(candidate.trial)
         except UnsupportedError:
             return None
         return None if found is None else steady_intervals(found)
@@ -169,10 +205,10 @@ class _Loop:
             return 0
         return blocks_together(kernel, self.target, needed, plan.tensor_columns)
 
-    def _rewritten(
+    def _candidate(
         self, found: LoopProblem, schedule: Schedule, has_new_order: Callable[[str], bool]
-    ) -> KernelOp | None:
-        """A copy of the kernel behind it whose loop has the slots of a schedule, and its order in some roles."""
+    ) -> _Candidate | None:
+        """The slots of a schedule, and its order in some roles; None if the loop cannot have them."""
         orders = {role: order for role, order in role_orders(found, schedule).items() if has_new_order(role)}
         orders = {role: order for role, order in orders.items() if not order.is_present()}
         slots = self._slots(found, schedule)
@@ -183,10 +219,11 @@ class _Loop:
         copies = dict(zip(_operations(self.kernel), _operations(made), strict=True))
         for channel, count in slots.items():
             set_stages(copies[channel.owner].opview, count)
-        if not all(self._reorder(made, found, order, copies) for order in orders.values()):
+        candidate = _Candidate(made, slots)
+        if not all(self._reorder(candidate, found, order, copies) for order in orders.values()):
             made.operation.erase()
             return None
-        return made
+        return candidate
 
     def _slots(self, found: LoopProblem, schedule: Schedule) -> dict[ir.Value, int]:
         """The slots of the rings whose number changes: no ring has less than now if all of them fit."""
@@ -205,9 +242,9 @@ class _Loop:
         return changed if is_allowed else {}
 
     def _reorder(
-        self, made: KernelOp, found: LoopProblem, order: RoleOrder, copies: Mapping[ir.Operation, ir.Operation]
+        self, candidate: _Candidate, found: LoopProblem, order: RoleOrder, copies: Mapping[ir.Operation, ir.Operation]
     ) -> bool:
-        """Gives the loop of a role an order; returns False if it cannot have it."""
+        """Adds the order of a role to a candidate; returns False if its loop cannot have it."""
         loop = found.parts[order.operations[0]].loop.operation
         if repeats(loop) > 1 or any(op.name in _ORDERED for op in operations_inside(loop)):
             return False
@@ -219,21 +256,24 @@ class _Loop:
                 ranks.setdefault(number, rank)
                 if advances.setdefault(number, count) != count:
                     return False
-        rewritten = schedule_body(copies[loop], ranks, advances)
-        if rewritten is None:
+        made = arranged(copies[loop], ranks, advances)
+        if made is None:
             return False
+        rewritten, positions = made
+        candidate.orders[loop] = order_of(loop, positions)
         needed = _needed_registers(rewritten)
-        return needed <= _needed_registers(loop) or self._has_registers(made, rewritten, needed)
+        return needed <= _needed_registers(loop) or self._has_registers(candidate, rewritten, needed)
 
-    def _has_registers(self, made: KernelOp, loop: ir.Operation, needed: int) -> bool:
+    def _has_registers(self, candidate: _Candidate, loop: ir.Operation, needed: int) -> bool:
         """Whether the role of a loop has so many registers, perhaps by new budgets."""
-        roles = made.roles
+        roles = candidate.trial.roles
         assert roles is not None, "loops of roles are rewritten"
         number = _role_around(loop, roles)
         if any(op.name == _WARPGROUP_MULTIPLY for op in operations_inside(loop)):
             needed += _WARPGROUP_MARGIN
         if needed > registers_of_role(roles, number) and self.options.register_budgets:
-            set_budgets(made, roles, {number: needed})
+            set_budgets(candidate.trial, roles, {number: needed})
+            candidate.budgets = roles.operation.attributes[_BUDGETS] if roles.registers is not None else None
         return needed <= registers_of_role(roles, number)
 
 

@@ -10,6 +10,7 @@ from enum import Enum
 from tilec.compile_options import CompileOptions
 from tilec.dialect.tile_gpu.categories import PLACED
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.schedule import position_of
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan
 from tilec.lowering.kernel_hints import STAGES, followed_options, kernel_hint
@@ -24,11 +25,15 @@ class State(Enum):
     CHANNELLED = "no placed tiles: run make-channels first"
     # One role runs the kernel.
     UNDIVIDED = "one role: run the pass before partition-roles"
+    # No operation of a loop has a position in a schedule.
+    EXPANDED = "no schedules: run expand-schedules first"
 
     def holds(self, kernel: KernelOp) -> bool:
         """Whether a kernel is in this state."""
         if self is State.UNDIVIDED:
             return kernel.roles is None
+        if self is State.EXPANDED:
+            return all(position_of(op) is None for op in operations_inside(kernel))
         return all(op.name not in PLACED for op in operations_inside(kernel))
 
 
@@ -55,11 +60,11 @@ class Context:
         return cls(target, followed, remarks)
 
     def holds(self, state: State, kernel: KernelOp) -> bool:
-        """Whether the kernel is in a state. No pass makes placed tiles, so that they are looked for once."""
+        """Whether the kernel is in a state. What few passes change is looked for once."""
         if state in self._holding:
             return True
         holds = state.holds(kernel)
-        if holds and state is State.CHANNELLED:
+        if holds and state is not State.UNDIVIDED:
             self._holding.add(state)
         return holds
 
@@ -69,6 +74,10 @@ class Context:
         if target not in self._plans:
             self._plans[target] = shared_plan(kernel, target)
         return self._plans[target]
+
+    def scheduled(self) -> None:
+        """A pass calls this when it gives a loop a schedule."""
+        self._holding.discard(State.EXPANDED)
 
     def changed(self) -> None:
         """Drops what was read from the kernel: a pass calls this when it changes the kernel and reads it again."""

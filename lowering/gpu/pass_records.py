@@ -13,6 +13,7 @@ from tilec.lowering.gpu.divide_operands import divide_operands
 from tilec.lowering.gpu.divide_tensor_loads import divide_tensor_loads
 from tilec.lowering.gpu.divide_updates import divide_updates
 from tilec.lowering.gpu.emulate_exponentials import emulate_exponentials
+from tilec.lowering.gpu.expand_schedules import expand_schedules
 from tilec.lowering.gpu.fill_accumulators import fill_accumulators
 from tilec.lowering.gpu.follow_schedule import follow_schedule
 from tilec.lowering.gpu.fuse_channels import fuse_channels
@@ -227,13 +228,12 @@ RECORDS = (
         "advance-multiplies",
         advance_multiplies,
         guarantees=(
-            "in the role `mma`, multiplies that need only loads run one iteration ahead of those that wait for "
-            "threads; so do their loads in the role `load`, where one behind them has a ring of one slot; the "
-            "operations of the later iteration, and their loop, have `tile_gpu.iterations_ahead`. It is proven before "
-            'that all roles still terminate ("Liveness")'
+            "in the role `mma`, multiplies that need only loads are scheduled one iteration ahead of those that wait "
+            "for threads; so are their loads in the role `load`, where one behind them has a ring of one slot, if it "
+            'is proven that all roles still terminate ("Schedules", "Liveness")'
         ),
         without="the tensor core waits for the threads",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("pipeline",),
         option="pipeline",
     ),
@@ -247,7 +247,7 @@ RECORDS = (
             "the sums remain"
         ),
         without="each multiply is awaited before the next one is issued",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("pipeline",),
         option="pipeline",
         unit="wgmma",
@@ -261,7 +261,7 @@ RECORDS = (
             "`tile_gpu.iterations_ahead`"
         ),
         without="the tensor core waits for the threads",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("pipeline", "issue-early"),
         option="pipeline",
         unit="wgmma",
@@ -275,7 +275,7 @@ RECORDS = (
             "loop of their own"
         ),
         without="the loads of one iteration are in flight",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("pipeline",),
         option="pipeline",
     ),
@@ -287,7 +287,7 @@ RECORDS = (
             "and release its slot; the last ones are awaited after the loop"
         ),
         without="each multiply is awaited in its iteration",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("pipeline", "delay-multiplies"),
         option="pipeline",
         unit="wgmma",
@@ -301,7 +301,7 @@ RECORDS = (
             "has `tile_gpu.repeats`"
         ),
         without="threads wait for memory in each iteration",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("pipeline", "register-budgets"),
         option="pipeline",
     ),
@@ -313,19 +313,19 @@ RECORDS = (
             "the share of the elements with which all units together take the fewest cycles"
         ),
         without="MUFU computes all",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("partition-roles",),
     ),
     KernelPass(
         "advance-late-sums",
         advance_late_sums,
         guarantees=(
-            "multiplies that `advance-multiplies` runs one iteration ahead run two ahead, and so do their loads, "
-            "where the steady state of the loop (`lowering/schedule`) is then shorter and the sums have two slots; "
-            "loops that then meet their bound have `tile_gpu.bound`, which `follow-schedule` removes"
+            "multiplies that `advance-multiplies` has one iteration ahead are scheduled two ahead, and so are their "
+            "loads, where the steady state of the loop (`lowering/schedule`) is then shorter and the sums have two "
+            "slots; loops that then meet their bound have `tile_gpu.bound`, which `follow-schedule` removes"
         ),
         without="threads wait for the sums, which are multiplied behind the tile that they made before",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("advance-multiplies", "emulate-exponentials"),
         option="pipeline",
     ),
@@ -333,14 +333,25 @@ RECORDS = (
         "follow-schedule",
         follow_schedule,
         guarantees=(
-            "loops of roles that multiply, and whose steady state is more than 1 % longer than its bound, have the "
-            'order, the iterations ahead and the slots of a schedule ("Schedules"); operations that are further '
-            "ahead, and their loop, have `tile_gpu.iterations_ahead`"
+            "loops of roles that multiply, and whose steady state is more than 1 % longer than its bound, have a "
+            'schedule ("Schedules"), and their rings the slots of it'
         ),
         without="loops are as the passes before leave them",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("advance-late-sums",),
         option="pipeline",
+    ),
+    KernelPass(
+        "expand-schedules",
+        expand_schedules,
+        guarantees=(
+            'loops with schedules ("Schedules") have their operations in this order; those that are ahead are in front '
+            "of the loop too, and the others behind it; this pass runs in front of each that needs such loops"
+        ),
+        without="loops keep the order of the program",
+        needs=(State.CHANNELLED,),
+        gives=(State.EXPANDED,),
+        after=("follow-schedule",),
     ),
     KernelPass(
         "order-warpgroups",
@@ -350,7 +361,7 @@ RECORDS = (
             'and multiplies take similar times ("Order of warpgroups")'
         ),
         without="warpgroups may multiply together and compute together",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("issue-early", "delay-multiplies", "wgmma-in-flight", "follow-schedule"),
         option="pipeline",
         unit="wgmma",
@@ -363,7 +374,7 @@ RECORDS = (
             "memory in front of its load"
         ),
         without="the branches that load it and that give the constant end in the same registers, with a move for each",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("partition-roles",),
     ),
     KernelPass(
@@ -374,7 +385,7 @@ RECORDS = (
             "without a division by another scalar"
         ),
         without="each thread keeps them from the launch, in the registers that it has there, or in local memory",
-        needs=(State.CHANNELLED,),
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("register-budgets",),
         option="register_budgets",
     ),

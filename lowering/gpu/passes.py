@@ -6,10 +6,10 @@ from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.errors import UnsupportedError
+from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu.clean_up import clean_up
 from tilec.lowering.gpu.follow_schedule import has_choices
-from tilec.lowering.gpu.kernel_pass import Context, KernelPass
+from tilec.lowering.gpu.kernel_pass import Context, KernelPass, State
 from tilec.lowering.gpu.pass_records import RECORDS
 from tilec.lowering.gpu.role_liveness import liveness
 from tilec.lowering.target import target_named
@@ -21,6 +21,8 @@ from tilec.remarks import Remark
 PASSES: dict[str, KernelPass] = {record.name: record for record in RECORDS}
 # The pass that reads the work of loops, of which the passes before leave some twice.
 _AFTER_CLEAN_UP = "follow-schedule"
+# Runs in front of each pass that needs loops without schedules.
+_EXPANDER = "expand-schedules"
 
 
 def run(
@@ -47,7 +49,11 @@ def run(
             if record.name == _AFTER_CLEAN_UP and options.pipeline and any(map(has_choices, _kernels(module))):
                 clean_up(module)
             for kernel, context in zip(_kernels(module), contexts, strict=True):
-                if record.is_enabled(context) and record.missing(kernel, context) is None:
+                if not record.is_enabled(context):
+                    continue
+                if record.missing(kernel, context) is State.EXPANDED and _EXPANDER in PASSES:
+                    PASSES[_EXPANDER].apply(kernel, context)
+                if record.missing(kernel, context) is None:
                     record.apply(kernel, context)
             observe(record.name, module)
         module.operation.verify()
@@ -76,6 +82,10 @@ def run_pass(module: ir.Module, name: str, *, target: str, options: CompileOptio
                 location = source_location(kernel.operation.location)
                 raise UnsupportedError(f"pass '{name}' needs a kernel with {state.value}", location)
             record.apply(kernel, context)
+            found = liveness(kernel)
+            if found.is_deadlock:
+                location = source_location(kernel.operation.location)
+                raise VerificationError(f"the roles of the kernel deadlock: {found.problem}", location)
         module.operation.verify()
 
 

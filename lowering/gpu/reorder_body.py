@@ -21,27 +21,33 @@ Dependences = list[set[int]]
 _WAIT = WgmmaWaitOp.OPERATION_NAME
 
 
-def reorder_body(body: ir.Block, ranks: Mapping[int, int]) -> None:
-    """Moves the operations of a body, whose `ranks` are by number, in place.
+def reorder_body(body: ir.Block, ranks: Mapping[int, int]) -> list[int]:
+    """Moves the operations of a body, whose `ranks` are by number, in place; returns their numbers in the new order.
 
     An operation without a rank has that of the first one that uses its results, else that of the one it follows.
     """
     *operations, end = [op.operation for op in body.operations]
     preceding = dependences(operations)
-    order = [operations[number] for number in _sorted(preceding, _all_ranks(operations, preceding, ranks))]
-    for op in _with_waits_in_order(order):
-        op.move_before(end)
+    order = _with_waits_in_order(operations, _sorted(preceding, _all_ranks(operations, preceding, ranks)))
+    for number in order:
+        operations[number].move_before(end)
+    return order
 
 
-def _with_waits_in_order(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """The operations, with waits in the order of the multiplies of warpgroups, which are complete in that order."""
-    waits = {op.operands[0].owner.operation: op for op in operations if op.name == _WAIT and _has_multiply(op)}
-    found, issued = list[ir.Operation](), list[ir.Operation]()
-    for op in operations:
+def _with_waits_in_order(operations: Sequence[ir.Operation], order: Sequence[int]) -> list[int]:
+    """An order of operations, with waits in that of the multiplies of warpgroups, which are complete in their order."""
+    waits = {
+        op.operands[0].owner.operation: number
+        for number, op in enumerate(operations)
+        if op.name == _WAIT and _has_multiply(op)
+    }
+    found, issued = list[int](), list[ir.Operation]()
+    for number in order:
+        op = operations[number]
         if op in waits:
             issued.append(op)
         if op.name != _WAIT or not _has_multiply(op):
-            found.append(op)
+            found.append(number)
             continue
         while op.operands[0].owner.operation in issued:
             found.append(waits[issued.pop(0)])

@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes advance-multiplies --target sm_100a
+// RUN: tilec opt %s --passes advance-multiplies,expand-schedules --target sm_100a
 // The first multiply needs only loads, and the threads release its sums before they put the operand of the second: it runs an
 // iteration ahead. The loop has one iteration less, with the first multiply of the first in front, and the second of the last behind.
 // The second loop stays: threads hold the sums of its first multiply while they put the operand. So does the third, whose

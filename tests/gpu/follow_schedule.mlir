@@ -1,7 +1,7 @@
 // RUN: tilec opt %s --passes follow-schedule --target sm_100a
 // One loop in three roles. In program order the first multiply of an iteration is issued behind the second one of the iteration before,
 // which waits for the threads. The schedule has it one iteration ahead, and a ring with another slot; the threads and the loads keep
-// their order. The second loop reaches the interval of the tensor core, and stays.
+// their order, and have no schedule. The second loop reaches the interval of the tensor core, and stays.
 
 #d = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
@@ -28,7 +28,7 @@ tile_gpu.kernel @k(%x: i64, %n: i32) target "sm_100a" warps 4 {
   // CHECK-NEXT: [[P:%.*]] = tile_gpu.make_channel stages 1 producer threads
   // CHECK-NEXT: [[S:%.*]] = tile_gpu.make_channel stages 1 producer mma
   // CHECK: tile_gpu.roles compute
-  // CHECK-NOT: iterations_ahead
+  // CHECK-NOT: tile_gpu.schedule
   tile_gpu.roles compute warps 4 {
     scf.for %i = %zero to %n step %one : i32 id 0 {
       %sums = tile_gpu.get %s consumer 0 : channel<[!d]>
@@ -61,14 +61,18 @@ tile_gpu.kernel @k(%x: i64, %n: i32) target "sm_100a" warps 4 {
   } mma warps 1 {
     %left = tile_gpu.get %q consumer 0 : channel<[!a]>
     %total = tile_gpu.put_begin %o : channel<[!d]>
-    // CHECK: scf.if
-    // CHECK: [[FIRST:%.*]] = tile_gpu.put_begin [[S]]
-    // CHECK: tile_gpu.tcgen05_mma {{.*}} into [[FIRST]]
-    // CHECK: scf.for
-    // CHECK: tile_gpu.put_begin [[S]] {tile_gpu.iterations_ahead = 1 : i32}
-    // CHECK: tile_gpu.get [[P]]
-    // CHECK: } {tile_gpu.iterations_ahead = 1 : i32}
-    // CHECK: tile_gpu.get [[P]]
+    // CHECK: scf.for {{.*}} id 0 {
+    // CHECK-NEXT: tile_gpu.put_begin [[S]] {tile_gpu.schedule = array<i32: 1, 0>}
+    // CHECK-NEXT: tile_gpu.get {{.*}} {tile_gpu.schedule = array<i32: 1, 1>}
+    // CHECK-NEXT: tile_gpu.tcgen05_mma {{.*}} {tile_gpu.schedule = array<i32: 1, 2>}
+    // CHECK: tile_gpu.put_commit [[S]] {tile_gpu.schedule = array<i32: 1, 3>}
+    // CHECK-NEXT: tile_gpu.release {{.*}} {tile_gpu.schedule = array<i32: 1, 4>}
+    // CHECK-NEXT: tile_gpu.get {{.*}} {tile_gpu.schedule = array<i32: 0, 5>}
+    // CHECK-NEXT: tile_gpu.get [[P]] consumer 0 {tile_gpu.schedule = array<i32: 0, 6>}
+    // CHECK-NEXT: tile_gpu.tcgen05_mma {{.*}} {tile_gpu.schedule = array<i32: 0, 7>}
+    // CHECK: tile_gpu.release [[P]] consumer 0 {tile_gpu.schedule = array<i32: 0, 8>}
+    // CHECK-NEXT: tile_gpu.release {{.*}} {tile_gpu.schedule = array<i32: 0, 9>}
+    // CHECK-NEXT: }
     scf.for %i = %zero to %n step %one : i32 id 0 {
       %sums = tile_gpu.put_begin %s : channel<[!d]>
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
@@ -82,7 +86,7 @@ tile_gpu.kernel @k(%x: i64, %n: i32) target "sm_100a" warps 4 {
       tile_gpu.release %v consumer 0 : channel<[!b]>
     }
     // CHECK: scf.for
-    // CHECK-NOT: iterations_ahead
+    // CHECK-NOT: tile_gpu.schedule
     scf.for %i = %zero to %n step %one : i32 id 1 {
       %columns = tile_gpu.get %w consumer 0 : channel<[!b]>
       tile_gpu.tcgen05_mma f16 %left, %columns into %total accumulate %yes : !a, !b -> !d

@@ -1,6 +1,6 @@
 """Mutations of what one pass over tile_gpu leaves for the passes after it.
 
-They change roles, columns, groups, barriers, slots and registers.
+They change roles, columns, groups, barriers, slots, registers and schedules.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 
 import pytest
 from attribute_mutations import Change
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.attribute_names import SCHEDULE
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LEAST_BUDGET, REGISTER_FILE, registers_per_thread
 from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS
@@ -114,6 +116,27 @@ def _polynomials(kernel: KernelOp) -> Iterator[Change]:
             yield "most", partial(_set_number, op, "polynomials", POLYNOMIAL_PARTS - 1)
 
 
+def _schedule(kernel: KernelOp) -> Iterator[Change]:
+    """An operation is another iteration ahead, or none, or follows the next one, or has no schedule."""
+    operations = [op.operation for op in operations_below(kernel) if SCHEDULE in op.operation.attributes]
+    for op, following in zip_longest(operations, operations[1:]):
+        name = op.name.removeprefix("tile_gpu.")
+        ahead, order = op.attributes[SCHEDULE]
+        yield f"{name} one more ahead", partial(_set_numbers, op, SCHEDULE, [ahead + 1, order])
+        if ahead:
+            yield f"{name} none ahead", partial(_set_numbers, op, SCHEDULE, [0, order])
+        if following is not None and following.block == op.block:
+            yield f"{name} behind {following.name.removeprefix('tile_gpu.')}", partial(_exchange, op, following)
+        yield f"{name} without", partial(op.attributes.__delitem__, SCHEDULE)
+
+
+def _exchange(op: ir.Operation, other: ir.Operation) -> None:
+    """Exchanges the orders of two operations."""
+    (ahead, order), (others_ahead, others_order) = op.attributes[SCHEDULE], other.attributes[SCHEDULE]
+    _set_numbers(op, SCHEDULE, [ahead, others_order])
+    _set_numbers(other, SCHEDULE, [others_ahead, order])
+
+
 def _operations(kernel: KernelOp, name: str) -> list[ir.Operation]:
     return [op.operation for op in operations_below(kernel) if op.operation.name == name]
 
@@ -135,6 +158,7 @@ PASS_MUTATIONS: dict[str, tuple[str, Callable[[KernelOp], Iterator[Change]]]] = 
     "wanted": ("ring-depth", _wanted),
     "registers": ("register-budgets", _registers),
     "polynomials": ("emulate-exponentials", _polynomials),
+    "schedule": ("advance-multiplies", _schedule),
 }
 
 

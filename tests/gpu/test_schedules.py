@@ -1,0 +1,127 @@
+"""Schedules that are written by hand are checked: their attribute, the dependences that they keep, and liveness."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilec.errors import TilecError
+from tilec.lowering.gpu.passes import run_pass
+from tilec.text_input.stage_module import read_stage_module
+
+HEAD = """
+#w = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
+!s = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+!t = tensor<128x64xf16, #w>
+tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %x = tile_gpu.make_channel stages 1 producer tma consumers [threads] reuse ring : channel<[!s]>
+  %y = tile_gpu.make_channel stages 1 producer tma consumers [threads] reuse ring : channel<[!s]>
+"""
+GET_X, GET_Y = (f"%{name * 2} = tile_gpu.get %{name} consumer 0" for name in "xy")
+LOAD_X = "%tile = tile_gpu.load_shared %xx"
+RELEASE_X, RELEASE_Y = (f"tile_gpu.release %{name} consumer 0" for name in "xy")
+TYPES = {GET_X: "channel<[!s]>", GET_Y: "channel<[!s]>", LOAD_X: "!s -> !t"}
+
+
+def kernel(body: list[tuple[str, str]], front: str = "") -> str:
+    """A kernel whose threads have a loop of operations with schedules, and whose loads have all of x, then y."""
+    lines = []
+    for operation, position in body:
+        schedule = f" {{tile_gpu.schedule = {position}}}" if position else ""
+        lines.append(f"{operation}{schedule} : {TYPES.get(operation, 'channel<[!s]>')}")
+    puts = "\n".join(
+        f"%{name} = tile_gpu.put_begin %{name[0]} : channel<[!s]>\ntile_gpu.put_commit %{name[0]} : channel<[!s]>"
+        for name in ("xp", "yp")
+    )
+    loops = [f"scf.for %i = %zero to %n step %one : i32 id 0 {{\n{code}\n}}" for code in ("\n".join(lines), puts)]
+    return f"{HEAD}tile_gpu.roles compute warps 4 {{\n{front}{loops[0]}\n}} load warps 1 {{\n{loops[1]}\n}}\n}}\n"
+
+
+def at(ahead: int, order: int) -> str:
+    return f"array<i32: {ahead}, {order}>"
+
+
+def expand(text: str) -> str:
+    module = read_stage_module(text, "kernel.mlir")
+    run_pass(module, "expand-schedules", target="sm_100a")
+    return str(module)
+
+
+MUST_BE = "tile_gpu.schedule must be array<i32: iterations ahead, order>, but is"
+OPERAND = "the schedule has an operation at {}, and what computes its operand at {}"
+IN_ORDER = [(GET_X, at(0, 0)), (LOAD_X, at(0, 1)), (RELEASE_X, at(0, 2)), (GET_Y, at(0, 3)), (RELEASE_Y, at(0, 4))]
+
+
+def changed(**positions: str) -> list[tuple[str, str]]:
+    """The operations of IN_ORDER, by number, with other positions."""
+    return [(op, positions.get(f"p{number}", old)) for number, (op, old) in enumerate(IN_ORDER)]
+
+
+def test_schedule_in_program_order_changes_nothing_but_its_attribute() -> None:
+    plain = [(operation, "") for operation, _ in IN_ORDER]
+    assert "tile_gpu.schedule" not in expand(kernel(IN_ORDER))
+    assert expand(kernel(IN_ORDER)) == expand(kernel(plain))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (changed(p0="1 : i32"), f"{MUST_BE} 1 : i32"),
+        (changed(p0="array<i32: 1>"), f"{MUST_BE} array<i32: 1>"),
+        (changed(p0=at(-1, 0)), "tile_gpu.schedule must have no negative number, but is array<i32: -1, 0>"),
+        (changed(p3=at(0, 1)), "two operations of a loop have order 1 in its schedule"),
+        # The slot is got behind the load of it, or in the iteration after.
+        (changed(p0=at(0, 1), p1=at(0, 0)), OPERAND.format((0, 0), (0, 1))),
+        (changed(p1=at(1, 1)), OPERAND.format((1, 1), (0, 0))),
+    ],
+)  # fmt: skip
+def test_verifier_rejects_a_schedule(body: list[tuple[str, str]], message: str) -> None:
+    with pytest.raises(TilecError) as error:
+        expand(kernel(body))
+    assert message in str(error.value)
+    assert "kernel.mlir:1" in str(error.value)
+
+
+def test_schedule_of_an_operation_outside_of_loops_is_rejected() -> None:
+    get = f"{GET_X.replace('%xx', '%first')} {{tile_gpu.schedule = {at(0, 0)}}} : channel<[!s]>\n"
+    with pytest.raises(TilecError, match="tile_gpu.schedule must be on operations of the body of scf.for"):
+        expand(kernel(IN_ORDER, front=get))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (changed(p3=""), "kernel.mlir:15:7: error: tile_gpu.get has no schedule, as all operations of its loop have"),
+        # The slot is released in front of the load of it.
+        (
+            changed(p1=at(0, 2), p2=at(0, 1)),
+            "kernel.mlir:14:1: error: tile_gpu.release precedes tile_gpu.load_shared (kernel.mlir:13:9) in the "
+            "schedule, on which it depends",
+        ),
+        (
+            changed(p2=at(1, 2)),
+            "kernel.mlir:14:1: error: tile_gpu.release is more iterations ahead than tile_gpu.get (kernel.mlir:12:7) "
+            "in the schedule, on which it depends",
+        ),
+        (
+            changed(p0=at(1, 0)),
+            "kernel.mlir:11:1: error: scf.for has a schedule that passes a buffer to another iteration",
+        ),
+    ],
+)  # fmt: skip
+def test_schedule_that_breaks_a_dependence_is_refused_with_the_line(body: list[tuple[str, str]], message: str) -> None:
+    with pytest.raises(TilecError) as error:
+        expand(kernel(body))
+    assert message in str(error.value)
+
+
+def test_schedule_that_deadlocks_is_refused() -> None:
+    """The loads fill x in front of y: of the next iteration when the threads have released the only slot of x."""
+    twin = [(GET_X, at(0, 0)), (RELEASE_X, at(0, 1)), (GET_Y, at(1, 2)), (RELEASE_Y, at(1, 3))]
+    expand(kernel(twin))
+    deadlock = [(GET_X, at(0, 0)), (RELEASE_X, at(0, 3)), (GET_Y, at(1, 1)), (RELEASE_Y, at(1, 2))]
+    with pytest.raises(
+        TilecError, match="the roles of the kernel deadlock: role 'compute' waits in get .* role 'load' waits"
+    ):
+        expand(kernel(deadlock))
