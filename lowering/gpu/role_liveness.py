@@ -159,7 +159,8 @@ class _Code:
                 continue
             rings = {step.ring for loop in found for step in steps_outside_of_loops(loop.body)}
             slots = [_slots(ring) or 1 for ring in rings if ring is not None]
-            longest[name] = max(slots, default=1)
+            # What is ahead waits for later iterations of other roles, which then go back as far.
+            longest[name] = max(slots, default=1) + 2 * max(loop.ahead for loop in found)
         return longest
 
     def _iterations(self, longest: Mapping[str, int]) -> dict[str, int]:
@@ -191,12 +192,16 @@ def _unbalanced(found: Sequence[Executions]) -> str | None:
 
 def _parties(ring: ir.Value) -> Iterator[Party]:
     """The parties of a ring that wait for others, or that others wait for."""
-    made: MakeChannelOp = ring.owner.opview
     yield ring, COMMIT, 0
-    for number in range(len(made.consumer_names)):
+    for number in range(len(ring.owner.opview.consumer_names)):
         yield ring, GET, number
-        if made.reuse == "ring":
-            yield ring, RELEASE, number
+    yield from _releasing(ring)
+
+
+def _releasing(ring: ir.Value) -> list[Party]:
+    """The parties whose releases a put waits for."""
+    made: MakeChannelOp = ring.owner.opview
+    return [(ring, RELEASE, number) for number in range(len(made.consumer_names))] if made.reuse == "ring" else []
 
 
 def _slots(ring: ir.Value) -> int | None:
@@ -221,6 +226,8 @@ class _Graph:
             self._steps += made.steps
         self._executions = parties
         self._missing: Step | None = None
+        # The slots of rings, and the parties that release them.
+        self._rings: dict[ir.Value, tuple[int | None, list[Party]]] = {}
         self._waiting: dict[int, Sequence[int]] = {}
         for role, made in enumerate(roles):
             for number, (step, index) in enumerate(zip(made.steps, made.indices, strict=True), self._firsts[role]):
@@ -236,13 +243,12 @@ class _Graph:
             return self._signal(number, index)
         if step.name != PUT or not step.waits or step.ring is None:
             return []
-        slots = _slots(step.ring)
+        if step.ring not in self._rings:
+            self._rings[step.ring] = _slots(step.ring), _releasing(step.ring)
+        slots, parties = self._rings[step.ring]
         if slots is None or index < slots:
             return []
-        consumers = range(len(step.ring.owner.opview.consumer_names))
-        return [
-            each for consumer in consumers for each in self._of((step.ring, RELEASE, consumer), index - slots, step)
-        ]
+        return [each for party in parties for each in self._of(party, index - slots, step)]
 
     def _of(self, party: Party, index: int, step: Step) -> list[int]:
         found = self._executions[party].get(index, [])
