@@ -52,8 +52,6 @@ from tilec.lowering.schedule.marked_graph import Place, span, token_free_cycle
 
 # Loops of so many iterations have just these.
 _MOST_KNOWN = 16
-# Chains of dependences go over more iterations than one of them in few loops.
-_MOST_ATTEMPTS = 4
 # The steps of a role that are worth the time.
 _MOST_STEPS = 50_000
 # Orders of loops that are asked for.
@@ -132,19 +130,19 @@ class _Code:
         if problem := self._graph(self._few_iterations(), regions).problem():
             return problem
         longest = self._longest_dependences()
-        for _ in range(_MOST_ATTEMPTS):
+        while True:
             graph = self._graph(self._iterations(longest), regions)
             if problem := graph.problem():
                 return problem
             found = {name: graph.period(name) for name in longest}
             for period in found.values():
-                if isinstance(period, _Cycle | str):
+                if isinstance(period, _Cycle):
                     return period
             reached = {name: period for name, period in found.items() if isinstance(period, int)}
             if all(reached[name] <= longest[name] for name in longest):
                 return None
+            # Chains of dependences go over more iterations than one of them; TooManySteps ends the search.
             longest = {name: max(reached[name], count) for name, count in longest.items()}
-        return "the executions of a loop depend on each other over more and more iterations"
 
     def _few_iterations(self) -> dict[str, int]:
         """As many iterations of each loop as are in front of one and behind it, and another one, or two alternate."""
@@ -290,8 +288,8 @@ class _Graph:
             [(source, target) for source, target in pairs if source in self._waiting.get(target, ())]
         )
 
-    def period(self, name: str) -> _Cycle | str | int:
-        """What the iterations of a loop wait for: over how many iterations chains of dependences go, or a problem.
+    def period(self, name: str) -> _Cycle | int:
+        """What the iterations of a loop wait for: over how many iterations chains of dependences go, or a cycle.
 
         Of the executions of the loop a middle one counts. Its middle iteration stands for all of them: what it follows
         in an earlier iteration holds a token for each iteration between.
@@ -316,11 +314,10 @@ class _Graph:
                 if not starts[0] <= place < starts[-1]:
                     continue
                 iteration = bisect.bisect_right(starts, place) - 1
-                offset = place - starts[iteration]
-                if offset >= starts[middle + 1] - starts[middle]:
-                    return f"the iterations of loop {name} of role '{self._roles[role].role}' differ"
-                places.append(Place(firsts[role] + offset, target, middle - iteration))
                 longest = max(longest, abs(middle - iteration))
+                # The first iteration may lack steps; then there are too few to tell.
+                if starts[iteration + 1] - starts[iteration] == starts[middle + 1] - starts[middle]:
+                    places.append(Place(firsts[role] + place - starts[iteration], target, middle - iteration))
         found = token_free_cycle(len(numbers), places)
         if found is not None:
             waits = set(places[in_order:]).intersection(found)

@@ -125,3 +125,28 @@ def test_schedule_that_deadlocks_is_refused() -> None:
         TilecError, match="the roles of the kernel deadlock: role 'compute' waits in get .* role 'load' waits"
     ):
         expand(kernel(deadlock))
+
+
+def test_multiplies_that_are_awaited_in_the_next_iteration_have_no_schedule() -> None:
+    text = """
+#d = "register=(0,1)(8,0)(0,8)(0,16)(0,32) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=64x64"
+!d = tensor<64x64xf32, #d>
+!a = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
+!b = buffer<64x64xf16, shared, contiguous=0 swizzle=128B>
+tile_gpu.kernel @k(%n: i32) target "sm_90a" warps 4 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : !d
+  %left = tile_gpu.shared : !a
+  %right = tile_gpu.shared : !b
+  %r = scf.for %i = %zero to %n step %one iter_args(%o = %none) -> (!d) : i32 {
+    %t = tile_gpu.wgmma_wait %o pending 0 {tile_gpu.schedule = array<i32: 0, 0>} : !d
+    %s = tile_gpu.wgmma f16 %left, %right, %t {tile_gpu.schedule = array<i32: 0, 1>} : !a, !b -> !d
+    scf.yield %s : !d
+  }
+}
+"""
+    with pytest.raises(
+        TilecError, match="scf.for has a schedule, and awaits multiplies of warpgroups in another iteration"
+    ):
+        expand(text)
