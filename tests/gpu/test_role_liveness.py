@@ -125,6 +125,11 @@ PLANTED: dict[str, tuple[Roles, Roles]] = {
         (f"for({TWO_OF_X})", f"for({X}, {X})", None, {}),
         (f"for({TWO_OF_X})", f"for({X}, {X})", None, {"x": 2}),
     ),
+    # Without loops only the first put that finds no free slot waits.
+    "a ring outside of loops": (
+        (TWO_OF_X, f"{X}, {X}", None, {}),
+        (TWO_OF_X, f"{X}, {X}", None, {"x": 2}),
+    ),
     # Each role waits for what the other one gives after it. In the twin b is given an iteration ahead.
     "full and full": (
         (f"for({GET_B}, {A})", "", f"for({GET_A}, {B})", {}),
