@@ -21,11 +21,11 @@ from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.lowering.gpu.channel_declarations import ChannelDeclarations, Position
 from tilec.lowering.gpu.compute_roles import compute_role, set_compute_role
-from tilec.lowering.gpu.drop_values import drop_values
 from tilec.lowering.gpu.enclosing import ancestor_in, common_block, is_repeated
 from tilec.lowering.gpu.hand_over import HandOver
 from tilec.lowering.gpu.joined_values import CARRIERS, SELECT, Sets, carried_groups
 
+Dropped = Callable[[ir.Type], bool]
 MULTIPLIES = {
     MultiplyOp.OPERATION_NAME: Tcgen05MmaOp.OPERATION_NAME,
     MultiplyScaledOp.OPERATION_NAME: Tcgen05MmaScaledOp.OPERATION_NAME,
@@ -250,3 +250,45 @@ def _access(op: ir.Operation, slot: ir.Value) -> None:
     # The value in the place: loops and branches that still carry it are rewritten last.
     op.results[0].replace_all_uses_with(slot)
     op.erase()
+
+
+def drop_values(op: ir.Operation, is_dropped: Dropped, stand_in: Callable[[ir.Type], ir.Value]) -> ir.Operation:
+    """Replaces an scf.for, scf.if or scf.while, whose arguments that it drops only itself may still use.
+
+    Operations around it that still use a dropped result get a `stand_in` of its type until they drop it too.
+    """
+    operands = [value for value in op.operands if not is_dropped(value.type)]
+    kept = [number for number, result in enumerate(op.results) if not is_dropped(result.type)]
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    types = [op.results[number].type for number in kept]
+    with op.location, ir.InsertionPoint(op):
+        made = ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions))
+    for old, new in zip(op.regions, made.regions, strict=True):
+        if len(old.blocks):
+            block = old.blocks[0]
+            _drop_from_terminator(block, is_dropped)
+            _drop_arguments(block, is_dropped)
+            block.append_to(new)
+    for number, result in zip(kept, made.results, strict=True):
+        op.results[number].replace_all_uses_with(result)
+    for result in op.results:
+        if is_dropped(result.type):
+            result.replace_all_uses_with(stand_in(result.type))
+    op.erase()
+    return made
+
+
+def _drop_from_terminator(block: ir.Block, is_dropped: Dropped) -> None:
+    end = block.operations[len(block.operations) - 1].operation
+    operands: Sequence[ir.Value] = [value for value in end.operands if not is_dropped(value.type)]
+    if len(operands) == len(end.operands):
+        return
+    with end.location, ir.InsertionPoint(end):
+        ir.Operation.create(end.name, [], operands)
+    end.erase()
+
+
+def _drop_arguments(block: ir.Block, is_dropped: Dropped) -> None:
+    for number in reversed(range(len(block.arguments))):
+        if is_dropped(block.arguments[number].type):
+            block.erase_argument(number)

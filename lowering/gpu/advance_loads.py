@@ -30,13 +30,13 @@ from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.live_tiles import packed_registers, tile_peak
 from tilec.lowering.gpu.loop_names import loop_names
 from tilec.lowering.gpu.occupancy import blocks_together
-from tilec.lowering.gpu.operation_work import tile_bytes
 from tilec.lowering.gpu.other_iteration import copy_all
 from tilec.lowering.gpu.register_budgets import set_budgets
 from tilec.lowering.gpu.repeats import set_repeats
 from tilec.lowering.gpu.ring_depth import LoopCycles
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import memory_plan
+from tilec.lowering.gpu.tile_size import tile_bytes
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.scalar_constant import constant_of

@@ -15,7 +15,7 @@ from tilec.dialect.tile_gpu.reduce import ScanOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.occupancy import blocks_together
-from tilec.lowering.gpu.operation_work import tile_bytes
+from tilec.lowering.gpu.tile_size import tile_bytes
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.launch import bytes_in_flight_for
 from tilec.lowering.target import Target

@@ -30,10 +30,10 @@ from tilec.lowering.gpu.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loaded_operands import are_loaded_where_stored
 from tilec.lowering.gpu.operation_role import has_repeatable_elements, role_operations
-from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.gpu.slots import PUT, users_of_slots
 from tilec.lowering.gpu.tile_moves import MOVES, buffer_before, moved_layout, moved_tile
+from tilec.lowering.gpu.tile_size import element_bits
 from tilec.lowering.gpu.unknown_values import unknown_values
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.blocked import blocked

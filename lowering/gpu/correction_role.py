@@ -26,8 +26,8 @@ from tilec.lowering.gpu.accumulator_channels import accumulator_sets, is_accumul
 from tilec.lowering.gpu.compute_roles import set_compute_role
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.factor_order import is_read_before_next
-from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.staging import is_staged
+from tilec.lowering.gpu.tile_size import element_bits
 
 _PLACE, _READ = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME
 # What the role computes itself for larger tiles, if nothing else needs it: arithmetic, and loads by threads.

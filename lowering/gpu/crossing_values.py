@@ -34,7 +34,7 @@ from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.operation_role import CONTROL_FLOW, RoleOperation, is_repeatable
-from tilec.lowering.gpu.operation_work import element_bits
+from tilec.lowering.gpu.tile_size import element_bits
 from tilec.lowering.target import LANES
 from tilec.lowering.tile_to_gpu import emitter
 

@@ -26,11 +26,11 @@ from tilec.lowering.gpu.expand_schedules import operations_of_body
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.operation_role import is_rematerializable
-from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.register_budgets import set_budgets
 from tilec.lowering.gpu.role_liveness import liveness
 from tilec.lowering.gpu.role_steps import LoopOrder
 from tilec.lowering.gpu.slots import GET, VIEW, owner_of
+from tilec.lowering.gpu.tile_size import element_bits
 from tilec.lowering.layout.layout_text import parse_layout
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME

@@ -20,7 +20,8 @@ from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS, MathOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loop_work import LoopWork, Run, busy_cycles, cycles_of, loops_of
-from tilec.lowering.gpu.operation_work import VisitedTiles, exponential_elements, exponential_work, thread_elements
+from tilec.lowering.gpu.operation_work import VisitedTiles, exponential_elements, exponential_work
+from tilec.lowering.gpu.tile_size import thread_elements
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import combined_cycles
 from tilec.lowering.model.step import Step

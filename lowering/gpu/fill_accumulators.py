@@ -16,7 +16,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import StoreTensorMemoryOp
 from tilec.dialect.walk import operations_inside
-from tilec.lowering.gpu.chosen_loads import is_constant, load_or_constant
+from tilec.lowering.gpu.chosen_loads import load_or_constant
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.slots import GET, channel_of_buffer, step_of_buffer
 from tilec.lowering.tile_to_gpu import emitter
@@ -35,14 +35,6 @@ def fill_accumulators(kernel: KernelOp, _context: Context) -> None:
         if _is_read_by(slot, branches):
             for branch, (load, value) in branches.items():
                 _fill(branch, load, value)
-
-
-def fills_accumulator(op: ir.Operation) -> bool:
-    """Whether an operation is a branch that only fills accumulators; predictions are of loops that have iterations."""
-    if op.name != "scf.if" or len(op.results) or len(op.regions[1].blocks):
-        return False
-    *stores, _ = [inner.operation for inner in op.regions[0].blocks[0].operations]
-    return bool(stores) and all(store.name == _STORE and is_constant(store.operands[0]) for store in stores)
 
 
 def _is_read_by(slot: ir.Value, branches: Collection[ir.Operation]) -> bool:

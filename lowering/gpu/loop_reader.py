@@ -24,7 +24,7 @@ from tilec.dialect.tile_gpu.memory import (
 )
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.lowering.gpu.fill_accumulators import fills_accumulator
+from tilec.lowering.gpu.filled import fills_accumulator
 from tilec.lowering.gpu.handed_place import handed_place
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loop_graph import Access, Link, LoopGraph, Node, Round, Wait, in_order

@@ -18,17 +18,11 @@ from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
-from tilec.lowering.gpu.fill_accumulators import fills_accumulator
+from tilec.lowering.gpu.filled import fills_accumulator
 from tilec.lowering.gpu.iterations_ahead import iterations_ahead
-from tilec.lowering.gpu.operation_work import (
-    MULTIPLIES,
-    VisitedTiles,
-    l2_bytes_of_load,
-    multiply_of,
-    tile_bytes,
-    work_of,
-)
+from tilec.lowering.gpu.operation_work import MULTIPLIES, VisitedTiles, l2_bytes_of_load, multiply_of, work_of
 from tilec.lowering.gpu.slots import channel_of_buffer
+from tilec.lowering.gpu.tile_size import tile_bytes
 from tilec.lowering.gpu.unlike_roles import SKIP, unlike_roles
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles

@@ -8,7 +8,6 @@ from math import prod
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
-from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.copy import CopyGlobalOp, CopyViewOp
 from tilec.dialect.tile_gpu.kernel import RolesOp, kernel_around
@@ -35,9 +34,9 @@ from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
-from tilec.element_types import element_type
 from tilec.lowering.exponential_polynomial import ALU_OPERATIONS, FMA_OPERATIONS, polynomial_elements
 from tilec.lowering.gpu.scratch_use import scratch_of_operation
+from tilec.lowering.gpu.tile_size import element_bits, thread_elements, tile_bytes
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.model.constants import Device
@@ -92,22 +91,6 @@ class VisitedTiles:
 
     elements: dict[ir.Value, float] = field(default_factory=dict)
     vectors: dict[ir.Value, int] = field(default_factory=dict)
-
-
-@cached
-def element_bits(element: ir.Type) -> int:
-    """Bits of an element in memory."""
-    return element_type(spell(element)).packed_bits
-
-
-@cached
-def tile_bytes(type: ir.Type) -> float:
-    """Bytes of the elements of a register tile, of a buffer, or of a scalar."""
-    if isinstance(type, BufferType):
-        return prod(type.shape) * element_bits(type.element) / _BITS_PER_BYTE
-    if isinstance(type, ir.RankedTensorType):
-        return prod(type.shape) * element_bits(type.element_type) / _BITS_PER_BYTE
-    return element_bits(type) / _BITS_PER_BYTE
 
 
 def multiply_of(op: ir.OpView) -> Multiply | None:
@@ -211,13 +194,6 @@ def executed_elements(tile: ir.RankedTensorType) -> float:
     """The elements of a tile that threads compute: those that several threads hold count for each."""
     layout = parse_layout(ir.StringAttr(tile.encoding).value)
     return float(thread_elements(tile) * _LANES * layout.warps)
-
-
-@cached
-def thread_elements(tile: ir.RankedTensorType) -> int:
-    """The different elements of a tile that a thread has, as far as registers repeat others."""
-    layout = parse_layout(ir.StringAttr(tile.encoding).value)
-    return layout.register_count >> layout.free_register_mask.bit_count()
 
 
 def _function(op: ir.OpView) -> str:

@@ -28,12 +28,36 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_named, operations_of
 from tilec.lowering.gpu.enclosing import LOOPS
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.loop_clocks import loop_clocks
+from tilec.lowering.gpu.loop_graph import LoopGraph
 from tilec.lowering.gpu.loop_parts import LoopPart
+from tilec.lowering.gpu.loop_reader import LoopReader
+from tilec.lowering.gpu.shared_plan import SharedPlan
 from tilec.lowering.gpu.unlike_roles import unlike_roles
 from tilec.lowering.gpu.warpgroups import independent_warpgroups
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
+from tilec.lowering.model.constants import device_of
+from tilec.lowering.schedule.costs import TENSOR_CORE
+from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
+
+
+@dataclass(frozen=True)
+class LoopClocks:
+    """The clocks of an iteration: of the tensor core, and of the instructions of threads."""
+
+    multiplies: int
+    threads: int
+
+
+def loop_clocks(part: LoopPart, plan: SharedPlan, target: Target) -> LoopClocks:
+    """The clocks of the part of a loop in one role, or in one of its warpgroups."""
+    graph = LoopGraph()
+    LoopReader(graph, part, plan, target).read()
+    costs = [node.cost(device_of(target.name)) for node in graph.nodes]
+    multiplies = [sum(use.busy for use in cost.uses if use.unit == TENSOR_CORE) for cost in costs]
+    threads = sum(cost.duration for cost, busy in zip(costs, multiplies, strict=True) if not busy)
+    return LoopClocks(sum(multiplies), threads)
+
 
 _MULTIPLY = WgmmaOp.OPERATION_NAME
 _BETWEEN = (_MULTIPLY, GetOp.OPERATION_NAME, ViewBufferOp.OPERATION_NAME)

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.enclosing import is_repeated
 from tilec.lowering.gpu.epilogue_remark import epilogue_remark, is_of_tiles
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.other_iteration import copy_for, scalars_behind
-from tilec.lowering.gpu.ring_depth import of_ring
+from tilec.lowering.gpu.ring_depth import loads_of, of_ring
 from tilec.lowering.gpu.ring_slots import RingSlots, ring_slots
 from tilec.lowering.gpu.scratch_use import scratch_bytes
 from tilec.lowering.gpu.shared_plan import SharedPlan, memory_plan
-from tilec.lowering.gpu.single_slot_remark import single_slot_remark
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
+from tilec.remarks import Remark
 
 _PUTS = (PutBeginOp.OPERATION_NAME, *TMA_LOADS, PutCommitOp.OPERATION_NAME)
 
@@ -215,3 +217,16 @@ def _in_loop(op: ir.Operation) -> bool:
             return True
         parent = parent.operation.parent
     return False
+
+
+def single_slot_remark(ring: RingSlots) -> Remark | None:
+    """The remark at the first load of rings with one slot, if more are wanted and TMA or copies fill them in a loop."""
+    loads = [load for first in ring.rings for channel in of_ring(first) for load in loads_of(channel)]
+    repeated = [load for load in loads if is_repeated(load)]
+    if ring.slots > 1 or ring.wanted == 1 or not repeated:
+        return None
+    message = (
+        "the load waits until the tile before it is not used any more: shared memory has room for one slot of "
+        f"{ring.size_bytes} bytes, and {ring.wanted} hide the latency of the load: use smaller tiles"
+    )
+    return Remark("pipeline", message, source_location(repeated[0].location))

@@ -22,8 +22,8 @@ from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
 from tilec.dialect.walk import operations_named, operations_of
 from tilec.lowering.gpu.epilogue_remark import is_of_tiles
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.operation_work import element_bits
 from tilec.lowering.gpu.shared_plan import memory_plan
+from tilec.lowering.gpu.tile_size import element_bits
 from tilec.lowering.target import LANES
 
 _LOAD, _RELEASE = LoadTensorMemoryOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME

@@ -15,7 +15,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.early_loads import addresses_of, early_loads
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.operation_work import tile_bytes
+from tilec.lowering.gpu.tile_size import tile_bytes
 from tilec.lowering.target import LANES
 from tilec.lowering.tile_to_gpu import emitter
 

@@ -24,9 +24,9 @@ from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors, pointer_vectors
+from tilec.lowering.tile_to_gpu.store_maps import store_maps
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.tensor_operand import columns_without_sharing, place_operands
-from tilec.lowering.tile_to_gpu.tma_store import store_maps
 from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.remarks import Remark
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
@@ -9,11 +10,52 @@ from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.lowering.ptx.coalesce import coalesce
 from tilec.lowering.ptx.constants import repeat_constants
 from tilec.lowering.ptx.flow import Flow, control_flow
-from tilec.lowering.ptx.labels import block_labels
 from tilec.lowering.ptx.liveness import Liveness, liveness
 from tilec.lowering.ptx.parallel_copy import sequentialize
 from tilec.lowering.ptx.program import Branch, Instruction, Program
-from tilec.lowering.ptx.registers import Registers
+
+
+class Registers:
+    """`names[value]` is the register of a value; `temporary` adds registers for cycles of copies."""
+
+    def __init__(self, program: Program, flow: Flow, leader: list[int]) -> None:
+        self._counts = dict.fromkeys(REGISTER_CLASSES, 0)
+        self._classes = dict(enumerate(program.classes))
+        named: dict[int, str] = {}
+        self.names = [""] * len(leader)
+        for number in flow.order:
+            block = program.blocks[number]
+            self._name(block.arguments, leader, named)
+            for instruction in block.instructions:
+                self._name(instruction.results, leader, named)
+        self._spare: dict[str, str] = {}
+
+    def _name(self, values: list[int], leader: list[int], named: dict[int, str]) -> None:
+        for value in values:
+            first = leader[value]
+            name = named.get(first)
+            if name is None:
+                name = named[first] = self._new(self._classes[value])
+            self.names[value] = name
+
+    def _new(self, kind: str) -> str:
+        self._counts[kind] += 1
+        return f"{REGISTER_CLASSES[kind].prefix}{self._counts[kind]}"
+
+    def temporary(self, kind: str) -> str:
+        """The spare register of a class."""
+        if kind not in self._spare:
+            self._spare[kind] = self._new(kind)
+        return self._spare[kind]
+
+    def declarations(self) -> list[str]:
+        """The .reg lines of all classes in use."""
+        return [
+            f".reg .{row.suffix} {row.prefix}<{self._counts[kind] + 1}>;"
+            for kind, row in REGISTER_CLASSES.items()
+            if self._counts[kind]
+        ]
+
 
 # Destination, source and their register class.
 Move = tuple[str, str, str]
@@ -168,3 +210,28 @@ def _shared_moves(then: list[Move], otherwise: list[Move], condition: str) -> li
 def _without(moves: list[Move], done: list[Move]) -> list[Move]:
     gone = set(done)
     return [move for move in moves if move not in gone]
+
+
+def block_labels(program: Program, flow: Flow) -> list[str]:
+    """A unique label for each block, such as `$loop_head` or `$block_3`."""
+    requested = [""] * len(program.blocks)
+    for number in flow.order:
+        end = program.blocks[number].end
+        for target, label in zip(end.targets, end.labels, strict=False):
+            requested[target] = requested[target] or label
+    taken: set[str] = set()
+    names = [re.sub(r"\W", "_", name, flags=re.ASCII) for name in requested]
+    return [_unique(f"${name or _default_name(number, flow)}", taken) for number, name in enumerate(names)]
+
+
+def _default_name(number: int, flow: Flow) -> str:
+    return f"loop_{number}" if number in flow.heads else f"block_{number}"
+
+
+def _unique(label: str, taken: set[str]) -> str:
+    found, count = label, 1
+    while found in taken:
+        count += 1
+        found = f"{label}_{count}"
+    taken.add(found)
+    return found

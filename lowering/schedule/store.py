@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilec import cache_files
 from tilec.hashing import sha256
 from tilec.lowering.schedule.answer import Answer, How
 from tilec.lowering.schedule.bound import Bound
-from tilec.lowering.schedule.canonical import canonical
 from tilec.lowering.schedule.exact import Budget, solver_name
-from tilec.lowering.schedule.parts import ProblemError
+from tilec.lowering.schedule.parts import BufferUse, ProblemError
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.problem_text import Line, write_problem
 from tilec.lowering.schedule.schedule import read_schedule, write_schedule
@@ -95,3 +94,37 @@ def read_entry(problem: Problem, text: str) -> Answer | None:
     if verify(problem, schedule):
         return None
     return Answer(schedule, Bound(interval, "stored"), how, bool(is_proven), is_stored=True)
+
+
+def canonical(problem: Problem) -> Problem:
+    """The problem with operations o0, o1, ..., buffers b0, ..., register values v0, ... and roles r0, ..."""
+    names = {operation.name: f"o{number}" for number, operation in enumerate(problem.operations)}
+    buffers = {buffer.name: f"b{number}" for number, buffer in enumerate(problem.buffers)} | {"": ""}
+    roles = {
+        role: f"r{number}" for number, role in enumerate(dict.fromkeys(op.role for op in problem.operations if op.role))
+    }
+    roles[""] = ""
+
+    def uses(entries: tuple[BufferUse, ...]) -> tuple[BufferUse, ...]:
+        return tuple(replace(use, operation=names[use.operation]) for use in entries)
+
+    return Problem(
+        "loop",
+        tuple(replace(op, name=names[op.name], role=roles[op.role]) for op in problem.operations),
+        tuple(replace(edge, source=names[edge.source], target=names[edge.target]) for edge in problem.edges),
+        tuple(
+            replace(
+                buffer,
+                name=buffers[buffer.name],
+                source=names[buffer.source],
+                uses=uses(buffer.uses),
+                overlay=buffers[buffer.overlay],
+            )
+            for buffer in problem.buffers
+        ),
+        tuple(
+            replace(value, name=f"v{number}", source=names[value.source], uses=uses(value.uses))
+            for number, value in enumerate(problem.registers)
+        ),
+        problem.limits,
+    )

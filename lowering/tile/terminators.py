@@ -40,3 +40,13 @@ def leaves_early(op: ir.OpView) -> bool:
 def returns(op: ir.OpView) -> Iterator[ir.OpView]:
     """The `return`s inside an operation, at any depth."""
     return (inner for inner in operations_below(op) if inner.operation.name == RETURN)
+
+
+def in_loop(op: ir.OpView) -> bool:
+    """Whether an operation may run more than once."""
+    parent = op.operation.parent
+    while parent is not None and parent.operation.name != "cuda_tile.entry":
+        if parent.operation.name in ("cuda_tile.for", "cuda_tile.loop"):
+            return True
+        parent = parent.operation.parent
+    return False

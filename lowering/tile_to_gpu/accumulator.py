@@ -6,10 +6,35 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.elementwise import is_elementwise
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, IF, YIELD, terminators, yields
-from tilec.lowering.tile_to_gpu.block_order import BlockOrder
+
+_OUTERMOST = ("cuda_tile.entry", KernelOp.OPERATION_NAME)
+
+
+class BlockOrder:
+    """Numbers the operations of each block once; the blocks do not change meanwhile."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[ir.Block, dict[ir.Operation, int]] = {}
+
+    def number(self, op: ir.Operation) -> int:
+        """The number of an operation in its block."""
+        block = op.block
+        if block not in self._numbers:
+            self._numbers[block] = {inner.operation: number for number, inner in enumerate(block.operations)}
+        return self._numbers[block][op]
+
+    def ancestor(self, op: ir.Operation, block: ir.Block) -> ir.Operation | None:
+        """The operation of a block that is, or contains, an operation; None if it is elsewhere."""
+        while op.block != block:
+            op = op.parent.operation
+            if op.name in _OUTERMOST:
+                return None
+        return op
+
 
 MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
 _FOR, _LOOP = "cuda_tile.for", "cuda_tile.loop"

@@ -20,9 +20,9 @@ from tilec.lowering.model.pairs import PairTimes, pair_times
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
 from tilec.lowering.tile.divided_dimensions import MULTIPLIES
+from tilec.lowering.tile.terminators import in_loop
 from tilec.lowering.tile_to_gpu.accumulator import MULTIPLIES as ALL_MULTIPLIES
 from tilec.lowering.tile_to_gpu.alignment import element_bits
-from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.pair_operands import (

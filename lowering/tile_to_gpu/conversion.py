@@ -15,6 +15,7 @@ from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, IotaOp, SplatOp
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.target import Target
+from tilec.lowering.tile.terminators import in_loop
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.converts import RULES
 from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
@@ -175,13 +176,3 @@ def runs_ahead(load: ir.OpView, conversion: Conversion) -> bool:
 def is_repeatable(load: ir.OpView, conversion: Conversion) -> bool:
     """Whether several roles may execute copies of a load in place of one."""
     return conversion.order.may_be_repeated(load)
-
-
-def in_loop(op: ir.OpView) -> bool:
-    """Whether an operation may run more than once."""
-    parent = op.operation.parent
-    while parent is not None and parent.operation.name != "cuda_tile.entry":
-        if parent.operation.name in ("cuda_tile.for", "cuda_tile.loop"):
-            return True
-        parent = parent.operation.parent
-    return False

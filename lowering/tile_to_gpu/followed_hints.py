@@ -8,7 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES, followed_options
 from tilec.lowering.target import Target
-from tilec.lowering.tile_to_gpu.conversion import in_loop
+from tilec.lowering.tile.terminators import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import LOADS
 from tilec.lowering.tile_to_gpu.tile_hints import tile_hint

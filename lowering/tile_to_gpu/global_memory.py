@@ -6,9 +6,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.global_memory import AllocateOp, GlobalAddressOp, GlobalOp
 from tilec.dialect.tile_gpu.memory import BarrierOp
 from tilec.lowering.tile.divisibility import GLOBAL_ALIGNMENT_BYTES
+from tilec.lowering.tile.terminators import in_loop
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bits
-from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
+from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.pointers import pointers_to
 

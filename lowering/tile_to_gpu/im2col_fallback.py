@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import BY_ROW
 from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
 from tilec.lowering.target import Target
+from tilec.lowering.tile.divisibility import divisibility, divisor_of
 from tilec.lowering.tile.expand_tilex import expand, remove_dead_views
+from tilec.lowering.tile.im2col_tensor import tensor_of
 from tilec.lowering.tile.value_analysis import forget_facts
-from tilec.lowering.tile_to_gpu.gathered_row_width import narrow_access
+from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, element_bits
 from tilec.lowering.tile_to_gpu.im2col_map import im2col_map_for, im2col_store_map
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, refusal_of_operand
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.store_maps import store_map
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
-from tilec.lowering.tile_to_gpu.tma_store import store_map
 from tilec.remarks import Remark
 
 _LOAD, _STORE = "tilex.load_im2col_tko", "tilex.store_im2col_tko"
@@ -82,3 +86,20 @@ def _load_reason(load: ir.OpView, plan: MatrixPlan, target: Target) -> str:
 def _store_reason(store: ir.OpView, target: Target) -> str:
     map = im2col_store_map(store.view, target)
     return map if isinstance(map, str) else "the tile is too large to stage, or follows stores that do not use TMA"
+
+
+def narrow_access(view: ir.Value) -> str | None:
+    """The reason why accesses are narrower than the alignment of the rows and the tile allows, or None.
+
+    The last access of a row must not exceed the channels, so their number limits the width of all.
+    """
+    tensor, type = tensor_of(view), view.type
+    if type.tensor_view.strides[-1] != 1:
+        return None
+    size = element_bits(type.element) // 8
+    aligned = math.gcd(divisibility(tensor.base), tensor.unit * size, type.tile_shape[1] * size, VECTOR_BYTES)
+    width = math.gcd(aligned, divisor_of(tensor.extents[-1]) * size)
+    if width == aligned:
+        return None
+    expected = f"the number of channels is not known to be a multiple of {aligned // size}"
+    return f"each access has {width} {'byte' if width == 1 else 'bytes'}, as {expected}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from tilec.dialect.cuda_tile.types import PartitionViewType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.constants import splat
+from tilec.lowering.tile.divisibility import divisibility
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
-from tilec.lowering.tile_to_gpu.data_dependence import uses_result_of
-from tilec.lowering.tile_to_gpu.disjoint_stores import are_disjoint
 
+_STORE = "cuda_tile.store_view_tko"
+_FOR = "cuda_tile.for"
 VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko")
 LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
 # The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
@@ -168,3 +171,81 @@ def _sources(op: ir.OpView, index: int) -> list[ir.Value]:
 
 def _forwarded(op: ir.OpView, name: str, index: int) -> list[ir.Value]:
     return [end.operation.operands[index] for end in terminators(op) if end.operation.name == name]
+
+
+def uses_result_of(op: ir.Operation, load: ir.Operation) -> bool:
+    """Whether an operation uses a value computed from a load, directly or through operations and `for` loops."""
+    computed = _computed_from(load)
+    return any(operand in computed for operand in op.operands)
+
+
+def _computed_from(load: ir.Operation) -> set[ir.Value]:
+    """All values that do not exist before the load is complete, whichever branches are taken."""
+    found: set[ir.Value] = set()
+    work = [result for result in load.results if not isinstance(result.type, TokenType)]
+    while work:
+        value = work.pop()
+        if value in found:
+            continue
+        found.add(value)
+        for use in value.uses:
+            work += _results(use, load)
+    return found
+
+
+def _results(use: ir.OpOperand, load: ir.Operation) -> list[ir.Value]:
+    """The results that the user of a value computes from it; a result of a branch may come from another value."""
+    user = use.owner.operation
+    if user.name == CONTINUE:
+        loop = user.parent
+        return [loop.results[use.operand_number]] if _repeats(loop, load) else []
+    if len(user.regions) or user.name.startswith("cuda_tile.yield"):
+        return []
+    return [result for result in user.results if not isinstance(result.type, TokenType)]
+
+
+def _repeats(loop: ir.Operation, load: ir.Operation) -> bool:
+    """Whether each iteration of a `for` contains the load and ends at one `continue`."""
+    ends = [end for end in terminators(loop.opview) if end.operation.name == CONTINUE]
+    return loop.name == _FOR and len(ends) == 1 and load.block in _blocks(loop)
+
+
+def _blocks(loop: ir.Operation) -> list[ir.Block]:
+    return [block for region in loop.regions for block in region.blocks]
+
+
+def are_disjoint(first: ir.OpView, second: ir.OpView) -> bool:
+    """Whether the tiles of two stores are of one grid, and their indices always differ along a dimension.
+
+    Elements of a tensor whose strides make them share memory count as different ones.
+    """
+    if not all(op.operation.name == _STORE and _is_of_grid(op.view) for op in (first, second)):
+        return False
+    if first.view.type != second.view.type or first.view.owner.operands[0] != second.view.owner.operands[0]:
+        return False
+    return any(_differ(*indices) for indices in zip(first.index, second.index, strict=True))
+
+
+def _is_of_grid(view: ir.Value) -> bool:
+    """Whether the tiles of a view do not overlap."""
+    return isinstance(view.type, PartitionViewType)
+
+
+def _differ(first: ir.Value, second: ir.Value) -> bool:
+    (number, divisor), (other, other_divisor) = _remainder(first), _remainder(second)
+    return (number - other) % min(divisor, other_divisor) != 0
+
+
+def _remainder(index: ir.Value) -> tuple[int, int]:
+    """A number, and a power of two that divides the difference of the index and the number."""
+    wraps_at = 1 << index.type.element.width
+    known = splat(index)
+    if known is not None:
+        return known, wraps_at
+    owner = index.owner
+    if not isinstance(owner, ir.Block) and owner.operation.name == "cuda_tile.addi":
+        for added, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
+            number = splat(added)
+            if number is not None:
+                return number, min(wraps_at, divisibility(other))
+    return 0, min(wraps_at, divisibility(index))

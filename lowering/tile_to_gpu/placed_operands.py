@@ -20,11 +20,13 @@ from tilec.lowering.tile_to_gpu.declared_map import (
     offsets,
 )
 from tilec.lowering.tile_to_gpu.im2col_position import start_coordinates, tap_offsets
+from tilec.lowering.tile_to_gpu.index import sparse_index
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply, Operand, Scale
 from tilec.lowering.tile_to_gpu.multiply_site import site_of
 from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
-from tilec.lowering.tile_to_gpu.row_indices import row_indices
+from tilec.lowering.tile_to_gpu.sparse_indices import point_after
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, swizzle_for
+from tilec.lowering.tile_to_gpu.values import TileView
 
 
 def load_by_tma(op: ir.OpView, conversion: Conversion) -> None:
@@ -97,3 +99,14 @@ def scale_tile(scale: Scale, conversion: Conversion) -> ir.Value:
 
 def _scale_buffer(layout: ScaleLayout, element: ir.Type, memory: str) -> BufferType:
     return BufferType.get(layout.shape, element, memory, str(layout))
+
+
+def row_indices(op: ir.OpView, view: TileView, conversion: Conversion) -> ir.Value:
+    """The placed indices of one load, beside their definition: a loop around the load then stores them once."""
+    assert view.sparse_dimension is not None
+    index = list(op.index)[view.sparse_dimension]
+    made = conversion.get(index)
+    width = view.tensor.index_width
+    type = buffer_type(index.type.shape, emitter.integer_type(width), 0, "none")
+    with point_after(made):
+        return emitter.gpu(PlaceOp, [sparse_index(index, made, width)], [type]).result

@@ -10,14 +10,14 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.target import Target
-from tilec.lowering.tile_to_gpu.conversion import in_loop
+from tilec.lowering.tile.terminators import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, Operand, refusal_of_operand
 from tilec.lowering.tile_to_gpu.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.operand_source import operand_source
+from tilec.lowering.tile_to_gpu.store_maps import has_storable_rows
 from tilec.lowering.tile_to_gpu.tensor_maps import extent_reason, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.tma_reduction import refusal_of_reduction
-from tilec.lowering.tile_to_gpu.tma_store import has_storable_rows
 from tilec.remarks import Remark
 
 _NOT_AN_OPERAND = "beside matrix multiplies only their operands are loaded by TMA"

@@ -11,12 +11,15 @@ from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, regist
 from tilec.errors import UsageError
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS, chosen_budgets
-from tilec.lowering.tile_to_gpu.conversion import in_loop
+from tilec.lowering.target import TENSOR_MEMORY_COLUMNS
+from tilec.lowering.tile.terminators import in_loop
 from tilec.lowering.tile_to_gpu.live_tiles import loop_peak, tile_peak
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 from tilec.lowering.tile_to_gpu.register_lhs import sums_behind
-from tilec.lowering.tile_to_gpu.tile_epilogue import READING_WARPS, waits_for_epilogue
+from tilec.lowering.tile_to_gpu.unit_choice import accumulator_columns
 
+# So many warps hold 256 x 256 sums as 16-bit elements in 128 registers per thread (lowering/gpu/read_early.py).
+READING_WARPS = 8
 WARP_COUNTS = (4, 8, 16)
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
 LEAST_REGISTERS = 32
@@ -163,3 +166,18 @@ def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[ir.OpView, int] | 
         if needed > available:
             return multiply.op, needed
     return None
+
+
+def waits_for_epilogue(plan: MatrixPlan) -> bool:
+    """Whether a loop computes tiles with one accumulator, of which tensor memory does not hold a second one."""
+    accumulators = list(dict.fromkeys(plan.accumulators.values()))
+    if len(accumulators) != 1:
+        return False
+    (accumulator,) = accumulators
+    columns = max(accumulator_columns(op.opview) for op in accumulator.multiplies)
+    return 2 * columns > TENSOR_MEMORY_COLUMNS and accumulator.is_read_once and any(map(_is_in_loop, accumulator.reads))
+
+
+def _is_in_loop(result: ir.Value) -> bool:
+    """Whether a loop around the operations that sum up a result computes it again and again."""
+    return not isinstance(result.owner, ir.Block) and in_loop(result.owner.opview)
