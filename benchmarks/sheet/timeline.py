@@ -10,7 +10,7 @@ import numpy as np
 
 from tilec.errors import TilecError
 from tilec.explain.reports import reports_of
-from tilec.lowering.gpu.loop_work import cycles_of
+from tilec.lowering.gpu.cost.loop_work import cycles_of
 from tilec.lowering.model.step import TENSOR_PIPE
 
 

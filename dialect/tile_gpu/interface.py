@@ -83,7 +83,7 @@ class Scratch(Enum):
     """The scratch memory by which the threads of an operation exchange elements."""
 
     NONE = auto()
-    # Some if elements move between warps (lowering/gpu/scratch_use.py).
+    # Some if elements move between warps (lowering/gpu/ir/scratch_use.py).
     OF_MOVED = auto()
     # The reserve.
     RESERVE = auto()

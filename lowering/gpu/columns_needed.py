@@ -7,9 +7,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.clean_up import clean_up
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.lowering.gpu.pass_records import RECORDS
 from tilec.lowering.gpu.passes import PASSES
-from tilec.lowering.gpu.shared_plan import memory_plan
 from tilec.lowering.target import Target
 from tilec.process.time_limit import check_time
 

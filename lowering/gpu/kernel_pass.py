@@ -12,7 +12,7 @@ from tilec.dialect.tile_gpu.categories import PLACED
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import position_of
 from tilec.dialect.walk import operations_inside
-from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan
+from tilec.lowering.gpu.memory.shared_plan import SharedPlan, shared_plan
 from tilec.lowering.kernel_hints import STAGES, followed_options, kernel_hint
 from tilec.lowering.target import Target
 from tilec.remarks import Remark

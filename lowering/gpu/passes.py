@@ -8,10 +8,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu.clean_up import clean_up
-from tilec.lowering.gpu.follow_schedule import has_choices
 from tilec.lowering.gpu.kernel_pass import Context, KernelPass, State
 from tilec.lowering.gpu.pass_records import RECORDS
-from tilec.lowering.gpu.role_liveness import liveness
+from tilec.lowering.gpu.schedule.follow_schedule import has_choices
+from tilec.lowering.gpu.schedule.role_liveness import liveness
 from tilec.lowering.target import target_named
 from tilec.lowering.tile.passes import Observe
 from tilec.process.time_limit import check_time

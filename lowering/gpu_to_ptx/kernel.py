@@ -14,19 +14,19 @@ from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.bandwidth_occupancy import blocks_for_bandwidth
-from tilec.lowering.gpu.make_channels import with_channels
-from tilec.lowering.gpu.occupancy import followed_occupancy
-from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
-from tilec.lowering.gpu_to_ptx.channel_position import await_commits, start_parties
-from tilec.lowering.gpu_to_ptx.cluster import cluster_barrier
-from tilec.lowering.gpu_to_ptx.device_call import call_free
-from tilec.lowering.gpu_to_ptx.global_memory import declare_global
+from tilec.lowering.gpu.channels.make_channels import with_channels
+from tilec.lowering.gpu.memory.bandwidth_occupancy import blocks_for_bandwidth
+from tilec.lowering.gpu.memory.occupancy import followed_occupancy
+from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
-from tilec.lowering.gpu_to_ptx.lowering import SHARED_SYMBOL, Lowering, Role, named_location
-from tilec.lowering.gpu_to_ptx.one_thread import if_first_thread
-from tilec.lowering.gpu_to_ptx.registry import RULES
-from tilec.lowering.gpu_to_ptx.symbol_name import symbol_name
+from tilec.lowering.gpu_to_ptx.memory.channel_position import await_commits, start_parties
+from tilec.lowering.gpu_to_ptx.memory.global_memory import declare_global
+from tilec.lowering.gpu_to_ptx.registers.cluster import cluster_barrier
+from tilec.lowering.gpu_to_ptx.registers.device_call import call_free
+from tilec.lowering.gpu_to_ptx.registers.lowering import SHARED_SYMBOL, Lowering, Role, named_location
+from tilec.lowering.gpu_to_ptx.registers.one_thread import if_first_thread
+from tilec.lowering.gpu_to_ptx.registers.registry import RULES
+from tilec.lowering.gpu_to_ptx.registers.symbol_name import symbol_name
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
@@ -35,38 +35,38 @@ from tilec.remarks import Remark
 
 # Importing an op group registers its lowerings.
 OP_GROUPS = (
-    "allocation",
-    "arith",
-    "assertion",
-    "atomic",
-    "block_scaling",
-    "channel",
-    "control",
-    "convert",
-    "convert_layout",
-    "copy",
-    "dot",
-    "gather_parts",
-    "global_memory",
-    "grid",
-    "math",
-    "memory",
-    "multimem",
-    "mma_sync",
-    "pack",
-    "precise",
-    "printing",
-    "reduce",
-    "scan",
-    "shape",
-    "shared_memory",
-    "sub_tile",
-    "tcgen05",
-    "tensor_memory",
-    "tma",
-    "vote",
-    "warpgroup_order",
-    "wgmma",
+    "arithmetic.arith",
+    "arithmetic.convert",
+    "arithmetic.math",
+    "arithmetic.precise",
+    "control.allocation",
+    "control.assertion",
+    "control.control",
+    "control.grid",
+    "control.printing",
+    "control.warpgroup_order",
+    "matrix.block_scaling",
+    "matrix.dot",
+    "matrix.mma_sync",
+    "matrix.tcgen05",
+    "matrix.wgmma",
+    "memory.atomic",
+    "memory.channel",
+    "memory.copy",
+    "memory.global_memory",
+    "memory.memory",
+    "memory.multimem",
+    "memory.shared_memory",
+    "memory.tensor_memory",
+    "memory.tma",
+    "registers.pack",
+    "tiles.convert_layout",
+    "tiles.gather_parts",
+    "tiles.reduce",
+    "tiles.scan",
+    "tiles.shape",
+    "tiles.sub_tile",
+    "tiles.vote",
 )
 for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_group}")

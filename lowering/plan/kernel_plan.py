@@ -9,25 +9,25 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
+from tilec.lowering.plan.atomic_remarks import atomic_remarks
 from tilec.lowering.plan.choice import Choice
-from tilec.lowering.plan.sharing import Sharing
+from tilec.lowering.plan.cluster_division import divide_among_ctas
+from tilec.lowering.plan.followed_hints import carried_hints, entry_options, hint_remarks, occupancy_refusal
+from tilec.lowering.plan.im2col_fallback import expand_without_tma
+from tilec.lowering.plan.layout_assignment import assign_layouts
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, matrix_plan, matrix_plans
+from tilec.lowering.plan.matrix.sharing import Sharing
+from tilec.lowering.plan.matrix.tensor_operand import columns_without_sharing, place_operands
+from tilec.lowering.plan.plan_remarks import plan_remarks
+from tilec.lowering.plan.store_maps import store_maps
+from tilec.lowering.plan.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.lowering.target import Target
-from tilec.lowering.tile.expand_packed_views import expand_packed_views
-from tilec.lowering.tile_to_gpu.atomic_remarks import atomic_remarks
-from tilec.lowering.tile_to_gpu.cluster_division import divide_among_ctas
-from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks, occupancy_refusal
-from tilec.lowering.tile_to_gpu.im2col_fallback import expand_without_tma
-from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
-from tilec.lowering.tile_to_gpu.layouts import Layouts
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, matrix_plans
-from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.packing import refuse_partial_bytes
-from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
-from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors, pointer_vectors
-from tilec.lowering.tile_to_gpu.store_maps import store_maps
-from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
-from tilec.lowering.tile_to_gpu.tensor_operand import columns_without_sharing, place_operands
-from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
+from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
+from tilec.lowering.tile_to_gpu.access.layouts import Layouts
+from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.access.packing import refuse_partial_bytes
+from tilec.lowering.tile_to_gpu.access.pointer_vectors import PointerVectors, pointer_vectors
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 from tilec.remarks import Remark
 
 

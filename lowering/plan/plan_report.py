@@ -13,14 +13,14 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.plan.kernel_plan import Plan
-from tilec.lowering.plan.sharing import LADDER
-from tilec.lowering.tile_to_gpu.alignment import access_vector
-from tilec.lowering.tile_to_gpu.matrix_plan import Multiply, Operand, Scale
-from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, VIEW_LOADS
-from tilec.lowering.tile_to_gpu.narrow_pairs import is_in_narrow_pair
-from tilec.lowering.tile_to_gpu.plan_remarks import access_reason
-from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
-from tilec.lowering.tile_to_gpu.unit_choice import accumulator_columns, factor_columns, next_unit
+from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale
+from tilec.lowering.plan.matrix.narrow_pairs import is_in_narrow_pair
+from tilec.lowering.plan.matrix.sharing import LADDER
+from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns, next_unit
+from tilec.lowering.plan.plan_remarks import access_reason
+from tilec.lowering.tile_to_gpu.access.alignment import access_vector
+from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 
 
 @dataclass(frozen=True)

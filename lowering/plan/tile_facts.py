@@ -5,10 +5,10 @@ from __future__ import annotations
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.lowering.matrix_unit import accumulates_in_registers
+from tilec.lowering.plan.followed_hints import asks_for_slots
+from tilec.lowering.plan.matrix.narrow_pairs import multiplies_in_narrow_pairs
 from tilec.lowering.target import Target
 from tilec.lowering.tile.facts import TileFacts
-from tilec.lowering.tile_to_gpu.followed_hints import asks_for_slots
-from tilec.lowering.tile_to_gpu.narrow_pairs import multiplies_in_narrow_pairs
 
 
 def tile_facts(entry: ir.OpView, target: Target, options: CompileOptions) -> TileFacts:

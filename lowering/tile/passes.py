@@ -6,27 +6,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.annotate_analysis import annotate_analysis
-from tilec.lowering.tile.compare_positions import compare_positions
-from tilec.lowering.tile.divide_depth import divide_depth
-from tilec.lowering.tile.divide_stores import divide_stores
-from tilec.lowering.tile.expand_block_scaling import expand_block_scaling
-from tilec.lowering.tile.expand_packed_views import expand_packed_views
-from tilec.lowering.tile.expand_tilex import expand_im2col_extents, expand_tilex
+from tilec.lowering.tile.divide.divide_depth import divide_depth
+from tilec.lowering.tile.divide.divide_stores import divide_stores
+from tilec.lowering.tile.divide.split_loops import split_loops
+from tilec.lowering.tile.divide.split_rows import split_chains, split_rows
+from tilec.lowering.tile.divide.split_tiles import split_tiles
+from tilec.lowering.tile.divide.unbatch_multiplies import unbatch_multiplies
+from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
+from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
+from tilec.lowering.tile.expand.expand_tilex import expand_im2col_extents, expand_tilex
+from tilec.lowering.tile.expand.insert_checks import insert_checks
 from tilec.lowering.tile.facts import UNKNOWN, TileFacts
-from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
-from tilec.lowering.tile.fuse_fma import fuse_fma
-from tilec.lowering.tile.hoist_invariants import hoist_invariants
-from tilec.lowering.tile.insert_checks import insert_checks
-from tilec.lowering.tile.mark_inbounds import mark_inbounds
-from tilec.lowering.tile.prune_tokens import prune_tokens
-from tilec.lowering.tile.remove_dead import remove_dead
-from tilec.lowering.tile.simplify import simplify
-from tilec.lowering.tile.simplify_control import simplify_control
-from tilec.lowering.tile.split_loops import split_loops
-from tilec.lowering.tile.split_rows import split_chains, split_rows
-from tilec.lowering.tile.split_tiles import split_tiles
-from tilec.lowering.tile.unbatch_multiplies import unbatch_multiplies
+from tilec.lowering.tile.simplify.annotate_analysis import annotate_analysis
+from tilec.lowering.tile.simplify.compare_positions import compare_positions
+from tilec.lowering.tile.simplify.fold_constants import Evaluate, fold_constants
+from tilec.lowering.tile.simplify.fuse_fma import fuse_fma
+from tilec.lowering.tile.simplify.hoist_invariants import hoist_invariants
+from tilec.lowering.tile.simplify.mark_inbounds import mark_inbounds
+from tilec.lowering.tile.simplify.prune_tokens import prune_tokens
+from tilec.lowering.tile.simplify.remove_dead import remove_dead
+from tilec.lowering.tile.simplify.simplify import simplify
+from tilec.lowering.tile.simplify.simplify_control import simplify_control
 from tilec.lowering.upstream_passes import run_upstream
 from tilec.process.recursion_limit import deep_recursion
 from tilec.process.time_limit import check_time

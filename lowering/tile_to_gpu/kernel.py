@@ -12,18 +12,18 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import number_operations
 from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp, ReturnOp
 from tilec.errors import TensorMemoryError, UnsupportedError
+from tilec.lowering import emitter
 from tilec.lowering.plan.kernel_plan import Plan, divide_entry, make_plan
+from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
 from tilec.lowering.plan.plan_report import PlanReport, report_of
-from tilec.lowering.plan.sharing import LADDER, Sharing
 from tilec.lowering.target import Target, target_named
-from tilec.lowering.tile.value_analysis import kept_facts
-from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
-from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
-from tilec.lowering.tile_to_gpu.exits import convert_block
-from tilec.lowering.tile_to_gpu.global_memory import convert_global
-from tilec.lowering.tile_to_gpu.pointers import pointers_to
-from tilec.lowering.tile_to_gpu.staging_remarks import staging_remarks
+from tilec.lowering.tile.analysis.value_analysis import kept_facts
+from tilec.lowering.tile_to_gpu.access.declarations import Declarations, element_type
+from tilec.lowering.tile_to_gpu.access.pointers import pointers_to
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, named_location
+from tilec.lowering.tile_to_gpu.conversion.exits import convert_block
+from tilec.lowering.tile_to_gpu.conversion.staging_remarks import staging_remarks
+from tilec.lowering.tile_to_gpu.ops.global_memory import convert_global
 from tilec.remarks import Remark
 
 # Each registers the conversions of its operations.
@@ -44,7 +44,7 @@ OP_GROUPS = (
     "view",
 )
 for _group in OP_GROUPS:
-    importlib.import_module(f"tilec.lowering.tile_to_gpu.{_group}")
+    importlib.import_module(f"tilec.lowering.tile_to_gpu.ops.{_group}")
 
 
 # The columns of tensor memory that the only kernel of a module needs (lowering/gpu/columns_needed.py); it is changed.

@@ -15,7 +15,7 @@ from tilec.dialect.tilex.im2col_type import BY_ROW
 from tilec.dialect.tilex.im2col_type import Im2colViewType as Im2colView
 from tilec.dialect.tilex.packed_type import PackedViewType as PackedView
 from tilec.errors import UnsupportedError
-from tilec.lowering.tile.stride_assumptions import ASSUME, MAKE_TENSOR_VIEW, is_stride, stride_assumptions
+from tilec.lowering.tile.analysis.stride_assumptions import ASSUME, MAKE_TENSOR_VIEW, is_stride, stride_assumptions
 from tilec.runtime.interpret.constants import array_of_elements
 from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.location import source_location

@@ -12,7 +12,7 @@ from undefined_cases import ELEMENTS, PARAMETERS, POISON, TABLE, Case
 
 import tilec
 from tilec.errors import SimulationError
-from tilec.lowering.tile.insert_checks import CHECKS
+from tilec.lowering.tile.expand.insert_checks import CHECKS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "checking.md").read_text()
 CASES = [

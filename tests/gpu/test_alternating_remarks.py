@@ -8,8 +8,8 @@ import pytest
 
 from tilec.compile_options import DEFAULTS
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.alternate_tiles import alternate_tiles
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.roles.alternate_tiles import alternate_tiles
 from tilec.lowering.target import target_named
 from tilec.remarks import Remark
 from tilec.text_input.stage_module import read_stage_module

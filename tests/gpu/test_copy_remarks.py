@@ -8,7 +8,7 @@ import pytest
 
 from tilec.compile_options import DEFAULTS
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.copy_rows import copy_rows
+from tilec.lowering.gpu.channels.copy_rows import copy_rows
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.target import target_named
 from tilec.remarks import Remark

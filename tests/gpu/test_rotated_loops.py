@@ -13,9 +13,9 @@ import pytest
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.operation_role import is_rematerializable
-from tilec.lowering.gpu.reorder_body import dependences, reorder_body
-from tilec.lowering.gpu.rotate_loop import rotate_loop
+from tilec.lowering.gpu.ir.operation_role import is_rematerializable
+from tilec.lowering.gpu.loops.reorder_body import dependences, reorder_body
+from tilec.lowering.gpu.loops.rotate_loop import rotate_loop
 from tilec.text_input.stage_module import read_stage_module
 
 MASK = 2**32 - 1

@@ -11,7 +11,7 @@ import pytest
 
 import tilec as ct
 from tilec.driver.stages import compile as compile_entry
-from tilec.lowering.gpu.schedule_report import LoopReport, schedule_reports
+from tilec.lowering.gpu.schedule.schedule_report import LoopReport, schedule_reports
 from tilec.lowering.schedule.problem_text import write_problem
 from tilec.lowering.schedule.verify import verify
 from tilec.signature import Signature

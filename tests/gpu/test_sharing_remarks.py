@@ -6,9 +6,9 @@ import pytest
 
 from tilec.compile_options import DEFAULTS
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.join_programs import join_programs
+from tilec.lowering.gpu.channels.join_programs import join_programs
+from tilec.lowering.gpu.channels.share_loads import share_loads
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.share_loads import share_loads
 from tilec.lowering.target import target_named
 from tilec.text_input.stage_module import read_stage_module
 

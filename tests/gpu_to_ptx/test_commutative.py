@@ -8,7 +8,7 @@ from simulated import elementwise, tile
 
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.commutative import is_commutative
+from tilec.lowering.gpu.ir.commutative import is_commutative
 from tilec.lowering.layout.blocked import blocked
 
 LAYOUT = blocked((4, 64), 4)

@@ -10,7 +10,7 @@ from simulated import elementwise, ptx_of, run, tile
 
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.operation_work import VisitedTiles, work_of
+from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, ThroughShared, conversion
 from tilec.lowering.layout.layout_text import parse_layout

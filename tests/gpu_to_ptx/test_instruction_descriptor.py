@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilec.lowering.gpu_to_ptx.tcgen05 import instruction_descriptor
+from tilec.lowering.gpu_to_ptx.matrix.tcgen05 import instruction_descriptor
 
 
 # The 16- and 32-bit types: CUTLASS's examples. The others: tileiras 13.5, whose sums of bytes saturate (bit 3).

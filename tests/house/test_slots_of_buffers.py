@@ -18,7 +18,7 @@ BUFFERS = ("buffer", "slot")
 def _modules() -> Iterator[Path]:
     spec = util.find_spec("tilec.lowering.gpu")
     assert spec is not None and spec.submodule_search_locations
-    yield from sorted(Path(spec.submodule_search_locations[0]).glob("*.py"))
+    yield from sorted(Path(spec.submodule_search_locations[0]).rglob("*.py"))
 
 
 def owners_of_buffers(text: str) -> Iterator[int]:

@@ -12,7 +12,7 @@ from block_scaling import matmul, matmul_of_blocks, matmul_of_columns, product_a
 from compare import SEEDS, assert_within, product_tolerance, run_everywhere
 
 import tilec as ct
-from tilec.lowering.gpu.schedule_report import schedule_reports
+from tilec.lowering.gpu.schedule.schedule_report import schedule_reports
 from tilec.signature import Signature
 
 E4M3, E5M2, E8M0 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e8m0fnu

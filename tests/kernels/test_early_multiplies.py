@@ -15,7 +15,7 @@ from compare import assert_within, run_everywhere
 from test_shared_operands import gradient_of_queries, gradients, gradients_of_keys, matrices
 
 import tilec as ct
-from tilec.lowering.gpu.schedule_report import schedule_reports
+from tilec.lowering.gpu.schedule.schedule_report import schedule_reports
 from tilec.signature import Signature
 
 Const = ct.Constant[int]

@@ -20,12 +20,12 @@ from compare import assert_within, run_everywhere
 
 import tilec
 import tilec as ct
-from tilec.lowering.gpu import follow_schedule
-from tilec.lowering.gpu.follow_schedule import _Loop
-from tilec.lowering.gpu.loop_problem import LoopProblem
 from tilec.lowering.gpu.passes import PASSES
-from tilec.lowering.gpu.present_interval import role_numbers
-from tilec.lowering.gpu.schedule_report import LoopReport, schedule_reports
+from tilec.lowering.gpu.schedule import follow_schedule
+from tilec.lowering.gpu.schedule.follow_schedule import _Loop
+from tilec.lowering.gpu.schedule.loop_problem import LoopProblem
+from tilec.lowering.gpu.schedule.present_interval import role_numbers
+from tilec.lowering.gpu.schedule.schedule_report import LoopReport, schedule_reports
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.target import TARGETS
 from tilec.signature import Signature

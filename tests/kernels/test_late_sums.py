@@ -8,7 +8,7 @@ from compare import assert_within, run_everywhere
 
 import tilec
 import tilec as ct
-from tilec.lowering.gpu.schedule_report import schedule_reports
+from tilec.lowering.gpu.schedule.schedule_report import schedule_reports
 from tilec.signature import Signature
 
 Const = ct.Constant[int]

@@ -8,7 +8,7 @@ from compare import run_everywhere
 
 import tilec as ct
 from tilec.errors import InternalError
-from tilec.lowering.gpu import advance_multiplies
+from tilec.lowering.gpu.schedule import advance_multiplies
 from tilec.signature import Signature
 
 TARGETS = ["sm_100a", "sm_90a"]

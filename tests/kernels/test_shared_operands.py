@@ -12,7 +12,7 @@ import pytest
 from compare import SEEDS, assert_within, run_everywhere
 
 import tilec as ct
-from tilec.lowering.gpu.schedule_report import LoopReport, schedule_reports
+from tilec.lowering.gpu.schedule.schedule_report import LoopReport, schedule_reports
 from tilec.signature import Signature
 
 Const = ct.Constant[int]

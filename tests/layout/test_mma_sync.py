@@ -11,7 +11,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import is_transposed, mma_sync_accumulator
 from tilec.lowering.layout.mma_sync_operand import instruction_depth, left_operand, right_operand
 from tilec.lowering.layout.shared_layout import SharedLayout
-from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
+from tilec.lowering.tile_to_gpu.access.tensor_maps import swizzle_for
 
 REGISTER, LANE = np.ogrid[:4, :32]
 SHAPES = [(16, 8), (16, 16), (32, 32), (64, 32), (16, 256), (256, 8), (8, 16), (8, 64), (1, 16), (2, 128), (32, 1)]

@@ -22,10 +22,10 @@ import pytest
 import tilec
 from tilec.errors import CompilerWarning, Note, TilecError
 from tilec.lowering.plan.choice import Choice
+from tilec.lowering.plan.matrix.matrix_plan import Multiply
 from tilec.lowering.schedule import verify
 from tilec.lowering.schedule.answer import Answer
 from tilec.lowering.schedule.bound import Bound
-from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.remarks import Remark
 from tilec.runtime.ptxsim import _native
 

@@ -14,10 +14,10 @@ _FILES = (
     "dialect/catalogue.py",
     "dialect/origin.py",
     "lowering/model/",
-    "lowering/schedule/chart.py",
+    "lowering/schedule/drawing/chart.py",
     "lowering/gpu/pass_table.py",
-    "lowering/gpu/schedule_report.py",
-    "lowering/gpu_to_ptx/device_call.py",
+    "lowering/gpu/schedule/schedule_report.py",
+    "lowering/gpu_to_ptx/registers/device_call.py",
     "lowering/ptx/upstream.py",
 )
 # Assignments to these names: formats of the assembly, documentation and public names.

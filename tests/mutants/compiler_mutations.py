@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
-FOLDERS = ("tile", "tile_to_gpu", "gpu", "gpu_to_ptx", "layout")
+FOLDERS = ("tile", "plan", "tile_to_gpu", "gpu", "gpu_to_ptx", "layout")
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="),
     ast.LtE: ("<=", "<"),
@@ -64,9 +64,10 @@ def modules() -> Iterator[tuple[str, Path]]:
     for folder in FOLDERS:
         spec = util.find_spec(f"tilec.lowering.{folder}")
         assert spec is not None and spec.submodule_search_locations
-        for path in sorted(Path(spec.submodule_search_locations[0]).glob("*.py")):
+        root = Path(spec.submodule_search_locations[0])
+        for path in sorted(root.rglob("*.py")):
             if path.stem != "__init__":
-                yield f"tilec.lowering.{folder}.{path.stem}", path
+                yield ".".join(("tilec.lowering", folder, *path.relative_to(root).with_suffix("").parts)), path
 
 
 def all_mutations() -> list[Mutation]:

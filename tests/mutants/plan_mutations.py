@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tilec.lowering.gpu.shared_plan import ChannelPlan, SharedPlan
+from tilec.lowering.gpu.memory.shared_plan import ChannelPlan, SharedPlan
 from tilec.lowering.gpu_to_ptx import kernel
 
 PlanChange = tuple[str, Callable[[], None]]

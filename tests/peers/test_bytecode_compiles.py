@@ -10,7 +10,7 @@ from signatures import CASES, KERNELS
 from tile_tools import compiled
 
 from tilec.dialect.bytecode.version import VERSIONS, Version
-from tilec.lowering.tile.expand_tilex import expand_tilex
+from tilec.lowering.tile.expand.expand_tilex import expand_tilex
 from tilec.signature import parse
 from tilec.text_input.module import Module
 

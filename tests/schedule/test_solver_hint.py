@@ -11,10 +11,10 @@ import pytest
 import tilec
 import tilec as ct
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.loop_problem import loop_problems
 from tilec.lowering.gpu.passes import PASSES
-from tilec.lowering.gpu.present_interval import role_numbers
-from tilec.lowering.gpu.schedule_report import schedule_reports
+from tilec.lowering.gpu.schedule.loop_problem import loop_problems
+from tilec.lowering.gpu.schedule.present_interval import role_numbers
+from tilec.lowering.gpu.schedule.schedule_report import schedule_reports
 from tilec.lowering.schedule.exact import Budget, search, solver_name
 from tilec.lowering.schedule.quantum import quantized
 from tilec.lowering.target import target_named
@@ -95,7 +95,7 @@ def test_no_schedule_with_other_roles_is_shorter(target: str, width: int) -> Non
 
 
 def test_missing_solver_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilec.lowering.gpu.follow_schedule.solver_name", lambda: None)
+    monkeypatch.setattr("tilec.lowering.gpu.schedule.follow_schedule.solver_name", lambda: None)
     args, _ = arguments(1)
     (remark,) = [each for each in compiled(args, solver=True).remarks if "solver" in each.message]
     assert remark.message == "solver=on is not followed: OR-Tools is not installed; install tilec[schedule]"

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.axis import UNBOUNDED, Axes, Axis
-from tilec.lowering.tile.bounds import Interval, bounds
-from tilec.lowering.tile.contiguity import contiguity
-from tilec.lowering.tile.divisibility import divisibility
+from tilec.lowering.tile.analysis.axis import UNBOUNDED, Axes, Axis
+from tilec.lowering.tile.analysis.bounds import Interval, bounds
+from tilec.lowering.tile.analysis.contiguity import contiguity
+from tilec.lowering.tile.analysis.divisibility import divisibility
 from tilec.runtime.interpret.run import run as interpret
 from tilec.text_input.module import Module
 

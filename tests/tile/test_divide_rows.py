@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tilec.dialect.walk import operations_named
-from tilec.lowering.tile.divide_rows import divide_columns, divide_rows
-from tilec.lowering.tile.divided_dimensions import NotDivisibleError
+from tilec.lowering.tile.divide.divide_rows import divide_columns, divide_rows
+from tilec.lowering.tile.divide.divided_dimensions import NotDivisibleError
 from tilec.text_input.module import Module
 
 HEAD = """

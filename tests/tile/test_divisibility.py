@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tilec.dialect.mlir import context, ir
-from tilec.lowering.tile.bounds import bounds
-from tilec.lowering.tile.divisibility import UNBOUNDED, divisibility
+from tilec.lowering.tile.analysis.bounds import bounds
+from tilec.lowering.tile.analysis.divisibility import UNBOUNDED, divisibility
 from tilec.text_input.module import Module
 
 HEADER = (

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tilec.errors import SimulationError
-from tilec.lowering.tile.insert_checks import insert_checks
+from tilec.lowering.tile.expand.insert_checks import insert_checks
 from tilec.lowering.tile.passes import DEFAULT, run
 from tilec.remarks import Remark
 from tilec.runtime.interpret.evaluate import evaluate

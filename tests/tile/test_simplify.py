@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pytest
 
-from tilec.lowering.tile import bounds
+from tilec.lowering.tile.analysis import bounds
 from tilec.lowering.tile.passes import run
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.runtime.interpret.run import run as interpret

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.tile.value_analysis import analyze, forget_facts, kept_facts
+from tilec.lowering.tile.analysis.value_analysis import analyze, forget_facts, kept_facts
 from tilec.text_input.module import Module
 
 SUMS = """cuda_tile.module @m { entry @k(%x: tile<i32>) {

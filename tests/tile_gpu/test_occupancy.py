@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilec.lowering.gpu.occupancy import share_of_block
+from tilec.lowering.gpu.memory.occupancy import share_of_block
 from tilec.lowering.target import TARGETS
 
 # CUDA programming guide, technical specifications of compute capability 9.0 and 10.0, in bytes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilec.lowering.gpu.live_tiles import tile_peak
+from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.text_input.stage_module import read_stage_module
 
 HEAD = """

@@ -17,12 +17,12 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError, UsageError
 from tilec.lowering.gpu.columns_needed import columns_needed
 from tilec.lowering.matrix_unit import UNITS
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, matrix_plan
+from tilec.lowering.plan.warp_choice import registers_available
 from tilec.lowering.target import TARGETS, target_named
-from tilec.lowering.tile_to_gpu import mma
+from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.kernel import convert
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan
-from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.warp_choice import registers_available
+from tilec.lowering.tile_to_gpu.ops import mma
 from tilec.runtime.cubin import assemble
 
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?], tm={}, tn={}, tk={}"

@@ -9,7 +9,7 @@ import pytest
 import tilec
 from tilec.dialect.location import source_location
 from tilec.dialect.walk import operations_below
-from tilec.lowering.tile_to_gpu.operation_name import operation_name
+from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
 
 KERNEL = """\
 import tilec as ct

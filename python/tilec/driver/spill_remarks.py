@@ -10,7 +10,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.errors import SourceLocation
-from tilec.lowering.gpu.live_tiles import tile_peak
+from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.live_registers import RegisterPeak
 from tilec.remarks import Remark
 

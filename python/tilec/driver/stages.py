@@ -68,8 +68,8 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.driver.entries import entries, with_one_entry
     from tilec.lowering.gpu.columns_needed import columns_needed
-    from tilec.lowering.plan.tile_stage import run_tile_stage
-    from tilec.lowering.tile.insert_checks import insert_checks
+    from tilec.lowering.tile.expand.insert_checks import insert_checks
+    from tilec.lowering.tile_to_gpu.tile_stage import run_tile_stage
     from tilec.runtime.interpret.evaluate import evaluate
 
     made = with_one_entry(module, job.entry)
@@ -187,7 +187,7 @@ STAGES = (
         (
             "tilec.driver.entries",
             "tilec.lowering.gpu.columns_needed",
-            "tilec.lowering.plan.tile_stage",
+            "tilec.lowering.tile_to_gpu.tile_stage",
             "tilec.runtime.interpret.evaluate",
         ),
         _tile_passes,

@@ -10,10 +10,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
-from tilec.lowering.gpu.epilogue_overlap import EpilogueOverlap, epilogue_overlap
-from tilec.lowering.gpu.loop_work import LoopCycles, LoopWork, cycles_of, loops_of
-from tilec.lowering.gpu.occupancy import RESERVED_SHARED_BYTES
-from tilec.lowering.gpu.shared_plan import shared_plan
+from tilec.lowering.gpu.cost.epilogue_overlap import EpilogueOverlap, epilogue_overlap
+from tilec.lowering.gpu.cost.loop_work import LoopCycles, LoopWork, cycles_of, loops_of
+from tilec.lowering.gpu.memory.occupancy import RESERVED_SHARED_BYTES
+from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import TENSOR_PIPE

@@ -14,8 +14,8 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import StoreSharedOp
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.memory_regions import MemoryRegion, memory_regions
-from tilec.lowering.gpu.shared_plan import shared_plan
+from tilec.lowering.gpu.memory.memory_regions import MemoryRegion, memory_regions
+from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.target import TARGETS
 
 # The source lines of an operation, from the outermost call to the innermost.

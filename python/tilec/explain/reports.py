@@ -41,7 +41,7 @@ def _plan(compiled: Compiled) -> list[Report]:
 
 def _schedule(compiled: Compiled) -> list[Report]:
     # Imported here because only this report needs the schedulers.
-    from tilec.lowering.gpu.schedule_report import schedule_reports
+    from tilec.lowering.gpu.schedule.schedule_report import schedule_reports
 
     return list(schedule_reports(_tile_gpu(compiled, "schedule"), compiled.target))
 

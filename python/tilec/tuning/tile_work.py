@@ -13,7 +13,7 @@ from tilec.dialect.spelling import spell
 from tilec.driver.entries import entries
 from tilec.lowering.model.launch import Ring
 from tilec.lowering.model.throughput import Work
-from tilec.lowering.tile.constants import splat
+from tilec.lowering.tile.analysis.constants import splat
 from tilec.runtime.grid import Dimensions
 
 # CUDA programming guide, "SIMT Architecture".

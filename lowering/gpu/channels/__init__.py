@@ -1,0 +1,1 @@
+"""Passes that make, join, share and size channels. Import ir to cost."""

@@ -1,0 +1,266 @@
+"""Adjacent tile blocks become a cluster that loads once what both need, where L2 is far slower than the multiplies.
+
+    tma_load %b[%n, %k] -> 64x256
+    ->  tma_load %b[%n, %k] multicast along 1 if %same -> 64x256, in a kernel with joined_programs 2
+
+%same is computed when the kernel runs: whether the launch has clusters, and both tile blocks have the same %n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tilec.dialect.build import build
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, WGMMA, MakeChannelOp
+from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, ProgramIdOp
+from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.upstream_predicates import predicate_attribute
+from tilec.dialect.walk import operations_below, operations_named
+from tilec.lowering.gpu.channels.share_loads import loads_into, part_box, with_box
+from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
+from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
+from tilec.lowering.gpu.ir.equal_values import EqualValues
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.kernel_hints import NUM_CTAS, kernel_hint
+from tilec.lowering.model.constants import Device, device_of
+from tilec.lowering.model.step import HBM, L2, Step, unit_cycles
+from tilec.remarks import Remark
+
+_PAIR = 2
+# The cycles of L2 over those of the next unit from which a cluster pays for itself. On H200, blocks of 64x128 gain 17 %
+# (1.8 times), those of 64x256 and 128x128 lose 2 to 5 % (1.5 and 1.2 times): benchmarks/hopper/timing.py.
+_LEAST_RATIO = 1.7
+# The axis of the grid along which tile blocks are adjacent.
+_AXIS = 0
+_UNKNOWN = "their position is not computed from that of the tile block alone"
+_QUOTIENTS = ("arith.divsi", "arith.divui", "arith.floordivsi", "arith.ceildivsi", "arith.ceildivui")
+
+
+class _NotSharedError(Exception):
+    """Why adjacent tile blocks cannot load a tile once."""
+
+
+@dataclass(frozen=True)
+class _SharedLoad:
+    """A load, the box and the coordinate of the part of each CTA, and the scalars that decide whether it is shared."""
+
+    load: TmaLoadOp
+    box: list[int]
+    along: int
+    scalars: tuple[ir.Value, ...]
+
+
+def join_programs(kernel: KernelOp, context: Context) -> None:
+    """Rewrites a tile_gpu.kernel in place; run after `fuse-channels`, before the kernel is split into roles."""
+    if kernel.cluster_ctas > 1 or kernel_hint(kernel, NUM_CTAS) is not None:
+        return
+    neighbours, device = _Neighbours(kernel), device_of(context.target.name)
+    streams = {op: _streamed_loads(op) for op in operations_named(kernel, (MakeChannelOp.OPERATION_NAME,))}
+    streams = {channel: loads for channel, loads in streams.items() if loads}
+    if not any(_are_bound_by_l2(kernel, loads, device) for loads in streams.values()):
+        return
+    shared: dict[MakeChannelOp, list[_SharedLoad]] = {}
+    for channel, loads in streams.items():
+        try:
+            shared[channel] = _shared_loads(channel, neighbours)
+        except _NotSharedError as error:
+            # Rings with barriers of other CTAs and those without share no slots (`reuse-channels`): all or none.
+            message = f"adjacent tile blocks do not load the same operands once: {error}"
+            context.remarks.append(Remark("tma", message, source_location(loads[0].operation.location)))
+            return
+    kernel.operation.attributes["joined_programs"] = ir.IntegerAttr.get(_I32(), _PAIR)
+    for channel, found in shared.items():
+        channel.operation.attributes["across"] = ir.StringAttr.get(CLUSTER)
+        for each in found:
+            _share(each)
+
+
+def _streamed_loads(channel: MakeChannelOp) -> list[TmaLoadOp]:
+    """The loads of a channel of one CTA for wgmma, if all of them are in loops."""
+    consumers = [name.value for name in channel.consumers]
+    if (channel.producer, consumers, channel.across) != (TMA, [WGMMA], None):
+        return []
+    buffers = range(len(channel.operation.results[0].type.buffers))
+    loads = [load for number in buffers for load in loads_into(channel, number)]
+    return loads if all(isinstance(each, TmaLoadOp) and _loop_around(each) is not None for each in loads) else []
+
+
+def _loop_around(load: TmaLoadOp) -> ir.Operation | None:
+    return next((op for op in reversed(path_to(load.operation)) if op.name in LOOPS), None)
+
+
+def _are_bound_by_l2(kernel: KernelOp, loads: list[TmaLoadOp], device: Device) -> bool:
+    """Whether each unit but L2 has much fewer cycles in an iteration of the loop of each load."""
+    return all(_is_bound_by_l2(kernel, loop, device) for loop in {_loop_around(load) for load in loads})
+
+
+def _is_bound_by_l2(kernel: KernelOp, loop: ir.Operation, device: Device) -> bool:
+    work, elements = Step(), VisitedTiles()
+    for op in operations_below(loop.opview):
+        work += work_of(op, kernel.warps, device, elements)
+    units = {unit: cycles for unit, cycles in unit_cycles(work, device).items() if unit != HBM}
+    l2 = units.pop(L2, 0)
+    return l2 > _LEAST_RATIO * max(units.values(), default=0)
+
+
+# ---- conditions
+
+
+class _Neighbours:
+    """What two adjacent tile blocks have in common."""
+
+    def __init__(self, kernel: KernelOp) -> None:
+        self.equal = EqualValues(kernel, along=_AXIS)
+        self.block = kernel.body.blocks[0]
+        # A loop of known length does not wait for what another tile block stores.
+        self.may_wait = bool(operations_named(kernel, ("scf.while",)))
+        self._varies: dict[ir.Value, bool] = {}
+
+    def differing(self, values: Iterable[ir.Value]) -> list[ir.Value]:
+        """The scalars of the kernel's block, other than equal ones, from which values derive by arithmetic."""
+        outside = [value for value in self._sources(values, self._is_outside) if not self.equal.has(value)]
+        if not all(map(self._is_outside, outside)):
+            raise _NotSharedError(_UNKNOWN)
+        return outside
+
+    def is_computable(self, value: ir.Value) -> bool:
+        """Whether a tile block can compute the scalar that its neighbour has."""
+        return all(map(self.equal.has, self._sources([value], self.equal.has)))
+
+    def _is_outside(self, value: ir.Value) -> bool:
+        return _arithmetic(value) is not None and value.owner.operation.block == self.block
+
+    def _sources(self, values: Iterable[ir.Value], stops: Callable[[ir.Value], bool]) -> list[ir.Value]:
+        """The values from which others derive by arithmetic: those at which to stop, equal ones, and no arithmetic."""
+        sources: list[ir.Value] = []
+        waiting = list(dict.fromkeys(values))[::-1]
+        seen = set(waiting)
+        while waiting:
+            value = waiting.pop()
+            op = None if stops(value) or self.equal.has(value) else _arithmetic(value)
+            if op is None:
+                sources.append(value)
+                continue
+            found = [operand for operand in dict.fromkeys(op.operands) if operand not in seen]
+            seen.update(found)
+            waiting += found[::-1]
+        return sources
+
+    def varies(self, value: ir.Value) -> bool:
+        """Whether a scalar probably differs between adjacent tile blocks: a quotient of their numbers does not."""
+        if value not in self._varies:
+            self._varies[value] = not self.equal.has(value) and self._derived_varies(value)
+        return self._varies[value]
+
+    def _derived_varies(self, value: ir.Value) -> bool:
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name == ProgramIdOp.OPERATION_NAME:
+            return True
+        op = value.owner.operation
+        return any(map(self.varies, list(op.operands)[1:] if op.name in _QUOTIENTS else op.operands))
+
+
+def _arithmetic(value: ir.Value) -> ir.Operation | None:
+    """The operation of a scalar that is computed from other scalars or is the number of the tile block."""
+    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    is_arithmetic = op is not None and (op.name.startswith("arith.") or op.name == ProgramIdOp.OPERATION_NAME)
+    return op if is_arithmetic else None
+
+
+def _shared_loads(channel: MakeChannelOp, neighbours: _Neighbours) -> list[_SharedLoad]:
+    """The loads of the buffers that adjacent tile blocks probably fill alike; raises _NotSharedError."""
+    if neighbours.may_wait:
+        raise _NotSharedError("a loop of the kernel may wait for another tile block")
+    found: list[_SharedLoad] = []
+    refusals: list[_NotSharedError] = []
+    for number in range(len(channel.operation.results[0].type.buffers)):
+        try:
+            found += [_shared_load(load, neighbours) for load in loads_into(channel, number)]
+        except _NotSharedError as error:
+            refusals.append(error)
+    if not found:
+        raise refusals[0]
+    return found
+
+
+def _shared_load(load: TmaLoadOp, neighbours: _Neighbours) -> _SharedLoad:
+    if not neighbours.equal.runs_alike(load.operation):
+        raise _NotSharedError("a loop or a branch around the loads may differ between them")
+    scalars = neighbours.differing(load.coordinates)
+    if not all(map(neighbours.is_computable, scalars)):
+        raise _NotSharedError(_UNKNOWN)
+    if any(map(neighbours.varies, scalars)):
+        raise _NotSharedError("what they load probably differs")
+    divided = None if load.map.owner.kind is not None else part_box(load, _PAIR)
+    if divided is None:
+        raise _NotSharedError("the rows of a tile cannot be divided")
+    return _SharedLoad(load, *divided, tuple(scalars))
+
+
+# ---- rewriting
+
+
+def _share(shared: _SharedLoad) -> None:
+    """Replaces a load by one of the part of each CTA, if the scalars are equal in both."""
+    load = shared.load
+    with load.operation.location:
+        with ir.InsertionPoint(path_to(load.operation)[0]):
+            condition = _condition(shared.scalars)
+        map = with_box(load.map.owner.operation, shared.box)
+        with ir.InsertionPoint(load.operation):
+            build(
+                TmaLoadOp.OPERATION_NAME,
+                [map, list(load.coordinates), list(load.offsets), condition, load.buffer, load.channel],
+                attributes={"multicast": True, "along": shared.along},
+            )
+    load.operation.erase()
+
+
+def _condition(scalars: Iterable[ir.Value]) -> ir.Value:
+    """Whether the launch has clusters, and the scalars are equal in both tile blocks of one."""
+    size = build(ClusterSizeOp.OPERATION_NAME, [], [_I32()]).result
+    condition = _is_equal(size, _constant(_PAIR))
+    # A tile block alone is its own neighbour: the number of another one may be outside of the grid.
+    difference = _operation("arith.subi", [size, _constant(1)])
+    copies: dict[ir.Value, ir.Value] = {}
+    for scalar in scalars:
+        same = _is_equal(scalar, _in_neighbour(scalar, difference, copies))
+        condition = _operation("arith.andi", [condition, same])
+    return condition
+
+
+def _in_neighbour(value: ir.Value, difference: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
+    """A copy of a scalar as the other tile block computes it, whose number differs in the last bit."""
+    if isinstance(value.owner, ir.Block):
+        return value
+    if value not in copies:
+        op = value.owner.operation
+        if op.name == ProgramIdOp.OPERATION_NAME and op.opview.axis == _AXIS:
+            copies[value] = _operation("arith.xori", [value, difference])
+        else:
+            operands = [_in_neighbour(operand, difference, copies) for operand in op.operands]
+            copy = op.clone() if operands != list(op.operands) else op
+            for number, operand in enumerate(operands):
+                copy.operands[number] = operand
+            copies[value] = copy.results[0]
+    return copies[value]
+
+
+def _is_equal(lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    attributes = {"predicate": predicate_attribute("arith.cmpi", "eq")}
+    return ir.Operation.create("arith.cmpi", [ir.IntegerType.get_signless(1)], [lhs, rhs], attributes=attributes).result
+
+
+def _operation(name: str, operands: list[ir.Value]) -> ir.Value:
+    return ir.Operation.create(name, [operands[0].type], operands).result
+
+
+def _constant(value: int) -> ir.Value:
+    attributes = {"value": ir.IntegerAttr.get(_I32(), value)}
+    return ir.Operation.create("arith.constant", [_I32()], attributes=attributes).result
+
+
+def _I32() -> ir.Type:
+    return ir.IntegerType.get_signless(32)

@@ -1,0 +1,308 @@
+"""Placed tiles become slots of channels: put where they are defined, got before the first use, then released.
+
+before:   %a = load_tile %map[..]           %d = multiply %a, ..
+after:    put_begin, tma_load, put_commit   get, tcgen05_mma, release
+
+Tiles that TMA stores get staging buffers (staging.py), accumulators channels of their own (accumulator_channels.py).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import PLACED_MULTIPLIES
+from tilec.dialect.tile_gpu.channel import (
+    MMA,
+    THREADS,
+    TMA,
+    WGMMA,
+    GetOp,
+    PutBeginOp,
+    PutCommitOp,
+    ReleaseOp,
+    slot_results,
+)
+from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.placed import (
+    GatherTileOp,
+    LoadTileOp,
+    MultiplyOp,
+    MultiplyScaledOp,
+    PlaceOp,
+    PlaceScalesOp,
+    ReadOp,
+    UndefinedOp,
+)
+from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
+from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp
+from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
+from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.ir.accumulator_channels import Accumulators, is_in_accumulator
+from tilec.lowering.gpu.ir.channel_declarations import ChannelDeclarations, Position
+from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.enclosing import ancestor_in, is_repeated
+from tilec.lowering.gpu.ir.slots import VIEW, without_views
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.staging import is_staged, make_staging_buffers
+
+_SCALES = PlaceScalesOp.OPERATION_NAME
+_LOADS = {LoadTileOp.OPERATION_NAME: TmaLoadOp.OPERATION_NAME, GatherTileOp.OPERATION_NAME: TmaGatherOp.OPERATION_NAME}
+_PLACE = PlaceOp.OPERATION_NAME
+_PLACED = (*_LOADS, _PLACE, UndefinedOp.OPERATION_NAME)
+# Who reads an operand in shared memory, by the operation; threads unless listed.
+_CONSUMERS = {
+    MultiplyOp.OPERATION_NAME: MMA,
+    MultiplyScaledOp.OPERATION_NAME: MMA,
+    _SCALES: MMA,
+    WgmmaOp.OPERATION_NAME: WGMMA,
+    GatherTileOp.OPERATION_NAME: TMA,
+}
+# The operations that write and read the buffer of a slot, by its memory.
+_ACCESSES = {
+    SHARED: (StoreSharedOp.OPERATION_NAME, LoadSharedOp.OPERATION_NAME),
+    TENSOR: (StoreTensorMemoryOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME),
+}
+
+
+@dataclass(frozen=True)
+class _Consumer:
+    """Who reads a placed tile; `role` tells threads of several roles apart.
+
+    `is_late` tells multiplies apart that need what threads store in the same iteration: others may run ahead of them.
+    """
+
+    name: str
+    role: str = COMPUTE
+    is_late: bool = False
+
+
+@dataclass(frozen=True)
+class _Use:
+    """An operation that uses a placed tile, perhaps through a view, and who reads the tile for it."""
+
+    operation: ir.Operation
+    consumer: _Consumer
+
+
+@dataclass(frozen=True)
+class _Hold:
+    """One consumer's hold of a slot: its users, and the first and last operation in the tile's block around them."""
+
+    consumer: _Consumer
+    users: tuple[ir.Operation, ...]
+    first: ir.Operation
+    last: ir.Operation
+
+
+@dataclass(frozen=True)
+class _PlacedTile:
+    """A placed tile and the plan for its slot, made before any operand changes: the hash of an operation does too."""
+
+    operation: ir.Operation
+    position: Position
+    buffers: tuple[BufferType, ...]
+    holds: tuple[_Hold, ...]
+
+
+def make_channels(kernel: KernelOp, _context: Context) -> None:
+    """Rewrites a tile_gpu.kernel in place; without placed tiles it stays as it is."""
+    _make_channels(kernel)
+
+
+def _make_channels(kernel: KernelOp) -> None:
+    if not _has_placed_tiles(kernel):
+        return
+    operations = operations_inside(kernel)
+    declarations = ChannelDeclarations(kernel, operations)
+    numbers = {op: number for number, op in enumerate(operations)}
+    accumulators = Accumulators(operations)
+    staged, groups = [], defaultdict[object, list[_PlacedTile]](list)
+    for number, op in enumerate(operations):
+        if is_staged(op):
+            staged.append((op, Position(number, op.location)))
+        elif op.name in _LOADS or op.name == _PLACE and not is_in_accumulator(op.results[0]):
+            groups[_group(op)].append(_placed_tile(op, numbers))
+    make_staging_buffers(kernel, staged, declarations)
+    for members in groups.values():
+        _make_channel(members, declarations)
+    accumulators.make_channels(declarations)
+    declarations.finish()
+
+
+def with_channels(module: ir.Module) -> ir.Module:
+    """The module itself if it has no placed tiles, else a copy in which they have channels."""
+    if not any(_has_placed_tiles(op) for op in module.body.operations):
+        return module
+    made = ir.Module.create(module.operation.location)
+    for op in module.body.operations:
+        op.operation.clone(ip=ir.InsertionPoint(made.body))
+    for op in made.body.operations:
+        if op.operation.name == KernelOp.OPERATION_NAME:
+            _make_channels(op)
+    return made
+
+
+def _has_placed_tiles(op: ir.OpView) -> bool:
+    return any(inner.name in _PLACED for inner in operations_inside(op))
+
+
+def _group(op: ir.Operation) -> object:
+    """What the operations have in common that fill one channel in turn."""
+    if "group" not in op.attributes:
+        return op.results[0]
+    return op.attributes["group"], op.results[0].type, op.block, compute_role(op)
+
+
+def _placed_tile(op: ir.Operation, numbers: dict[ir.Operation, int]) -> _PlacedTile:
+    uses = [_Use(user, _consumer(user, op)) for user in _users(op)]
+    # Threads last: they read a tile right after it was loaded, and so would always be first.
+    consumers = sorted(dict.fromkeys(use.consumer for use in uses), key=lambda consumer: consumer.name == THREADS)
+    holds = []
+    for consumer in consumers or [_Consumer(THREADS)]:
+        users = tuple(use.operation for use in uses if use.consumer == consumer)
+        ends = [end for user in users for end in (user, *_waits(user))]
+        inside = sorted((ancestor_in(end, op.block) for end in ends), key=numbers.__getitem__) or [op]
+        holds.append(_Hold(consumer, users, inside[0], inside[-1]))
+    return _PlacedTile(op, Position(numbers[op], op.location), _buffers(op), tuple(holds))
+
+
+def _waits(user: ir.Operation) -> list[ir.Operation]:
+    """The operations that wait until an asynchronous user has read its operands."""
+    if user.name != WgmmaOp.OPERATION_NAME:
+        return []
+    found = [use.owner.operation for use in user.results[0].uses]
+    return [op for op in found if op.name == WgmmaWaitOp.OPERATION_NAME]
+
+
+def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations) -> None:
+    first = members[0]
+    producer = THREADS if first.operation.name == _PLACE else TMA
+    consumers = [hold.consumer.name for hold in first.holds]
+    is_ring = len(members) > 1 or is_repeated(first.operation) and not _is_read_before_next(first.operation)
+    channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring)
+    for tile in members:
+        _fill(tile.operation, channel, tile.buffers)
+        for number, hold in enumerate(tile.holds):
+            _hold(tile, hold, number, channel)
+        _erase(tile.operation)
+
+
+def _is_read_before_next(op: ir.Operation) -> bool:
+    return op.name == _PLACE and op.opview.read_before_next
+
+
+def _users(op: ir.Operation) -> Iterator[ir.Operation]:
+    for use in op.results[0].uses:
+        user = use.owner.operation
+        if user.name == VIEW:
+            yield from _users(user)
+        else:
+            yield user
+
+
+def _consumer(user: ir.Operation, tile: ir.Operation) -> _Consumer:
+    name = _CONSUMERS.get(user.name, THREADS)
+    role = compute_role(user) if name in (THREADS, WGMMA) else COMPUTE
+    return _Consumer(name, role, name == MMA and tile.name in _LOADS and _is_late(user, tile.block))
+
+
+def _is_late(multiply: ir.Operation, block: ir.Block) -> bool:
+    """Whether a multiply in a loop has an operand that threads place, or sums that they read, in the same block."""
+    if multiply.name not in PLACED_MULTIPLIES or not is_repeated(multiply) or multiply.block != block:
+        return False
+    owners = (without_views(value).owner for value in multiply.operands)
+    made = [owner.operation for owner in owners if not isinstance(owner, ir.Block) and owner.operation.block == block]
+    if any(op.name == _PLACE or op.name == multiply.name and _is_late(op, block) for op in made):
+        return True
+    return any(use.owner.name == ReadOp.OPERATION_NAME for use in multiply.opview.accumulator.uses)
+
+
+def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
+    """The buffers of a slot: that of the tile, and with scale factors that of their copy in tensor memory."""
+    copies = [user.results[0].type for user in _users(op) if user.name == _SCALES]
+    return (op.results[0].type, *copies[:1])
+
+
+def _fill(op: ir.Operation, channel: ir.Value, buffers: tuple[BufferType, ...]) -> None:
+    with op.location, ir.InsertionPoint(op):
+        begin = build(PutBeginOp.OPERATION_NAME, [channel], slot_results(buffers))
+        slot = begin.results[0]
+        made = [begin]
+        if op.name == _PLACE:
+            made.append(build(_ACCESSES[buffers[0].memory][0], [op.operands[0], slot]))
+        else:
+            _copy(op, slot, channel)
+        made.append(build(PutCommitOp.OPERATION_NAME, [channel]))
+    for step in made:
+        set_compute_role(step, compute_role(op))
+
+
+def _copy(op: ir.Operation, slot: ir.Value, channel: ir.Value) -> None:
+    """The copy by TMA of a load: it has the same operands, and the buffer and the channel that it fills."""
+    attributes = {name: op.attributes[name] for name in op.attributes if not name.endswith("SegmentSizes")}
+    view = op.opview
+    if op.name == LoadTileOp.OPERATION_NAME:
+        operands = [view.map, list(view.coordinates), list(view.offsets), None, slot, channel]
+    else:
+        operands = [*op.operands, slot, channel]
+    build(_LOADS[op.name], operands, (), attributes)
+
+
+def _hold(tile: _PlacedTile, hold: _Hold, number: int, channel: ir.Value) -> None:
+    """Gets the slot before the first user, gives each its buffer, and releases the slot after the last."""
+    op, results = tile.operation, slot_results(tile.buffers)
+    with hold.first.location, ir.InsertionPoint(hold.first) if hold.users else ir.InsertionPoint.after(op):
+        got = build(GetOp.OPERATION_NAME, [channel], results, {"consumer": number})
+    with op.location, ir.InsertionPoint.after(hold.last if hold.users else got):
+        released = build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": number})
+    for step in (got, released):
+        set_compute_role(step, hold.consumer.role)
+    slot = list(got.results)
+    views = {op.results[0]: slot[0]}
+    for user in hold.users:
+        _use_slot(user, op, slot, views, got)
+
+
+def _use_slot(
+    user: ir.Operation,
+    op: ir.Operation,
+    slot: list[ir.Value],
+    views: dict[ir.Value, ir.Value],
+    got: ir.Operation,
+) -> None:
+    for number, operand in enumerate(user.operands):
+        if without_views(operand) == op.results[0]:
+            user.operands[number] = _viewed(operand, views, got)
+    if user.name == _SCALES:
+        with user.location, ir.InsertionPoint(user):
+            build(Tcgen05CopyScalesOp.OPERATION_NAME, [user.operands[0], slot[1]])
+        user.results[0].replace_all_uses_with(slot[1])
+        user.erase()
+    elif user.name == ReadOp.OPERATION_NAME:
+        name = _ACCESSES[user.operands[0].type.memory][1]
+        with user.location, ir.InsertionPoint(user):
+            made = build(name, [user.operands[0]], [user.results[0].type])
+            set_compute_role(made, compute_role(user))
+        user.results[0].replace_all_uses_with(made.results[0])
+        user.erase()
+
+
+def _viewed(value: ir.Value, views: dict[ir.Value, ir.Value], got: ir.Operation) -> ir.Value:
+    """The same view of the slot."""
+    if value not in views:
+        source = _viewed(value.owner.operation.operands[0], views, got)
+        with value.owner.operation.location, ir.InsertionPoint.after(got):
+            views[value] = build(VIEW, [source], [value.type]).results[0]
+    return views[value]
+
+
+def _erase(op: ir.Operation) -> None:
+    for use in list(op.results[0].uses):
+        _erase(use.owner.operation)
+    op.erase()

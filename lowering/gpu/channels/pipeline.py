@@ -1,0 +1,232 @@
+"""Rings get several slots, so that copies run ahead of their consumers.
+
+With roles, the `load` role runs ahead by itself. Without, each iteration issues the copies of a later iteration, and
+those of the first iterations are issued before the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import TMA_LOADS
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutBeginOp, PutCommitOp
+from tilec.dialect.tile_gpu.ids import ID
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_inside
+from tilec.lowering import emitter
+from tilec.lowering.gpu.channels.ring_depth import loads_of, of_ring
+from tilec.lowering.gpu.channels.ring_slots import RingSlots, ring_slots
+from tilec.lowering.gpu.cost.epilogue_remark import epilogue_remark, is_of_tiles
+from tilec.lowering.gpu.ir.enclosing import is_repeated
+from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.other_iteration import copy_for, scalars_behind
+from tilec.lowering.gpu.memory.occupancy import followed_occupancy, share_of_block
+from tilec.lowering.gpu.memory.shared_plan import SharedPlan, memory_plan
+from tilec.lowering.kernel_hints import OCCUPANCY
+from tilec.lowering.scalar_constant import constant_of
+from tilec.lowering.target import Target
+from tilec.remarks import Remark
+
+_PUTS = (PutBeginOp.OPERATION_NAME, *TMA_LOADS, PutCommitOp.OPERATION_NAME)
+
+
+def pipeline(kernel: KernelOp, context: Context) -> None:
+    """Deepens the rings of a tile_gpu.kernel in place, as far as memory goes; the option `stages` limits their slots.
+
+    The hint `occupancy` limits the memory. If one slot per ring exceeds that limit, the hint becomes a remark.
+    """
+    block = kernel.operation.regions[0].blocks[0]
+    target, plan = context.target, context.plan(kernel)
+    blocks = followed_occupancy(kernel, target, plan.declared_bytes, plan.tensor_columns, context.remarks)
+    if blocks is not None:
+        target = share_of_block(target, blocks)
+        plan = context.plan(kernel, target)
+    elif OCCUPANCY in kernel.operation.attributes:
+        del kernel.operation.attributes[OCCUPANCY]
+    channels = [op for op in block.operations if op.operation.name == MakeChannelOp.OPERATION_NAME and _is_ring(op)]
+    plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target, context)
+    filled = [op for op in channels if op.producer == TMA]
+    has_roles = kernel.roles is not None
+    # Without roles a loop issues the copies of all its rings equally far ahead.
+    groups = [[op] for op in filled] if has_roles or not filled else [filled]
+    if has_roles:
+        stored = [op for op in channels if op.producer in (THREADS, COPIES) and op.wanted is not None]
+        groups += [[op] for op in stored if not plan.channels[op.operation.results[0]].slot_columns]
+    rings = ring_slots(kernel, groups, plan, target, context.options.stages)
+    deep = _deepen_tma(rings)
+    context.remarks += filter(None, map(single_slot_remark, rings))
+    accumulators = [op for op in channels if op.producer == MMA]
+    single = _deepen_accumulators(kernel, accumulators, target)
+    context.remarks += [epilogue_remark(op, target) for op in single if has_roles and is_of_tiles(op)]
+    if not has_roles:
+        channels_ahead = {one.operation.results[0] for channel in deep for one in of_ring(channel)}
+        # The copies are erased when they move, so only loops are kept.
+        for loop in [op for op in operations_inside(kernel) if op.name == "scf.for"]:
+            _run_ahead(loop, channels_ahead, deep)
+
+
+def _deepen_tma(groups: Sequence[RingSlots]) -> list[MakeChannelOp]:
+    """Sets the slots of the rings that TMA fills; returns those with several."""
+    for group in groups:
+        for op in group.rings:
+            set_stages(op, group.slots)
+    return [op for group in groups if group.slots > 1 for op in group.rings]
+
+
+def _deepen_scale_factors(
+    kernel: KernelOp, plan: SharedPlan, channels: list[MakeChannelOp], target: Target, context: Context
+) -> SharedPlan:
+    """Two slots of scale factors from registers, so that one is stored while the other is multiplied; the new plan."""
+    slots = [(op, plan.channels[op.operation.results[0]]) for op in channels]
+    factors = [(op, slot) for op, slot in slots if slot.slot_columns and slot.slot_bytes]
+    if not factors:
+        return plan
+    free = target.shared_bytes - scratch_bytes(kernel) - plan.scratch
+    columns = target.tensor_memory_columns - plan.columns_used
+    for op, slot in factors:
+        if slot.slot_bytes <= free and slot.slot_columns <= columns:
+            set_stages(op, 2)
+            free, columns = free - slot.slot_bytes, columns - slot.slot_columns
+    context.changed()
+    return context.plan(kernel, target)
+
+
+def _is_ring(op: MakeChannelOp) -> bool:
+    """Whether a channel is the first of a ring."""
+    return op.reuse == "ring" and not op.continues
+
+
+def set_stages(op: MakeChannelOp, stages: int) -> None:
+    """Sets the slots of a ring, in all channels of the ring."""
+    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), stages)
+    for channel in of_ring(op):
+        channel.operation.attributes["stages"] = attribute
+
+
+def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target: Target) -> list[MakeChannelOp]:
+    """Two accumulators, so that one tile is stored while the next is multiplied; returns those without room for two."""
+    plan = memory_plan(kernel)
+    needed, single = plan.columns_used, []
+    for op in channels:
+        columns = plan.channels[op.operation.results[0]].slot_columns
+        if needed + columns <= target.tensor_memory_columns:
+            set_stages(op, 2)
+            needed += columns
+        else:
+            single.append(op)
+    return single
+
+
+def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChannelOp]) -> None:
+    """Issues the copies in a loop's body that depend on its counter alone some iterations earlier."""
+    body = loop.regions[0].blocks[0]
+    operations = [op.operation for op in body.operations]
+    puts = [op for op in operations if op.name in _PUTS and _channel(op) in deep]
+    needed = scalars_behind(puts, body)
+    if not puts or needed is None or not _has_one_put_per_ring(loop, puts):
+        return
+    stages = min(ir.IntegerAttr(c.operation.attributes["stages"]).value for c in channels)
+    group = [op for op in operations if op in needed or op in puts]
+    lower, upper, step = list(loop.operands)[:3]
+    unsigned = "unsignedCmp" in loop.attributes
+    with loop.location:
+        with ir.InsertionPoint(loop):
+            ahead = _saturated_product(step, stages - 1)
+            end = _first_end(lower, upper, ahead, unsigned)
+            attributes = {name: loop.attributes[name] for name in loop.attributes if name in ("unsignedCmp", ID)}
+            prologue = ir.Operation.create("scf.for", [], [lower, end, step], attributes, regions=1)
+            first = prologue.regions[0].blocks.append(lower.type, arg_locs=[loop.location])
+            with ir.InsertionPoint(first):
+                copy_for(group, body.arguments[0], first.arguments[0], first_round=_starts_rings(loop, puts))
+                ir.Operation.create("scf.yield")
+        with ir.InsertionPoint(puts[0]):
+            left = emitter.binary("arith.subi", upper, body.arguments[0])
+            inside = emitter.less_than(ahead, left, unsigned=True)
+            with emitter.only_if(inside):
+                following = emitter.binary("arith.addi", body.arguments[0], ahead)
+                copy_for(group, body.arguments[0], following)
+    for op in reversed(puts):
+        op.erase()
+
+
+def _ring_uses(channel: ir.Value) -> list[ir.Operation]:
+    """The operations on a channel and on all others of its ring."""
+    op = channel.owner.opview
+    ring = op.shares.owner.opview if op.continues else op
+    return [use.owner.operation for one in of_ring(ring) for use in one.operation.results[0].uses]
+
+
+def _has_one_put_per_ring(loop: ir.Operation, puts: list[ir.Operation]) -> bool:
+    """Whether an iteration fills one slot of each ring, so that the copies that run ahead fill the slots in order."""
+    for op in puts:
+        inside = [use for use in _ring_uses(_channel(op)) if _is_inside(use, loop)]
+        if sum(use.name == PutBeginOp.OPERATION_NAME for use in inside) != 1:
+            return False
+    return True
+
+
+def _starts_rings(loop: ir.Operation, puts: list[ir.Operation]) -> bool:
+    """Whether the rings are used by this loop alone, which runs once: its first puts find empty slots."""
+    declared = (MakeChannelOp.OPERATION_NAME,)
+    users = [use for op in puts for use in _ring_uses(_channel(op)) if use.name not in declared]
+    return not _in_loop(loop) and all(_is_inside(use, loop) for use in users)
+
+
+def _is_inside(op: ir.Operation, loop: ir.Operation) -> bool:
+    while op.name != KernelOp.OPERATION_NAME:
+        op = op.parent.operation
+        if op == loop:
+            return True
+    return False
+
+
+def _saturated_product(step: ir.Value, factor: int) -> ir.Value:
+    """step * factor, or the largest unsigned number of the type: no two numbers of a loop are further apart."""
+    largest = (1 << ir.IntegerType(step.type).width) - 1
+    known = constant_of(step)
+    if known is not None:
+        return emitter.unsigned(step.type, min((known & largest) * factor, largest))
+    product = emitter.multiplied(step, factor)
+    limit = emitter.unsigned(step.type, largest // factor)
+    fits = emitter.less_than(limit, step, unsigned=True)
+    whole = emitter.constant(step.type, -1)
+    return emitter.create("arith.select", [step.type], [fits, whole, product]).result
+
+
+def _first_end(lower: ir.Value, upper: ir.Value, ahead: ir.Value, unsigned: bool) -> ir.Value:
+    """min(lower + ahead, upper) without overflow: if the loop runs, upper - lower is exact as an unsigned number."""
+    left = emitter.binary("arith.subi", upper, lower)
+    further = emitter.less_than(ahead, left, unsigned=True)
+    runs = emitter.less_than(lower, upper, unsigned)
+    before_end = emitter.binary("arith.andi", runs, further)
+    end = emitter.binary("arith.addi", lower, ahead)
+    return emitter.create("arith.select", [lower.type], [before_end, end, upper]).result
+
+
+def _channel(op: ir.Operation) -> ir.Value:
+    return op.operands[len(op.operands) - 1]
+
+
+def _in_loop(op: ir.Operation) -> bool:
+    parent = op.parent
+    while parent is not None and parent.operation.name != KernelOp.OPERATION_NAME:
+        if parent.operation.name in ("scf.for", "scf.while"):
+            return True
+        parent = parent.operation.parent
+    return False
+
+
+def single_slot_remark(ring: RingSlots) -> Remark | None:
+    """The remark at the first load of rings with one slot, if more are wanted and TMA or copies fill them in a loop."""
+    loads = [load for first in ring.rings for channel in of_ring(first) for load in loads_of(channel)]
+    repeated = [load for load in loads if is_repeated(load)]
+    if ring.slots > 1 or ring.wanted == 1 or not repeated:
+        return None
+    message = (
+        "the load waits until the tile before it is not used any more: shared memory has room for one slot of "
+        f"{ring.size_bytes} bytes, and {ring.wanted} hide the latency of the load: use smaller tiles"
+    )
+    return Remark("pipeline", message, source_location(repeated[0].location))

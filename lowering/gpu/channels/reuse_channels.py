@@ -1,0 +1,194 @@
+"""Channels whose slots are never in use at the same time become one ring.
+
+before:   for { put a, get a, mma, release a }   for { put b, get b, mma, release b }
+after:    for { put r, get r, mma, release r }   for { put r, get r, mma, release r }
+
+The barriers of the ring then order the second loop's writes after the first loop's reads, in every role, and the load
+role still runs ahead into the second loop. Slots with other buffers keep their own type (`continues`) and are as large
+as the largest. Channels of loops are joined always, as their order stays: all releases of one precede all puts of the
+other. Others are joined only as far as memory requires, since a put then waits that did not wait before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MakeChannelOp, PutBeginOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.lowering.gpu.channels.stage_through_channels import holds_staging, stage_through_channels, staging_life
+from tilec.lowering.gpu.ir.compute_roles import has_compute_roles
+from tilec.lowering.gpu.ir.operation_role import role_of
+from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.channel_life import ChannelLife, channel_lives, loops_around, uses
+from tilec.lowering.gpu.memory.shared_plan import memory_plan, slot_size
+
+
+@dataclass
+class _Ring:
+    """Channels that become one ring; `size` has the bytes and columns of a slot."""
+
+    lives: list[ChannelLife]
+    parties: tuple[object, ...]
+    size: tuple[int, int]
+
+    def may_join(self, other: _Ring) -> bool:
+        return self.parties == other.parties and all(
+            own.is_apart(others) for own in self.lives for others in other.lives
+        )
+
+    def is_in_other_loops(self, other: _Ring) -> bool:
+        return all(own.is_in_another_loop(others) for own in self.lives for others in other.lives)
+
+    def common(self, other: _Ring) -> tuple[int, int]:
+        """The bytes and columns that one slot saves for two rings."""
+        return min(self.size[0], other.size[0]), min(self.size[1], other.size[1])
+
+    def join(self, other: _Ring) -> int:
+        """Takes the channels of another ring; returns the bytes that this saves."""
+        saved_bytes = self.lives[0].channels[0].stages * self.common(other)[0]
+        self.size = max(self.size[0], other.size[0]), max(self.size[1], other.size[1])
+        self.lives += other.lives
+        return saved_bytes
+
+
+def reuse_channels(kernel: KernelOp, context: Context) -> None:
+    """Rewrites a tile_gpu.kernel without roles in place."""
+    if kernel.roles is not None:
+        return
+    plan = memory_plan(kernel)
+    short_bytes = plan.declared_bytes + scratch_bytes(kernel) - context.target.shared_bytes
+    short_columns = plan.columns_used - context.target.tensor_memory_columns
+    lives = channel_lives(kernel)
+    packed = [life for life in lives if short_columns > 0 and _ring(life).size[1]]
+    rings = _packed(packed)
+    for ring in (_ring(life) for life in lives if life not in packed):
+        found = [earlier for earlier in rings if earlier.may_join(ring) and earlier.is_in_other_loops(ring)]
+        if found:
+            short_bytes -= min(found, key=lambda earlier: _difference(earlier, ring)).join(ring)
+        else:
+            rings.append(ring)
+    short_bytes = _join_while_short(rings, short_bytes)
+    if short_bytes > 0:
+        _join_staging(rings, kernel)
+    for ring in rings:
+        if len(ring.lives) > 1:
+            _rewrite(ring)
+
+
+def _join_staging(rings: list[_Ring], kernel: KernelOp) -> None:
+    """Puts the staging buffers into the slots of the largest ring that threads fill and that is not in use then."""
+    life = staging_life(kernel)
+    if life is None or has_compute_roles(kernel):
+        return
+    found = [ring for ring in rings if holds_staging(ring.lives[0]) and all(one.is_apart(life) for one in ring.lives)]
+    if found:
+        ring = max(found, key=lambda ring: ring.size)
+        for channel in stage_through_channels(kernel, ring.lives[0].channels[0]):
+            ring.lives.append(ChannelLife((channel,), life.places))
+
+
+def _ring(life: ChannelLife) -> _Ring:
+    return _Ring([life], _parties(life), slot_size(_buffers(life.channels[0])))
+
+
+def _buffers(channel: MakeChannelOp) -> list[BufferType]:
+    return channel.operation.results[0].type.buffers
+
+
+def _parties(life: ChannelLife) -> tuple[object, ...]:
+    """What the channels of a ring have in common; those whose slots others share also have equal buffers.
+
+    The inbound and the outbound channel of an accumulator do not wait for other warps between two accumulators, so
+    each warp must access the same columns of both.
+    """
+    first = life.channels[0]
+    roles = frozenset(role_of(op) for channel in life.channels for op in uses(channel)) - {None}
+    common = (*(first.operation.attributes[name] for name in ("stages", "producer", "consumers")), first.across, roles)
+    if len(life.channels) == 1:
+        return *common, frozenset(buffer.memory for buffer in _buffers(first))
+    sharing = [(op.producer, op.operation.attributes["consumers"], op.reuse) for op in life.channels]
+    return *common, *(channel.operation.results[0].type for channel in life.channels), *sharing
+
+
+def _difference(first: _Ring, second: _Ring) -> tuple[bool, int]:
+    """Sorts equal slots first, then those of similar sizes."""
+    types = [ring.lives[0].channels[0].operation.results[0].type for ring in (first, second)]
+    return types[0] != types[1], sum(abs(own - other) for own, other in zip(first.size, second.size, strict=True))
+
+
+def _packed(lives: list[ChannelLife]) -> list[_Ring]:
+    """Rings for channels in tensor memory, in which all join that may: of two orders the one with fewer columns.
+
+    Inner loops come first where units are chosen (plan/matrix/unit_choice.py), so that this order fits. In a ring of
+    two slots a multiply overlaps the read of the accumulator before.
+    """
+    orders = sorted(lives, key=_depth, reverse=True), sorted(lives, key=lambda life: _ring(life).size[1], reverse=True)
+    return min(map(_first_fit, orders), key=lambda rings: sum(ring.size[1] for ring in rings))
+
+
+def _depth(life: ChannelLife) -> int:
+    """The number of loops around the multiplies into the slots of a channel."""
+    puts = [op for op in uses(life.channels[0]) if op.name == PutBeginOp.OPERATION_NAME]
+    return max((loops_around(use.owner.operation) for op in puts for use in op.results[0].uses), default=0)
+
+
+def _first_fit(lives: list[ChannelLife]) -> list[_Ring]:
+    rings: list[_Ring] = []
+    for ring in map(_ring, lives):
+        usable = [earlier for earlier in rings if earlier.may_join(ring)]
+        if usable:
+            max(usable, key=lambda earlier: ring.common(earlier)[1]).join(ring)
+        else:
+            rings.append(ring)
+    return rings
+
+
+def _join_while_short(rings: list[_Ring], short_bytes: int) -> int:
+    """Joins rings outside of loops or in one loop, the largest first, until so many bytes are saved.
+
+    Returns the bytes that are still to be saved.
+    """
+    for ring in sorted(rings, key=lambda ring: ring.size, reverse=True):
+        if short_bytes <= 0 or not ring.size[0]:
+            continue
+        others = sorted((other for other in rings if other is not ring), key=ring.common, reverse=True)
+        partner = next((other for other in others if other.may_join(ring)), None)
+        if partner is not None:
+            short_bytes -= partner.join(ring)
+            rings.remove(ring)
+    return short_bytes
+
+
+def _rewrite(ring: _Ring) -> None:
+    """Makes one ring of channels: equal ones are one channel, the others continue it."""
+    for channels in zip(*(life.channels for life in ring.lives), strict=True):
+        first = min(channels, key=_position)
+        if len(ring.lives[0].channels) == 1:
+            first.operation.attributes["reuse"] = ir.StringAttr.get("ring")
+        same = {first.operation.results[0].type: first.operation}
+        for channel in channels:
+            if channel.operation == first.operation:
+                continue
+            type = channel.operation.results[0].type
+            if type not in same:
+                same[type] = _continuation(first, channel)
+            channel.operation.results[0].replace_all_uses_with(same[type].results[0])
+            channel.operation.erase()
+
+
+def _continuation(ring: MakeChannelOp, channel: MakeChannelOp) -> ir.Operation:
+    """Declares a channel with the buffers of another one and the slots and barriers of a ring."""
+    attributes = {name: ring.operation.attributes[name] for name in ("stages", "producer", "consumers", "reuse")}
+    attributes["across"] = ring.across
+    with channel.operation.location, ir.InsertionPoint(channel.operation):
+        types = [channel.operation.results[0].type]
+        attributes["continues"] = True
+        return build(MakeChannelOp.OPERATION_NAME, [ring.operation.results[0]], types, attributes)
+
+
+def _position(op: MakeChannelOp) -> int:
+    return next(number for number, other in enumerate(op.operation.block.operations) if other == op)

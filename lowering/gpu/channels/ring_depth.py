@@ -1,0 +1,146 @@
+"""Each ring of loads gets the slots that it wants: the latency of a load over the cycles between two.
+
+A slot is in use from the issue of its loads until the operations that read it are complete. The cost model
+(`lowering/model/`) has the latencies, and the cycles that the busiest unit of an SM takes for an iteration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, TMA_LOADS
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
+from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
+from tilec.dialect.walk import inner_operations, operations_named
+from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
+from tilec.lowering.gpu.ir.loaded_operands import are_loaded_where_stored
+from tilec.lowering.gpu.ir.slots import PUT, users_of_slots
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.loop_names import loop_names
+from tilec.lowering.gpu.memory.occupancy import blocks_together
+from tilec.lowering.gpu.memory.shared_plan import SharedPlan, memory_plan
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.model.b200 import BANDWIDTH_BY_KILOBYTES_IN_FLIGHT
+from tilec.lowering.model.constants import Device, device_of
+from tilec.lowering.model.launch import Ring
+from tilec.lowering.model.step import HBM, Step, unit_cycles
+
+DEFAULT_STAGES, MAXIMUM_STAGES = 4, 16
+# A ring of an outer loop: one slot is loaded while the inner loop reads the other.
+_OUTER_STAGES = 2
+# The least bytes in flight per SM at which HBM reaches nearly all of its bandwidth.
+_NEARLY_ALL = 0.95
+BYTES_IN_FLIGHT = min(
+    int(1024 * kilobytes) for kilobytes, share in BANDWIDTH_BY_KILOBYTES_IN_FLIGHT if share > _NEARLY_ALL
+)
+_KERNEL = KernelOp.OPERATION_NAME
+# A ring that threads fill: one slot is multiplied while they load and store the next tile.
+_STORED_STAGES = 2
+
+
+def ring_depth(kernel: KernelOp, context: Context) -> None:
+    """Writes the attribute `wanted` of the rings of a tile_gpu.kernel that loads and copies fill, in place."""
+    number = ir.IntegerType.get_signless(32, kernel.operation.context)
+    for op in _rings_of(kernel, THREADS):
+        if op.consumer_names in ([MMA], [WGMMA]) and are_loaded_where_stored(of_ring(op)):
+            op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, _STORED_STAGES)
+    rings = tma_rings(kernel) + _rings_of(kernel, COPIES)
+    if not rings:
+        return
+    target, plan = context.target, memory_plan(kernel)
+    loops = LoopCycles(kernel, device_of(target.name))
+    slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in rings)
+    default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
+    blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
+    for op in rings:
+        wanted = _streamed_stages(kernel, slots) if is_read_by_threads(op) else loops.wanted_stages(op, plan, blocks)
+        op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, min(MAXIMUM_STAGES, wanted))
+
+
+def tma_rings(kernel: KernelOp) -> list[MakeChannelOp]:
+    """The rings that TMA fills, the first channel of each."""
+    return _rings_of(kernel, TMA)
+
+
+def _rings_of(kernel: KernelOp, producer: str) -> list[MakeChannelOp]:
+    made = [op for op in kernel.body.blocks[0].operations if op.operation.name == MakeChannelOp.OPERATION_NAME]
+    return [op for op in made if op.reuse == "ring" and not op.continues and op.producer == producer]
+
+
+def of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:
+    """The first channel of a ring and those that continue it."""
+    users = [use.owner.operation.opview for use in op.operation.results[0].uses]
+    return [op, *(user for user in users if user.operation.name == MakeChannelOp.OPERATION_NAME and user.continues)]
+
+
+def is_read_by_threads(op: MakeChannelOp) -> bool:
+    """Whether threads alone read a ring: HBM then bounds the loop, and the other blocks of the SM load too."""
+    return op.consumer_names == [THREADS]
+
+
+def _streamed_stages(kernel: KernelOp, slot_bytes: int) -> int:
+    """A persistent kernel has one block per SM, whose slots are all that is in flight; others have several."""
+    if not operations_named(kernel, (NumProgramsOp.OPERATION_NAME,)):
+        return DEFAULT_STAGES
+    return max(DEFAULT_STAGES, -(-BYTES_IN_FLIGHT // slot_bytes))
+
+
+class LoopCycles:
+    """The work of an iteration of each loop of a kernel, over all roles, without that of loops inside."""
+
+    def __init__(self, kernel: KernelOp, device: Device) -> None:
+        self.device = device
+        self.names = loop_names(kernel)
+        self.outer: set[str] = set()
+        self.work: defaultdict[str, Step] = defaultdict(Step)
+        self._read(kernel, None, kernel.warps, VisitedTiles())
+
+    def _read(self, around: ir.OpView, loop: str | None, warps: int, elements: VisitedTiles) -> None:
+        """Adds the operations inside an operation, which is in a loop or outside of loops."""
+        for op in inner_operations(around):
+            operation = op.operation
+            inner = self.names.get(operation)
+            if loop is not None and inner is not None:
+                self.outer.add(loop)
+            elif loop is not None:
+                self.work[loop] += work_of(op, warps, self.device, elements)
+            if operation.regions:
+                self._read(op, loop if inner is None else inner, warps, elements)
+
+    def _around(self, op: ir.Operation) -> str | None:
+        """The name of the innermost loop that contains an operation."""
+        while op.name != _KERNEL:
+            op = op.parent.operation
+            if op in self.names:
+                return self.names[op]
+        return None
+
+    def wanted_stages(self, op: MakeChannelOp, plan: SharedPlan, blocks: int) -> int:
+        """The slots with which loads are never waited for, if so many blocks share the units of an SM."""
+        loads = [load for channel in of_ring(op) for load in loads_of(channel)]
+        loops = {name for name in map(self._around, loads) if name is not None} - self.outer
+        if not loops:
+            return _OUTER_STAGES
+        period = min(map(self.of, loops)) * blocks
+        channel = plan.channels[op.operation.results[0]]
+        ring = Ring(bytes=channel.slot_bytes, copies=0 if op.producer == COPIES else len(channel.buffers))
+        latency = ring.load_cycles(self.device) + 2 * self.device.barrier_latency_cycles
+        if {MMA, WGMMA} & set(op.consumer_names):
+            latency += self.device.multiply_latency_cycles
+        # `wgmma-in-flight` releases a slot an iteration later.
+        return 1 + math.ceil(latency / period) + (WGMMA in op.consumer_names)
+
+    def of(self, loop: str) -> float:
+        """The cycles of the busiest unit; L2 has the operands of multiplies."""
+        units = unit_cycles(self.work[loop], self.device)
+        return max(1.0, *(cycles for unit, cycles in units.items() if unit != HBM))
+
+
+def loads_of(channel: MakeChannelOp) -> Iterator[ir.Operation]:
+    """The loads by TMA and the copies that fill the slots of a channel."""
+    users = [use.owner.operation for use in channel.operation.results[0].uses]
+    yield from (op for op in users if op.name in TMA_LOADS)
+    yield from (op for op in users_of_slots(channel.operation.results[0], (PUT,)) if op.name in COPIES_OF_THREADS)

@@ -1,0 +1,67 @@
+"""Parts of the columns of tiles that threads load from tensor memory or store there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import interface_of
+from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, SplatOp
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.lowering import emitter
+from tilec.lowering.gpu.ir.compute_roles import set_compute_role
+from tilec.lowering.gpu.memory.shared_plan import tensor_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.tensor_layout import TensorLayout
+
+# Each of four warps accesses lanes of its own, and a thread all columns of its rows.
+WARPS, LANES = 4, 128
+_ONE_ELEMENT = (SplatOp.OPERATION_NAME,)
+
+
+def has_column_parts(access: ir.Operation, columns: int) -> bool:
+    """Whether an operation accesses all columns of a tile, and those are several parts of so many columns."""
+    buffer = access.operands[len(access.operands) - 1].type
+    if access.opview.first_column is not None or tensor_layout(buffer).lanes != LANES:
+        return False
+    return buffer.shape[1] > columns and buffer.shape[1] % columns == 0
+
+
+def repeats_columns(value: ir.Value) -> bool:
+    """Whether all columns of a tile are equal: one column or element that is repeated, or arithmetic on such tiles."""
+    op = owner(value)
+    if op is None:
+        return False
+    if op.name == BroadcastOp.OPERATION_NAME:
+        return op.operands[0].type.shape[1] == 1
+    if op.name == "arith.constant":
+        return ir.DenseElementsAttr(op.attributes["value"]).is_splat
+    return op.name in _ONE_ELEMENT or interface_of(op.name).is_elementwise and all(map(repeats_columns, op.operands))
+
+
+def part_type(buffer: BufferType, tile: ir.RankedTensorType, columns: int) -> ir.RankedTensorType:
+    """The type of so many columns of a tile in a buffer of tensor memory."""
+    return emitter.tile_type((tile.shape[0], columns), tile.element_type, _part_layout(tensor_layout(buffer), columns))
+
+
+@lru_cache(maxsize=1024)
+def _part_layout(whole: TensorLayout, columns: int) -> LinearLayout:
+    return replace(whole, shape=(whole.shape[0], columns)).registers(WARPS)
+
+
+def part_of(value: ir.Value, type: ir.RankedTensorType, number: int, role: str) -> ir.Value:
+    """The part of this number of a tile; the first one of a tile whose columns are equal."""
+    op = owner(value)
+    if op is not None and op.name == "arith.constant" and repeats_columns(value):
+        made = emitter.constant_tile(type, ir.DenseElementsAttr(op.attributes["value"])).owner.operation
+    else:
+        offsets = [emitter.i32(0), emitter.i32(0 if repeats_columns(value) else number)]
+        made = emitter.gpu(ExtractOp, [value, offsets], [type]).operation
+    set_compute_role(made, role)
+    return made.results[0]
+
+
+def owner(value: ir.Value) -> ir.Operation | None:
+    """The operation that computes a value; None for an argument of a block."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation

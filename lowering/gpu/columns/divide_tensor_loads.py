@@ -1,0 +1,237 @@
+"""Reads columns of tensor memory where they are used, in place of a whole accumulator whose columns are extracted.
+
+Before:  %x = load_tensor_memory %slot;  release;  %x0 = extract %x[0, 0] ..  %x1 = extract %x[0, 1] ..
+after:   %x0 = load_tensor_memory %slot from 0 ..  %x1 = load_tensor_memory %slot from 64;  release ..
+
+A branch that chooses several accumulators or constants at once is one branch for each before. In a cluster 64 rows are
+read whole, because a pair has only some columns of them in the lanes of a warp (narrow_accumulators.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import PutBeginOp, ReleaseOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ExtractOp
+from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.walk import operations_inside, operations_named
+from tilec.lowering import emitter
+from tilec.lowering.gpu.channels.narrow_accumulators import is_narrow
+from tilec.lowering.gpu.ir.chosen_loads import is_constant, load_or_constant
+from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.handed_place import handed_place, use_place
+from tilec.lowering.gpu.ir.slots import GET, step_of_buffer
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.shared_plan import memory_plan, tensor_layout
+from tilec.lowering.scalar_constant import constant_of
+
+# tcgen05.ld reads at least eight columns as .16x256b.
+_LEAST_COLUMNS = 8
+# Warp w of four accesses the lanes from 32*w.
+_WARPS_OF_LANES = 4
+_LOAD, _CONSTANT = LoadTensorMemoryOp.OPERATION_NAME, "arith.constant"
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A load of an accumulator; if a branch chooses between it and a splat, that branch and the element."""
+
+    load: ir.OpView
+    branch: ir.OpView | None = None
+    otherwise: ir.Attribute | None = None
+
+    @property
+    def outermost(self) -> ir.Operation:
+        return (self.branch or self.load).operation
+
+    @property
+    def tile(self) -> ir.Value:
+        return self.outermost.results[0]
+
+
+def divide_tensor_loads(kernel: KernelOp, context: Context) -> None:
+    """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles, and before slots are reused."""
+    is_short = cache(lambda: memory_plan(kernel).columns_used > context.target.tensor_memory_columns)
+    for branch in [op for op in operations_named(kernel, ("scf.if",)) if _chooses_reads(op)]:
+        _separate(branch)
+    loads = operations_named(kernel, (_LOAD,))
+    for load in loads:
+        read = _read(load)
+        if read is not None and not (kernel.ctas > 1 and is_narrow(load.buffer.type)):
+            _divide(read, kernel.warps, is_short)
+
+
+# ---- branches
+
+
+def _chooses_reads(op: ir.OpView) -> bool:
+    """Whether a branch chooses between several loads of accumulators, each of one use, and constants."""
+    if len(op.operation.results) < 2:
+        return False
+    *loads, end = [each.operation for each in op.operation.regions[0].blocks[0].operations]
+    *others, otherwise = [each.operation for each in op.operation.regions[1].blocks[0].operations]
+    is_read = all(each.name == _LOAD for each in loads) and {value.owner for value in end.operands} == set(loads)
+    return is_read and all(each.name == _CONSTANT for each in others) and all(map(is_constant, otherwise.operands))
+
+
+def _separate(branch: ir.OpView) -> None:
+    """Replaces a branch with several results by a branch for each."""
+    operation = branch.operation
+    ends = [list(region.blocks[0].operations)[-1].operation.operands for region in operation.regions]
+    for result, read, constant in zip(operation.results, *ends, strict=True):
+        with ir.InsertionPoint(operation), operation.location:
+            copies = [partial(_copy, value.owner.operation) for value in (read, constant)]
+            result.replace_all_uses_with(emitter.choose(operation.operands[0], result.type, *copies))
+    operation.erase()
+
+
+def _copy(op: ir.Operation) -> ir.Value:
+    """The result of a copy of an operation at the insertion point."""
+    return op.clone().results[0]
+
+
+# ---- reads
+
+
+def _read(load: ir.OpView) -> _Read | None:
+    """The read of which a load is part; None if its tile goes elsewhere too."""
+    uses = [use.owner.operation for use in load.result.uses]
+    if len(uses) != 1 or uses[0].name != "scf.yield" or len(uses[0].operands) != 1:
+        return _Read(load)
+    branch = uses[0].parent.opview
+    chosen = load_or_constant(branch.operation)
+    if chosen is None or chosen[0] != load.operation:
+        return None
+    elements = ir.DenseElementsAttr(chosen[1].owner.operation.attributes["value"])
+    return _Read(load, branch, elements.get_splat_value()) if elements.is_splat else None
+
+
+def _divide(read: _Read, warps: int, is_short: Callable[[], bool]) -> None:
+    users = [use.owner.operation for use in read.tile.uses]
+    converted = [user for user in users if user.name == ConvertLayoutOp.OPERATION_NAME]
+    users = [user for user in users if user not in converted]
+    pieces = [user.opview for user in (*users, *(use.owner.operation for op in converted for use in op.result.uses))]
+    if not pieces or not all(_is_columns(piece, warps) for piece in pieces):
+        return
+    last = _last(read, pieces)
+    if last is None or not _keep_place(read, last, warps, is_short) and not _move_release(read, last):
+        return
+    for piece in pieces:
+        with ir.InsertionPoint(piece.operation), piece.location:
+            piece.result.replace_all_uses_with(_columns(read, piece, warps))
+        piece.operation.erase()
+    for op in (*converted, read.outermost):
+        op.erase()
+
+
+def _is_columns(op: ir.OpView, warps: int) -> bool:
+    """Whether an operation extracts columns at known indices, enough of them for every warp."""
+    if op.operation.name != ExtractOp.OPERATION_NAME or not isinstance(op.result.type, ir.RankedTensorType):
+        return False
+    (rows, columns), indices = op.result.type.shape, [constant_of(index) for index in op.indices]
+    return rows == op.source.type.shape[0] and None not in indices and columns >= _LEAST_COLUMNS * (warps // 4)
+
+
+# ---- how long the place is needed
+
+
+def _last(read: _Read, pieces: Sequence[ir.OpView]) -> ir.Operation | None:
+    """The last operation in the block of the read that has a piece; None if a piece is elsewhere."""
+    block = read.outermost.block
+    ancestors = [each for piece in pieces if (each := _ancestor(piece.operation, block)) is not None]
+    return max(ancestors, key=_order(block).__getitem__) if len(ancestors) == len(pieces) else None
+
+
+def _keep_place(read: _Read, last: ir.Operation, warps: int, is_short: Callable[[], bool]) -> bool:
+    """Whether threads keep a place that multiplies hand over to them until the last piece is read.
+
+    They write it next without a wait, so that each reads only what it writes. Of more than four warps, those of the
+    same lanes divide the columns, of a piece otherwise than of the whole. If columns are short, accumulators that are
+    filled in between share the place, which is free once it is read.
+    """
+    place = handed_place(read.load.buffer)
+    if place is None or warps > _WARPS_OF_LANES:
+        return False
+    order = _order(read.outermost.block)
+    between = [op for op, number in order.items() if order[read.outermost] < number <= order[last]]
+    return not use_place(between, place) and not (_fill_tensor_memory(between) and is_short())
+
+
+def _move_release(read: _Read, last: ir.Operation) -> bool:
+    """Moves the release of the slot that is read behind the last piece; False if there is none, or it may not."""
+    step, block = step_of_buffer(read.load.buffer), read.outermost.block
+    if step is None or step.name != GET or step.block != block:
+        return False
+    get = step.opview
+    order = _order(block)
+    releases = [
+        use.owner.operation
+        for use in get.channel.uses
+        if use.owner.operation.name == ReleaseOp.OPERATION_NAME
+        and use.owner.operation.block == block
+        and use.owner.consumer == get.consumer
+        and order[use.owner.operation] > order[read.outermost]
+    ]
+    if not releases:
+        return False
+    release = min(releases, key=order.__getitem__)
+    between = [op for op, number in order.items() if order[release] < number <= order[last]]
+    # An accumulator that is filled in between would wait for ever for the slot, or could not share its columns.
+    if _fill_tensor_memory(between):
+        return False
+    release.move_after(last)
+    return True
+
+
+def _fill_tensor_memory(operations: Iterable[ir.Operation]) -> bool:
+    """Whether operations, or those inside of them, fill an accumulator."""
+    inside = (each for op in operations for each in (op, *operations_inside(op)))
+    puts = (op for op in inside if op.name == PutBeginOp.OPERATION_NAME)
+    return any(result.type.memory == TENSOR for op in puts for result in op.results)
+
+
+def _order(block: ir.Block) -> dict[ir.Operation, int]:
+    return {op.operation: number for number, op in enumerate(block.operations)}
+
+
+def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
+    """The operation of a block that an operation is, or is inside of."""
+    while op.block != block:
+        if op.name == KernelOp.OPERATION_NAME:
+            return None
+        op = op.parent.operation
+    return op
+
+
+# ---- the loads
+
+
+def _columns(read: _Read, piece: ir.OpView, warps: int) -> ir.Value:
+    """The columns that a piece extracts, in its layout."""
+    shape = tuple(piece.result.type.shape)
+    layout = replace(tensor_layout(read.load.buffer.type), shape=shape).registers(warps)
+    type = emitter.tile_type(shape, piece.result.type.element_type, layout)
+    first = (constant_of(list(piece.indices)[1]) or 0) * shape[1]
+    role = compute_role(read.load.operation)
+
+    def load() -> ir.Value:
+        loaded = emitter.gpu(LoadTensorMemoryOp, [read.load.buffer], [type], first_column=first)
+        set_compute_role(loaded.operation, role)
+        return loaded.result
+
+    def otherwise() -> ir.Value:
+        made = emitter.constant_tile(type, ir.DenseElementsAttr.get_splat(type, read.otherwise))
+        set_compute_role(made.owner.operation, role)
+        return made
+
+    tile = load() if read.branch is None else emitter.choose(read.branch.operation.operands[0], type, load, otherwise)
+    if tile.type == piece.result.type:
+        return tile
+    converted = emitter.gpu(ConvertLayoutOp, [tile], [piece.result.type])
+    set_compute_role(converted.operation, role)
+    return converted.result

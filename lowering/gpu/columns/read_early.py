@@ -1,0 +1,144 @@
+"""Reads an accumulator for which the multiplies of the next tile wait before its last columns are stored.
+
+before:   %a = load %s from 0;  %b = truncf %a;  store %b;  %c = load %s from 64;  release;  %d = truncf %c;  store %d
+after:    %a = load %s from 0;  %b = truncf %a;  %c = load %s from 64;  %d = truncf %c;  release;  store %b;  store %d
+
+The columns are in registers until they are stored. Where tensor memory has room for two accumulators, nothing waits.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, ReleaseOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
+from tilec.dialect.walk import operations_named, operations_of
+from tilec.lowering.gpu.cost.epilogue_remark import is_of_tiles
+from tilec.lowering.gpu.ir.tile_size import element_bits
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.shared_plan import memory_plan
+from tilec.lowering.target import LANES
+
+_LOAD, _RELEASE = LoadTensorMemoryOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
+_NARROWING = ("arith.truncf", "arith.trunci")
+# Tiles without registers of their own.
+_FREE = ("arith.constant", SplatOp.OPERATION_NAME, IotaOp.OPERATION_NAME)
+_REGISTER_BITS = 32
+# What a thread keeps, and the columns that it loads last: with 192, ptxas 13.0 spills for tiles of 512x128.
+_MOST_REGISTERS = 160
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The operation that reads columns of an accumulator, and the value that is kept: narrower, if that is used."""
+
+    read: ir.Operation
+    kept: ir.Value
+
+    @property
+    def last(self) -> ir.Operation:
+        return self.kept.owner.operation
+
+    def registers(self, warps: int) -> int:
+        """The registers of a thread that hold the kept value."""
+        return _registers(self.kept.type, warps)
+
+    def loaded_registers(self, warps: int) -> int:
+        """The registers of a thread into which the columns are loaded."""
+        return _registers(self.read.results[0].type, warps)
+
+
+def _registers(tile: ir.RankedTensorType, warps: int) -> int:
+    return prod(tile.shape) * element_bits(tile.element_type) // (_REGISTER_BITS * LANES * warps)
+
+
+def read_early(kernel: KernelOp, context: Context) -> None:
+    """Rewrites a tile_gpu.kernel in place; run after channels share slots, and before registers are assigned."""
+    channels = operations_named(kernel, (MakeChannelOp.OPERATION_NAME,))
+    tiles = [op for op in channels if op.reuse == "ring" and op.shares is None and is_of_tiles(op)]
+    # Several accumulators would need the registers at the same time.
+    if len(tiles) != 1:
+        return
+    (channel,), plan = tiles, memory_plan(kernel)
+    needed = plan.columns_used + plan.channels[channel.operation.results[0]].slot_columns
+    if needed <= context.target.tensor_memory_columns:
+        return
+    for get in _gets(channel):
+        if not _holds_other_tiles(get.block):
+            _read_early(get, kernel.warps)
+
+
+def _gets(channel: MakeChannelOp) -> list[ir.Operation]:
+    users = [use.owner.operation for use in channel.operation.results[0].uses]
+    return [op for op in users if op.name == GetOp.OPERATION_NAME]
+
+
+def _holds_other_tiles(block: ir.Block) -> bool:
+    """Whether register tiles from outside of a block, other than constants, are live in it."""
+    if any(is_register_tile(argument.type) for argument in block.arguments):
+        return True
+    operations = operations_of(block)
+    outside = {value for op in operations for value in op.operands if is_register_tile(value.type)}
+    outside -= {result for op in operations for result in op.results}
+    return any(isinstance(value.owner, ir.Block) or value.owner.operation.name not in _FREE for value in outside)
+
+
+def _read_early(get: ir.Operation, warps: int) -> None:
+    behind = list(itertools.dropwhile(lambda op: op != get, (op.operation for op in get.block.operations)))[1:]
+    release = next((op for op in behind if op.name == _RELEASE and op.operands[0] == get.operands[0]), None)
+    if release is None:
+        return
+    between = list(itertools.takewhile(lambda op: op != release, behind))
+    columns = [each for each in _columns(between, get.results[0]) if _needs_nothing_of(each.read, between)]
+    early = _that_fit(columns, warps)
+    for before, each in itertools.pairwise(early):
+        each.read.move_after(before.last)
+        if each.last != each.read:
+            each.last.move_after(each.read)
+    if len(early) > 1:
+        release.move_after(early[-1].last)
+
+
+def _columns(operations: list[ir.Operation], slot: ir.Value) -> Iterator[_Columns]:
+    """The reads of a slot among some operations, each with what is kept of it."""
+    for op in operations:
+        if _reads(op, slot):
+            users = [use.owner.operation for use in op.results[0].uses]
+            narrow = len(users) == 1 and users[0].name in _NARROWING and users[0].block == op.block
+            yield _Columns(op, (users[0] if narrow else op).results[0])
+
+
+def _reads(op: ir.Operation, slot: ir.Value) -> bool:
+    """Whether an operation loads columns of a slot, perhaps in a branch that does nothing else."""
+    if op.name == _LOAD:
+        return op.operands[0] == slot
+    if op.name != "scf.if" or len(op.results) != 1:
+        return False
+    inner = [each.operation for region in op.regions for block in region.blocks for each in block.operations]
+    loads = [each for each in inner if each.name == _LOAD]
+    others = {each.name for each in inner} - {_LOAD, "scf.yield", "arith.constant"}
+    return not others and len(loads) == 1 and loads[0].operands[0] == slot
+
+
+def _needs_nothing_of(read: ir.Operation, operations: list[ir.Operation]) -> bool:
+    """Whether a read, which depends on the slot and a condition alone, does not use results of the operations."""
+    return not any(operand.owner in operations for operand in read.operands)
+
+
+def _that_fit(columns: list[_Columns], warps: int) -> list[_Columns]:
+    """The last columns that the registers of a thread hold together."""
+    if not columns:
+        return []
+    *others, last = columns
+    sums = itertools.accumulate(
+        (each.registers(warps) for each in reversed(others)), initial=last.loaded_registers(warps)
+    )
+    count = sum(total <= _MOST_REGISTERS for total in sums)
+    return columns[len(columns) - count :]

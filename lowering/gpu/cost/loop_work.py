@@ -1,0 +1,473 @@
+"""The loops of a kernel: the work of an iteration over all roles, its rings, and the cycles that the model predicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TMA_LOADS
+from tilec.dialect.tile_gpu.channel import MMA, GetOp, PutBeginOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.ids import id_of
+from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.shape import MathOp
+from tilec.dialect.walk import inner_operations, operations_named
+from tilec.errors import SourceLocation
+from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, l2_bytes_of_load, multiply_of, work_of
+from tilec.lowering.gpu.ir.filled import fills_accumulator
+from tilec.lowering.gpu.ir.slots import channel_of_buffer
+from tilec.lowering.gpu.ir.tile_size import tile_bytes
+from tilec.lowering.gpu.ir.unlike_roles import SKIP, unlike_roles
+from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead
+from tilec.lowering.model.constants import Device
+from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
+from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, unit_cycles
+from tilec.lowering.model.tensor_pipe import latency_cycles, pipe_use
+from tilec.lowering.model.timeline import (
+    Action,
+    AwaitMultiplies,
+    Busy,
+    Load,
+    Multiply,
+    Side,
+    Signal,
+    Wait,
+    interval_cycles,
+)
+from tilec.lowering.scalar_constant import constant_of
+
+_STORE = StoreTensorMemoryOp.OPERATION_NAME
+# The steps that fill a slot, or empty it.
+_COUNTED = (GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
+# What deeper rings save at least, if their latency bounds the loop.
+_SAVED = 1.02
+# Rings of this depth never wait for a load.
+_UNLIMITED_STAGES = 32
+
+
+@dataclass(frozen=True)
+class Ring:
+    """A channel that TMA or copies of threads (`is_copied`) fill in a loop: slots, and bytes of a slot."""
+
+    stages: int
+    bytes: float
+    is_copied: bool = False
+
+
+@dataclass(eq=False)
+class Run:
+    """Operations on elements that overlap: one action of a role.
+
+    Attributes:
+        role: the role that executes them.
+        warps: its warps.
+        action: the index of the action among those of the role.
+        step: the work of the operations.
+        functions: the operations `tile_gpu.math` among them.
+    """
+
+    role: str
+    warps: int
+    action: int
+    step: Step = Step()
+    functions: list[ir.Operation] = field(default_factory=list)
+
+    def busy(self, device: Device, step: Step | None = None) -> Busy:
+        """The action, with other work than that of the operations if `step` is given."""
+        return Busy(cycles_alone(self.step if step is None else step, self.warps, device))
+
+
+@dataclass
+class LoopWork:
+    """A loop, or the operations of a kernel outside of loops.
+
+    Attributes:
+        location: the loop in the source; None if unknown or outside of loops.
+        depth: the number of loops around it; -1 outside of loops.
+        iterations: iterations if they are known.
+        step: the work of an iteration, without that of inner loops.
+        multiply_adds: multiply-adds of an iteration by the tensor pipe.
+        tma_bytes: bytes that TMA loads in an iteration.
+        thread_bytes: bytes that threads load in an iteration.
+        rings: the channels that TMA and copies fill, by their name.
+        roles: the actions of an iteration by role, without those of inner loops.
+        runs: the actions of operations on elements.
+        inner: the inner loops by role, each with the number of actions of the role in front of it.
+        stages: slots of every channel that is used.
+        filled: slots that are full before the first iteration.
+        late: channels whose slots are released an iteration later.
+        alternates: whether two roles compute alternate iterations; the work is that of one of them.
+        loads_once: whether no other block loads the same data, so that it comes from DRAM: nothing is multiplied.
+        is_prologue: whether the loop only fills a ring before another loop.
+    """
+
+    location: SourceLocation | None
+    depth: int
+    iterations: int | None = None
+    step: Step = field(default_factory=Step)
+    multiply_adds: float = 0
+    tma_bytes: float = 0
+    thread_bytes: float = 0
+    rings: dict[str, Ring] = field(default_factory=dict)
+    roles: dict[str, list[Action]] = field(default_factory=dict)
+    runs: list[Run] = field(default_factory=list)
+    inner: dict[str, list[tuple[int, LoopWork]]] = field(default_factory=dict)
+    stages: dict[str, int] = field(default_factory=dict)
+    filled: dict[str, int] = field(default_factory=dict)
+    late: set[str] = field(default_factory=set)
+    is_prologue: bool = False
+    alternates: bool = False
+    loads_once: bool = False
+
+    @property
+    def has_inner_loops(self) -> bool:
+        """Whether the loop contains loops."""
+        return bool(self.inner)
+
+    @property
+    def ring_bytes(self) -> float:
+        """The bytes that loads of an iteration write into rings."""
+        return sum(ring.bytes for ring in self.rings.values())
+
+    @property
+    def bytes_in_flight(self) -> float:
+        """The most bytes that loads of a block have in flight: all slots, and what threads load in an iteration."""
+        return self.thread_bytes + sum(ring.stages * ring.bytes for ring in self.rings.values())
+
+
+@dataclass(frozen=True)
+class LoopCycles:
+    """The cycles of an iteration.
+
+    Attributes:
+        units: the cycles of each unit.
+        cycles: those of all units together.
+        bound: the unit that bounds them.
+        transfer: those of HBM at its full bandwidth, if more bytes were in flight; 0 if data may come from L2.
+    """
+
+    units: dict[str, float]
+    cycles: float
+    bound: str
+    transfer: float = 0.0
+
+
+def loops_of(kernel: KernelOp, device: Device, counts_outside: bool = True) -> list[LoopWork]:
+    """The operations outside of loops, then the loops in program order; a loop of several roles is one.
+
+    With `counts_outside=False` the first one, with half of the operations of a kernel, has no work.
+    """
+    found: dict[tuple[str, ...], LoopWork] = {(): LoopWork(None, -1)}
+    names: dict[ir.Value, str] = {}
+    for role, warps, operations in _roles(kernel):
+        _Reader(role, warps, device, found, names, counts_outside).read(operations, ())
+    for loop in found.values():
+        for run in loop.runs:
+            loop.step += run.step
+            loop.roles[run.role][run.action] = run.busy(device)
+    multiplies = any(loop.multiply_adds for loop in found.values())
+    return [replace(loop, loads_once=not multiplies) for loop in found.values()]
+
+
+def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
+    """The roles with their warps and operations; a kernel without roles is one of them."""
+    outside = []
+    roles = None
+    for op in inner_operations(kernel):
+        if op.operation.name == RolesOp.OPERATION_NAME:
+            roles = op
+        else:
+            outside.append(op)
+    yield COMPUTE, kernel.warps, outside
+    if roles is not None:
+        for name, warps, block in unlike_roles(roles):
+            yield name, warps, list(block.operations)
+
+
+class _Reader:
+    """Adds the operations of a role to the loops."""
+
+    def __init__(
+        self,
+        role: str,
+        warps: int,
+        device: Device,
+        found: dict[tuple[str, ...], LoopWork],
+        names: dict[ir.Value, str],
+        counts_outside: bool,
+    ) -> None:
+        self.role, self.warps, self.device, self.found = role, warps, device, found
+        self.elements, self.names = VisitedTiles(), names
+        self.counts_outside = counts_outside
+        self.puts: dict[str, int] = {}
+        # The newest run, and the results of reductions in it.
+        self.run: Run | None = None
+        self.reduced: set[ir.Value] = set()
+        self.numbers: Counter[tuple[str, ...]] = Counter()
+
+    def read(self, operations: list[ir.OpView], path: tuple[str, ...]) -> None:
+        for op in operations:
+            name = op.operation.name
+            if name in ("scf.for", "scf.while"):
+                self._read_loop(op, path)
+                continue
+            if fills_accumulator(op.operation):
+                continue
+            if path or self.counts_outside:
+                self._add(op, self.found[path])
+            elif name in _COUNTED:
+                self._count_put(op, self.found[path])
+            if name == "scf.if":
+                # Both branches of a condition count: a role waits for the longer one.
+                for region in op.operation.regions:
+                    for block in region.blocks:
+                        self.read(list(block.operations), path)
+
+    def _uncount(self, op: ir.OpView, outer: LoopWork) -> None:
+        """The operations of some iterations are in front of the loop and behind it, and count as those of the loop."""
+        for inner in operations_named(op, MULTIPLIES):
+            multiply = multiply_of(inner)
+            outside = 0 if multiply is None else iterations_ahead(op.operation) * multiply.multiply_adds
+            outer.multiply_adds -= outside
+
+    def _read_loop(self, op: ir.OpView, path: tuple[str, ...]) -> None:
+        location = source_location(op.operation.location)
+        # A loop of several roles has one id; loops of one id in a role are numbered.
+        place = (*path, str(id_of(op.operation)))
+        inner = (*path, f"{place[-1]} {self.numbers[place]}")
+        self.numbers[place] += 1
+        if inner not in self.found:
+            self.found[inner] = LoopWork(location, len(path), known_iterations(op))
+        outer = self.found[path]
+        before = len(outer.roles.setdefault(self.role, []))
+        outer.inner.setdefault(self.role, []).append((before, self.found[inner]))
+        if iterations_ahead(op.operation):
+            self._uncount(op, outer)
+        for channel, count in self.puts.items():
+            self.found[inner].filled[channel] = self.found[inner].filled.get(channel, 0) + count
+        for region in op.operation.regions:
+            self.read(list(region.blocks[0].operations), inner)
+        self.run = None
+
+    def _add(self, op: ir.OpView, loop: LoopWork) -> None:
+        operation = op.operation
+        name = operation.name
+        step = work_of(op, self.warps, self.device, self.elements)
+        if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
+            loop.multiply_adds += multiply.multiply_adds
+        if name in GLOBAL_LOADS:
+            loop.thread_bytes += tile_bytes(operation.results[0].type)
+        actions = loop.roles.setdefault(self.role, [])
+        loop.alternates |= name == SKIP
+        if name in _COUNTED:
+            self._count_put(op, loop)
+        if name.startswith(OVERLAPPED) or name == _STORE and op.pending:
+            self._extend_run(operation, step, loop, actions)
+        else:
+            loop.step += step
+            if self.reduced:
+                self._rename(operation)
+            actions += self._actions(op, step, loop)
+
+    def _extend_run(self, op: ir.Operation, step: Step, loop: LoopWork, actions: list[Action]) -> None:
+        """Adds an operation to the run at the end of the actions, unless it needs a reduction in there.
+
+        ptxas moves arithmetic over waits, whose loops end a block of code, and over signals hardly ever.
+        """
+        run = self.run
+        if (
+            run is None
+            or run not in loop.runs[-1:]
+            or run.action != len(actions) - 1
+            or self.reduced
+            and not self.reduced.isdisjoint(op.operands)
+        ):
+            run = self.run = Run(self.role, self.warps, len(actions))
+            self.reduced.clear()
+            loop.runs.append(run)
+            # Its cycles are known at the end of the run.
+            actions.append(Busy(0.0))
+        run.step += step
+        name = op.name
+        if name == MathOp.OPERATION_NAME:
+            run.functions.append(op)
+        if name == ReduceOp.OPERATION_NAME:
+            self.reduced.update(op.results)
+
+    def _rename(self, op: ir.Operation) -> None:
+        """The results of an operation without work need the same reductions as its operands."""
+        if not self.reduced.isdisjoint(op.operands):
+            self.reduced.update(op.results)
+
+    def _channel_name(self, channel: ir.Value) -> str:
+        """Its number: for the name in the assembly, MLIR would number all values of the kernel."""
+        return self.names.setdefault(channel, f"channel {len(self.names)}")
+
+    def _count_put(self, op: ir.OpView, loop: LoopWork) -> None:
+        """Counts the slots that this role fills before a loop of its own that empties them, less those that it gets."""
+        if op.operation.name == GetOp.OPERATION_NAME and not op.consumer and loop.depth < 0:
+            channel = self._channel_name(op.channel)
+            self.puts[channel] = self.puts.get(channel, 0) - 1
+        if op.operation.name != PutCommitOp.OPERATION_NAME:
+            return
+        channel = self._channel_name(op.channel)
+        if op.first_round:
+            # The first round is all puts but one of the slots (README.md, Channels).
+            self.puts[channel] = op.channel.owner.stages - 1
+            loop.is_prologue = loop.depth >= 0
+        elif loop.depth < 0:
+            self.puts[channel] = self.puts.get(channel, 0) + 1
+
+    def _actions(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
+        """What the timeline of the role executes for an operation."""
+        name, device = op.operation.name, self.device
+        if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
+            return [Multiply(_port_or_pipe_cycles(op, device), latency_cycles(multiply, device))]
+        if name in TMA_LOADS:
+            return [self._load(op, loop)]
+        if name == WgmmaWaitOp.OPERATION_NAME:
+            return [AwaitMultiplies(op.pending)]
+        if name in COPIES_OF_THREADS:
+            return self._copy(op, step, loop)
+        if name in _CHANNEL_SIDES:
+            return self._channel_actions(op, loop)
+        if name == BarrierOp.OPERATION_NAME:
+            return [Busy(device.block_barrier_cycles + device.block_barrier_cycles_per_warp * self.warps)]
+        cycles = cycles_alone(step, self.warps, device)
+        return [Busy(cycles)] if cycles else []
+
+    def _load(self, op: ir.OpView, loop: LoopWork) -> Action:
+        moved = tile_bytes(op.buffer.type)
+        loop.tma_bytes += moved
+        channel = self._channel_name(op.channel)
+        made = op.channel.owner
+        ring = loop.rings.get(channel, Ring(made.stages, 0.0))
+        loop.rings[channel] = replace(ring, bytes=ring.bytes + moved)
+        # performance.md, "L2->SM B/clk": the port has the bytes that the CTA itself reads, 32 of 48 with a multicast.
+        port = l2_bytes_of_load(op) / self.device.l2_bytes_per_cycle
+        return Load(channel, self.device.tma_dram_latency_cycles, port)
+
+    def _copy(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
+        """Threads issue copies, which are complete after the latency of a load: the channel is that of the slot."""
+        instructions = Step(alu=step.alu, other_instructions=step.other_instructions)
+        issue = Busy(cycles_alone(instructions, self.warps, self.device))
+        made, moved = channel_of_buffer(op.buffer), tile_bytes(op.buffer.type)
+        if made is None:
+            return [issue]
+        name = self._channel_name(made.operation.results[0])
+        loop.rings[name] = Ring(made.stages, moved, is_copied=True)
+        # The port counts among the units: the timeline has one role that uses it.
+        latency = self.device.load_dram_latency_cycles + moved / self.device.l2_bytes_per_cycle
+        return [issue, Load(name, latency, 0.0)]
+
+    def _channel_actions(self, op: ir.OpView, loop: LoopWork) -> list[Action]:
+        made = op.channel.owner
+        if not is_barrier_step(op.operation):
+            return []
+        if op.operation.name == ReleaseOp.OPERATION_NAME and op.consumer:
+            # The first consumer stands for all.
+            return []
+        channel = self._channel_name(op.channel)
+        if op.operation.name == ReleaseOp.OPERATION_NAME and op.late:
+            loop.late.add(channel)
+        loop.stages[channel] = made.stages if made.reuse == "ring" else _UNLIMITED_STAGES
+        waits, side, producer = _CHANNEL_SIDES[op.operation.name]
+        if waits:
+            return [Wait(channel, side, 0 if producer else op.consumer)]
+        party = made.producer if producer else made.consumer_names[0]
+        return [Signal(channel, side, after_multiplies=party == MMA)]
+
+
+# Operations on elements: their instructions alternate with those of others before and after them.
+OVERLAPPED = ("arith.", "math.", MathOp.OPERATION_NAME, ReduceOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME)
+# Operations of channels: whether they wait, for or by which side, and whether the producer executes them.
+_CHANNEL_SIDES = {
+    PutBeginOp.OPERATION_NAME: (True, Side.EMPTY, True),
+    PutCommitOp.OPERATION_NAME: (False, Side.FULL, True),
+    GetOp.OPERATION_NAME: (True, Side.FULL, False),
+    ReleaseOp.OPERATION_NAME: (False, Side.EMPTY, False),
+}
+
+
+def is_barrier_step(op: ir.Operation) -> bool:
+    """Whether an operation waits for a slot of a channel, or signals one."""
+    if op.name not in _CHANNEL_SIDES:
+        return False
+    made = op.opview.channel.owner
+    # Slots that are filled once have no empty barrier; their order follows from other channels.
+    is_used_once = made.reuse == "once" or made.shares is not None
+    return not is_used_once or op.name not in (PutBeginOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
+
+
+def known_iterations(op: ir.OpView) -> int | None:
+    """The iterations of scf.for with constant bounds."""
+    if op.operation.name != "scf.for":
+        return None
+    lower, upper, step = (constant_of(operand) for operand in list(op.operation.operands)[:3])
+    if lower is None or upper is None or not step:
+        return None
+    return max(0, -((lower - upper) // step))
+
+
+def _port_or_pipe_cycles(op: ir.OpView, device: Device) -> float:
+    multiply = multiply_of(op)
+    assert multiply is not None
+    use = pipe_use(multiply, device)
+    return max(use.cycles, use.shared_bytes / device.shared_bytes_per_cycle)
+
+
+def busy_cycles(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> dict[str, float]:
+    """The cycles of an iteration for which each unit is busy, if roles never wait for each other."""
+    units = unit_cycles(loop.step, device)
+    if not loop.loads_once:
+        units.pop(HBM)
+    elif in_flight := loop.bytes_in_flight * blocks_per_processor:
+        units[HBM] /= bandwidth_fraction(in_flight, device)
+    return units
+
+
+def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> LoopCycles:
+    """The cycles of an iteration of a loop on an SM with so many blocks, for one of them."""
+    transfer = unit_cycles(loop.step, device)[HBM] if loop.loads_once else 0.0
+    units = busy_cycles(loop, device, blocks_per_processor)
+    if loop.depth < 0 and not loop.has_inner_loops:
+        units[CHAIN] = _block_cycles(loop, device) / blocks_per_processor
+    elif loop.depth >= 0 and not loop.has_inner_loops:
+        deep = {channel: _UNLIMITED_STAGES if channel in loop.rings else n for channel, n in loop.stages.items()}
+        alone = timeline_cycles(loop, loop.stages, device)
+        unlimited = timeline_cycles(loop, deep, device)
+        if alone is not None and unlimited is not None:
+            waits = unlimited / blocks_per_processor
+            # An interval that a unit alone explains is not another unit, which would disturb it.
+            units[CHAIN] = waits if waits > _SAVED * max(units.values()) else 0.0
+            # Only what deeper rings would save is their latency.
+            units[RING] = alone / blocks_per_processor if alone > _SAVED * unlimited else 0.0
+    bound = max(units, key=lambda unit: (round(units[unit]), unit not in (CHAIN, RING)))
+    return LoopCycles(units, combined_cycles(units), bound, transfer)
+
+
+def _block_cycles(loop: LoopWork, device: Device) -> float:
+    """The cycles of a block without loops: start, latency of a load, operations one after the other."""
+    busy = sum(each.cycles for role in loop.roles.values() for each in role if isinstance(each, Busy))
+    return device.block_start_cycles + device.load_dram_latency_cycles + busy
+
+
+def timeline_cycles(loop: LoopWork, stages: dict[str, int], device: Device) -> float | None:
+    """The interval of the timeline; channels that another part of the kernel fills or empties never wait.
+
+    None if the roles wait for each other for ever.
+    """
+    signals = {(each.channel, each.side) for role in loop.roles.values() for each in role if isinstance(each, Signal)}
+    roles = [
+        [each for each in role if not isinstance(each, Wait) or (each.channel, each.side) in signals]
+        for role in loop.roles.values()
+    ]
+    filled = {channel: count for channel, count in loop.filled.items() if channel in stages and count > 0}
+    # The timeline has a release in every iteration; the first of a late one releases no slot.
+    stages = {channel: count - (channel in loop.late) for channel, count in stages.items()}
+    return interval_cycles(roles, stages, filled, device.barrier_latency_cycles)

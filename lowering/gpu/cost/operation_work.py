@@ -1,0 +1,445 @@
+"""The work of one operation of tile_gpu on the units of an SM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import prod
+
+from tilec.dialect.cache import cached
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.cluster import GatherPartsOp
+from tilec.dialect.tile_gpu.copy import CopyGlobalOp, CopyViewOp
+from tilec.dialect.tile_gpu.kernel import RolesOp, kernel_around
+from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, WgmmaOp
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp
+from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shape import (
+    POLYNOMIAL_PARTS,
+    BroadcastOp,
+    CatOp,
+    ConvertLayoutOp,
+    ExtractOp,
+    InsertOp,
+    MathOp,
+    PackOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+    UnpackOp,
+)
+from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaStoreOp
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
+from tilec.lowering.exponential_polynomial import ALU_OPERATIONS, FMA_OPERATIONS, polynomial_elements
+from tilec.lowering.gpu.ir.scratch_use import scratch_of_operation
+from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements, tile_bytes
+from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.model.constants import Device
+from tilec.lowering.model.step import NO_WORK, Step
+from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
+from tilec.lowering.position_masks import LEAST_ELEMENTS as LEAST_BOUNDED_ELEMENTS
+from tilec.lowering.position_masks import is_position, position_comparisons
+from tilec.lowering.shared_divisor import LEAST_ELEMENTS
+from tilec.lowering.tma.element_types import ELEMENTS
+
+_LANES = 32
+_BITS_PER_BYTE = 8
+# A column of tensor memory is 32 bits wide.
+_CELL_BYTES = 4
+# Operations of one element, by the unit that executes them; precise functions take several (CUDA math library).
+_FMA = {
+    **dict.fromkeys(("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "math.fma"), 1.0),
+    **dict.fromkeys(("add", "sub", "mul", "fma"), 1.0),
+    **dict.fromkeys(("arith.divf", "math.sqrt", "math.exp", "math.log", "math.log2", "math.tanh"), 8.0),
+    **dict.fromkeys(("div", "math.exp2", "math.rsqrt"), 2.0),
+    **dict.fromkeys(("math.sin", "math.cos", "math.tan", "math.powf", "math.erf"), 24.0),
+}
+_EXPONENTIALS = {
+    **dict.fromkeys(("arith.divf", "math.sqrt", "math.exp", "math.exp2", "math.log", "math.log2"), 1.0),
+    **dict.fromkeys(("math.rsqrt", "math.tanh", "math.powf"), 1.0),
+    **dict.fromkeys(("div", "sqrt", "rsqrt", "rcp", "exp2", "log2", "tanh", "sin", "cos"), 1.0),
+}
+# Operations that an instruction does on several elements of f32, on some devices.
+_PACKED = ("arith.addf", "arith.subf", "arith.mulf", "math.fma", "add", "sub", "mul", "fma")
+_COMPARISONS = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
+# Results that repeat elements of the operand.
+_REPEATED = (BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME, SplatOp.OPERATION_NAME, TransposeOp.OPERATION_NAME)
+# Conversions of two elements by one instruction.
+_PAIRED = ("arith.truncf", "arith.extf")
+_ELEMENTWISE = ("arith.", "math.", MathOp.OPERATION_NAME, PackOp.OPERATION_NAME, UnpackOp.OPERATION_NAME)
+_FREE = ("arith.constant", "scf.yield", "scf.for", "scf.if", "scf.while", "scf.condition", RolesOp.OPERATION_NAME)
+# Accesses that read one address and one element of the mask per vector.
+_ACCESSES = (LoadGlobalOp.OPERATION_NAME, StoreGlobalOp.OPERATION_NAME)
+_COPY = CopyGlobalOp.OPERATION_NAME
+# The operations of rcp.rn.f32 and of the checks of a divisor (ptxas 13.0).
+_DIVISOR_FMA, _DIVISOR_ALU = 8, 8
+# A word of 32 results of comparisons takes a sum with a maximum, and a shift; a bound its limits, a difference and a
+# negation. Seven of eight tests of bits are one instruction, and the eighth is another (ptxas 13.0).
+_WORD_BITS = 32
+_WORD_ALU, _BOUND_ALU, _BIT_TEST_ALU = 2, 5, 8 / 32
+MULTIPLIES = (Tcgen05MmaOp.OPERATION_NAME, Tcgen05MmaScaledOp.OPERATION_NAME, WgmmaOp.OPERATION_NAME)
+
+
+@dataclass(frozen=True)
+class VisitedTiles:
+    """The results of `distinct_elements` and `read_vector` for each tile that was visited."""
+
+    elements: dict[ir.Value, float] = field(default_factory=dict)
+    vectors: dict[ir.Value, int] = field(default_factory=dict)
+
+
+def multiply_of(op: ir.OpView) -> Multiply | None:
+    """The multiply of an operation of the tensor pipe; None for other operations."""
+    if op.operation.name not in MULTIPLIES:
+        return None
+    (rows, depth), columns = op.lhs.type.shape, op.rhs.type.shape[-1]
+    if "depth" in op.operation.attributes:
+        depth = op.depth
+    # Each CTA of a pair has its rows of lhs, and half of the columns of rhs.
+    pair = "pair" in op.operation.attributes
+    ctas = 2 if pair else 1
+    return Multiply(
+        rows=ctas * rows,
+        columns=ctas * columns,
+        depth=depth,
+        element_bits=element_bits(op.rhs.type.element),
+        pair=pair,
+        left_in_shared=isinstance(op.lhs.type, BufferType) and op.lhs.type.memory != TENSOR,
+    )
+
+
+def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> Step:
+    """The work of an operation, without operations inside of it, in a role of so many warps.
+
+    `known` has the elements of operands, if their operations were visited before, and gets those of the results.
+    """
+    name = op.operation.name
+    if name in _FREE:
+        return NO_WORK
+    if name in _RULES:
+        return _RULES[name](op, device)
+    if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
+        use = pipe_use(multiply, device)
+        return Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
+    results = [result for result in op.operation.results if is_register_tile(result.type)]
+    if results and name.startswith(_ELEMENTWISE):
+        if "polynomials" in op.operation.attributes:
+            return exponential_work(*exponential_elements(op.operation, known), _share(op), device)
+        elements = _computed_elements(results[0], known)
+        mask = _position_mask(op, elements, known)
+        if mask is not None:
+            return mask
+        divisors = _shared_divisors(op, known)
+        if divisors is not None:
+            return _shared_division(elements, divisors, device)
+        return _elementwise(_function(op), elements, results[0].type.element_type, device)
+    # Tiles that are renamed, repeated or numbered cost nothing.
+    return NO_WORK if results else Step(other_instructions=warps)
+
+
+def _computed_elements(tile: ir.Value, known: VisitedTiles) -> float:
+    """The elements of a result that threads compute and use."""
+    return min(distinct_elements(tile, known), executed_elements(tile.type) / read_vector(tile, known))
+
+
+def distinct_elements(tile: ir.Value, known: VisitedTiles) -> float:
+    """The elements of a tile that threads compute: those that repeat an element of another tile count once."""
+    if tile not in known.elements:
+        known.elements[tile] = executed_elements(tile.type)
+        op = None if isinstance(tile.owner, ir.Block) else tile.owner.operation
+        if op is not None and _is_elementwise(op):
+            operands = [distinct_elements(value, known) for value in op.operands if is_register_tile(value.type)]
+            known.elements[tile] = min(known.elements[tile], max(operands, default=1.0))
+    return known.elements[tile]
+
+
+def read_vector(tile: ir.Value, known: VisitedTiles) -> int:
+    """The elements of which threads compute one, because accesses by vectors read nothing but the first; else 1."""
+    pending = [tile]
+    while pending:
+        users = [use.owner.operation for use in pending[-1].uses]
+        results = [result for op in users if _is_elementwise(op) for result in op.results]
+        unknown = [result for result in results if result not in known.vectors]
+        if unknown:
+            pending += unknown
+            continue
+        value = pending.pop()
+        vectors = [_vector_of(op, value) for op in users if not _is_elementwise(op)]
+        known.vectors[value] = min(vectors + [known.vectors[result] for result in results], default=1)
+    return known.vectors[tile]
+
+
+def _is_elementwise(op: ir.Operation) -> bool:
+    return op.name in _REPEATED or op.name.startswith(_ELEMENTWISE)
+
+
+def _vector_of(access: ir.Operation, value: ir.Value) -> int:
+    """The elements of an access of which it reads one of `value`: an address or an element of the mask; else 1."""
+    view = access.opview
+    if access.name == _COPY:
+        return view.vector
+    if access.name not in _ACCESSES:
+        return 1
+    elements = view.other if access.results else view.value
+    return 1 if elements is not None and value == elements else view.vector
+
+
+@cached
+def executed_elements(tile: ir.RankedTensorType) -> float:
+    """The elements of a tile that threads compute: those that several threads hold count for each."""
+    layout = parse_layout(ir.StringAttr(tile.encoding).value)
+    return float(thread_elements(tile) * _LANES * layout.warps)
+
+
+def _function(op: ir.OpView) -> str:
+    """The name of an elementwise operation; of tile_gpu.math that of its function, without modifiers."""
+    if op.operation.name != MathOp.OPERATION_NAME:
+        return op.operation.name
+    return str(op.function).split(".", 1)[0]
+
+
+def _elementwise(name: str, elements: float, element: ir.Type, device: Device) -> Step:
+    is_f32 = isinstance(element, ir.F32Type)
+    if name in _FMA or name in _EXPONENTIALS:
+        joined = elements - elements / device.floats_per_instruction if is_f32 and name in _PACKED else 0.0
+        exponentials = _EXPONENTIALS.get(name, 0.0) * elements
+        return Step(fma=_FMA.get(name, 0.0) * elements, exponentials=exponentials, joined=joined)
+    return Step(alu=elements / 2 if name in _PAIRED else elements)
+
+
+def polynomial_share(op: ir.OpView) -> float:
+    """The part of the elements of each thread that polynomials compute."""
+    if "polynomials" not in op.operation.attributes:
+        return 0.0
+    return _polynomial_part(thread_elements(op.operation.results[0].type), _share(op))
+
+
+def _share(op: ir.OpView) -> int:
+    return ir.IntegerAttr(op.operation.attributes["polynomials"]).value
+
+
+def _polynomial_part(per_thread: int, share: int) -> float:
+    return polynomial_elements(per_thread, share, POLYNOMIAL_PARTS) / per_thread
+
+
+def exponential_elements(op: ir.Operation, known: VisitedTiles) -> tuple[int, float]:
+    """The elements of an exponential that a thread has, and those of all threads."""
+    (result,) = op.results
+    return thread_elements(result.type), _computed_elements(result, known)
+
+
+def exponential_work(per_thread: int, elements: float, share: int, device: Device) -> Step:
+    """The work of an exponential of which polynomials compute `share` of POLYNOMIAL_PARTS."""
+    polynomials = _polynomial_part(per_thread, share) * elements
+    fma = FMA_OPERATIONS * polynomials
+    return Step(
+        exponentials=elements - polynomials,
+        fma=fma,
+        alu=ALU_OPERATIONS * polynomials,
+        joined=fma - fma / device.floats_per_instruction,
+    )
+
+
+def _position_mask(op: ir.OpView, elements: float, known: VisitedTiles) -> Step | None:
+    """The work on a mask that is made of bits of words; None for another operation."""
+    is_select = op.operation.name == "arith.select"
+    mask = op.operation.operands[0] if is_select else op.operation.results[0]
+    comparisons = position_comparisons(mask)
+    bounds = [_bounds(each, known) for each in comparisons]
+    if not bounds or elements < LEAST_BOUNDED_ELEMENTS * max(bounds):
+        return None
+    if is_select:
+        return Step(alu=(1 + _BIT_TEST_ALU) * elements)
+    if op.operation.name != "arith.cmpi":
+        return Step(alu=elements / _WORD_BITS)
+    return Step(alu=_WORD_ALU * elements / _WORD_BITS + _BOUND_ALU * bounds[0])
+
+
+def _bounds(comparison: ir.Operation, known: VisitedTiles) -> float:
+    """The bounds that threads compare numbers of elements with."""
+    numbers, bound = comparison.operands
+    return distinct_elements(bound if is_position(numbers) else numbers, known)
+
+
+def _shared_divisors(op: ir.OpView, known: VisitedTiles) -> float | None:
+    """The divisors of a division by reciprocals, of all threads; None for another operation."""
+    if op.operation.name != "arith.divf" or not isinstance(op.lhs.type.element_type, ir.F32Type):
+        return None
+    divisors = distinct_elements(op.rhs, known)
+    return divisors if executed_elements(op.lhs.type) >= LEAST_ELEMENTS * divisors else None
+
+
+def _shared_division(elements: float, divisors: float, device: Device) -> Step:
+    """Two of the three float operations of an element are packed, and its checks by threes."""
+    joined = 2 * elements * (1 - 1 / device.floats_per_instruction)
+    checks = 1 + 2 / device.comparisons_per_instruction
+    per_divisor = Step(fma=_DIVISOR_FMA * divisors, alu=_DIVISOR_ALU * divisors, exponentials=divisors)
+    return Step(fma=3 * elements, alu=checks * elements, joined=joined) + per_divisor
+
+
+def l2_bytes_of_load(op: ir.OpView) -> float:
+    """The bytes that a CTA reads from L2 for a load: with multicast its part, and other CTAs read the others for it."""
+    written = tile_bytes(op.buffer.type)
+    return written / kernel_around(op).cluster_ctas if getattr(op, "multicast", False) else written
+
+
+def _tma_load(op: ir.OpView, device: Device) -> Step:
+    written = tile_bytes(op.buffer.type)
+    moved = l2_bytes_of_load(op)
+    return _copies(op, moved, device.shared_write_share * written)
+
+
+def _tma_store(op: ir.OpView, _device: Device) -> Step:
+    moved = tile_bytes(op.buffer.type)
+    return _copies(op, moved, moved)
+
+
+def _copies(op: ir.OpView, moved: float, shared: float) -> Step:
+    copies = max(1, round(moved / box_bytes(op.map.owner)))
+    return Step(shared_bytes=shared, l2_bytes=moved, dram_bytes=moved, copies=copies, other_instructions=copies)
+
+
+def box_bytes(map: MakeTensorMapOp) -> float:
+    """Bytes of a copy; the elements of a map may be several of the buffer."""
+    return prod(map.box) * ELEMENTS[map.element].bits / _BITS_PER_BYTE
+
+
+def _tma_gather(op: ir.OpView, device: Device) -> Step:
+    moved = tile_bytes(op.buffer.type)
+    # PTX ISA: tile::gather4 copies four rows.
+    copies = max(1, op.buffer.type.shape[0] // 4)
+    return Step(
+        shared_bytes=device.shared_write_share * moved,
+        l2_bytes=moved,
+        dram_bytes=moved,
+        copies=copies,
+        other_instructions=2 * copies,
+    )
+
+
+def _global_access(op: ir.OpView, _device: Device) -> Step:
+    tile = _tile_type(op)
+    elements = prod(tile.shape)
+    vector = ir.IntegerAttr(op.attributes["vector"]).value if "vector" in op.attributes else 1
+    moved = tile_bytes(tile)
+    # An access, its address and the comparison with the extents.
+    accesses = elements / vector
+    return Step(l2_bytes=moved, dram_bytes=moved, alu=2 * accesses, other_instructions=accesses / _LANES)
+
+
+def _copy(op: ir.OpView, device: Device) -> Step:
+    """A copy, its address, and the bytes in its source."""
+    moved, copies = tile_bytes(op.buffer.type), prod(op.buffer.type.shape) / op.vector
+    return Step(
+        shared_bytes=device.shared_write_share * moved,
+        l2_bytes=moved,
+        dram_bytes=moved,
+        alu=3 * copies,
+        other_instructions=copies / _LANES,
+    )
+
+
+def _tile_type(op: ir.OpView) -> ir.RankedTensorType:
+    """The type of the tile that is loaded or stored."""
+    return op.operation.results[0].type if op.operation.results else op.value.type
+
+
+def _shared_access(op: ir.OpView, _device: Device) -> Step:
+    values = [*op.operation.operands, *op.operation.results]
+    (buffer,) = (value.type for value in values if isinstance(value.type, BufferType))
+    moved = tile_bytes(buffer)
+    return Step(shared_bytes=moved, other_instructions=moved / (16 * _LANES))
+
+
+def _tensor_memory_load(op: ir.OpView, _device: Device) -> Step:
+    return Step(tensor_memory_read_bytes=prod(_tile_type(op).shape) * _CELL_BYTES, other_instructions=16)
+
+
+def _tensor_memory_store(op: ir.OpView, _device: Device) -> Step:
+    return Step(tensor_memory_written_bytes=tile_bytes(op.value.type), other_instructions=16)
+
+
+def _exchange(op: ir.OpView, _device: Device) -> Step:
+    """A change of layout: elements stay in their threads, are shuffled in their warps, or go through shared memory."""
+    source, result = op.operation.operands[0].type, op.operation.results[0].type
+    layouts = [parse_layout(ir.StringAttr(type.encoding).value) for type in (source, result)]
+    strategy = conversion(*layouts)
+    if isinstance(strategy, RegisterMove):
+        return NO_WORK
+    if isinstance(strategy, Shuffle):
+        return Step(shuffles=executed_elements(result))
+    moved = 2 * tile_bytes(source)
+    return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
+
+
+def _parts_of_tile(op: ir.OpView, _device: Device) -> Step:
+    """A part of a tile, or a tile of parts: through shared memory, if elements move between threads."""
+    if not scratch_of_operation(op.operation):
+        return NO_WORK
+    moved = 2 * max(tile_bytes(value.type) for value in (*op.operation.operands, *op.operation.results))
+    return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
+
+
+def _reduction(op: ir.OpView, device: Device) -> Step:
+    """Each thread reduces its elements; threads of a warp that hold the rest of a result exchange theirs."""
+    source = op.operation.operands[0].type
+    elements = prod(source.shape)
+    layout = parse_layout(source.encoding.value)
+    dimension = ir.IntegerAttr(op.attributes["dimension"]).value
+    bits = sum(1 for basis in layout.lane if basis[dimension])
+    # After the elements of a thread, each warp holds the elements of its rows once per lane.
+    in_registers = 2 ** sum(1 for basis in layout.register if basis[dimension])
+    shuffled = bits * elements / in_registers
+    body = next(iter(op.operation.regions[0].blocks[0].operations))
+    name, element = _function(body), source.element_type
+    if name in _COMPARISONS and isinstance(element, ir.F32Type):
+        elements /= device.comparisons_per_instruction
+    return _elementwise(name, elements, element, device) + Step(shuffles=shuffled, fma=shuffled)
+
+
+def _matrix_by_warps(op: ir.OpView, device: Device) -> Step:
+    (rows, depth), columns = op.lhs.type.shape[-2:], op.rhs.type.shape[-1]
+    cycles = rows * columns * depth / device.mma_sync_multiply_adds_per_cycle
+    cycles *= element_bits(op.lhs.type.element) / 16
+    read = tile_bytes(op.lhs.type) + tile_bytes(op.rhs.type)
+    return Step(tensor_cycles=cycles, shared_bytes=read, other_instructions=rows * columns * depth / 2048)
+
+
+def _dot(op: ir.OpView, _device: Device) -> Step:
+    (rows, depth), columns = op.lhs.type.shape[-2:], op.rhs.type.shape[-1]
+    return Step(fma=rows * columns * depth, shared_bytes=2 * rows * columns * depth)
+
+
+def _gather_parts(op: ir.OpView, _device: Device) -> Step:
+    """Each CTA stores its tile in all of them, and loads the tiles of all."""
+    moved = 2 * tile_bytes(op.operation.results[0].type)
+    return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
+
+
+_RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
+    TmaLoadOp.OPERATION_NAME: _tma_load,
+    TmaGatherOp.OPERATION_NAME: _tma_gather,
+    TmaStoreOp.OPERATION_NAME: _tma_store,
+    LoadViewOp.OPERATION_NAME: _global_access,
+    StoreViewOp.OPERATION_NAME: _global_access,
+    LoadGlobalOp.OPERATION_NAME: _global_access,
+    StoreGlobalOp.OPERATION_NAME: _global_access,
+    CopyGlobalOp.OPERATION_NAME: _copy,
+    CopyViewOp.OPERATION_NAME: _copy,
+    LoadSharedOp.OPERATION_NAME: _shared_access,
+    StoreSharedOp.OPERATION_NAME: _shared_access,
+    LoadTensorMemoryOp.OPERATION_NAME: _tensor_memory_load,
+    StoreTensorMemoryOp.OPERATION_NAME: _tensor_memory_store,
+    ConvertLayoutOp.OPERATION_NAME: _exchange,
+    **dict.fromkeys((CatOp.OPERATION_NAME, ExtractOp.OPERATION_NAME, InsertOp.OPERATION_NAME), _parts_of_tile),
+    GatherPartsOp.OPERATION_NAME: _gather_parts,
+    ReduceOp.OPERATION_NAME: _reduction,
+    ScanOp.OPERATION_NAME: _reduction,
+    MmaSyncOp.OPERATION_NAME: _matrix_by_warps,
+    DotOp.OPERATION_NAME: _dot,
+}

@@ -1,0 +1,121 @@
+"""The scratch memory that the operations of a kernel need at least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from tilec.dialect.cache import cached
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.interface import Scratch, interface_of
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.shape import CatOp, ConvertLayoutOp, ExtractOp, InsertOp
+from tilec.dialect.walk import operations_inside
+from tilec.element_types import element_type
+from tilec.lowering.gpu.ir.commutative import is_commutative
+from tilec.lowering.gpu.ir.compute_roles import compute_role
+from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
+from tilec.lowering.layout.chunks import chunks
+from tilec.lowering.layout.conversion import ThroughShared, conversion
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reduction_plan
+
+# Left for the scratch of reductions and layout conversions, which divide larger tiles.
+SCRATCH_RESERVE_BYTES = 16384
+_NONE, _OF_MOVED = Scratch.NONE, Scratch.OF_MOVED
+
+
+def scratch_bytes(kernel: KernelOp) -> int:
+    """The reserve, or the largest part of a tile that goes through scratch memory; 0 if nothing goes through it.
+
+    Each role that computes has so much.
+    """
+    operations = operations_inside(kernel)
+    needed = max(map(scratch_of_operation, operations), default=0)
+    if not needed:
+        return 0
+    roles = {compute_role(op) for op in operations}
+    roles |= {name for op in operations if op.name == RolesOp.OPERATION_NAME for name in op.opview.bodies}
+    return len(roles.intersection(COMPUTE_ROLES)) * needed
+
+
+def scratch_of_operation(operation: ir.Operation) -> int:
+    """The bytes of scratch memory that an operation needs at least; 0 if its threads exchange nothing through it."""
+    name = operation.name
+    scratch = interface_of(name).scratch
+    if scratch is _NONE:
+        return 0
+    needed = _RULES[name](operation) if scratch is _OF_MOVED else SCRATCH_RESERVE_BYTES
+    return max(SCRATCH_RESERVE_BYTES, needed) if needed else 0
+
+
+def _conversion_bytes(operation: ir.Operation) -> int:
+    """The bytes of the parts in which a tile goes through scratch memory; 0 if elements stay in their warps."""
+    return _bytes_between(operation.operands[0].type, operation.results[0].type)
+
+
+@cached
+def _bytes_between(tile: ir.Type, converted: ir.Type) -> int:
+    source, target = _layout(tile), _layout(converted)
+    if not isinstance(conversion(source, target), ThroughShared):
+        return 0
+    element = _element_bytes(converted)
+    return source.size // chunks(source, target, SCRATCH_RESERVE_BYTES // element).count * element
+
+
+def _reduction_bytes(operation: ir.Operation) -> int:
+    """The reserve; 0 if a warp has each row as a whole, in the order of its elements if that counts."""
+    layout, dimension = _layout(operation.operands[0].type), operation.opview.dimension
+    if _rows_stay_in_warps(layout, dimension) and is_commutative(operation):
+        return 0
+    return 0 if _ordered_rows_stay_in_warps(layout, dimension) else SCRATCH_RESERVE_BYTES
+
+
+def _rows_stay_in_warps(layout: LinearLayout, dimension: int) -> bool:
+    return reduction_plan(layout, dimension).warp_parts == 1
+
+
+@lru_cache(maxsize=4096)
+def _ordered_rows_stay_in_warps(layout: LinearLayout, dimension: int) -> bool:
+    ordered = in_order(layout, dimension)
+    is_exchanged = isinstance(conversion(layout, ordered), ThroughShared)
+    return not is_exchanged and ordered_plan(ordered, dimension).warp_parts == 1
+
+
+def _whole_tile_bytes(operation: ir.Operation) -> int:
+    """The bytes of the tile of which an operation takes, replaces or joins parts, if elements move between threads."""
+    whole, part = operation.results[0].type, operation.operands[0].type
+    if operation.name == ExtractOp.OPERATION_NAME:
+        whole, part = part, whole
+    layout = _layout(whole)
+    block = _layout(part) if isinstance(part, ir.RankedTensorType) else None
+    if block is not None and _stays_in_threads(operation.name, layout, block):
+        return 0
+    return layout.size * _element_bytes(whole)
+
+
+def _element_bytes(tile: ir.Type) -> int:
+    """The bytes of an element in scratch memory."""
+    return max(8, element_type(spell(ir.RankedTensorType(tile).element_type)).storage_bits) // 8
+
+
+def _layout(tile: ir.Type) -> LinearLayout:
+    return parse_layout(ir.StringAttr(ir.RankedTensorType(tile).encoding).value)
+
+
+@lru_cache(maxsize=4096)
+def _stays_in_threads(name: str, whole: LinearLayout, part: LinearLayout) -> bool:
+    if name == ExtractOp.OPERATION_NAME:
+        return extracted_registers(whole, part, (0,) * len(whole.shape)) is not None
+    return inserted_registers(whole, part) is not None
+
+
+# Operations that need scratch only if elements move between warps: the bytes that they need then.
+_RULES: dict[str, Callable[[ir.Operation], int]] = {
+    ConvertLayoutOp.OPERATION_NAME: _conversion_bytes,
+    ReduceOp.OPERATION_NAME: _reduction_bytes,
+    **dict.fromkeys((ExtractOp.OPERATION_NAME, InsertOp.OPERATION_NAME, CatOp.OPERATION_NAME), _whole_tile_bytes),
+}

@@ -1,0 +1,51 @@
+"""Operations of a loop's body that are executed for another iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import PutBeginOp, PutCommitOp
+from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.ir.operation_role import is_rematerializable
+
+
+def scalars_behind(group: Sequence[ir.Operation], body: ir.Block) -> list[ir.Operation] | None:
+    """The scalar operations of a body that some of its operations need; None if they need more than the counter."""
+    needed: list[ir.Operation] = []
+    work = [operand for op in group for operand in op.operands]
+    while work:
+        value = work.pop()
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            if owner == body and value != body.arguments[0]:
+                return None
+        elif owner.operation.block == body and owner.operation not in needed and owner.operation not in group:
+            if not is_rematerializable(owner.operation):
+                return None
+            needed.append(owner.operation)
+            work += list(owner.operation.operands)
+    return needed
+
+
+def copy_all(operations: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> list[ir.Operation]:
+    """Copies operations to the insertion point, with other `values`, to which it adds the results."""
+    copies = []
+    for op in operations:
+        copy = op.clone(ip=ir.InsertionPoint.current)
+        for copied in (copy, *operations_inside(copy)):
+            for index, operand in enumerate(copied.operands):
+                if operand in values:
+                    copied.operands[index] = values[operand]
+        values.update(zip(op.results, copy.results, strict=True))
+        copies.append(copy)
+    return copies
+
+
+def copy_for(
+    group: Sequence[ir.Operation], counter: ir.Value, replacement: ir.Value, *, first_round: bool = False
+) -> None:
+    """Copies operations of a body to the insertion point, for the iteration with another counter."""
+    for copy in copy_all(group, {counter: replacement}):
+        if first_round and copy.name in (PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME):
+            copy.attributes["first_round"] = ir.UnitAttr.get()

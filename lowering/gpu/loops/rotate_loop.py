@@ -1,0 +1,144 @@
+"""Some operations of a loop are executed one iteration ahead of the others.
+
+before:   for i < n { a = f(i);  g(i, a) }
+after:    if 0 < n { a = f(0);  for i < n - 1 carrying a { g(i, a);  a = f(i + 1) };  g(n - 1, a) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
+from tilec.dialect.walk import operations_inside
+from tilec.lowering import emitter
+from tilec.lowering.gpu.ir.enclosing import ancestor_in
+from tilec.lowering.gpu.ir.operation_role import is_rematerializable
+from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead, set_iterations_ahead
+from tilec.lowering.gpu.loops.other_iteration import copy_all
+from tilec.lowering.gpu.loops.shorter_loop import last_counter, shorter_loop
+
+# For each operation of a body its number in the body before; None for those that are new.
+Origins = list[int | None]
+
+
+def rotate_loop(loop: ir.Operation, numbers: Collection[int]) -> tuple[ir.Operation, Origins] | None:
+    """Replaces a loop by one in which some operations of its body follow the others, for the next iteration.
+
+    None, without a change, if the others need what cannot be carried to the next iteration: a buffer. Scalars that
+    both need are computed for both.
+
+    Args:
+        loop: an scf.for.
+        numbers: those of operations in its body that need nothing of the other ones in the same iteration but scalars.
+    """
+    body = loop.regions[0].blocks[0]
+    *operations, end = [op.operation for op in body.operations]
+    members = {operations[number] for number in numbers}
+    others = [op for op in operations if op not in members and not is_rematerializable(op)]
+    needed = {*_scalars_behind(members, body), *members}
+    kept = {*_scalars_behind([*others, end], body), *others}
+    ahead, rest = ([op for op in operations if op in found] for found in (needed, kept))
+    passed = _passed([op for op in operations if op in members], {*kept, end}, body)
+    if not all(is_register_tile(value.type) or is_scalar(value.type) for value in passed):
+        return None
+    places = {op: number for number, op in enumerate(operations)}
+    origins: Origins = [places[op] for op in rest]
+    followed: Origins = [places[op] if op in members else None for op in ahead]
+    made = _Rotation(loop, ahead, rest, passed, list(end.operands)).made(followed)
+    new = len(made.regions[0].blocks[0].operations) - 1 - len(origins) - len(followed)
+    return made, [*origins, *[None] * new, *followed]
+
+
+def _passed(ahead: Sequence[ir.Operation], others: Collection[ir.Operation], body: ir.Block) -> list[ir.Value]:
+    """The results of operations that others of the body use, or the next iteration."""
+    results = (result for op in ahead for result in op.results)
+    return [
+        result for result in results if any(ancestor_in(use.owner.operation, body) in others for use in result.uses)
+    ]
+
+
+def _scalars_behind(operations: Collection[ir.Operation], body: ir.Block) -> set[ir.Operation]:
+    """The scalar arithmetic of a body that some of its operations need."""
+    found = set[ir.Operation]()
+    waiting = list(operations)
+    while waiting:
+        op = waiting.pop()
+        inside = [op, *operations_inside(op)]
+        for value in (value for each in inside for value in each.operands):
+            owner = value.owner
+            if isinstance(owner, ir.Block) or owner.operation.block != body or owner.operation in found:
+                continue
+            if is_rematerializable(owner.operation):
+                found.add(owner.operation)
+                waiting.append(owner.operation)
+    return found
+
+
+class _Rotation:
+    """One rotation of a loop.
+
+    Attributes:
+        loop: the loop.
+        ahead: what is executed for the next iteration, with the scalars that it needs.
+        rest: the other operations.
+        passed: what the rest needs of those that are ahead.
+        yielded: what an iteration passes to the next one.
+    """
+
+    def __init__(
+        self,
+        loop: ir.Operation,
+        ahead: Sequence[ir.Operation],
+        rest: Sequence[ir.Operation],
+        passed: Sequence[ir.Value],
+        yielded: Sequence[ir.Value],
+    ) -> None:
+        self.loop, self.ahead, self.rest, self.passed, self.yielded = loop, ahead, rest, passed, yielded
+        self.counter, *self.carried = loop.regions[0].blocks[0].arguments
+        self.lower, _, self.step, *self.initial = loop.operands
+
+    def made(self, followed: Origins) -> ir.Operation:
+        """Replaces the loop; returns the new one. Of what is ahead, scalars have no number."""
+        with self.loop.location:
+            with ir.InsertionPoint(self.loop):
+                shorter = shorter_loop(self.loop)
+                types = [result.type for result in self.loop.results]
+                branch = ir.Operation.create("scf.if", types, [shorter.runs], regions=2)
+            with ir.InsertionPoint(branch.regions[0].blocks.append()):
+                values = dict(zip([self.counter, *self.carried], [self.lower, *self.initial], strict=True))
+                copy_all(self.ahead, values)
+                made = self._following(shorter.bound, [values[value] for value in self.passed], followed)
+                values = dict(zip([*self.carried, *self.passed], made.results, strict=True))
+                values[self.counter] = last_counter(self.lower, shorter.distance, self.step)
+                copy_all(self.rest, values)
+                ir.Operation.create("scf.yield", operands=[values.get(value, value) for value in self.yielded])
+            if self.initial:
+                with ir.InsertionPoint(branch.regions[1].blocks.append()):
+                    ir.Operation.create("scf.yield", operands=self.initial)
+        for result, replacement in zip(self.loop.results, branch.results, strict=True):
+            result.replace_all_uses_with(replacement)
+        self.loop.erase()
+        return made
+
+    def _following(self, bound: ir.Value, first: Sequence[ir.Value], followed: Origins) -> ir.Operation:
+        """The loop with one iteration less, which carries what the rest needs of those that are ahead."""
+        initial = [*self.initial, *first]
+        types = [value.type for value in initial]
+        attributes = {name: self.loop.attributes[name] for name in self.loop.attributes}
+        operands = [self.lower, bound, self.step, *initial]
+        made = ir.Operation.create("scf.for", types, operands, attributes, regions=1)
+        set_iterations_ahead(made, iterations_ahead(self.loop) + 1)
+        locations = [self.loop.location] * (1 + len(types))
+        body = made.regions[0].blocks.append(self.counter.type, *types, arg_locs=locations)
+        with ir.InsertionPoint(body):
+            values = dict(zip([self.counter, *self.carried, *self.passed], body.arguments, strict=True))
+            copy_all(self.rest, values)
+            ended = [values.get(value, value) for value in self.yielded]
+            following = dict(zip(self.carried, ended, strict=True))
+            following[self.counter] = emitter.binary("arith.addi", body.arguments[0], self.step)
+            for number, copy in zip(followed, copy_all(self.ahead, following), strict=True):
+                if number is not None:
+                    set_iterations_ahead(copy, iterations_ahead(copy) + 1)
+            ir.Operation.create("scf.yield", operands=[*ended, *(following[value] for value in self.passed)])
+        return made

@@ -1,0 +1,173 @@
+"""When the slots of a channel are in use: from the first put to the last release, in program order.
+
+Threads access a slot that multiplies hand over to them (`tile_gpu.slot`) behind its release too, as long as they fill
+it next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import STEPS
+from tilec.dialect.tile_gpu.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.lowering.gpu.ir.enclosing import LOOPS
+from tilec.lowering.gpu.ir.slots import SLOT, users_of_slot
+
+_FIRST_ROUND = "first_round"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An operation of a block, and the numbers of the first and last operation of a range around it."""
+
+    operation: ir.Operation
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class ChannelLife:
+    """A channel and those that share its slots: `channels[0]` has the slots.
+
+    `places` has the range of all uses in the innermost block that contains them, then in each block around it.
+    """
+
+    channels: tuple[MakeChannelOp, ...]
+    places: dict[ir.Block, _Place]
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Sorts lives by their first use."""
+        return tuple(place.first for place in reversed(self.places.values()))
+
+    def is_apart(self, other: ChannelLife) -> bool:
+        """Whether no slot of one is in use between the first and the last use of the other, in program order.
+
+        The uses of one precede those of the other in the innermost block around both, or one `scf.if` has them in
+        different branches.
+        """
+        common = self._common_block(other)
+        own, others = self.places[common], other.places[common]
+        if common not in (self._home, other._home) and own.operation == others.operation:
+            return own.operation.name == "scf.if"
+        return own.last < others.first or others.last < own.first
+
+    def is_in_another_loop(self, other: ChannelLife) -> bool:
+        """Whether each of the two is in a loop that does not contain the other."""
+        common = self._common_block(other)
+        return self._has_loop_inside(common) and other._has_loop_inside(common)
+
+    @property
+    def _home(self) -> ir.Block:
+        return next(iter(self.places))
+
+    def _common_block(self, other: ChannelLife) -> ir.Block:
+        return next(block for block in self.places if block in other.places)
+
+    def _has_loop_inside(self, outer: ir.Block) -> bool:
+        """Whether a loop in a block contains all uses."""
+        block = self._home
+        while block != outer:
+            if block.owner.operation.name in LOOPS:
+                return True
+            block = block.owner.operation.block
+        return False
+
+
+def channel_lives(kernel: KernelOp) -> list[ChannelLife]:
+    """The lives of the channels of a kernel without roles, in the order of their first uses.
+
+    A channel is left out if some block fills, reads or releases it more often than it does the others: its slots
+    may then still be in use after the last use. So is one that runs ahead already.
+    """
+    made = [op for op in kernel.body.blocks[0].operations if op.operation.name == MakeChannelOp.OPERATION_NAME]
+    sharing: dict[ir.Value, list[MakeChannelOp]] = defaultdict(list)
+    for op in made:
+        if op.shares is not None:
+            sharing[op.shares].append(op)
+    numbers = _Numbers()
+    found = []
+    for op in made:
+        channels = (op, *sharing[op.operation.results[0]])
+        if op.shares is None and all(_is_balanced(channel) for channel in channels):
+            found.append(ChannelLife(channels, _places([each for one in channels for each in _accesses(one)], numbers)))
+    return sorted(found, key=lambda life: life.starts)
+
+
+def uses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
+    """The operations on a channel, without the channels that share its slots."""
+    for use in channel.operation.results[0].uses:
+        if use.owner.operation.name != MakeChannelOp.OPERATION_NAME:
+            yield use.owner.operation
+
+
+def _accesses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
+    """The operations on a channel, and those on the slots that threads keep behind its steps."""
+    for op in uses(channel):
+        yield op
+        if op.name == SLOT:
+            for slot in op.results:
+                yield from users_of_slot(slot)
+
+
+def loops_around(op: ir.Operation) -> int:
+    """The number of loops that contain an operation."""
+    return sum(block.owner.operation.name in LOOPS for block in _chain(op))
+
+
+def _is_balanced(channel: MakeChannelOp) -> bool:
+    """Whether each block has as many puts as gets and releases of each consumer."""
+    consumers = range(len(channel.consumer_names))
+    steps = [*((name, None) for name in STEPS[:2]), *((name, number) for name in STEPS[2:] for number in consumers)]
+    counts: dict[ir.Block, Counter[tuple[str, int | None]]] = defaultdict(Counter)
+    for op in uses(channel):
+        if _FIRST_ROUND in op.attributes:
+            return False
+        if op.name in STEPS:
+            counts[op.block][op.name, _consumer(op)] += 1
+    return bool(counts) and all(len({count[step] for step in steps}) == 1 for count in counts.values())
+
+
+def _consumer(op: ir.Operation) -> int | None:
+    return ir.IntegerAttr(op.attributes["consumer"]).value if "consumer" in op.attributes else None
+
+
+class _Numbers:
+    """The number of each operation in its block."""
+
+    def __init__(self) -> None:
+        self._of_block: dict[ir.Block, dict[ir.Operation, int]] = {}
+
+    def __call__(self, op: ir.Operation) -> int:
+        block = op.block
+        if block not in self._of_block:
+            self._of_block[block] = {inner.operation: number for number, inner in enumerate(block.operations)}
+        return self._of_block[block][op]
+
+
+def life_of(operations: Sequence[ir.Operation]) -> ChannelLife:
+    """The life of a slot that these operations use, of no channel yet."""
+    return ChannelLife((), _places(operations, _Numbers()))
+
+
+def _places(operations: Sequence[ir.Operation], numbers: _Numbers) -> dict[ir.Block, _Place]:
+    chains = [_chain(op) for op in operations]
+    places = {}
+    for block, operation in chains[0].items():
+        if all(block in chain for chain in chains):
+            inside = [numbers(chain[block]) for chain in chains]
+            places[block] = _Place(operation, min(inside), max(inside))
+    return places
+
+
+def _chain(op: ir.Operation) -> dict[ir.Block, ir.Operation]:
+    """The blocks around an operation, from the inside out, each with its operation that is or contains this one."""
+    chain = {op.block: op}
+    while op.parent.operation.name != KernelOp.OPERATION_NAME:
+        op = op.parent.operation
+        chain[op.block] = op
+    return chain

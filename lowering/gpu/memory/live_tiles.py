@@ -1,0 +1,177 @@
+"""The registers that a thread needs for the code of a role: its tiles and scalars that are live at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from graphlib import TopologicalSorter
+
+from tilec.dialect.cache import cached
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.copy import CopyGlobalOp
+from tilec.dialect.tile_gpu.interface import interface_of
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.placed import PlaceOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
+from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, IotaOp, MathOp, PackOp, ReshapeOp, SplatOp, TransposeOp
+from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
+from tilec.dialect.walk import operations_of, reached
+from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
+
+REGISTER_BITS = 32
+# Results that ptxas has in immediates, or computes again where they are used.
+_WITHOUT_REGISTERS = ("arith.constant", IotaOp.OPERATION_NAME, SplatOp.OPERATION_NAME)
+# Results that are computed again if that is true of their operands.
+_NUMBERING = ("arith.addi", BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME)
+# Results in the registers of the first operand.
+_RENAMED = tuple(op.OPERATION_NAME for op in (BroadcastOp, ExtractOp, ReshapeOp, TransposeOp, WgmmaWaitOp))
+_COPY = CopyGlobalOp.OPERATION_NAME
+# What moves or computes elements one by one.
+_PASSED_ON = ("arith.", "math.", *(op.OPERATION_NAME for op in (MathOp, BroadcastOp, ReshapeOp, TransposeOp)))
+# Operations that use one element of a tile after the other, besides those that are elementwise.
+_READS_ELEMENTS = (
+    LoadGlobalOp.OPERATION_NAME,
+    StoreViewOp.OPERATION_NAME,
+    StoreSharedOp.OPERATION_NAME,
+    StoreGlobalOp.OPERATION_NAME,
+    _COPY,
+    PackOp.OPERATION_NAME,
+)
+_REDUCE = ReduceOp.OPERATION_NAME
+# The registers of an element of a mask of copies: ptxas 13.0 has no predicates for a loop, and compares i64 again.
+_COMPARED = 2
+
+
+def tile_peak(block: ir.Block) -> RegisterPeak:
+    """The most registers of a thread that values are in at once, in a block of tile_gpu."""
+    registers = partial(_registers_of, copied=_copied_elements(block))
+    return register_peak(block, ValueRegisters(registers, _sources, beside=_packed_lhs))
+
+
+def _registers_of(value: ir.Value, copied: Mapping[ir.Value, int]) -> int:
+    """The registers of one thread that hold a value. Predicates and values of other memories have none.
+
+    `copied` is that of _copied_elements().
+    """
+    type = value.type
+    if _is_computed_again(value):
+        return 0
+    if is_register_tile(type):
+        if value in copied:
+            return copied[value] * (_registers(type.element_type) or _COMPARED)
+        packed, separate = packed_registers(type), _separate_registers(type)
+        return packed if packed != separate and _is_stored_in_cells(value) else separate
+    return _registers(type) if is_scalar(type) else 0
+
+
+@cached
+def _separate_registers(type: ir.Type) -> int:
+    """The registers of a thread that hold a tile whose elements share none."""
+    return thread_elements(type) * _registers(type.element_type)
+
+
+def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
+    """The tiles from which only copies of a block follow, with the elements of each that a thread computes.
+
+    A copy reads the address, and the element of the mask, of the first element that it copies.
+    """
+    copies = [op for op in operations_of(block) if op.name == _COPY]
+    tiles = {tile for copy in copies for value in copy.operands for tile in reached(value, _passed_operands)}
+    users = {tile: [use.owner.operation for use in tile.uses] for tile in tiles if is_register_tile(tile.type)}
+    results = {tile: {result for op in using for result in op.results} for tile, using in users.items()}
+    found: dict[ir.Value, int] = {}
+    for tile in TopologicalSorter({tile: made & users.keys() for tile, made in results.items()}).static_order():
+        needed = [_elements_for(op, tile, found) for op in users[tile]]
+        if None not in needed:
+            found[tile] = max(each for each in needed if each is not None)
+    return found
+
+
+def _elements_for(user: ir.Operation, tile: ir.Value, copied: Mapping[ir.Value, int]) -> int | None:
+    """The elements of a tile that a thread computes for an operation; None if it uses all of them."""
+    own = thread_elements(tile.type)
+    if user.name == _COPY:
+        return own // user.opview.vector
+    needed = copied.get(user.results[0]) if user.name.startswith(_PASSED_ON) else None
+    return None if needed is None else min(own, needed)
+
+
+def _passed_operands(value: ir.Value) -> Sequence[ir.Value]:
+    """The operands whose elements an operation moves, or from which it computes elements one by one."""
+    owner = value.owner
+    return list(owner.operands) if not isinstance(owner, ir.Block) and owner.name.startswith(_PASSED_ON) else ()
+
+
+@cached
+def packed_registers(type: ir.Type) -> int:
+    """The registers of a thread that hold a tile whose elements share registers, as loops carry them."""
+    return -(-thread_elements(type) * element_bits(type.element_type) // REGISTER_BITS)
+
+
+def _packed_lhs(op: ir.Operation) -> list[tuple[ir.Value, int]]:
+    """The left operand of a multiply that reads it from registers while it writes its sums."""
+    if op.name != WgmmaOp.OPERATION_NAME or not is_register_tile(op.opview.lhs.type):
+        return []
+    lhs = op.opview.lhs
+    elements = parse_layout(ir.StringAttr(lhs.type.encoding).value).register_count
+    return [(lhs, -(-elements * element_bits(lhs.type.element_type) // REGISTER_BITS))]
+
+
+def _is_computed_again(value: ir.Value) -> bool:
+    """Whether each use computes the elements again: numbers of elements, and their sums with scalars."""
+    seen, waiting = {value}, [value]
+    while waiting:
+        part = waiting.pop()
+        owner = part.owner
+        if isinstance(owner, ir.Block):
+            return False
+        if is_register_tile(part.type) and owner.name in _NUMBERING:
+            found = [operand for operand in dict.fromkeys(owner.operands) if operand not in seen]
+            seen.update(found)
+            waiting += found
+        elif owner.name not in _WITHOUT_REGISTERS:
+            return False
+    return True
+
+
+def _is_stored_in_cells(value: ir.Value) -> bool:
+    """Whether threads only store a tile in tensor memory, from registers that hold several of its elements."""
+    users = [use.owner.operation for use in value.uses]
+    return bool(users) and all(map(_stores_in_tensor_memory, users))
+
+
+def _stores_in_tensor_memory(op: ir.Operation) -> bool:
+    if op.name == PlaceOp.OPERATION_NAME:
+        return op.results[0].type.memory == TENSOR
+    return op.name == StoreTensorMemoryOp.OPERATION_NAME
+
+
+@cached
+def _registers(element: ir.Type) -> int:
+    return 0 if str(element) == "i1" else max(1, element_bits(element) // REGISTER_BITS)
+
+
+def _sources(value: ir.Value) -> Sequence[ir.Value] | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not is_register_tile(value.type):
+        return None
+    if owner.name in _RENAMED:
+        return [owner.operands[0]]
+    return list(owner.operands) if _is_temporary(value, owner) else None
+
+
+def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:
+    """Whether each element of a tile is computed where it is used, so that the tile is never complete."""
+    if not interface_of(owner.name).is_elementwise:
+        return False
+    users = [use.owner.operation for use in value.uses]
+    if len(users) == 1 and users[0].name == _REDUCE:
+        return True
+    return all(interface_of(user.name).is_elementwise or user.name in _READS_ELEMENTS for user in users) and all(
+        user.block == owner.operation.block for user in users
+    )

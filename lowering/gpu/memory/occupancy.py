@@ -1,0 +1,79 @@
+"""The memory of one block if several blocks run on one SM, as the hint `occupancy` asks for."""
+
+from __future__ import annotations
+
+from tilec.dialect.location import source_location
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.registers import REGISTER_FILE
+from tilec.frozen import replace
+from tilec.lowering.gpu.memory.live_tiles import tile_peak
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.target import LANES, Target
+from tilec.remarks import Remark
+
+# CUDA programming guide, technical specifications: the SM keeps 1 KB of shared memory for each of its blocks, so that
+# it has 228 KB where one block has at most 227 KB.
+RESERVED_SHARED_BYTES = 1024
+# The unit in which an SM gives shared memory to blocks (cuda_occupancy.h, compute capability 8.0 and later).
+_SHARED_GRANULE_BYTES = 128
+
+
+def share_of_block(target: Target, blocks: int) -> Target:
+    """The target with the memory that each of so many blocks on one SM has."""
+    shared = (target.shared_bytes + RESERVED_SHARED_BYTES) // blocks // _SHARED_GRANULE_BYTES * _SHARED_GRANULE_BYTES
+    return replace(
+        target,
+        shared_bytes=shared - RESERVED_SHARED_BYTES,
+        tensor_memory_columns=_power_of_two_below(target.tensor_memory_columns // blocks),
+    )
+
+
+def blocks_together(kernel: KernelOp, target: Target, shared_bytes: int, tensor_columns: int) -> int:
+    """The number of blocks of a kernel, with this memory each, that share an SM; at least one."""
+    by_shared = (target.shared_bytes + RESERVED_SHARED_BYTES) // (shared_bytes + RESERVED_SHARED_BYTES)
+    by_columns = target.tensor_memory_columns // tensor_columns if tensor_columns else by_shared
+    by_memory = min(by_shared, by_columns)
+    return max(1, min(by_memory, _blocks_in_registers(kernel))) if by_memory > 1 else 1
+
+
+def _blocks_in_registers(kernel: KernelOp) -> int:
+    roles = kernel.roles
+    if roles is None:
+        return REGISTER_FILE // (kernel.warps * LANES * tile_peak(kernel.body.blocks[0]).needed)
+    if roles.registers is not None:
+        # The budgets divide all registers of an SM.
+        return 1
+    needed = max(tile_peak(region.blocks[0]).needed for region in roles.bodies.values())
+    return REGISTER_FILE // (sum(roles.warps) * LANES * needed)
+
+
+def followed_occupancy(
+    kernel: KernelOp, target: Target, shared_bytes: int, tensor_columns: int, remarks: list[Remark]
+) -> int | None:
+    """The hint `occupancy` of a kernel whose blocks need this memory; None, with a remark, if it leaves no room."""
+    blocks = kernel_hint(kernel, OCCUPANCY)
+    if blocks is None:
+        return None
+    refusal = _refusal(target, blocks, shared_bytes, tensor_columns)
+    if refusal is None:
+        return blocks
+    message = f"occupancy={blocks} is not followed: {refusal}"
+    remarks.append(Remark("hint", message, source_location(kernel.operation.location)))
+    return None
+
+
+def _refusal(target: Target, blocks: int, shared_bytes: int, tensor_columns: int) -> str | None:
+    share = share_of_block(target, blocks)
+    if shared_bytes > share.shared_bytes:
+        return f"a block needs {shared_bytes} bytes of shared memory, {blocks} blocks have {share.shared_bytes} each"
+    if tensor_columns > share.tensor_memory_columns:
+        return (
+            f"a block needs {tensor_columns} columns of tensor memory, "
+            f"{blocks} blocks have {share.tensor_memory_columns} each"
+        )
+    return None
+
+
+def _power_of_two_below(columns: int) -> int:
+    """The largest number of columns that can be allocated (PTX ISA 9.7.16.7.1: powers of two)."""
+    return 1 << (columns.bit_length() - 1) if columns else 0

@@ -1,0 +1,92 @@
+"""Staging buffers: the tiles that TMA stores, in memory that all of a role share, as each waits for the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, FenceAsyncOp, StoreSharedOp, StoreWaitOp
+from tilec.dialect.tile_gpu.placed import PlaceOp, StoreTileOp
+from tilec.dialect.tile_gpu.tma import TmaStoreOp
+from tilec.lowering.gpu.ir.channel_declarations import ChannelDeclarations, Position
+from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.enclosing import is_repeated
+
+_STORE = StoreTileOp.OPERATION_NAME
+
+
+def is_staged(op: ir.Operation) -> bool:
+    """Whether a placed tile is stored by TMA."""
+    return op.name == PlaceOp.OPERATION_NAME and any(use.owner.operation.name == _STORE for use in op.results[0].uses)
+
+
+def make_staging_buffers(
+    kernel: KernelOp, placed: Sequence[tuple[ir.Operation, Position]], declarations: ChannelDeclarations
+) -> None:
+    """Rewrites the stores of these tiles, which are in program order with their positions."""
+    of_roles: dict[str, dict[ir.Type, ir.Value]] = {}
+    waits = _Waits()
+    for op, position in placed:
+        type, role = op.results[0].type, compute_role(op)
+        is_first = role not in of_roles and not is_repeated(op)
+        buffers = of_roles.setdefault(role, {})
+        if type not in buffers:
+            buffers[type] = declarations.shared(position, type, next(iter(buffers.values()), None))
+        _stage(op, buffers[type], None if is_first else waits.only_for_reads(op))
+    block = kernel.body.blocks[0]
+    end = block.operations[len(block.operations) - 1]
+    for role in of_roles:
+        with kernel.operation.location, ir.InsertionPoint(end):
+            set_compute_role(build(StoreWaitOp.OPERATION_NAME), role)
+
+
+class _Waits:
+    """The blocks in which roles wait for earlier stores."""
+
+    def __init__(self) -> None:
+        self._made: set[tuple[str, ir.Block]] = set()
+
+    def only_for_reads(self, op: ir.Operation) -> bool:
+        """Whether a placed tile waits only until its buffer is read, not until earlier stores are visible.
+
+        Bulk stores have no order among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for. The
+        first wait in a block shows the stores of earlier iterations to all stores of the role there.
+        """
+        attributes = _store_of(op).attributes
+        if "after_stores" not in attributes:
+            return True
+        wait = compute_role(op), op.block
+        is_made = wait in self._made
+        self._made.add(wait)
+        return is_made and "after_itself" in attributes
+
+
+def _store_of(op: ir.Operation) -> ir.Operation:
+    """The store of a placed tile."""
+    (store,) = [use.owner.operation for use in op.results[0].uses]
+    return store
+
+
+def _stage(op: ir.Operation, buffer: ir.Value, reads: bool | None) -> None:
+    """Rewrites a store, which waits for reads of the buffer alone or for stores too; with None it waits for neither."""
+    store = _store_of(op)
+    made = []
+    with op.location, ir.InsertionPoint(op):
+        if reads is not None:
+            made.append(build(StoreWaitOp.OPERATION_NAME, attributes={"read": reads}))
+            made.append(build(BarrierOp.OPERATION_NAME))
+        made.append(build(StoreSharedOp.OPERATION_NAME, [op.operands[0], buffer]))
+        # PTX ISA 9.7.9.25: generic accesses that the store must follow are ordered before it by a proxy fence too.
+        after_accesses = "after_accesses" in store.attributes
+        made.append(build(FenceAsyncOp.OPERATION_NAME, attributes={"global_memory": after_accesses}))
+        made.append(build(BarrierOp.OPERATION_NAME))
+    view = store.opview
+    with store.location, ir.InsertionPoint(store):
+        operands = [view.map, list(view.coordinates), view.end, buffer]
+        made.append(build(TmaStoreOp.OPERATION_NAME, operands, (), {"reduction": view.reduction}))
+    for step in made:
+        set_compute_role(step, compute_role(op))
+    store.erase()
+    op.erase()

@@ -1,0 +1,248 @@
+"""Chains of tiles that multiplies wait for get roles of their own: while one waits, another computes.
+
+In a loop of attention, threads wait for scores, and multiplies wait for what threads compute from them. If a block has
+two such chains, as of the halves of its rows, the tensor cores multiply for one while the threads of the other compute.
+A chain has all operations whose tiles depend on each other; tiles that both chains need are computed by both.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence, Set
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
+from tilec.dialect.tile_gpu.debug import AssertOp, PrintOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, GdcLaunchDependentsOp, KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, FenceAliasOp
+from tilec.dialect.tile_gpu.multimem import MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
+from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.registers import REGISTER_FILE
+from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
+from tilec.dialect.tile_gpu.shape import (
+    BroadcastOp,
+    CatOp,
+    ConvertLayoutOp,
+    ExtractOp,
+    InsertOp,
+    IotaOp,
+    MathOp,
+    PackOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+    UnpackOp,
+)
+from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, is_accumulator
+from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.enclosing import is_repeated
+from tilec.lowering.gpu.ir.joined_values import Sets, carried_as, carried_groups
+from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements, role_operations
+from tilec.lowering.gpu.ir.unknown_values import unknown_values
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.live_tiles import tile_peak
+from tilec.lowering.gpu.roles.correction_role import Correction, assign_correction, correction
+from tilec.lowering.role_registers import MOST_CHAIN_WARPS
+from tilec.lowering.target import LANES
+from tilec.remarks import Remark
+
+# The warps that issue loads and multiplies.
+_ISSUING_WARPS = 2
+_READ, _PLACE, _WGMMA = ReadOp.OPERATION_NAME, PlaceOp.OPERATION_NAME, WgmmaOp.OPERATION_NAME
+# Their order among the threads of a kernel counts.
+_ORDERED = tuple(
+    op.OPERATION_NAME
+    for op in (
+        AssertOp, AtomicGlobalOp, AtomicViewOp, BarrierOp, CompareAndSwapGlobalOp, FenceAliasOp,
+        GdcLaunchDependentsOp, MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp, PrintOp,
+    )
+)  # fmt: skip
+_PURE_DIALECTS = ("arith.", "math.")
+# Of those that move elements between threads, each role does so in scratch memory of its own.
+_PURE = tuple(
+    op.OPERATION_NAME
+    for op in (
+        BroadcastOp, CatOp, ConvertLayoutOp, ExtractOp, InsertOp, IotaOp, MathOp, PackOp, ReduceOp, ReshapeOp,
+        SplatOp, TransposeOp, UnpackOp,
+    )
+)  # fmt: skip
+
+
+def assign_roles(kernel: KernelOp, context: Context) -> None:
+    """Marks the operations of a tile_gpu.kernel with placed tiles, in place; run before the tiles get channels.
+
+    The reason why one role computes several chains is a remark.
+    """
+    operations = operations_inside(kernel)
+    if not _may_have_chains(kernel, operations):
+        return
+    unknown = unknown_values("", role_operations(op.operation for op in kernel.body.blocks[0].operations))
+    shared = _shared_operations(operations, unknown)
+    chains = _Chains(operations, unknown, {op.results[0] for op in shared})
+    found = chains.fed_by_multiplies()
+    refusal = _refusal(kernel, operations, chains, len(found))
+    if not found or refusal is not None:
+        if len(found) > 1 and refusal is not None:
+            context.remarks.append(refusal)
+        return
+    roles = dict(zip(found, COMPUTE_ROLES, strict=False))
+    members = {role: chains.members(chain) for chain, role in roles.items()}
+    corrections = {role: correction(each, operations, shared) for role, each in members.items()}
+    for role, each in members.items():
+        for op in each:
+            set_compute_role(op, role)
+    if kernel.warps * (len(found) + 1) <= MOST_CHAIN_WARPS and not (len(found) == 1 and _leaves_registers(kernel)):
+        _assign_corrections(corrections, COMPUTE_ROLES[len(found)])
+    for op in reversed(shared):
+        _copy_for_roles(op, lambda use: roles.get(chains.carrying(use), COMPUTE))
+
+
+def _leaves_registers(kernel: KernelOp) -> bool:
+    """Whether an SM has the registers of two blocks with one computing role: the other block computes during waits."""
+    threads = LANES * (kernel.warps + _ISSUING_WARPS)
+    return REGISTER_FILE // (threads * tile_peak(kernel.body.blocks[0]).needed) > 1
+
+
+def _assign_corrections(corrections: Mapping[str, Correction | None], role: str) -> None:
+    """Gives those of all chains to one role, if each chain has one."""
+    found = {chain_role: each for chain_role, each in corrections.items() if each is not None}
+    for chain_role, each in found.items() if len(found) == len(corrections) else ():
+        assign_correction(each, chain_role, role)
+
+
+def _may_have_chains(kernel: KernelOp, operations: Sequence[ir.Operation]) -> bool:
+    if kernel.ctas > 1 or kernel.roles is not None:
+        return False
+    return any(map(_hands_over, operations))
+
+
+def _refusal(kernel: KernelOp, operations: Sequence[ir.Operation], chains: _Chains, count: int) -> Remark | None:
+    """Why one role computes so many chains; None if each may have its own."""
+    ordered = next((op for op in operations if op.name in _ORDERED), None)
+    following = next(filter(_follows_accesses, operations), None)
+    at = kernel.operation
+    if ordered is not None:
+        reason, at = "this operation is ordered with those of all threads", ordered
+    elif following is not None:
+        reason, at = "this store follows accesses that another role may make", following
+    elif kernel.warps * count > MOST_CHAIN_WARPS:
+        reason = f"roles of {kernel.warps} warps each have more than {MOST_CHAIN_WARPS} warps"
+    elif (decision := chains.decided_by_threads) is not None:
+        reason, at = "this loop or branch depends on a value that threads compute", decision
+    else:
+        return None
+    return Remark("roles", f"one role computes {count} chains of products: {reason}", source_location(at.location))
+
+
+def _follows_accesses(op: ir.Operation) -> bool:
+    """Whether a store must follow accesses that another role may make."""
+    return "after_accesses" in op.attributes or "after_stores" in op.attributes and "after_itself" not in op.attributes
+
+
+def _hands_over(op: ir.Operation) -> bool:
+    """Whether threads give an operand to a multiply in a loop."""
+    if op.name == _WGMMA:
+        return is_register_tile(op.operands[1].type) and is_repeated(op)
+    if op.name != _PLACE or not is_repeated(op):
+        return False
+    return any(_is_operand(use) for use in op.results[0].uses)
+
+
+def _is_operand(use: ir.OpOperand) -> bool:
+    user = use.owner.operation
+    return user.name in MULTIPLIES and use.operand_number > 0 or user.name == _WGMMA
+
+
+class _Chains:
+    """Operations of threads by the tiles that connect them: register tiles, accumulators, and scalars of memory.
+
+    `unknown` are the scalars that threads compute, and tiles that are `shared` connect none.
+    """
+
+    def __init__(self, operations: Sequence[ir.Operation], unknown: Set[ir.Value], shared: Set[ir.Value]) -> None:
+        self._operations, self._unknown, self._shared = operations, unknown, shared
+        self._sets = Sets()
+        # The results of _of(), as each chain asks for those of all operations.
+        self._known: dict[ir.Operation, list[ir.Value]] = {}
+        for op in operations:
+            for group in carried_groups(op) if op.name.startswith("scf.") else [[*op.operands, *op.results]]:
+                self._sets.join([value for value in group if self._connects(value)])
+
+    def _connects(self, value: ir.Value) -> bool:
+        if is_scalar(value.type):
+            return value in self._unknown
+        return value not in self._shared and (is_register_tile(value.type) or is_accumulator(value))
+
+    @property
+    def decided_by_threads(self) -> ir.Operation | None:
+        """The first loop or branch that depends on a value that threads compute."""
+        decisions = ((op, value) for op in self._operations for value in _decisions(op))
+        return next((op for op, value in decisions if is_scalar(value.type) and value in self._unknown), None)
+
+    def _of(self, op: ir.Operation) -> list[ir.Value]:
+        """The chain of an operation of threads, as a list; empty for other operations."""
+        if op not in self._known:
+            is_of_threads = not op.name.startswith("scf.") and op.name not in MULTIPLIES
+            values = [*op.operands, *op.results] if is_of_threads else []
+            connecting = itertools.islice(filter(self._connects, values), 1)
+            self._known[op] = [self._sets.of(value) for value in connecting]
+        return self._known[op]
+
+    def carrying(self, use: ir.OpOperand) -> ir.Value:
+        """The chain of the value that a tile becomes, which a loop or a branch carries."""
+        return self._sets.of(carried_as(use))
+
+    def members(self, chain: ir.Value) -> list[ir.Operation]:
+        """The operations of a chain, without loops, branches and their ends."""
+        return [op for op in self._operations if self._of(op) == [chain]]
+
+    def fed_by_multiplies(self) -> list[ir.Value]:
+        """The chains that read what multiplies compute, and give them operands, in loops."""
+        given = [chain for op in self._operations if _hands_over(op) for chain in self._of(op)]
+        read = {chain for op in self._operations if _reads_product(op) for chain in self._of(op)}
+        return [chain for chain in dict.fromkeys(given) if chain in read]
+
+
+def _reads_product(op: ir.Operation) -> bool:
+    return op.name == _WGMMA or op.name == _READ and is_accumulator(op.operands[0]) and is_repeated(op)
+
+
+def _decisions(op: ir.Operation) -> list[ir.Value]:
+    """The operands of which the control flow depends."""
+    return list(op.operands)[: {"scf.for": 3, "scf.if": 1, "scf.condition": 1}.get(op.name, 0)]
+
+
+def _shared_operations(operations: Sequence[ir.Operation], unknown: Set[ir.Value]) -> list[ir.Operation]:
+    """The operations on tiles that need nothing of threads, so that any role may compute them, in program order."""
+    found: list[ir.Operation] = []
+    results: set[ir.Value] = set()
+    for op in operations:
+        if len(op.results) == 1 and is_register_tile(op.results[0].type) and _may_be_copied(op, results, unknown):
+            found.append(op)
+            results.add(op.results[0])
+    return found
+
+
+def _may_be_copied(op: ir.Operation, results: Set[ir.Value], unknown: Set[ir.Value]) -> bool:
+    if op.name == _READ:
+        return not is_accumulator(op.operands[0])
+    if op.name not in _PURE and not op.name.startswith(_PURE_DIALECTS) and not has_repeatable_elements(op):
+        return False
+    return all(value in results or is_scalar(value.type) and value not in unknown for value in op.operands)
+
+
+def _copy_for_roles(op: ir.Operation, role_of_carried: Callable[[ir.OpOperand], str]) -> None:
+    """Gives each role whose operations use a tile an operation of its own that computes it; the users have roles."""
+    copies: dict[str, ir.Operation] = {}
+    for use in list(op.results[0].uses):
+        user = use.owner.operation
+        role = role_of_carried(use) if user.name.startswith("scf.") else compute_role(user)
+        if role not in copies:
+            copies[role] = op.clone(ip=ir.InsertionPoint.after(op)) if copies else op
+        user.operands[use.operand_number] = copies[role].results[0]
+    for role, copy in copies.items():
+        set_compute_role(copy, role)

@@ -1,0 +1,306 @@
+"""Splits a kernel into roles: `load` issues TMA, `copy` cp.async, `mma` tcgen05, `compute` and its like run the rest.
+
+Each role has its own copy of the control flow and of the scalars it needs, repeatable loads included; tiles already
+cross through channels. Values of one element that only threads can compute get channels (`crossing_values`).
+A role omits loops and branches without operations of its own, so that it needs neither their bounds nor their
+conditions. A kernel stays whole if a role needs a value that only another role can compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tilec.dialect.build import build
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import DECLARATIONS, REGISTER_MULTIPLIES
+from tilec.dialect.tile_gpu.cluster import GatherPartsOp
+from tilec.dialect.tile_gpu.ids import copy_id
+from tilec.dialect.tile_gpu.interface import Executor, interface_of
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
+from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.walk import operations_inside, operations_named
+from tilec.lowering.gpu.channels.crossing_values import Crossing, get_late, make_crossing, source_of
+from tilec.lowering.gpu.ir.compute_roles import clear_compute_role
+from tilec.lowering.gpu.ir.enclosing import is_repeated, path_to
+from tilec.lowering.gpu.ir.operation_role import (
+    CONTROL_FLOW,
+    RoleBody,
+    RoleOperation,
+    is_rematerializable,
+    is_repeatable,
+    is_repeatable_load,
+    role_operations,
+    roles_of,
+)
+from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
+from tilec.lowering.gpu.ir.unknown_values import unknown_values
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.shared_plan import memory_plan
+from tilec.remarks import Remark
+
+_KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and numbers of at least 8 bits"
+
+
+class _NotSeparableError(Exception):
+    """A role needs a value that another role computes."""
+
+    def __init__(self, role: str, value: ir.Value) -> None:
+        super().__init__(f"role '{role}' needs a value that another role computes: {_KNOWN_VALUES}")
+        self.role, self.value = role, value
+
+
+def partition_roles(kernel: KernelOp, context: Context) -> bool:
+    """Rewrites a tile_gpu.kernel in place; returns False if it has no asynchronous work or cannot be split.
+
+    The reason why a kernel with asynchronous work cannot be split is a remark. Numbers that cross need shared
+    memory, and a kernel that has none left for them stays whole.
+    """
+    if kernel.roles is not None or _exchanges_parts(operations_inside(kernel), context):
+        return False
+    known = role_operations([op.operation for op in kernel.body.blocks[0].operations])
+    roles = roles_of(known)
+    if len(roles) == 1:
+        context.remarks += _remarks_of_one_role(kernel)
+        return False
+    *body, end = known
+    common = _common(body)
+    work = [op for op in body if op not in common]
+    repeats_loads = any(map(is_repeatable_load, operations_inside(kernel)))
+    crossing: dict[ir.Operation, dict[str, None]] = {}
+    while True:
+        try:
+            added = _copy_roles(kernel, end.op, roles, work, crossing)
+            break
+        except _NotSeparableError as error:
+            unknown = unknown_values(error.role, work, [op for op, found in crossing.items() if error.role in found])
+            source = None if kernel.ctas > 1 else source_of(error.value, unknown, work)
+            if source is None:
+                return _stays_whole(str(error), error.value.location, context)
+            crossing.setdefault(source, {})[error.role] = None
+    if crossing and _needed_bytes(kernel) > context.target.shared_bytes:
+        _erase(added)
+        reason = "shared memory has no room for a number that crosses to another role: use smaller tiles"
+        return _stays_whole(reason, next(iter(crossing)).location, context)
+    if repeats_loads:
+        for region in added[-1].opview.bodies.values():
+            _erase_unused_loads(region.blocks[0])
+    for each in reversed(work):
+        each.op.erase()
+    return True
+
+
+def _stays_whole(reason: str, location: ir.Location, context: Context) -> bool:
+    context.remarks.append(Remark("roles", f"the kernel is not split into roles: {reason}", source_location(location)))
+    return False
+
+
+def _exchanges_parts(operations: Sequence[ir.Operation], context: Context) -> bool:
+    """Whether a cluster exchanges parts of a reduction, which is a barrier of all of its threads."""
+    exchanges = [op for op in operations if op.name == GatherPartsOp.OPERATION_NAME]
+    if exchanges and any(op.name == TmaLoadOp.OPERATION_NAME for op in operations):
+        message = "the kernel has one role: all warps of a cluster take part in the exchange of a reduction"
+        context.remarks.append(Remark("roles", message, source_location(exchanges[0].location)))
+    return bool(exchanges)
+
+
+def _needed_bytes(kernel: KernelOp) -> int:
+    """The shared memory of a kernel whose rings have the slots that they have now."""
+    return memory_plan(kernel).bytes_with(scratch_bytes(kernel))
+
+
+def _erase(operations: Sequence[ir.Operation]) -> None:
+    for op in reversed(operations):
+        op.erase()
+
+
+def _copy_roles(
+    kernel: KernelOp,
+    end: ir.Operation,
+    roles: Sequence[str],
+    work: Sequence[RoleOperation],
+    crossing: Mapping[ir.Operation, Collection[str]],
+) -> list[ir.Operation]:
+    """Adds channels for what crosses, then the roles with their code, in front of the end of a kernel; returns both.
+
+    Raises _NotSeparableError without a change.
+    """
+    added = list[ir.Operation]()
+    with kernel.operation.location, ir.InsertionPoint(end):
+        values = {op: make_crossing(op, list(found), kernel.warps) for op, found in crossing.items()}
+        added += [value.channel.owner.operation for value in values.values()]
+        attributes = {
+            "names": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in roles]),
+            "warps": [_warps_of(name, kernel) for name in roles],
+        }
+        made = build(RolesOp.OPERATION_NAME, attributes=attributes)
+        added.append(made.operation)
+        try:
+            for name, region in made.opview.bodies.items():
+                with ir.InsertionPoint(region.blocks.append()):
+                    _RoleCopy(name, work, values).copy_all(work)
+                    build(ReturnOp.OPERATION_NAME)
+        except _NotSeparableError:
+            _erase(added)
+            raise
+    for value in values.values():
+        get_late(value)
+    return added
+
+
+def _warps_of(role: str, kernel: KernelOp) -> int:
+    if role in COMPUTE_ROLES:
+        return kernel.warps
+    return COPY_WARPS if role == COPY else 1
+
+
+def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:
+    """A remark at the first multiply of a loop in a kernel without asynchronous work."""
+    for op in operations_named(kernel, REGISTER_MULTIPLIES):
+        if is_repeated(op.operation):
+            message = "the kernel is not split into roles: none of its loads uses TMA, and threads issue its multiplies"
+            return [Remark("roles", message, source_location(op.operation.location))]
+    return []
+
+
+def _common(operations: Sequence[RoleOperation]) -> set[RoleOperation]:
+    """The operations that stay in front of the roles: declarations, and the scalars that need only each other."""
+    found: set[RoleOperation] = set()
+    inside = {result for op in operations for result in op.results}
+    for op in operations:
+        if op.name in DECLARATIONS or is_rematerializable(op.op) and inside.isdisjoint(op.operands):
+            found.add(op)
+            inside.difference_update(op.results)
+    return found
+
+
+def _erase_unused_loads(block: ir.Block) -> None:
+    """Erases the copies of loads whose values the role does not use, and the arithmetic that would use them."""
+    for op in reversed([op.operation for op in block.operations]):
+        for region in op.regions:
+            for inner in region.blocks:
+                _erase_unused_loads(inner)
+        if is_repeatable(op) and not any(list(result.uses) for result in op.results):
+            op.erase()
+
+
+class _RoleCopy:
+    """Copies the operations of one role; `_copies` maps original values to copies."""
+
+    def __init__(
+        self, role: str, operations: Sequence[RoleOperation], crossing: Mapping[ir.Operation, Crossing]
+    ) -> None:
+        self._role, self._crossing = role, crossing
+        self._got = {op for op, value in crossing.items() if role in value.roles}
+        self._around = {outer for op in self._got for outer in path_to(op)}
+        self._unknown = unknown_values(role, operations, self._got)
+        self._copies: dict[ir.Value, ir.Value] = {}
+
+    def copy_all(self, operations: Sequence[RoleOperation]) -> None:
+        for op in operations:
+            if op.name in CONTROL_FLOW:
+                self._copy_control_flow(op)
+            elif op.is_repeatable:
+                if self._unknown.isdisjoint(op.operands):
+                    self._copy(op)
+            elif interface_of(op.name).executor is Executor.EVERY or op.role == self._role:
+                self._copy(op)
+                if op.op in self._crossing:
+                    self._crossing[op.op].put(self._copies[op.results[0]])
+            elif op.op in self._got:
+                self._copies[op.results[0]] = self._crossing[op.op].get(self._role)
+
+    def _copy_of(self, value: ir.Value) -> ir.Value:
+        if value in self._unknown:
+            raise _NotSeparableError(self._role, value)
+        return self._copies.get(value, value)
+
+    def _copy(self, op: RoleOperation) -> None:
+        copy = op.op.clone(ip=ir.InsertionPoint.current)
+        clear_compute_role(copy)
+        # A clone, at every depth of its regions, still uses the originals of values that are defined outside of it.
+        self._rename_operands(copy, op.operands)
+        for inner in operations_inside(copy) if op.bodies else ():
+            self._rename_operands(inner, list(inner.operands))
+        self._copies.update(zip(op.results, copy.results, strict=True))
+
+    def _rename_operands(self, copy: ir.Operation, originals: Sequence[ir.Value]) -> None:
+        operands = copy.operands
+        for index, original in enumerate(originals):
+            copied = self._copy_of(original)
+            if copied is not original:
+                operands[index] = copied
+
+    def _copy_control_flow(self, op: RoleOperation) -> None:
+        if self._role in op.roles_inside or op.op in self._around or self._known(op.results):
+            made = _COPIES[op.name](self, op)
+            self._copies.update(zip(self._known(op.results), made.results, strict=True))
+
+    def _known(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        return [value for value in values if value not in self._unknown]
+
+    def copy_while(self, op: RoleOperation) -> ir.Operation:
+        """A loop that carries only the values that the role knows."""
+        before, after = op.bodies
+        initial = [
+            self._copy_of(value)
+            for value, argument in zip(op.operands, before.arguments, strict=True)
+            if argument not in self._unknown
+        ]
+        types = [result.type for result in self._known(op.results)]
+        made = ir.Operation.create("scf.while", types, initial, regions=2, loc=op.op.location)
+        copy_id(op.op, made)
+        for body, region in zip((before, after), made.regions, strict=True):
+            arguments = self._known(body.arguments)
+            copied = region.blocks.append(
+                *(argument.type for argument in arguments), arg_locs=[op.op.location] * len(arguments)
+            )
+            self._copies.update(zip(arguments, copied.arguments, strict=True))
+        # The condition is known to every role; its other operands become the results.
+        condition = before.end.operands[0]
+        self._copy_body(before, made.regions[0].blocks[0], [condition, *op.results], "scf.condition")
+        self._copy_body(after, made.regions[1].blocks[0], before.arguments, "scf.yield")
+        return made
+
+    def copy_for(self, op: RoleOperation) -> ir.Operation:
+        """A loop that carries only the values that the role knows."""
+        (body,) = op.bodies
+        bounds, initial = op.operands[:3], op.operands[3:]
+        carried = [start for start, result in zip(initial, op.results, strict=True) if result not in self._unknown]
+        operands = [self._copy_of(value) for value in (*bounds, *carried)]
+        attributes = {name: op.op.attributes[name] for name in op.op.attributes}
+        types = [value.type for value in carried]
+        made = ir.Operation.create("scf.for", types, operands, attributes, regions=1, loc=op.op.location)
+        arguments = self._known(body.arguments)
+        block = made.regions[0].blocks.append(
+            *(argument.type for argument in arguments), arg_locs=[op.op.location] * len(arguments)
+        )
+        self._copies.update(zip(arguments, block.arguments, strict=True))
+        self._copy_body(body, block, op.results)
+        return made
+
+    def copy_if(self, op: RoleOperation) -> ir.Operation:
+        """A branch that yields only the values that the role knows."""
+        types = [result.type for result in self._known(op.results)]
+        made = ir.Operation.create("scf.if", types, [self._copy_of(op.operands[0])], regions=2, loc=op.op.location)
+        copy_id(op.op, made)
+        # Without results, the second region may be empty.
+        for body, copied in zip(op.bodies, made.regions, strict=False):
+            self._copy_body(body, copied.blocks.append(), op.results)
+        return made
+
+    def _copy_body(
+        self, body: RoleBody, copied: ir.Block, targets: Sequence[ir.Value], terminator: str = "scf.yield"
+    ) -> None:
+        """Copies a block; its terminator gives the values whose `targets` the role knows."""
+        with ir.InsertionPoint(copied):
+            self.copy_all(body.operations)
+            given = [
+                self._copy_of(value)
+                for value, target in zip(body.end.operands, targets, strict=True)
+                if target == value or target not in self._unknown
+            ]
+            ir.Operation.create(terminator, operands=given, loc=body.end.op.location)
+
+
+_COPIES = {"scf.for": _RoleCopy.copy_for, "scf.if": _RoleCopy.copy_if, "scf.while": _RoleCopy.copy_while}

@@ -1,0 +1,266 @@
+"""In loops of multiplies, tiles that threads load are loaded some iterations before they are used.
+
+before:   for i < n { x = load(i);  .. x .. }                 threads wait for memory in each iteration
+after:    x = load(0), y = load(1);  for i < n { .. x ..;  z = load(i + 2);  x, y = y, z }
+
+Each load is under the condition that its iteration exists, and behind the last use of the tile in whose registers it
+loads. The body is repeated for each tile on its way, as to move one to other registers would wait for it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import REGISTER_MULTIPLIES, TENSOR_CORE_OPERATIONS
+from tilec.dialect.tile_gpu.channel import PutBeginOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.interface import interface_of
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import FenceAsyncOp, StoreSharedOp
+from tilec.dialect.tile_gpu.registers import registers_per_thread
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ReshapeOp
+from tilec.dialect.walk import operations_inside, operations_of
+from tilec.lowering import emitter
+from tilec.lowering.gpu.channels.ring_depth import LoopCycles
+from tilec.lowering.gpu.ir.early_loads import addresses_of, early_loads
+from tilec.lowering.gpu.ir.enclosing import LOOPS
+from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
+from tilec.lowering.gpu.ir.tile_size import tile_bytes
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.loop_names import loop_names
+from tilec.lowering.gpu.loops.other_iteration import copy_all
+from tilec.lowering.gpu.loops.repeats import set_repeats
+from tilec.lowering.gpu.memory.live_tiles import packed_registers, tile_peak
+from tilec.lowering.gpu.memory.occupancy import blocks_together
+from tilec.lowering.gpu.memory.shared_plan import memory_plan
+from tilec.lowering.gpu.roles.register_budgets import set_budgets
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.model.constants import device_of
+from tilec.lowering.scalar_constant import constant_of
+from tilec.lowering.target import Target
+from tilec.remarks import Remark
+
+_MULTIPLIES = (*TENSOR_CORE_OPERATIONS, *REGISTER_MULTIPLIES)
+# What converts a tile and stores it in a slot, and what follows.
+_STORES = tuple(op.OPERATION_NAME for op in (ConvertLayoutOp, ReshapeOp, PutBeginOp, StoreSharedOp))
+_SIGNALS = (FenceAsyncOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
+# Each iteration ahead has registers of its own, and code in front of the loop.
+MOST_ITERATIONS_AHEAD = 4
+# Longer bodies are not repeated.
+_MOST_REPEATED = 64
+
+
+@dataclass(frozen=True)
+class _Loads:
+    """The loads of a loop that can run ahead.
+
+    Attributes:
+        role: the number of the role.
+        loop: the loop.
+        body: its body.
+        members: the loads, in program order.
+        step: the difference of two counters.
+        wanted: the iterations ahead that hide their latency.
+    """
+
+    role: int
+    loop: ir.Operation
+    body: ir.Block
+    members: list[ir.Operation]
+    step: int
+    wanted: int
+
+    @property
+    def registers(self) -> int:
+        """The registers of a thread for the tiles of one iteration."""
+        return max(1, sum(packed_registers(op.results[0].type) for op in self.members))
+
+
+def advance_loads(kernel: KernelOp, context: Context) -> None:
+    """Rewrites the loops of a tile_gpu.kernel in place; run after rings have their slots.
+
+    With the option `register_budgets`, roles without budgets get some if the tiles need more than an equal share. A
+    remark names the loads of which fewer iterations are on their way than hide the latency.
+    """
+    roles, budgets = kernel.roles, _budgets(kernel)
+    for loads in _loads_of(kernel, context.target):
+        present = tile_peak(loads.body).needed
+        needed = present + loads.wanted * loads.registers
+        if needed > budgets[loads.role] and roles is not None and context.options.register_budgets:
+            budgets = set_budgets(kernel, roles, {loads.role: needed}) or budgets
+        room = max(0, budgets[loads.role] - present) // loads.registers
+        if room < loads.wanted:
+            context.remarks.append(_remark(loads, room))
+        if room:
+            _advance(loads, min(room, loads.wanted))
+
+
+def _budgets(kernel: KernelOp) -> list[int]:
+    """The registers of a thread of each role."""
+    roles = kernel.roles
+    if roles is None:
+        return [registers_per_thread(kernel.warps)]
+    share = registers_per_thread(sum(roles.warps))
+    return [share] * len(roles.warps) if roles.registers is None else list(roles.registers)
+
+
+def _remark(loads: _Loads, ahead: int) -> Remark:
+    message = (
+        f"threads load {ahead} iterations ahead, and {loads.wanted} would hide the latency of memory: each needs "
+        f"{loads.registers} registers of a thread; smaller tiles, or operands that TMA can load, need fewer"
+    )
+    return Remark("pipeline", message, source_location(loads.members[0].location))
+
+
+# ---- which loads run ahead
+
+
+def _loads_of(kernel: KernelOp, target: Target) -> list[_Loads]:
+    """The loads of the innermost loops that take part in multiplies, in program order."""
+    roles = kernel.roles
+    blocks = [kernel.body.blocks[0]] if roles is None else [region.blocks[0] for region in roles.bodies.values()]
+    inside = [(role, op) for role, block in enumerate(blocks) for op in operations_of(block)]
+    loops = [(role, op) for role, op in inside if op.name == "scf.for" and _is_innermost(op)]
+    found = [(role, loop, early) for role, loop in loops if (early := _early_loads(loop))]
+    if not found:
+        return []
+    multiplying, cycles = _loops_of_multiplies(kernel), LoopCycles(kernel, device_of(target.name))
+    loads = []
+    for role, loop, early in found:
+        step = constant_of(loop.operands[2])
+        if step is not None and step > 0 and cycles.names[loop] in multiplying:
+            period = cycles.of(cycles.names[loop]) * _blocks(kernel, target)
+            wanted = _wanted(loop, early, period, target)
+            loads.append(_Loads(role, loop, loop.regions[0].blocks[0], early, step, wanted))
+    return loads
+
+
+def _early_loads(loop: ir.Operation) -> list[ir.Operation]:
+    body = loop.regions[0].blocks[0]
+    return early_loads([op.operation for op in body.operations], body)
+
+
+def _is_innermost(loop: ir.Operation) -> bool:
+    return not any(op.name in LOOPS for op in operations_inside(loop))
+
+
+def _loops_of_multiplies(kernel: KernelOp) -> set[str]:
+    """The names of the loops in whose body, in any role, tiles are multiplied."""
+    names = loop_names(kernel)
+    return {name for loop, name in names.items() if any(op.name in _MULTIPLIES for op in operations_inside(loop))}
+
+
+def _blocks(kernel: KernelOp, target: Target) -> int:
+    """The blocks of an SM, which load while others wait."""
+    plan = memory_plan(kernel)
+    hint = kernel_hint(kernel, OCCUPANCY)
+    return hint or blocks_together(kernel, target, plan.bytes_with(scratch_bytes(kernel)), plan.tensor_columns)
+
+
+def _wanted(loop: ir.Operation, loads: Sequence[ir.Operation], period: float, target: Target) -> int:
+    """The iterations of `period` cycles that take as long as a load from memory."""
+    device = device_of(target.name)
+    transfer = sum(tile_bytes(op.results[0].type) for op in loads) / device.l2_bytes_per_cycle
+    most = 1 if len(loop.regions[0].blocks[0].operations) > _MOST_REPEATED else MOST_ITERATIONS_AHEAD
+    return min(most, math.ceil((device.load_dram_latency_cycles + transfer) / period))
+
+
+# ---- the loop with loads of later iterations
+
+
+def _advance(loads: _Loads, ahead: int) -> None:
+    loop, body = loads.loop, loads.body
+    lower, upper, _ = list(loop.operands)[:3]
+    groups = [_with_addresses(op, body) for op in loads.members]
+    with loop.location, ir.InsertionPoint(loop):
+        runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
+        # Without overflow: the difference of the bounds is exact as an unsigned number.
+        distance = emitter.binary("arith.subi", upper, lower)
+        first = []
+        for group, number in itertools.product(groups, range(ahead)):
+            exists = emitter.binary("arith.andi", runs, _is_within(distance, number * loads.step))
+            first.append(_load(group, body.arguments[0], lower, number * loads.step, exists))
+    made = _with_carried(loop, first)
+    carried = list(body.arguments)[-len(first) :]
+    yielded = []
+    for number, group in enumerate(groups):
+        tiles = carried[number * ahead : (number + 1) * ahead]
+        point = _last_use(group[-1], body)
+        with group[-1].location, ir.InsertionPoint.after(point):
+            further = ahead * loads.step
+            exists = _is_within(emitter.binary("arith.subi", upper, body.arguments[0]), further)
+            yielded += [*tiles[1:], _load(group, body.arguments[0], body.arguments[0], further, exists)]
+        group[-1].results[0].replace_all_uses_with(tiles[0])
+    for op in loads.members:
+        op.erase()
+    end = body.operations[len(body.operations) - 1].operation
+    with end.location, ir.InsertionPoint(end):
+        ir.Operation.create("scf.yield", operands=[*end.operands, *yielded])
+    end.erase()
+    for old, new in zip(loop.results, made.results, strict=False):
+        old.replace_all_uses_with(new)
+    loop.erase()
+    set_repeats(made, ahead)
+
+
+def _with_addresses(load: ir.Operation, body: ir.Block) -> list[ir.Operation]:
+    """A load behind the operations that compute its addresses."""
+    needed = {load, *(addresses_of(load, body) or [])}
+    return [op.operation for op in body.operations if op.operation in needed]
+
+
+def _last_use(load: ir.Operation, body: ir.Block) -> ir.Operation:
+    """The last operation of a body that uses a tile, or the signal that what is computed from it is stored.
+
+    The fence in front of a signal may wait for loads that are on their way.
+    """
+    users = set[ir.Operation]()
+    for use in load.results[0].uses:
+        op = use.owner.operation
+        while op.block != body:
+            op = op.parent.operation
+        users.add(op)
+    *operations, _ = [op.operation for op in body.operations]
+    last = max((number for number, op in enumerate(operations) if op in users), default=operations.index(load))
+    behind = itertools.takewhile(_stores_or_signals, operations[last + 1 :])
+    return next((op for op in reversed(list(behind)) if op.name in _SIGNALS), operations[last])
+
+
+def _stores_or_signals(op: ir.Operation) -> bool:
+    return op.name in _STORES or op.name in _SIGNALS or interface_of(op.name).is_elementwise
+
+
+def _is_within(left: ir.Value, further: int) -> ir.Value:
+    """Whether a counter that is `further` than another is below the bound; `left` is unsigned: bound less counter."""
+    return emitter.less_than(emitter.constant(left.type, further), left, unsigned=True)
+
+
+def _load(
+    group: Sequence[ir.Operation], argument: ir.Value, counter: ir.Value, further: int, exists: ir.Value
+) -> ir.Value:
+    """A load for the iteration whose counter is `further` than another; zeros if there is none."""
+    type = group[-1].results[0].type
+
+    def load() -> ir.Value:
+        following = emitter.binary("arith.addi", counter, emitter.constant(counter.type, further))
+        return copy_all(group, {argument: following})[-1].results[0]
+
+    return emitter.choose(exists, type, load, lambda: emitter.zero(type))
+
+
+def _with_carried(loop: ir.Operation, values: Sequence[ir.Value]) -> ir.Operation:
+    """A loop in place of another, with its body, that carries more values; its terminator has too few."""
+    initial = [*list(loop.operands)[3:], *values]
+    types = [value.type for value in initial]
+    body = loop.regions[0].blocks[0]
+    attributes = {name: loop.attributes[name] for name in loop.attributes}
+    with loop.location, ir.InsertionPoint(loop):
+        made = ir.Operation.create("scf.for", types, [*list(loop.operands)[:3], *initial], attributes, regions=1)
+    body.append_to(made.regions[0])
+    for value in values:
+        body.add_argument(value.type, loop.location)
+    return made

@@ -1,0 +1,199 @@
+"""A `wgmma` that ends an iteration is issued in the next one, so that the tensor core multiplies while threads compute.
+
+before:   for i < n { s = q @ k(i);  wait s;  p = f(s);  o = o * g(s) + p @ v(i);  wait o }
+after:    p, o of the first iteration
+          for i < n - 1 { s = q @ k(i + 1);  o += p @ v(i);  wait s;  f(s);  wait o;  p = f(s);  o = o * g(s) }
+          o += p @ v(n - 1);  wait o
+
+All but that multiply is scheduled an iteration ahead. The registers of p are written again after the multiply that
+reads them, so that only p and the sums s are live at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, ReleaseOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.registers import registers_per_thread
+from tilec.dialect.tile_gpu.schedule import set_schedule
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.walk import operations_inside, operations_of
+from tilec.lowering.gpu.ir.operation_role import is_rematerializable
+from tilec.lowering.gpu.ir.slots import GET, VIEW, owner_of
+from tilec.lowering.gpu.ir.tile_size import element_bits
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.live_tiles import REGISTER_BITS, tile_peak
+from tilec.lowering.gpu.roles.register_budgets import set_budgets
+from tilec.lowering.gpu.schedule.expand_schedules import operations_of_body
+from tilec.lowering.gpu.schedule.role_liveness import liveness
+from tilec.lowering.gpu.schedule.role_steps import LoopOrder
+from tilec.lowering.layout.layout_text import parse_layout
+
+_MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
+_RELEASE = ReleaseOp.OPERATION_NAME
+# One slot is read by the delayed multiply, and another may be loaded before what that iteration loads first.
+_LEAST_STAGES = 2
+
+
+@dataclass(frozen=True)
+class _Delayed:
+    """The operations of a body that are executed an iteration later.
+
+    Attributes:
+        start: the get of rhs, its views, and the multiply.
+        end: the wait and the release.
+        carried: the number of the carried value that is the result of the wait.
+        first: the multiply that starts the iteration.
+    """
+
+    start: list[ir.Operation]
+    end: list[ir.Operation]
+    carried: int
+    first: ir.Operation
+
+    @property
+    def multiply(self) -> ir.Operation:
+        return self.start[-1]
+
+    @property
+    def members(self) -> list[ir.Operation]:
+        return [*self.start, *self.end]
+
+
+def delay_multiplies(kernel: KernelOp, context: Context) -> None:
+    """Gives the loops of roles schedules, where that is possible; run after rings have their slots.
+
+    Roles without register budgets get some if a delayed multiply needs more than an equal share, with the option
+    `register_budgets`.
+    """
+    roles = kernel.roles
+    if roles is None:
+        return
+    share = registers_per_thread(sum(roles.warps))
+    budgets = [share] * len(roles.warps) if roles.registers is None else list(roles.registers)
+    for number, region in enumerate(roles.bodies.values()):
+        for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
+            found = _delayed(loop.regions[0].blocks[0])
+            needed = 0 if found is None else _needed_registers(loop, found)
+            if needed > budgets[number] and context.options.register_budgets:
+                budgets = set_budgets(kernel, roles, {number: needed}) or budgets
+            if found is None or needed > budgets[number]:
+                continue
+            order = _order(loop, found)
+            if liveness(kernel, {loop: order}).is_proven:
+                set_schedule(order)
+                context.scheduled()
+
+
+def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
+    """The registers of a thread if lhs is live until the next iteration; a register has two of its 16-bit elements."""
+    lhs = found.multiply.opview.lhs
+    elements = parse_layout(ir.StringAttr(lhs.type.encoding).value).register_count
+    bits = element_bits(lhs.type.element_type)
+    return tile_peak(loop.regions[0].blocks[0]).needed + elements * bits // REGISTER_BITS
+
+
+# ---- the multiply that is delayed
+
+
+def _delayed(body: ir.Block) -> _Delayed | None:
+    """The second of two multiplies, if its lhs is in registers and it updates a carried accumulator; else None."""
+    *operations, end = [op.operation for op in body.operations]
+    multiplies = [op for op in operations if op.name == _MULTIPLY]
+    if len(multiplies) != 2:
+        return None
+    if any(inner.name in (_MULTIPLY, _WAIT) for op in operations for inner in operations_inside(op)):
+        return None
+    first, multiply = multiplies
+    wait = _only_wait(multiply)
+    if wait is None or _only_wait(first) is None or any(op.opview.promote for op in multiplies):
+        return None
+    if not is_register_tile(multiply.opview.lhs.type):
+        return None
+    get, views = _get_of(multiply.opview.rhs)
+    release = None if get is None else _only_release(get, body)
+    carried = [number for number, value in enumerate(end.operands) if value == wait.results[0]]
+    if release is None or len(carried) != 1 or len(list(wait.results[0].uses)) != 1:
+        return None
+    found = _Delayed([get, *views, multiply], [wait, release], carried[0], first)
+    return found if _is_last(found, operations) else None
+
+
+def _only_wait(multiply: ir.Operation) -> ir.Operation | None:
+    """The wait in the block of a multiply that alone uses its result."""
+    users = [use.owner.operation for use in multiply.results[0].uses]
+    is_wait = [user.name for user in users] == [_WAIT] and users[0].block == multiply.block
+    return users[0] if is_wait and users[0].opview.pending == 0 else None
+
+
+def _get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
+    """The get of a slot with one buffer that only one multiply uses, and the views between."""
+    views = list[ir.Operation]()
+    while (op := owner_of(buffer)) is not None and len(list(buffer.uses)) == 1:
+        if op.name == GET:
+            return (op, views) if len(op.results) == 1 else (None, [])
+        if op.name != VIEW:
+            break
+        views.insert(0, op)
+        buffer = op.operands[0]
+    return None, []
+
+
+def _only_release(get: ir.Operation, body: ir.Block) -> ir.Operation | None:
+    """The release of a slot, if the body gets and releases one slot of a ring of TMA that no channel shares."""
+    made: MakeChannelOp = get.operands[0].owner.opview
+    users = [use.owner.operation for use in get.operands[0].uses]
+    is_ring = made.producer == TMA and made.reuse == "ring" and made.shares is None and made.stages >= _LEAST_STAGES
+    if not is_ring or any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
+        return None
+    inside = [op for op in users if op.block == body]
+    releases = [op for op in inside if op.name == _RELEASE]
+    is_alone = len(inside) == 2 and len(releases) == 1 and get.block == body
+    return releases[0] if is_alone else None
+
+
+def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
+    """Whether lhs and accumulator of the delayed multiply are computed behind the wait of the first one.
+
+    An accumulator that is not scaled is the carried one.
+    """
+    rest = [op for op in operations if op not in found.members]
+    waits = [number for number, op in enumerate(rest) if op.name == _WAIT]
+    multiply = found.multiply.opview
+    carried = found.first.block.arguments[found.carried + 1]
+    computed = [value.owner for value in (multiply.lhs, multiply.accumulator) if value != carried]
+    made = [owner.operation for owner in computed if not isinstance(owner, ir.Block) and owner.operation in rest]
+    return len(waits) == 1 and len(made) == len(computed) and all(rest.index(op) > waits[0] for op in made)
+
+
+# ---- the schedule
+
+
+def _order(loop: ir.Operation, found: _Delayed) -> LoopOrder:
+    """The body with the delayed multiply behind the first one, which is an iteration ahead as all others are."""
+    body = loop.regions[0].blocks[0]
+    rest = [op for op in operations_of_body(loop) if op not in found.members]
+    started = rest.index(found.first) + 1
+    awaited = _first_use(rest, body.arguments[found.carried + 1], found.multiply.opview.lhs)
+    order = [
+        *((op, 1) for op in rest[:started]),
+        *((op, 0) for op in found.start),
+        *((op, 1) for op in rest[started:awaited]),
+        *((op, 0) for op in found.end),
+        *((op, 1) for op in rest[awaited:]),
+    ]
+    return [(op, ahead) for op, ahead in order if not is_rematerializable(op)]
+
+
+def _first_use(rest: Sequence[ir.Operation], accumulator: ir.Value, lhs: ir.Value) -> int:
+    """The number of the operation that first uses the accumulator, or writes the registers of lhs."""
+
+    def needs(op: ir.Operation) -> bool:
+        inside = [op, *operations_inside(op)]
+        return lhs in list(op.results) or any(accumulator in list(inner.operands) for inner in inside)
+
+    return next(number for number, op in enumerate(rest) if needs(op))

@@ -1,0 +1,178 @@
+"""In loops with several `wgmma`, those that need nothing of the iteration are issued first, and waits come late.
+
+before:   s = q @ k;  wait s;  p = f(s);  o += p @ v;  wait o;  t = g @ v;  wait t;  u = h(p, t)
+after:    s = q @ k;  t = g @ v;  wait s;  p = f(s);  o += p @ v;  wait t;  u = h(p, t);  wait o
+
+Warpgroups complete multiplies in the order of issue, so that a wait knows how many of those behind it are in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.walk import operations_inside, operations_of
+from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in
+from tilec.lowering.gpu.ir.slots import GET, VIEW, step_of_buffer
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.pending_multiplies import MOST_PENDING, count_pending
+from tilec.lowering.gpu.memory.live_tiles import tile_peak
+from tilec.lowering.gpu.roles.register_budgets import registers_of_role, set_budgets
+
+_MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
+_RELEASE = ReleaseOp.OPERATION_NAME
+# Other roles may wait for a commit, for example the role of the loads for a number on which an address depends.
+_COMMIT = PutCommitOp.OPERATION_NAME
+
+
+def issue_early(kernel: KernelOp, context: Context) -> None:
+    """Rewrites the loops of roles in place; a loop stays whose sums would need more registers than its role has.
+
+    Roles without register budgets get some if an equal share is too small, with the option `register_budgets`.
+    """
+    roles = kernel.roles
+    if roles is None:
+        return
+    for number, region in enumerate(roles.bodies.values()):
+        for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
+            _issue_early(loop, kernel, roles, number, context.options.register_budgets)
+
+
+def _issue_early(loop: ir.Operation, kernel: KernelOp, roles: RolesOp, number: int, may_set_budgets: bool) -> None:
+    body = loop.regions[0].blocks[0]
+    before = [op.operation for op in body.operations]
+    multiplies = _multiplies(before)
+    if multiplies is None:
+        return
+    _issue_together(multiplies, body)
+    _wait_late(body)
+    needed = tile_peak(body).needed
+    if needed > registers_of_role(roles, number) and may_set_budgets:
+        set_budgets(kernel, roles, {number: needed})
+    if needed > registers_of_role(roles, number):
+        for op in before[:-1]:
+            op.move_before(before[-1])
+        return
+    count_pending(body)
+
+
+def _multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation] | None:
+    """The multiplies of a body, if there are several, and one wait in the body for each of them; else None."""
+    multiplies = [op for op in operations if op.name == _MULTIPLY]
+    waits = [op for op in operations if op.name == _WAIT]
+    if not 1 < len(multiplies) <= MOST_PENDING or len(waits) != len(multiplies):
+        return None
+    if any(inner.name in (_MULTIPLY, _WAIT, *LOOPS) for op in operations for inner in operations_inside(op)):
+        return None
+    for op in multiplies:
+        users = [use.owner.operation for use in op.results[0].uses]
+        if op.opview.promote or len(users) != 1 or users[0] not in waits or users[0].opview.pending:
+            return None
+        if any(_get_of(value) is None for value in op.operands if not is_register_tile(value.type)):
+            return None
+    return multiplies
+
+
+def _get_of(buffer: ir.Value) -> ir.Operation | None:
+    """The get of the slot that an operand is in."""
+    step = step_of_buffer(buffer)
+    return step if step is not None and step.name == GET else None
+
+
+# ---- multiplies
+
+
+def _issue_together(multiplies: Sequence[ir.Operation], body: ir.Block) -> None:
+    """Moves what needs nothing of the iteration, besides tiles that TMA loads, behind the first multiply."""
+    first, *others = multiplies
+    if _needed(first, body) is None:
+        return
+    last = first
+    for op in others:
+        needed = _needed(op, body)
+        if needed is None:
+            continue
+        behind = [each.operation for each in body.operations if each.operation in needed]
+        behind = [each for each in behind if last.is_before_in_block(each)]
+        if not all(_may_follow(last, each, body) for each in behind if each.name == GET):
+            continue
+        for each in [*behind, op]:
+            each.move_after(last)
+            last = each
+
+
+def _may_follow(last: ir.Operation, get: ir.Operation, body: ir.Block) -> bool:
+    """Whether a get can wait right behind `last`: its slot is filled without what is between.
+
+    A role that fills one slot of a channel per iteration needs no release of the same iteration.
+    """
+    operations = [op.operation for op in body.operations]
+    crossed = list(_all(operations[operations.index(last) + 1 : operations.index(get)]))
+    released = [op.operands[0] for op in crossed if op.name == _RELEASE]
+    return all(op.name != _COMMIT for op in crossed) and all(
+        _has_one_slot(channel, operations) for channel in [get.operands[0], *released]
+    )
+
+
+def _has_one_slot(channel: ir.Value, operations: Sequence[ir.Operation]) -> bool:
+    """Whether each consumer gets at most one slot of a ring in an iteration, and no channel shares the ring."""
+    users = [use.owner.operation for use in channel.uses]
+    if channel.owner.opview.shares is not None or any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
+        return False
+    gets = [op.opview.consumer for op in _all(operations) if op.name == GET and op.operands[0] == channel]
+    return len(gets) == len(set(gets))
+
+
+def _all(operations: Sequence[ir.Operation]) -> Iterator[ir.Operation]:
+    """Operations and those inside of them."""
+    for op in operations:
+        yield op
+        yield from operations_inside(op)
+
+
+def _needed(multiply: ir.Operation, body: ir.Block) -> set[ir.Operation] | None:
+    """The gets and the views of the operands of a multiply in its body; None if it needs more of an iteration."""
+    found = set[ir.Operation]()
+    waiting = list(multiply.operands)
+    while waiting:
+        owner = waiting.pop().owner
+        if isinstance(owner, ir.Block):
+            if owner == body:
+                return None
+            continue
+        op = owner.operation
+        if op.block != body or op in found:
+            continue
+        if op.name == VIEW:
+            waiting += op.operands
+        elif op.name != GET or op.opview.channel.owner.opview.producer != TMA:
+            return None
+        found.add(op)
+    return found
+
+
+# ---- waits
+
+
+def _wait_late(body: ir.Block) -> None:
+    """Moves each wait in front of the first use of its result, a release of what its multiply reads, or the next wait.
+
+    The waits have the order of the multiplies: when a later one is complete, those before it are too.
+    """
+    following = None
+    for multiply in [op.operation for op in body.operations if op.operation.name == _MULTIPLY][::-1]:
+        (wait,) = [use.owner.operation for use in multiply.results[0].uses]
+        operations = [op.operation for op in body.operations]
+        behind = operations[operations.index(multiply) + 1 :]
+        ends = {ancestor_in(use.owner.operation, body) for use in wait.results[0].uses} | {following, behind[-1]}
+        channels = {get.operands[0] for value in multiply.operands if (get := _get_of(value)) is not None}
+        wait.move_before(next(op for op in behind if op in ends or _releases(op, channels)))
+        following = wait
+
+
+def _releases(op: ir.Operation, channels: Collection[ir.Value]) -> bool:
+    return any(each.name == _RELEASE and each.operands[0] in channels for each in _all([op]))

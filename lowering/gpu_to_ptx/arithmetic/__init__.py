@@ -1,0 +1,1 @@
+"""Arithmetic, functions and conversions of element types. Imports registers and memory."""

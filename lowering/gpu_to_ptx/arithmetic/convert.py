@@ -1,0 +1,190 @@
+"""Conversions between element types."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.element_types import element_type
+from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
+from tilec.lowering.gpu_to_ptx.registers.elementwise import each, instruction
+from tilec.lowering.gpu_to_ptx.registers.extension import extended, lowest_bit, widened
+from tilec.lowering.gpu_to_ptx.registers.literals import literal
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.value_types import element
+
+# cvt to pairs of 16-bit floats, the first source in the upper half (PTX ISA 9.7.9.22).
+_PAIRED = {"f16": "cvt.rn.f16x2.f32", "bf16": "cvt.rn.bf16x2.f32"}
+
+
+@lowers("arith.extf")
+def extf(lowering: Lowering, operation: ir.Operation) -> None:
+    _convert_floats(lowering, operation, "rn")
+
+
+@lowers("arith.truncf")
+def truncf(lowering: Lowering, operation: ir.Operation) -> None:
+    """Converts f32 to f16 and bf16 in pairs of neighbouring registers."""
+    source, target = element(operation.operands[0]), element(operation.results[0])
+    registers = lowering.get(operation.operands[0])
+    if source.register == "f32" and target.name in _PAIRED and len(registers) > 1:
+        lowering.set(operation.results[0], _narrow_pairs(lowering, _PAIRED[target.name], registers))
+    else:
+        _convert_floats(lowering, operation, "rn")
+
+
+def _convert_floats(lowering: Lowering, operation: ir.Operation, mode: str) -> None:
+    source, target = element(operation.operands[0]), element(operation.results[0])
+    registers = lowering.get(operation.operands[0])
+    distinct = list(dict.fromkeys(registers))
+    made = dict(zip(distinct, converted_floats(lowering, source, target, mode, distinct), strict=True))
+    lowering.set(operation.results[0], [made[register] for register in registers])
+
+
+def _narrow_pairs(lowering: Lowering, name: str, registers: list[ir.Value]) -> list[ir.Value]:
+    """Converts pairs of f32 and records the packed registers for users of both halves."""
+    done: dict[tuple[ir.Value, ir.Value], tuple[ir.Value, ...]] = {}
+    narrowed: list[ir.Value] = []
+    for low, high in zip(registers[0::2], registers[1::2], strict=True):
+        if (low, high) not in done:
+            packed = lowering.compute(f"{name} $0, $1, $2;", "i32", high, low)
+            halves = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], packed)
+            lowering.packed[halves] = packed
+            done[low, high] = halves
+        narrowed.extend(done[low, high])
+    return narrowed
+
+
+@lowers("arith.sitofp", "arith.uitofp")
+def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
+    """An i1 that is true converts to 1 (unsigned) or -1 (signed)."""
+    source, target = element(operation.operands[0]), element(operation.results[0])
+    signed = operation.name == "arith.sitofp"
+    if source.is_predicate:
+        one = -1.0 if signed else 1.0
+        values = [lowering.constant(target, value) for value in (_at_least_zero(target, one), 0.0)]
+        text = f"selp.{target.register_suffix} $0, $1, $2, $3;"
+        each(lowering, operation, lambda a: lowering.compute(text, target.register, *values, a))
+        return
+    each(lowering, operation, lambda a: _converted_integer(lowering, source, target, signed, a))
+
+
+def _at_least_zero(target: PtxElement, value: float) -> float:
+    """A negative value is zero in a type without sign."""
+    form = element_type(target.name).float_format
+    return value if form is None or form.has_sign else max(value, 0.0)
+
+
+def _converted_integer(
+    lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value
+) -> ir.Value:
+    """Converts through f64 if cvt has no such target type; 64-bit integers are rounded to odd first."""
+    sign = "s" if signed else "u"
+    a = extended(lowering, source, signed, a)
+    if target.name in ("f16", "f32", "f64"):
+        return lowering.compute(f"cvt.rn.{target.suffix}.{sign}{source.register_bits} $0, $1;", target.register, a)
+    if source.bits == 64:
+        return converted_float(lowering, ELEMENTS["f64"], target, "rn", _integer_to_odd(lowering, sign, a))
+    made = lowering.compute(f"cvt.rn.f64.{sign}{source.register_bits} $0, $1;", "f64", a)
+    return converted_float(lowering, ELEMENTS["f64"], target, "rn", made)
+
+
+def _integer_to_odd(lowering: Lowering, sign: str, a: ir.Value) -> ir.Value:
+    """A 64-bit integer as f64, rounded to odd: toward zero, with the last bit set if inexact."""
+    toward_zero = lowering.compute(f"cvt.rz.f64.{sign}64 $0, $1;", "f64", a)
+    back = lowering.compute(f"cvt.rzi.{sign}64.f64 $0, $1;", "i64", toward_zero)
+    inexact = lowering.compute("setp.ne.s64 $0, $1, $2;", "i1", back, a)
+    bits = lowering.compute("mov.b64 $0, $1;", "i64", toward_zero)
+    sticky = lowering.compute("or.b64 $0, $1, 1;", "i64", bits)
+    odd = lowering.compute("selp.b64 $0, $1, $2, $3;", "i64", sticky, bits, inexact)
+    return lowering.compute("mov.b64 $0, $1;", "f64", odd)
+
+
+@lowers("arith.fptosi", "arith.fptoui")
+def float_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
+    """Rounds toward zero; PTX clamps values out of range. Conversion to i1 compares with zero."""
+    source, target = element(operation.operands[0]), element(operation.results[0])
+    signed = operation.name == "arith.fptosi"
+    if target.is_predicate:
+        each(lowering, operation, lambda a: _is_not_zero(lowering, source, a))
+    else:
+        each(lowering, operation, lambda a: _truncated(lowering, source, target, signed, a)[0])
+
+
+def _truncated(
+    lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value
+) -> tuple[ir.Value, PtxElement, ir.Value]:
+    """The integer, and the float type and register that cvt reads; bf16 and narrower floats convert through f32."""
+    readable = source if source.name in ("f16", "f32", "f64") else ELEMENTS["f32"]
+    a = converted_float(lowering, source, readable, "rn", a)
+    text = f"cvt.rzi.{'s' if signed else 'u'}{target.bits}.{readable.suffix} $0, $1;"
+    return lowering.compute(text, target.register, a), readable, a
+
+
+def _is_not_zero(lowering: Lowering, source: PtxElement, a: ir.Value) -> ir.Value:
+    """Whether a float is not zero; NaN is true."""
+    readable = ELEMENTS["f64" if source.name == "f64" else "f32"]
+    a = converted_float(lowering, source, readable, "rn", a)
+    return lowering.compute(f"setp.neu.{readable.suffix} $0, $1, {literal(readable, 0.0)};", "i1", a)
+
+
+def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str]) -> None:
+    """Clamps, and converts NaN to zero; cvt on f64 or to 64-bit integers converts NaN to the smallest integer."""
+    source, target = element(operation.operands[0]), element(operation.results[0])
+
+    def step(a: ir.Value) -> ir.Value:
+        if target.is_predicate:
+            return _is_not_zero(lowering, source, a)
+        integer, kind, read = _truncated(lowering, source, target, modifiers[0] == "signed", a)
+        if kind.name != "f64" and target.bits < 64:
+            return integer
+        number = lowering.compute(f"setp.num.{kind.suffix} $0, $1, $2;", "i1", read, read)
+        return lowering.compute(f"selp.b{target.register_bits} $0, $1, 0, $2;", target.register, integer, number)
+
+    each(lowering, operation, step)
+
+
+# Functions of tile_gpu.math that are conversions.
+CONVERSIONS = {
+    "ftof": lambda lowering, operation, modifiers: _convert_floats(lowering, operation, modifiers[0]),
+    "ftoi": _saturating,
+}
+
+
+@lowers("arith.extsi", "arith.extui")
+def extend(lowering: Lowering, operation: ir.Operation) -> None:
+    source, target = element(operation.operands[0]), element(operation.results[0])
+    signed = operation.name == "arith.extsi"
+    if source.is_predicate:
+        text = f"selp.b{target.register_bits} $0, {-1 if signed else 1}, 0, $1;"
+        each(lowering, operation, instruction(lowering, text, target))
+        return
+    each(lowering, operation, lambda a: _extended(lowering, source, target, signed, a))
+
+
+def _extended(lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value) -> ir.Value:
+    known = lowering.number(a)
+    if known is not None:
+        return lowering.constant(target, known if signed else known % (1 << source.bits))
+    return widened(lowering, source, signed, a, target.register_bits)
+
+
+@lowers("arith.trunci")
+def trunci(lowering: Lowering, operation: ir.Operation) -> None:
+    source, target = element(operation.operands[0]), element(operation.results[0])
+    if target.is_predicate:
+        each(lowering, operation, lambda a: lowest_bit(lowering, source, a))
+    elif source.register_bits == target.register_bits:
+        each(lowering, operation, lambda a: a)
+    else:
+        text = f"cvt.u{target.register_bits}.u{source.register_bits} $0, $1;"
+        each(lowering, operation, instruction(lowering, text, target))
+
+
+@lowers("arith.bitcast")
+def bitcast(lowering: Lowering, operation: ir.Operation) -> None:
+    source, target = element(operation.operands[0]), element(operation.results[0])
+    if source.register == target.register:
+        each(lowering, operation, lambda a: a)
+    else:
+        each(lowering, operation, instruction(lowering, f"mov.b{target.register_bits} $0, $1;", target))

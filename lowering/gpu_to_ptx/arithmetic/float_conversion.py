@@ -1,0 +1,120 @@
+"""Conversion between float types with one rounding, by the shortest sequence of cvt (PTX ISA 9.7.9.22)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.element_types import FloatFormat, element_type
+from tilec.lowering.gpu_to_ptx.arithmetic.small_float import HALVES, SMALL, decoded, decoded_pair, encoded, encoded_pair
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.pack import byte_of
+
+# cvt converts these in pairs, the first source in the upper half, from f32 with saturation and to f16.
+_PAIRED_8 = ("f8E4M3FN", "f8E5M2")
+
+
+def converted_float(
+    lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, register: ir.Value
+) -> ir.Value:
+    """Converts a float to another float type; `mode` (rn, rz, rm, rp, rna) applies if the conversion rounds."""
+    if source == target:
+        return register
+    name, register = _plain(lowering, source, register)
+    mode = _effective_mode(source, target, mode)
+    if target.name == name:
+        return register
+    if target.name in SMALL:
+        return encoded(lowering, target, mode, _single(lowering, name, "odd" if mode == "rn" else mode, register))
+    if target.name in _PAIRED_8:
+        single = _single(lowering, name, "odd", register)
+        return lowering.compute(f"cvt.rn.satfinite.{target.suffix}x2.f32 $0, 0f00000000, $1;", "i16", single)
+    if target.name == "tf32":
+        return _tf32(lowering, name, mode, register)
+    if target.name == "bf16" and name == "f64":
+        name, register = "f32", _single(lowering, name, "odd" if mode == "rn" else mode, register)
+    if "bf16" in (name, target.name) and "f32" not in (name, target.name) or ELEMENTS[name].bits == target.bits:
+        name, register = "f32", _single(lowering, name, mode, register)
+    rounding = f"{mode}." if ELEMENTS[name].bits > target.bits else ""
+    return lowering.compute(f"cvt.{rounding}{target.suffix}.{name} $0, $1;", target.register, register)
+
+
+def converted_floats(
+    lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, registers: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """Converts the registers of a tile; the f4E2M1FN of two neighbouring registers at once, if the target can."""
+    in_pairs = source.name == HALVES or target.name == HALVES and lowering.target.converts_small_floats
+    if source == target or not in_pairs:
+        return [converted_float(lowering, source, target, mode, register) for register in registers]
+    made: list[ir.Value] = []
+    for first in range(0, len(registers), 2):
+        pair = registers[first : first + 2]
+        made += _converted_pair(lowering, source, target, mode, pair)
+    return made
+
+
+def _converted_pair(
+    lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, pair: Sequence[ir.Value]
+) -> Sequence[ir.Value]:
+    """One or two neighbouring registers, of which the source or the target is f4E2M1FN."""
+    if source.name == HALVES:
+        mode = _effective_mode(source, target, mode)
+        read = decoded_pair(lowering, byte_of(lowering, source, pair))[: len(pair)]
+        return [converted_float(lowering, ELEMENTS["f16"], target, mode, register) for register in read]
+    singles = [_single(lowering, name, "odd", plain) for name, plain in (_plain(lowering, source, r) for r in pair)]
+    return encoded_pair(lowering, singles[0], singles[-1])[: len(pair)]
+
+
+def _plain(lowering: Lowering, source: PtxElement, register: ir.Value) -> tuple[str, ir.Value]:
+    """A source type and register that cvt accepts: f16 or f32 for narrower floats, f32 for tf32."""
+    if source.name == HALVES:
+        return "f16", decoded_pair(lowering, register)[0]
+    if source.name in SMALL:
+        return "f32", decoded(lowering, source, register)
+    if source.name in _PAIRED_8:
+        wide = lowering.compute(f"cvt.rn.f16x2.{source.suffix}x2 $0, $1;", "i32", register)
+        return "f16", lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], wide)[0]
+    return ("f32" if source.name == "tf32" else source.name), register
+
+
+def _effective_mode(source: PtxElement, target: PtxElement, mode: str) -> str:
+    """Where every value of the source is one of the target, all modes are equal, and cvt has the nearest one."""
+    return "rn" if _format(target).contains(_format(source)) else mode
+
+
+def _format(element: PtxElement) -> FloatFormat:
+    form = element_type(element.name).float_format
+    assert form is not None
+    return form
+
+
+def _single(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:
+    """Converts to f32: exact from narrower floats; f64 is rounded, in mode `odd` so that a second rounding is exact."""
+    if name == "f32":
+        return register
+    if name != "f64":
+        return lowering.compute(f"cvt.f32.{name} $0, $1;", "f32", register)
+    if mode != "odd":
+        return lowering.compute(f"cvt.{mode}.f32.f64 $0, $1;", "f32", register)
+    return _rounded_to_odd(lowering, register)
+
+
+def _rounded_to_odd(lowering: Lowering, register: ir.Value) -> ir.Value:
+    """f64 to f32, rounded to odd: toward zero, with the last bit set if inexact."""
+    toward_zero = lowering.compute("cvt.rz.f32.f64 $0, $1;", "f32", register)
+    back = lowering.compute("cvt.f64.f32 $0, $1;", "f64", toward_zero)
+    inexact = lowering.compute("setp.ne.f64 $0, $1, $2;", "i1", back, register)
+    bits = lowering.compute("mov.b32 $0, $1;", "i32", toward_zero)
+    sticky = lowering.compute("or.b32 $0, $1, 1;", "i32", bits)
+    odd = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", sticky, bits, inexact)
+    return lowering.compute("mov.b32 $0, $1;", "f32", odd)
+
+
+def _tf32(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:
+    """A tf32 is an f32 whose last 13 bits are zero, which holds for every 16-bit float."""
+    single = _single(lowering, name, "odd", register)
+    if ELEMENTS[name].bits == 16:
+        return single
+    bits = lowering.compute(f"cvt.{mode}.tf32.f32 $0, $1;", "i32", single)
+    return lowering.compute("mov.b32 $0, $1;", "f32", bits)

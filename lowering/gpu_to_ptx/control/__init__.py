@@ -1,0 +1,1 @@
+"""Control flow, the grid, output and assertions. Imports registers to tiles."""

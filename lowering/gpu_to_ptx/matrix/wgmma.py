@@ -1,0 +1,159 @@
+"""wgmma: matrix multiply-accumulate of a warpgroup into registers (PTX ISA 9.7.15)."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.element_types import element_type
+from tilec.lowering.gpu_to_ptx.matrix.wgmma_operands import Sides, block_rows, lhs_registers, lhs_side, rhs_side
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import operand_format
+from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.wgmma import wgmma_accumulator
+from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
+
+# Columns of sums in registers beside the accumulator, if it has at most so many registers and the role so many warps,
+# or else: more columns use the unit better, but ptxas 13.5 then spills 280 bytes of a tile of 128x256.
+_SMALL_ACCUMULATOR_REGISTERS, _FEW_WARPS = 64, 8
+_PROMOTED_COLUMNS, _FEWER_PROMOTED_COLUMNS = 128, 64
+_FENCE = "wgmma.fence.sync.aligned;"
+_COMMIT = "wgmma.commit_group.sync.aligned;"
+
+
+@lowers(WgmmaOp)
+def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
+    op: WgmmaOp = operation.opview
+    tile = op.accumulator.type
+    if parse_layout(tile.encoding.value) != wgmma_accumulator(tile.shape, lowering.warps):
+        raise lowering.unsupported(
+            operation, f"expected an accumulator in the layout of wgmma, but got {tile.encoding.value}"
+        )
+    cells = _packed(lowering, lowering.get(op.accumulator), str(tile.element_type))
+    registers = lhs_registers(lowering, op)
+    if not op.promote:
+        cells = _fenced(lowering, cells)
+    sides = Sides(lhs_side(lowering, op, registers), rhs_side(lowering, op))
+    blocks = tile.shape[0] // block_rows(lowering)
+    size = len(cells) // blocks
+    multiply = _promoted if op.promote else _accumulated
+    done: list[ir.Value] = []
+    for block in range(blocks):
+        own = cells[block * size : (block + 1) * size]
+        done += multiply(lowering, op, own, sides.block(lowering, block, blocks))
+    if not op.promote:
+        lowering.b.execute(_COMMIT)
+        lowering.in_flight[operation.results[0]] = done
+    lowering.set(operation.results[0], _unpacked(lowering, done, str(tile.element_type)))
+
+
+def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sides) -> list[ir.Value]:
+    """Adds all steps along K to the accumulator of a block of rows."""
+    columns = op.accumulator.type.shape[1]
+    for step in range(sides.steps):
+        cells = _issue(lowering, op, columns, cells, sides, step)
+    return cells
+
+
+def _promoted(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sides) -> list[ir.Value]:
+    """Adds sums of PROMOTED_ELEMENTS products to the accumulator of a block of rows."""
+    columns = op.accumulator.type.shape[1]
+    is_small = len(lowering.get(op.accumulator)) <= _SMALL_ACCUMULATOR_REGISTERS and lowering.warps <= _FEW_WARPS
+    size = min(columns, _PROMOTED_COLUMNS if is_small else _FEWER_PROMOTED_COLUMNS)
+    steps = PROMOTED_ELEMENTS // sides.step_elements
+    done: list[ir.Value] = []
+    for column in range(0, columns, size):
+        own, part = cells[column // 2 : (column + size) // 2], sides.from_column(lowering, column)
+        for first in range(0, sides.steps, steps):
+            summed = _short_sum(lowering, op, size, part, range(first, min(first + steps, sides.steps)))
+            own = [
+                lowering.compute("add.f32 $0, $1, $2;", "f32", cell, more)
+                for cell, more in zip(own, summed, strict=True)
+            ]
+        done += own
+    return done
+
+
+def _short_sum(lowering: Lowering, op: WgmmaOp, columns: int, sides: Sides, steps: range) -> list[ir.Value]:
+    """The complete sum of some steps along K."""
+    lowering.b.execute(_FENCE)
+    cells: list[ir.Value] = []
+    for step in steps:
+        cells = _issue(lowering, op, columns, cells, sides, step)
+    lowering.b.execute(_COMMIT)
+    return _waited(lowering, cells, 0)
+
+
+def _fenced(lowering: Lowering, cells: list[ir.Value]) -> list[ir.Value]:
+    """Fences the accumulator registers, which other instructions wrote (PTX ISA 9.7.15.7.1).
+
+    The registers are tied to the fence, which keeps their copies before it: ptxas 13.5 waits for the multiplies in
+    flight (C7517) if a copy is between those of two blocks of rows.
+    """
+    made = lowering.b.execute(_FENCE, [c.type for c in cells], *cells, tied=list(range(len(cells))))
+    return list(made) if isinstance(made, tuple) else [made]
+
+
+def _issue(
+    lowering: Lowering, op: WgmmaOp, columns: int, cells: list[ir.Value], sides: Sides, step: int
+) -> list[ir.Value]:
+    """One instruction, which adds to `cells`, or starts a sum in f32 if there are none."""
+    accumulator = str(op.accumulator.type.element_type)
+    formats = (operand_format(op.kind, is_unsigned) for is_unsigned in (op.lhs_unsigned, op.rhs_unsigned))
+    types = ".".join((ELEMENTS[accumulator].suffix, *formats))
+    results = [cell.type for cell in cells] or [lowering.b.f32] * (columns // 2)
+    listed = ", ".join(f"${number}" for number in range(len(results)))
+    lhs, rhs = sides.lhs.step(lowering, step), sides.rhs.step(lowering, step)
+    # Operands are numbered: results, tied accumulators, lhs, rhs.
+    first = len(results) + len(cells)
+    text = (
+        f"wgmma.mma_async.sync.aligned.m64n{columns}k{sides.step_elements}.{types} {{{listed}}}, "
+        f"{sides.lhs.spell(first)}, {sides.rhs.spell(first + len(lhs))}, "
+        f"{int(bool(cells))}{_immediates(op.kind, sides)};"
+    )
+    tied = list(range(len(cells))) or None
+    return list(lowering.b.execute(text, results, *cells, *lhs, *rhs, tied=tied))
+
+
+def _immediates(kind: str, sides: Sides) -> str:
+    """The scales of both operands, which integers lack, and the transpositions, which only 16-bit types have."""
+    if kind == "i8":
+        return ""
+    if element_type(kind).storage_bits != 16:
+        return ", 1, 1"
+    return f", 1, 1, {', '.join(map(str, sides.transposes))}"
+
+
+@lowers(WgmmaWaitOp)
+def _wait(lowering: Lowering, operation: ir.Operation) -> None:
+    pending = ir.IntegerAttr(operation.attributes["pending"]).value
+    source, result = operation.operands[0], operation.results[0]
+    element = str(source.type.element_type)
+    cells = lowering.in_flight.pop(source, None) or _packed(lowering, lowering.get(source), element)
+    lowering.set(result, _unpacked(lowering, _waited(lowering, cells, pending), element))
+
+
+def _waited(lowering: Lowering, cells: list[ir.Value], pending: int) -> list[ir.Value]:
+    """The registers once at most `pending` newer groups are in flight."""
+    text = f"wgmma.wait_group.sync.aligned {pending};"
+    return list(lowering.b.execute(text, [cell.type for cell in cells], *cells, tied=list(range(len(cells)))))
+
+
+def _packed(lowering: Lowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
+    """Packs pairs of neighbouring f16 columns into one register."""
+    if element != "f16":
+        return registers
+    return [
+        lowering.b.compute("mov.b32 $0, {$1, $2};", lowering.b.i32, registers[first], registers[first + 1])
+        for first in range(0, len(registers), 2)
+    ]
+
+
+def _unpacked(lowering: Lowering, cells: list[ir.Value], element: str) -> list[ir.Value]:
+    if element != "f16":
+        return cells
+    halves: list[ir.Value] = []
+    for cell in cells:
+        halves += lowering.b.compute("mov.b32 {$0, $1}, $2;", [lowering.b.i16, lowering.b.i16], cell)
+    return halves

@@ -1,0 +1,144 @@
+"""The operands of wgmma: descriptors of shared memory, or registers of the lhs (PTX ISA 9.7.15.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.lowering.gpu.memory.shared_plan import shared_layout
+from tilec.lowering.gpu_to_ptx.registers.elements import element_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack
+from tilec.lowering.gpu_to_ptx.registers.value_types import layout_of
+from tilec.lowering.layout.wgmma import wgmma_operand
+from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP, WGMMA_DESCRIPTOR
+
+ROWS = 64
+# Registers of the lhs that one instruction reads (PTX ISA 9.7.15.5.1).
+_STEP_REGISTERS = 4
+_REGISTER_BYTES = 4
+
+
+@dataclass(frozen=True)
+class SharedSide:
+    """An operand in shared memory and its descriptor."""
+
+    operand: MatrixOperand
+    start: ir.Value
+
+    @property
+    def transposes(self) -> tuple[int, ...]:
+        return (int(not self.operand.is_k_major),)
+
+    def step(self, lowering: Lowering, step: int) -> list[ir.Value]:
+        """The descriptor of one step along K."""
+        return [moved(lowering, self.start, self.operand.step_offset(step))]
+
+    def from_row(self, lowering: Lowering, row: int) -> SharedSide:
+        """The operand from a row (column of the rhs) on."""
+        return SharedSide(self.operand, moved(lowering, self.start, self.operand.row_offset(row)))
+
+    def block(self, lowering: Lowering, number: int, blocks: int) -> SharedSide:
+        """The rows of one of the `blocks` of the warpgroup."""
+        return self.from_row(lowering, number * block_rows(lowering))
+
+    def spell(self, first: int) -> str:
+        """The operand of the instruction, whose operands are numbered from `first`."""
+        return f"${first}"
+
+
+@dataclass(frozen=True)
+class RegisterSide:
+    """An lhs in registers, those of each step after those of the one before."""
+
+    registers: list[ir.Value]
+    # PTX ISA 9.7.15.5.2: only descriptors have a transposition.
+    transposes: tuple[int, ...] = ()
+
+    def step(self, lowering: Lowering, step: int) -> list[ir.Value]:
+        """The registers of one step along K."""
+        return self.registers[step * _STEP_REGISTERS : (step + 1) * _STEP_REGISTERS]
+
+    def block(self, lowering: Lowering, number: int, blocks: int) -> RegisterSide:
+        """The rows of one of the `blocks` of the warpgroup."""
+        size = len(self.registers) // blocks
+        return RegisterSide(self.registers[number * size : (number + 1) * size])
+
+    def spell(self, first: int) -> str:
+        """The operand of the instruction, whose operands are numbered from `first`."""
+        return "{" + ", ".join(f"${first + number}" for number in range(_STEP_REGISTERS)) + "}"
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both operands of a multiply, or of a block of its rows."""
+
+    lhs: SharedSide | RegisterSide
+    rhs: SharedSide
+
+    @property
+    def steps(self) -> int:
+        return self.rhs.operand.steps
+
+    @property
+    def step_elements(self) -> int:
+        return self.rhs.operand.step_elements
+
+    @property
+    def transposes(self) -> tuple[int, ...]:
+        return self.lhs.transposes + self.rhs.transposes
+
+    def block(self, lowering: Lowering, number: int, blocks: int) -> Sides:
+        """The operands of one of the `blocks` of rows of the warpgroup."""
+        return Sides(self.lhs.block(lowering, number, blocks), self.rhs)
+
+    def from_column(self, lowering: Lowering, column: int) -> Sides:
+        """The operands from a column of the rhs on."""
+        return Sides(self.lhs, self.rhs.from_row(lowering, column))
+
+
+def block_rows(lowering: Lowering) -> int:
+    """The rows of the accumulator that all warpgroups multiply by one instruction each."""
+    return ROWS * (lowering.warps // WARPS_OF_A_GROUP)
+
+
+def lhs_registers(lowering: Lowering, op: WgmmaOp) -> list[ir.Value]:
+    """The packed registers of an lhs in registers; none if it is in shared memory."""
+    if not is_register_tile(op.lhs.type):
+        return []
+    kind, found = element_of(op.lhs.type), layout_of(op.lhs.type)
+    if found != wgmma_operand(found.shape, lowering.warps, kind.bytes):
+        raise lowering.unsupported(op.operation, f"expected an lhs in the layout of wgmma, but got {found}")
+    packed = pack(lowering, kind, lowering.get(op.lhs))
+    if kind.bytes < _REGISTER_BYTES:
+        return packed
+    return [lowering.compute("mov.b32 $0, $1;", "i32", register) for register in packed]
+
+
+def lhs_side(lowering: Lowering, op: WgmmaOp, registers: list[ir.Value]) -> SharedSide | RegisterSide:
+    """The lhs, in the `registers` if there are any."""
+    if registers:
+        return RegisterSide(registers)
+    lhs = MatrixOperand(shared_layout(op.lhs.type), 1)
+    start = descriptor(lowering, lowering.scalar(op.lhs), lhs, WGMMA_DESCRIPTOR)
+    return SharedSide(lhs, _group_start(lowering, start, lhs))
+
+
+def rhs_side(lowering: Lowering, op: WgmmaOp) -> SharedSide:
+    """The rhs and its descriptor."""
+    rhs = MatrixOperand(shared_layout(op.rhs.type), 0)
+    return SharedSide(rhs, descriptor(lowering, lowering.scalar(op.rhs), rhs, WGMMA_DESCRIPTOR))
+
+
+def _group_start(lowering: Lowering, start: ir.Value, lhs: MatrixOperand) -> ir.Value:
+    """Offsets the descriptor to the 64 rows of the warpgroup."""
+    if lowering.warps == WARPS_OF_A_GROUP:
+        return start
+    b = lowering.b
+    group = b.compute("shr.u32 $0, $1, 2;", b.i32, lowering.warp)
+    offset = b.compute(f"mul.lo.u32 $0, $1, {lhs.row_offset(ROWS) >> 4};", b.i32, group)
+    wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, offset)
+    return b.compute("add.s64 $0, $1, $2;", b.i64, start, wide)

@@ -1,0 +1,1 @@
+"""Accesses of global, shared and tensor memory, TMA, and channels as mbarriers. Imports registers."""

@@ -1,0 +1,151 @@
+"""Loads and stores of tiles in tensor memory (PTX ISA 9.7.16.8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.lowering.gpu.memory.shared_plan import tensor_layout
+from tilec.lowering.gpu_to_ptx.registers.elements import element_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, unpack
+from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.value_types import layout_of
+from tilec.lowering.layout.tensor_layout import CELL_BYTES, TensorLayout
+from tilec.lowering.target import LANES
+
+# Registers per ld or st: fewer leave the scheduler more freedom, more need fewer instructions.
+LARGEST_ACCESS_REGISTERS = 64
+# Of several loads: ptxas computes with the registers of one while the next are loaded.
+OVERLAPPED_LOAD_REGISTERS = 32
+LANE_SHIFT = 16
+
+
+@dataclass(frozen=True)
+class Access:
+    """One ld or st: its shape, its registers, and its first column."""
+
+    shape: str
+    registers: range
+    column: int
+
+
+def accesses(layout: TensorLayout, step: int, warps: int, overlapped: int = LARGEST_ACCESS_REGISTERS) -> list[Access]:
+    """The accesses of one warp to its lanes and columns of a tile, whose cells are in successive registers.
+
+    `step` columns lie between its blocks of rows. If one access is not enough, each has `overlapped` registers.
+    """
+    own = layout.block_columns // (warps // 4)
+    if layout.lanes == 64:
+        return _narrow(own)
+    size = own if own <= LARGEST_ACCESS_REGISTERS else overlapped
+    return [
+        Access(f"32x32b.x{size}", range(block * own + first, block * own + first + size), block * step + first)
+        for block in range(layout.blocks)
+        for first in range(0, own, size)
+    ]
+
+
+def _narrow(own: int) -> list[Access]:
+    """64 rows: .16x256b moves eight columns with four registers."""
+    registers = own // 8 * 4
+    size = min(registers, LARGEST_ACCESS_REGISTERS)
+    return [
+        Access(f"16x256b.x{size // 4}", range(first, first + size), first // 4 * 8)
+        for first in range(0, registers, size)
+    ]
+
+
+def _address(lowering: Lowering, buffer: ir.Value, layout: TensorLayout, first_column: int = 0) -> ir.Value:
+    """The address of this warp's lanes, at its first column of a tile that begins at a column of the buffer."""
+    base = lowering.scalar(buffer)
+    if first_column:
+        base = lowering.compute("add.s32 $0, $1, $2;", "i32", base, first_column)
+    within = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.warp, 3)
+    lanes = lowering.compute("shl.b32 $0, $1, $2;", "i32", within, (LANES << LANE_SHIFT).bit_length() - 1)
+    address = lowering.compute("add.s32 $0, $1, $2;", "i32", base, lanes)
+    if lowering.warps == 4:
+        return address
+    group = lowering.compute("shr.u32 $0, $1, $2;", "i32", lowering.warp, 2)
+    own = layout.block_columns // (lowering.warps // 4)
+    return lowering.compute("mad.lo.s32 $0, $1, $2, $3;", "i32", group, own, address)
+
+
+def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, layout: TensorLayout) -> None:
+    expected = layout.registers(lowering.warps)
+    if layout_of(tile.type) != expected:
+        raise lowering.unsupported(
+            operation,
+            f"expected a tile in the layout '{expected}' of this tensor memory, but got {tile.type.encoding.value}: "
+            "convert it with tile_gpu.convert_layout",
+        )
+
+
+def _cell_type(lowering: Lowering, buffer: BufferType) -> ir.Type:
+    return lowering.b.f32 if str(buffer.element) == "f32" else lowering.b.i32
+
+
+@lowers(LoadTensorMemoryOp)
+def _load(lowering: Lowering, operation: ir.Operation) -> None:
+    buffer, result = operation.operands[0], operation.results[0]
+    whole = tensor_layout(buffer.type)
+    layout = replace(whole, shape=tuple(result.type.shape))
+    _check_layout(lowering, operation, result, layout)
+    first_column = (operation.opview.first_column or 0) // layout.per_cell
+    cell, address = _cell_type(lowering, buffer.type), _address(lowering, buffer, layout, first_column)
+    cells: list[ir.Value] = []
+    for access in accesses(layout, whole.block_columns, lowering.warps, OVERLAPPED_LOAD_REGISTERS):
+        count = len(access.registers)
+        first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
+        listed = ", ".join(f"${number}" for number in range(count))
+        text = f"tcgen05.ld.sync.aligned.{access.shape}.b32 {{{listed}}}, [${count}];"
+        cells += _several(lowering.b.execute(text, [cell] * count, first))
+    # PTX ISA 9.7.16.6.4: the registers of a load are defined after the wait, so they are tied to it.
+    waited = lowering.b.execute(
+        "tcgen05.wait::ld.sync.aligned;", [cell] * len(cells), *cells, tied=list(range(len(cells)))
+    )
+    lowering.set(result, _elements(lowering, _several(waited), buffer.type))
+
+
+def _several(made: object) -> list[ir.Value]:
+    return list(made) if isinstance(made, tuple) else [made]
+
+
+def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> list[ir.Value]:
+    """The elements of each cell; a single narrow one is its low half."""
+    element, layout = element_of(buffer.element), tensor_layout(buffer)
+    if element.bytes == CELL_BYTES:
+        return cells
+    if layout.packed:
+        return unpack(lowering, element, cells, len(cells) * layout.per_cell)
+    return [lowering.b.compute("cvt.u16.u32 $0, $1;", lowering.b.i16, cell) for cell in cells]
+
+
+@lowers(StoreTensorMemoryOp)
+def _store(lowering: Lowering, operation: ir.Operation) -> None:
+    tile, buffer = operation.operands
+    whole = tensor_layout(buffer.type)
+    layout = replace(whole, shape=tuple(tile.type.shape))
+    _check_layout(lowering, operation, tile, layout)
+    cells = _cells(lowering, lowering.get(tile), buffer.type)
+    first_column = (operation.opview.first_column or 0) // layout.per_cell
+    address = _address(lowering, buffer, layout, first_column)
+    for access in accesses(layout, whole.block_columns, lowering.warps):
+        first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
+        listed = ", ".join(f"${number + 1}" for number in range(len(access.registers)))
+        text = f"tcgen05.st.sync.aligned.{access.shape}.b32 [$0], {{{listed}}};"
+        lowering.b.execute(text, (), first, *(cells[register] for register in access.registers))
+    if not operation.opview.pending:
+        lowering.b.execute("tcgen05.wait::st.sync.aligned;")
+
+
+def _cells(lowering: Lowering, elements: list[ir.Value], buffer: BufferType) -> list[ir.Value]:
+    """The cells with these elements; the upper half of a cell with a single narrow element is zero."""
+    element, layout = element_of(buffer.element), tensor_layout(buffer)
+    if element.bytes == CELL_BYTES:
+        return elements
+    if layout.packed:
+        return pack(lowering, element, elements)
+    return [lowering.b.compute("cvt.u32.u16 $0, $1;", lowering.b.i32, register) for register in elements]

@@ -1,0 +1,265 @@
+"""TMA copies between global and shared memory (PTX ISA 9.7.9.27)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import PAIR
+from tilec.dialect.tile_gpu.memory import (
+    BarrierOp,
+    FenceAliasOp,
+    FenceAsyncOp,
+    ScheduleBarrierOp,
+    SharedOp,
+    StoreWaitOp,
+    ViewBufferOp,
+)
+from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
+from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaStoreOp
+from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout
+from tilec.lowering.gpu_to_ptx.memory.access import load
+from tilec.lowering.gpu_to_ptx.memory.channel import FENCE_ASYNC
+from tilec.lowering.gpu_to_ptx.memory.channel_position import barrier_address
+from tilec.lowering.gpu_to_ptx.memory.row_ends import store_row_ends
+from tilec.lowering.gpu_to_ptx.registers.cluster import address_in_cta, mask_of_cluster, mask_of_itself, pair_leader
+from tilec.lowering.gpu_to_ptx.registers.elements import element_named
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.layout.scale_layout import is_scale_layout
+from tilec.lowering.target import targets_with
+
+
+def _map_address(lowering: Lowering, map: ir.Value) -> ir.Value:
+    """The generic address of the parameter of a tensor map."""
+    symbol = lowering.b.compute(f"mov.b64 $0, {lowering.maps[map]};", lowering.b.i64)
+    return lowering.b.compute("cvta.param.u64 $0, $1;", lowering.b.i64, symbol)
+
+
+def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> list[tuple[ir.Value, list[ir.Value]]]:
+    """The address and box coordinates of each panel of a buffer."""
+    coordinates = [lowering.scalar(value) for value in operation.opview.coordinates]
+    base = _part_address(lowering, operation, buffer)
+    if is_scale_layout(buffer.type.layout):
+        return [(base, coordinates)]
+    layout = shared_layout(buffer.type)
+    panels = []
+    for panel in range(layout.panels):
+        address = (
+            lowering.compute("add.s32 $0, $1, $2;", "i32", base, panel * layout.panel_stride_bytes) if panel else base
+        )
+        inner = coordinates[0]
+        if panel:
+            inner = lowering.compute("add.s32 $0, $1, $2;", "i32", inner, panel * operation.opview.map.owner.box[0])
+        panels.append((address, [inner, *coordinates[1:]]))
+    return panels
+
+
+def _part_address(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> ir.Value:
+    """The start of the rows that this CTA copies: with multicast, those of its rank."""
+    base = lowering.scalar(buffer)
+    if "multicast" not in operation.attributes or operation.opview.condition is not None:
+        return base
+    size_bytes = shared_layout(buffer.type).panel_stride_bytes // lowering.ctas
+    return lowering.compute(f"mad.lo.s32 $0, $1, {size_bytes}, $2;", "i32", lowering.cluster_rank, base)
+
+
+def _vector(first: int, count: int) -> str:
+    """Consecutive operands of an instruction as a vector."""
+    return "{" + ", ".join(f"${first + number}" for number in range(count)) + "}"
+
+
+# The load mode of a tensor map by its kind (PTX ISA 9.7.9.27.1.2).
+_LOAD_MODES = {None: "tile", "im2col": "im2col", "im2col_w": "im2col::w", "im2col_w128": "im2col::w::128"}
+
+
+def _im2col_information(op: TmaLoadOp, first: int) -> str:
+    """The operand im2colInfo, whose registers begin with operand `first`: offsets, or the halo and the offset."""
+    if not op.offsets:
+        return ""
+    return f", {_vector(first, len(op.offsets))}" if op.halo is None else f", {{{op.halo}, ${first}}}"
+
+
+@lowers(TmaLoadOp)
+def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
+    op: TmaLoadOp = operation.opview
+    channel = lowering.plan.channels[op.channel]
+    _check_kind(lowering, operation, op.map.owner.kind)
+    mode, offsets = _LOAD_MODES[op.map.owner.kind], [lowering.scalar(value) for value in op.offsets]
+    map = _map_address(lowering, op.map)
+    barrier = _signalled_barrier(lowering, channel)
+    mask = [_multicast_mask(lowering, op)] if op.multicast else []
+    with lowering.issuing() as elected:
+        for address, coordinates in _copies(lowering, operation):
+            rank, operands = len(coordinates), 4 + len(coordinates) + len(offsets)
+            text = (
+                f"@$0 cp.async.bulk.tensor.{rank}d.{_destination(channel)}.global.{mode}.mbarrier::complete_tx::bytes"
+                f"{_copied_for(op, channel)} [$1], [$2, {_vector(4, rank)}], [$3]"
+                f"{_im2col_information(op, 4 + rank)}{f', ${operands}' if op.multicast else ''};"
+            )
+            lowering.b.execute(text, (), elected, address, map, barrier, *coordinates, *offsets, *mask)
+
+
+def _multicast_mask(lowering: Lowering, op: TmaLoadOp) -> ir.Value:
+    """The CTAs that get a part: all of the cluster, or this one where the condition is false."""
+    if op.condition is None:
+        return mask_of_cluster(lowering)
+    masks = mask_of_cluster(lowering), mask_of_itself(lowering)
+    return lowering.compute("selp.b16 $0, $1, $2, $3;", "i16", *masks, lowering.scalar(op.condition))
+
+
+def _copies(lowering: Lowering, operation: ir.Operation) -> Iterator[tuple[ir.Value, list[ir.Value]]]:
+    """The address and the box coordinates of each copy of a load, in the code of the CTAs that issue it."""
+    op: TmaLoadOp = operation.opview
+    panels = _panels(lowering, operation, op.buffer)
+    if op.condition is None or op.along is None:
+        yield from panels
+        return
+    step, size_bytes = op.map.owner.box[op.along], shared_layout(op.buffer.type).panel_stride_bytes // lowering.ctas
+    parts = [_part(lowering, panels, op.along, part * step, part * size_bytes) for part in range(lowering.ctas)]
+    issued = [_issues_part(lowering, op, part) for part in range(lowering.ctas)]
+    for copies, issues in zip(parts, issued, strict=True):
+        body, after = lowering.b.block(label="load_part"), lowering.b.block(label="loaded_part")
+        lowering.b.cond_branch(issues, body, [], after, [], uniform=True)
+        lowering.at(body)
+        yield from copies
+        lowering.b.branch(after)
+        lowering.at(after)
+
+
+def _part(
+    lowering: Lowering, panels: list[tuple[ir.Value, list[ir.Value]]], along: int, moved: int, bytes_before: int
+) -> list[tuple[ir.Value, list[ir.Value]]]:
+    """The addresses and the box coordinates of a part of each panel, `moved` elements further along a coordinate."""
+    return [
+        (
+            _sum(lowering, address, bytes_before),
+            [_sum(lowering, value, moved) if d == along else value for d, value in enumerate(coordinates)],
+        )
+        for address, coordinates in panels
+    ]
+
+
+def _issues_part(lowering: Lowering, op: TmaLoadOp, part: int) -> ir.Value:
+    """Whether a CTA copies a part: that of its rank, or each where the condition is false."""
+    of_rank = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.cluster_rank, part)
+    alone = lowering.compute("not.pred $0, $1;", "i1", lowering.scalar(op.condition))
+    return lowering.compute("or.pred $0, $1, $2;", "i1", of_rank, alone)
+
+
+def _signalled_barrier(lowering: Lowering, channel: ChannelPlan) -> ir.Value:
+    """The barrier that counts the bytes: that of this CTA, or of the one that leads its pair."""
+    barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
+    return address_in_cta(lowering, barrier, pair_leader(lowering)) if channel.across == PAIR else barrier
+
+
+def _destination(channel: ChannelPlan) -> str:
+    return "shared::cta" if channel.across is None else "shared::cluster"
+
+
+def _copied_for(op: TmaLoadOp, channel: ChannelPlan) -> str:
+    """PTX ISA 9.7.9.27.1.2: with .cta_group::2 the barrier may be in either CTA of the pair."""
+    group = ".cta_group::2" if channel.across == PAIR else ""
+    return f"{'.multicast::cluster' if op.multicast else ''}{group}"
+
+
+def _check_kind(lowering: Lowering, operation: ir.Operation, kind: str | None) -> None:
+    if kind is not None and IM2COL_KINDS[kind].along_w and not lowering.target.loads_along_w:
+        raise lowering.unsupported(
+            operation,
+            f"{lowering.target.name} has no loads through a map of kind {kind}, which need "
+            f"{targets_with('loads_along_w')} (PTX ISA 9.7.9.27.1.2): use kind im2col",
+        )
+
+
+@lowers(TmaGatherOp)
+def _tma_gather(lowering: Lowering, operation: ir.Operation) -> None:
+    """Four rows per instruction; the elected thread reads their indices, since its coordinates are in registers."""
+    if not lowering.target.gathers_rows:
+        raise lowering.unsupported(
+            operation,
+            f"{lowering.target.name} has no tile::gather4, which needs {targets_with('gathers_rows')} "
+            "(PTX ISA 9.7.9.27.1.2): gather with tile_gpu.load_view",
+        )
+    op: TmaGatherOp = operation.opview
+    channel = lowering.plan.channels[op.channel]
+    map, indices, column = _map_address(lowering, op.map), lowering.scalar(op.rows), lowering.scalar(op.column)
+    layout, base = shared_layout(op.buffer.type), lowering.scalar(op.buffer)
+    barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
+    with lowering.issuing() as elected:
+        none = [lowering.constant(_INDEX, 0)] * GATHERED_ROWS
+        for first in range(0, layout.shape[0], GATHERED_ROWS):
+            rows = load(lowering, "shared", _INDEX, GATHERED_ROWS, indices, first * _INDEX.bytes, elected, none)
+            for panel in range(layout.panels):
+                address = _sum(lowering, base, panel * layout.panel_stride_bytes + first * layout.row_bytes)
+                inner = _sum(lowering, column, panel * layout.panel_elements)
+                lowering.b.execute(_GATHER, (), elected, address, map, barrier, inner, *rows)
+
+
+_INDEX = element_named("i32")
+_GATHER = (
+    "@$0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
+    f"[$1], [$2, {_vector(4, 1 + GATHERED_ROWS)}], [$3];"
+)
+
+
+def _sum(lowering: Lowering, register: ir.Value, added: int) -> ir.Value:
+    return lowering.compute("add.s32 $0, $1, $2;", "i32", register, added) if added else register
+
+
+@lowers(TmaStoreOp)
+def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
+    op: TmaStoreOp = operation.opview
+    map = _map_address(lowering, op.map)
+    mode = "tile" if op.map.owner.kind is None else "im2col_no_offs"
+    name, reduction = ("cp.reduce", f".{op.reduction}") if op.reduction is not None else ("cp", "")
+    with lowering.issuing() as elected:
+        for address, coordinates in _panels(lowering, operation, op.buffer):
+            rank = len(coordinates)
+            head = f"{name}.async.bulk.tensor.{rank}d.global.shared::cta{reduction}.{mode}.bulk_group"
+            text = f"@$0 {head} [$1, {_vector(3, rank)}], [$2];"
+            lowering.b.execute(text, (), elected, map, address, *coordinates)
+        lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), elected)
+        if op.end is not None:
+            store_row_ends(lowering, op)
+
+
+@lowers(StoreWaitOp)
+def _store_wait(lowering: Lowering, operation: ir.Operation) -> None:
+    read = "read" in operation.attributes
+    with lowering.issuing() as elected:
+        lowering.b.execute(f"@$0 cp.async.bulk.wait_group{'.read' if read else ''} 0;", (), elected)
+
+
+@lowers(FenceAsyncOp)
+def _fence_async(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.b.execute(FENCE_ASYNC)
+    if "global_memory" in operation.attributes:
+        lowering.b.execute("fence.proxy.async.global;")
+
+
+@lowers(FenceAliasOp)
+def _fence_alias(lowering: Lowering, _operation: ir.Operation) -> None:
+    lowering.b.execute("fence.proxy.alias;")
+
+
+@lowers(ScheduleBarrierOp)
+def _schedule_barrier(lowering: Lowering, _operation: ir.Operation) -> None:
+    # No event of the performance monitor: ptxas 13.0 and 13.5 move nothing over it.
+    lowering.b.execute("pmevent.mask 0;")
+
+
+@lowers(BarrierOp)
+def _barrier(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.barrier()
+
+
+@lowers(SharedOp)
+def _shared(lowering: Lowering, operation: ir.Operation) -> None:
+    result = operation.results[0]
+    lowering.set(result, [lowering.shared_address(lowering.plan.buffers[result])])
+
+
+@lowers(ViewBufferOp)
+def _view_buffer(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.set(operation.results[0], lowering.get(operation.operands[0]))

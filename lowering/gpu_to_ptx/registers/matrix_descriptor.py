@@ -1,0 +1,81 @@
+"""Matrix descriptors of tcgen05 and wgmma: encoding of a shared buffer, and the offset of each step along K."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.layout.shared_layout import SharedLayout
+from tilec.lowering.matrix_unit import STEP_BYTES, DescriptorFormat
+
+_ADDRESS_MASK = 0x3FFFF
+# The number of rows after which a swizzle pattern repeats (PTX ISA 5.5.7).
+_PATTERN_ROWS = {"none": 8, "32B": 8, "64B": 8, "128B": 8, "128B_atom_32B": 4}
+
+
+def operand_format(kind: str, is_unsigned: bool) -> str:
+    """The PTX type of an operand; i8 is s8 or u8."""
+    if kind == "i8":
+        return "u8" if is_unsigned else "s8"
+    return ELEMENTS[kind].suffix
+
+
+@dataclass(frozen=True)
+class MatrixOperand:
+    """An operand in shared memory; `depth` is its dimension along K."""
+
+    layout: SharedLayout
+    depth: int
+
+    @property
+    def is_k_major(self) -> bool:
+        return self.layout.contiguous == self.depth
+
+    @property
+    def step_elements(self) -> int:
+        return STEP_BYTES // self.layout.element_bytes
+
+    @property
+    def steps(self) -> int:
+        """The number of instructions along K."""
+        return self.layout.shape[self.depth] // self.step_elements
+
+    def step_offset(self, step: int) -> int:
+        """Bytes from the start of the buffer to step number `step`."""
+        if not self.is_k_major:
+            return step * self.step_elements * self.layout.row_bytes
+        panel, inside = divmod(step * STEP_BYTES, self.layout.row_bytes)
+        return panel * self.layout.panel_stride_bytes + inside
+
+    def row_offset(self, row: int) -> int:
+        """Bytes to row (column of rhs) number `row`, a multiple of the panel or of eight rows."""
+        if self.is_k_major:
+            return row * self.layout.row_bytes
+        return row // self.layout.panel_elements * self.layout.panel_stride_bytes
+
+    def constant_bits(self, format: DescriptorFormat) -> int:
+        """The bits of the descriptor except the start address."""
+        pattern = _PATTERN_ROWS[self.layout.swizzle]
+        stride = pattern * self.layout.row_bytes
+        # K-major with swizzle ignores the leading offset; 1 is what the manual's examples write.
+        leading = 1 if self.is_k_major else self.layout.panel_stride_bytes >> 4
+        bits = (leading & 0x3FFF) << 16 | (stride >> 4 & 0x3FFF) << 32
+        return bits | format.constant_bits | format.swizzles[self.layout.swizzle] << format.swizzle_shift
+
+
+def descriptor(lowering: Lowering, address: ir.Value, operand: MatrixOperand, format: DescriptorFormat) -> ir.Value:
+    """The descriptor of a buffer; `moved` offsets its start address."""
+    b = lowering.b
+    masked = b.compute(f"and.b32 $0, $1, {_ADDRESS_MASK};", b.i32, address)
+    start = b.compute("shr.u32 $0, $1, 4;", b.i32, masked)
+    wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, start)
+    return b.compute(f"or.b64 $0, $1, 0x{operand.constant_bits(format):016x};", b.i64, wide)
+
+
+def moved(lowering: Lowering, start: ir.Value, offset: int) -> ir.Value:
+    """The descriptor with its start address `offset` bytes further."""
+    if not offset:
+        return start
+    return lowering.b.compute(f"add.s64 $0, $1, {offset >> 4};", lowering.b.i64, start)

@@ -1,0 +1,1 @@
+"""Layouts, reductions, scans, parts of tiles: elements move between threads. Imports registers to arithmetic."""

@@ -1,0 +1,105 @@
+"""The hints of an entry and of its accesses that are followed, and a remark for each other hint."""
+
+from __future__ import annotations
+
+from tilec.compile_options import CompileOptions
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_named
+from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES, followed_options
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
+from tilec.lowering.plan.warp_choice import (
+    WARP_COUNTS,
+    block_warps,
+    registers_available,
+    registers_needed,
+)
+from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.terminators import in_loop
+from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
+from tilec.lowering.tile_to_gpu.access.tile_hints import tile_hint
+from tilec.remarks import Remark
+
+# Hints of an entry, by the compile option that they fill.
+_ENTRY_HINTS = {
+    "warps": "num_worker_warps_per_cta",
+    "occupancy": "occupancy",
+    "num_ctas": "num_cta_in_cga",
+}
+_ACCESSES = (*LOADS, "cuda_tile.store_view_tko", "tilex.store_im2col_tko", "cuda_tile.store_ptr_tko")
+
+
+def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> CompileOptions:
+    """The options, completed by the hints of the entry."""
+    found = {option: tile_hint(entry, name, target) for option, name in _ENTRY_HINTS.items()}
+    hints = {option: None if value is None else int(value) for option, value in found.items()}
+    return followed_options(options, hints, target)
+
+
+def asks_for_slots(entry: ir.OpView, target: Target, options: CompileOptions) -> bool:
+    """Whether a hint limits the slots of rings, which are then those of whole tiles."""
+    loads = operations_named(entry, LOADS)
+    return options.stages is not None or any(tile_hint(op, "latency", target) is not None for op in loads)
+
+
+def ring_stages(plan: MatrixPlan, target: Target) -> int | None:
+    """The ring depth that the hint `latency` of the TMA loads asks for: the largest, since they share a ring."""
+    latencies = [tile_hint(tile.owner, "latency", target) for tile in plan.loads]
+    return max((int(latency) for latency in latencies if latency is not None), default=None)
+
+
+def carried_hints(plan: MatrixPlan, target: Target, options: CompileOptions, refusal: str | None) -> dict[str, int]:
+    """The attributes of the tile_gpu.kernel that later stages follow; `refusal` is that of the hint `occupancy`."""
+    stages = options.stages or ring_stages(plan, target)
+    carried = {} if stages is None else {STAGES: stages}
+    if options.occupancy is not None and refusal is None:
+        carried[OCCUPANCY] = options.occupancy
+    if options.num_ctas == 1:
+        carried[NUM_CTAS] = options.num_ctas
+    return carried
+
+
+def occupancy_refusal(entry: ir.OpView, plan: MatrixPlan, warps: int, occupancy: int | None) -> str | None:
+    """Why the hint `occupancy` is not followed; None if it is, or is not given."""
+    if occupancy is None:
+        return None
+    needed = registers_needed(entry, plan, warps)
+    left = registers_available(plan, warps, occupancy)
+    if left < needed:
+        return f"{occupancy} blocks of {block_warps(plan, warps)} warps leave {left} registers per thread of {needed}"
+    return None
+
+
+def hint_remarks(
+    entry: ir.OpView,
+    plan: MatrixPlan,
+    warps: int,
+    target: Target,
+    options: CompileOptions,
+    refusal: str | None,
+) -> list[Remark]:
+    """A remark for each hint that is not followed; `refusal` is that of the hint `occupancy`."""
+    location = source_location(entry.operation.location)
+    found = []
+    if options.warps not in (None, warps):
+        message = f"num_worker_warps={options.warps} is not followed: {_warps_reason(options.warps)}; {warps} are used"
+        found.append(Remark("hint", message, location))
+    if refusal is not None:
+        message = f"occupancy={options.occupancy} is not followed: {refusal}"
+        found.append(Remark("hint", message, location))
+    for op in operations_named(entry, _ACCESSES):
+        latency = tile_hint(op, "latency", target)
+        if latency is not None and not _is_ring(op, plan):
+            message = f"latency={latency} is not followed: the access is not a load by TMA in a loop"
+            found.append(Remark("hint", message, source_location(op.operation.location)))
+    return found
+
+
+def _warps_reason(warps: int | None) -> str:
+    if warps not in WARP_COUNTS:
+        return f"expected one of {', '.join(map(str, WARP_COUNTS))}"
+    return "the matrix instructions would lack registers, or rows for each warp"
+
+
+def _is_ring(op: ir.OpView, plan: MatrixPlan) -> bool:
+    return in_loop(op) and any(result in plan.loads for result in op.operation.results)

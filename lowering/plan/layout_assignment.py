@@ -1,0 +1,305 @@
+"""A layout for every register tile: fixed by hardware or memory, carried forward, then asked for backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below, reached
+from tilec.lowering.layout.blocked import blocked, transposing
+from tilec.lowering.layout.blocks import block_of
+from tilec.lowering.layout.halves import doubled, halved
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.packing import divided, joined
+from tilec.lowering.plan.matrix.accumulator import MULTIPLIES
+from tilec.lowering.plan.matrix.accumulator_columns import read_by_columns
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
+from tilec.lowering.tile.analysis.elementwise import is_elementwise
+from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, IF, terminators, yields
+from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bits
+from tilec.lowering.tile_to_gpu.access.layouts import Layouts, is_tile
+from tilec.lowering.tile_to_gpu.access.packing import repacked, whole_bytes
+
+_CARRYING = ("cuda_tile.for", "cuda_tile.loop", IF)
+# The unit of accesses of L2, and the width of a bank of shared memory.
+_SECTOR_BYTES, _WORD_BYTES = 32, 4
+# Elements of a tile of repeated elements that one thread may load; an exchange of more costs fewer registers.
+REPEATED_ELEMENTS = 32
+
+
+def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
+    """The layout of every tile value of rank one or more; `vectors` are the widths of accesses through pointers."""
+    operations = list(operations_below(entry))
+    repeated = set() if plan.multiplies else {op.operation for op in operations if _is_repeated_load(op, plan)}
+    layouts = _assigned(entry, operations, plan, warps, vectors, repeated)
+    large = {op for op in repeated if len(set(layouts[op.results[0]].representatives)) > REPEATED_ELEMENTS}
+    return _assigned(entry, operations, plan, warps, vectors, repeated - large) if large else layouts
+
+
+def _assigned(
+    entry: ir.OpView,
+    operations: list[ir.OpView],
+    plan: MatrixPlan,
+    warps: int,
+    vectors: Mapping[ir.Operation, int],
+    repeated: Collection[ir.Operation],
+) -> Layouts:
+    """The layouts if each thread loads itself the elements of the `repeated` loads that it uses."""
+    layouts = Layouts()
+    for op in operations:
+        if op.operation not in repeated:
+            _anchor(op, plan, warps, layouts)
+    _anchor_columns(plan, warps, layouts)
+    for op in operations:
+        _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
+    # Inner loops first: a value carried through several loops has the layout of the multiply in the innermost.
+    for op in reversed(operations):
+        if op.operation.name in _CARRYING:
+            _forward(op, layouts)
+    _propagate(operations, layouts)
+    for op in operations:
+        _anchor(op, plan, warps, layouts)
+    _propagate(operations, layouts)
+    for value in _tiles(operations, entry):
+        if value not in layouts:
+            layouts.propose(value, _default(value, warps))
+            _propagate(operations, layouts)
+    return layouts
+
+
+def _propagate(operations: list[ir.OpView], layouts: Layouts) -> None:
+    """Forward, then backward, until a pass over all operations adds nothing."""
+    known = -1
+    while known != len(layouts):
+        known = len(layouts)
+        incomplete = [op for op in operations if _is_incomplete(op.operation, layouts)]
+        for op in incomplete:
+            _forward(op, layouts)
+        for op in reversed(incomplete):
+            _backward(op, layouts)
+
+
+def _is_incomplete(op: ir.Operation, layouts: Layouts) -> bool:
+    """Whether an operation has tiles without layouts, or regions, which may have such tiles."""
+    return bool(op.regions) or any(map(layouts.lack, op.operands)) or any(map(layouts.lack, op.results))
+
+
+def _tiles(operations: list[ir.OpView], entry: ir.OpView) -> list[ir.Value]:
+    found = []
+    for op in operations:
+        found += [value for value in op.operation.results if is_tile(value)]
+        for region in op.operation.regions:
+            for block in region.blocks:
+                found += [value for value in block.arguments if is_tile(value)]
+    return found
+
+
+def _default(value: ir.Value, warps: int) -> LinearLayout:
+    return blocked(value.type.shape, warps, vector=_widest_vector(value))
+
+
+def _widest_vector(tile: ir.Value) -> int:
+    return max(1, 8 * VECTOR_BYTES // element_bits(tile.type.element))
+
+
+def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
+    name = op.operation.name
+    if name in MULTIPLIES:
+        result = op.operation.results[0]
+        multiply = plan.multiplies[result]
+        layouts.propose(result, multiply.accumulator_layout(result.type.shape, warps))
+        layouts.propose(multiply.lhs.value, multiply.lhs.register_layout)
+    elif name == "cuda_tile.load_view_tko":
+        tile = op.operation.results[0]
+        contiguous, vector = access_vector(op)
+        if tile in plan.loads and not plan.multiplies:
+            # TMA checks the extents, so that threads read whole vectors from shared memory.
+            contiguous, vector = plan.maps[tile].contiguous, _widest_vector(tile)
+        stored = _stored_dimension(tile, plan)
+        if stored is None or stored == contiguous:
+            layouts.propose(tile, whole_bytes(tile.type, warps, contiguous, vector))
+        else:
+            layouts.propose(tile, _transposing(tile.type, warps, contiguous, stored, vector))
+
+
+def _stored_dimension(tile: ir.Value, plan: MatrixPlan) -> int | None:
+    """The dimension along which threads store a loaded operand of a multiply in shared memory; None if none do."""
+    for multiply in plan.multiplies.values():
+        for operand in (multiply.lhs, multiply.rhs):
+            in_place = operand.register_layout is not None or operand.tensor_layout is not None
+            if operand.value == tile and operand.map is None and not in_place:
+                return operand.contiguous
+    return None
+
+
+def _transposing(type: ir.Type, warps: int, contiguous: int, stored: int, vector: int) -> LinearLayout:
+    bits = element_bits(type.element)
+    if bits < 8:
+        return whole_bytes(type, warps, contiguous, vector)
+    sector, word = 8 * _SECTOR_BYTES // bits, max(1, 8 * _WORD_BYTES // bits)
+    return transposing(type.shape, warps, contiguous, stored, vector, word, sector)
+
+
+def _anchor_columns(plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
+    """All warps share the columns of an accumulator that are read at a time."""
+    for tile, multiply in read_by_columns(plan).items():
+        for columns in (use.owner.result for use in tile.uses):
+            rows, extent = columns.type.shape
+            if multiply.unit.refusal(rows, extent, warps) is None:
+                layouts.propose(columns, multiply.accumulator_layout((rows, extent), warps))
+
+
+def _is_repeated_load(op: ir.OpView, plan: MatrixPlan) -> bool:
+    """Whether threads load a tile that only broadcasts read, directly or after elementwise operations."""
+    if op.operation.name != "cuda_tile.load_view_tko":
+        return False
+    tile = op.operation.results[0]
+    return tile not in plan.loads and is_tile(tile) and _is_repeated(tile)
+
+
+def _is_repeated(value: ir.Value) -> bool:
+    """Whether each use of a value is a broadcast, or an operation on as many elements whose results are repeated."""
+    return all(map(_has_elementwise_uses, reached(value, _results_before_broadcasts)))
+
+
+def _has_elementwise_uses(value: ir.Value) -> bool:
+    users = [use.owner.operation.opview for use in value.uses]
+    names = ("cuda_tile.broadcast", "cuda_tile.reshape")
+    return bool(users) and all(user.operation.name in names or is_elementwise(user) for user in users)
+
+
+def _results_before_broadcasts(value: ir.Value) -> Iterator[ir.Value]:
+    for use in value.uses:
+        if use.owner.operation.name != "cuda_tile.broadcast":
+            yield from use.owner.operation.results
+
+
+def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:
+    """A thread holds the adjacent elements that one instruction loads or stores."""
+    if vector > 1:
+        pointers = op.operation.operands[0]
+        layouts.propose(pointers, blocked(pointers.type.shape, warps, vector=vector))
+
+
+def _forward(op: ir.OpView, layouts: Layouts) -> None:
+    """From operands to results."""
+    name, operation = op.operation.name, op.operation
+    if name == "cuda_tile.reduce":
+        _reduce_forward(op, layouts)
+    elif name == "cuda_tile.scan":
+        _share([*operation.operands, *operation.results], layouts)
+    elif name == "cuda_tile.cat":
+        for value in operation.operands:
+            _derive(value, operation.results[0], layouts, lambda layout, type: doubled(layout, op.dim))
+    elif name == "cuda_tile.extract":
+        _derive(op.source, operation.results[0], layouts, lambda layout, type: block_of(layout, type.shape))
+    elif name == "cuda_tile.insert":
+        _derive(op.destination, operation.results[0], layouts, lambda layout, type: layout)
+    elif name == "cuda_tile.reshape":
+        _derive(operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.reshape(type.shape))
+    elif name == "cuda_tile.permute":
+        _derive(
+            operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.transpose(op.permutation)
+        )
+    elif name in ("cuda_tile.pack", "cuda_tile.unpack"):
+        _share_bytes(op, layouts)
+    elif name in _CARRYING:
+        for together in _shared(op):
+            _share(together, layouts)
+    elif is_elementwise(op):
+        known = layouts.first(list(operation.operands))
+        for result in operation.results:
+            layouts.propose(result, known)
+
+
+def _backward(op: ir.OpView, layouts: Layouts) -> None:
+    """From the first result to operands, and from the tile of an access to its sparse indices."""
+    name, operation = op.operation.name, op.operation
+    if name in ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko"):
+        _sparse_backward(op, layouts)
+    if not operation.results or operation.results[0] not in layouts:
+        return
+    result = operation.results[0]
+    if name == "cuda_tile.broadcast":
+        _derive(result, operation.operands[0], layouts, lambda layout, type: projected(layout, type.shape))
+    elif name == "cuda_tile.reshape":
+        _derive(result, operation.operands[0], layouts, lambda layout, type: layout.reshape(type.shape))
+    elif name == "cuda_tile.permute":
+        inverse = [list(op.permutation).index(d) for d in range(result.type.rank)]
+        _derive(result, operation.operands[0], layouts, lambda layout, type: layout.transpose(inverse))
+    elif name == "cuda_tile.cat":
+        for value in operation.operands:
+            _derive(result, value, layouts, lambda layout, type: halved(layout, op.dim))
+    elif name == "cuda_tile.insert":
+        _derive(result, op.destination, layouts, lambda layout, type: layout)
+        _derive(result, op.source, layouts, lambda layout, type: block_of(layout, type.shape))
+    elif name in ("cuda_tile.pack", "cuda_tile.unpack"):
+        _share_bytes(op, layouts)
+    elif is_elementwise(op):
+        for value in operation.operands:
+            layouts.propose(value, layouts[result])
+
+
+def _sparse_backward(op: ir.OpView, layouts: Layouts) -> None:
+    """A thread that computes the indices of its elements itself needs no exchange with others."""
+    dimension = getattr(op.view.type, "sparse_dim", None)
+    if dimension is not None:
+        _derive(op.tile, list(op.index)[dimension], layouts, lambda layout, type: layout.keep(dimension))
+
+
+def projected(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
+    """The layout with the dimensions projected that have one element in `shape`."""
+    for dimension, extent in enumerate(shape):
+        if extent == 1:
+            layout = layout.project(dimension)
+    return layout
+
+
+def _derive(
+    source: ir.Value, target: ir.Value, layouts: Layouts, derive: Callable[[LinearLayout, ir.Type], LinearLayout | None]
+) -> None:
+    if source in layouts and target not in layouts and is_tile(target):
+        layouts.propose(target, derive(layouts[source], target.type))
+
+
+def _share_bytes(op: ir.OpView, layouts: Layouts) -> None:
+    """A thread that holds an element holds its bytes, and all elements of its bytes."""
+    whole, part, parts = repacked(op)
+    _derive(whole, part, layouts, lambda layout, type: divided(layout, 0, parts))
+    _derive(part, whole, layouts, lambda layout, type: joined(layout, 0, parts))
+
+
+def _reduce_forward(op: ir.OpView, layouts: Layouts) -> None:
+    operands = list(op.operation.operands)
+    _share(operands, layouts)
+    for result in op.operation.results:
+        _derive(operands[0], result, layouts, lambda layout, type: layout.drop(op.dim))
+
+
+def _share(together: list[ir.Value], layouts: Layouts) -> None:
+    """Values of one shape get the layout of the first that has one."""
+    known = layouts.first(together)
+    for value in together:
+        layouts.propose(value, known)
+
+
+def _shared(op: ir.OpView) -> Iterator[list[ir.Value]]:
+    """Groups of values that share registers: a result, its operands of terminators, an argument, its initial value."""
+    operation = op.operation
+    if operation.name == IF:
+        for index, result in enumerate(operation.results):
+            yield [result, *(end.operation.operands[index] for end in yields(op))]
+        return
+    ends = [end.operation for end in terminators(op)]
+
+    def given(name: str, index: int) -> list[ir.Value]:
+        return [end.operands[index] for end in ends if end.name == name]
+
+    is_for = operation.name == "cuda_tile.for"
+    arguments = list(operation.regions[0].blocks[0].arguments)[int(is_for) :]
+    for index, argument in enumerate(arguments):
+        results = [operation.results[index]] if is_for else []
+        yield [*results, *given(CONTINUE, index), argument, op.initValues[index]]
+    if not is_for:
+        for index, result in enumerate(operation.results):
+            yield [result, *given(BREAK, index)]

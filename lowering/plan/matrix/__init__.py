@@ -1,0 +1,1 @@
+"""Which unit does each multiply, and where its operands and sums are. Imports access."""

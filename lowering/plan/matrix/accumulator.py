@@ -1,0 +1,352 @@
+"""Accumulators that stay in tensor memory, through loops, branches, and multiplies that follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_below
+from tilec.lowering.tile.analysis.elementwise import is_elementwise
+from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, IF, YIELD, terminators, yields
+
+_OUTERMOST = ("cuda_tile.entry", KernelOp.OPERATION_NAME)
+
+
+class BlockOrder:
+    """Numbers the operations of each block once; the blocks do not change meanwhile."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[ir.Block, dict[ir.Operation, int]] = {}
+
+    def number(self, op: ir.Operation) -> int:
+        """The number of an operation in its block."""
+        block = op.block
+        if block not in self._numbers:
+            self._numbers[block] = {inner.operation: number for number, inner in enumerate(block.operations)}
+        return self._numbers[block][op]
+
+    def ancestor(self, op: ir.Operation, block: ir.Block) -> ir.Operation | None:
+        """The operation of a block that is, or contains, an operation; None if it is elsewhere."""
+        while op.block != block:
+            op = op.parent.operation
+            if op.name in _OUTERMOST:
+                return None
+        return op
+
+
+MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
+_FOR, _LOOP = "cuda_tile.for", "cuda_tile.loop"
+# The number of the operand of a multiply that is the accumulator.
+ACCUMULATOR = 2
+
+
+@dataclass(eq=False)
+class Accumulator:
+    """Values that one place in tensor memory holds in turn.
+
+    Attributes:
+        values: results of multiplies, and values that loops and branches carry.
+        multiplies: the multiplies that update the place.
+        carriers: the loops and branches that carry a value.
+        entering: other values that get into the place, each with its user: a multiply, a loop or a terminator.
+        reads: the values that registers need, each with the operation before which they are read; None means
+            directly after the definition.
+    """
+
+    values: dict[ir.Value, None] = field(default_factory=dict)
+    multiplies: dict[ir.Operation, None] = field(default_factory=dict)
+    carriers: dict[ir.Operation, None] = field(default_factory=dict)
+    entering: list[tuple[ir.Value, ir.Operation]] = field(default_factory=list)
+    reads: dict[ir.Value, ir.Operation | None] = field(default_factory=dict)
+
+    @property
+    def type(self) -> ir.Type:
+        return next(iter(self.multiplies)).results[0].type
+
+    @property
+    def is_of_one_multiply(self) -> bool:
+        """Whether the only value is the result of one multiply, which no loop or branch carries."""
+        return len(self.values) == 1 and not self.carriers
+
+    @property
+    def is_read_once(self) -> bool:
+        """Whether multiplies alone fill the place, and registers read only their last result."""
+        if any(not is_zero(value) for value, _ in self.entering) or len(self.reads) > 1:
+            return False
+        return all(
+            not isinstance(value.owner, ir.Block)
+            and not any(_stays_in_memory(self, use.owner.operation, use.operand_number) for use in value.uses)
+            for value in self.reads
+        )
+
+    @property
+    def is_always_defined(self) -> bool:
+        """Whether the place has a value from the start on: one that a loop reads while it carries it starts as zeros.
+
+        A loop without a branch for its first iteration is worth the stores of zeros.
+        """
+        is_read_when_carried = any(isinstance(value.owner, ir.Block) for value in self.reads)
+        return is_read_when_carried or not any(is_zero(value) for value, _ in self.entering)
+
+    def overlaps(self, other: Accumulator) -> bool:
+        """Whether both are in use at the same time: an operation that carries one contains the other, or carries it."""
+        return any(
+            own == others or _contains(own, others) or _contains(others, own)
+            for own in (*self.carriers, *self.multiplies)
+            for others in (*other.carriers, *other.multiplies)
+        )
+
+
+def accumulators(multiplies: Iterable[ir.OpView]) -> dict[ir.Operation, Accumulator]:
+    """The accumulator of each multiply of rank 2, carried as far as each value is dead when the next is written.
+
+    The last multiply comes first: the values that flow into its accumulator include those of multiplies before it.
+    """
+    found: dict[ir.Operation, Accumulator] = {}
+    placed: set[ir.Value] = set()
+    order = BlockOrder()
+    for op in reversed(list(multiplies)):
+        multiply = op.operation
+        if multiply in found:
+            continue
+        # Products that registers change can stay in the place only if nothing else is in it meanwhile.
+        closures = (_Closure(multiply, with_changed_products=each).accumulator for each in (True, False))
+        fitting = (each for each in closures if _is_consistent(each, placed) and _place_reads(each, order))
+        accumulator = next(fitting, None) or single_accumulator(multiply)
+        placed.update(accumulator.values)
+        for member in accumulator.multiplies:
+            found[member] = accumulator
+    return found
+
+
+def single_accumulator(multiply: ir.Operation) -> Accumulator:
+    """The accumulator of one multiply: registers give its initial value and take its result."""
+    value = multiply.results[0]
+    return Accumulator({value: None}, {multiply: None}, {}, [(multiply.operands[ACCUMULATOR], multiply)], {value: None})
+
+
+class _Closure:
+    """Collects the values that flow into the accumulator of a multiply, through loops and branches."""
+
+    def __init__(self, multiply: ir.Operation, *, with_changed_products: bool) -> None:
+        self.accumulator = Accumulator()
+        self._with_changed_products = with_changed_products
+        self._add(multiply.results[0])
+        self._add_changed()
+        self._add_breaks()
+
+    def _enter(self, value: ir.Value, user: ir.Operation) -> None:
+        """`value` flows into the place at `user`."""
+        if _is_born_in_memory(value):
+            self._add(value)
+        else:
+            self.accumulator.entering.append((value, user))
+
+    def _add(self, value: ir.Value) -> None:
+        if value in self.accumulator.values:
+            return
+        self.accumulator.values[value] = None
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            self._add_carried(owner.owner.operation, ir.BlockArgument(value).arg_number)
+            return
+        op, number = owner.operation, _number(value, owner.operation.results)
+        if op.name in MULTIPLIES:
+            self.accumulator.multiplies[op] = None
+            self._enter(op.operands[ACCUMULATOR], op)
+        elif op.name == _FOR:
+            self._add(op.regions[0].blocks[0].arguments[number + 1])
+        else:
+            self._add_ends(op, BREAK if op.name == _LOOP else YIELD, number)
+
+    def _add_carried(self, loop: ir.Operation, argument: int) -> None:
+        number = argument - (loop.name == _FOR)
+        self._enter(loop.opview.initValues[number], loop)
+        self._add_ends(loop, CONTINUE, number)
+        if loop.name == _FOR:
+            self._add(loop.results[number])
+
+    def _add_ends(self, op: ir.Operation, name: str, number: int) -> None:
+        self.accumulator.carriers[op] = None
+        for end in terminators(op.opview):
+            if end.operation.name == name:
+                self._enter(end.operation.operands[number], end.operation)
+
+    def _add_changed(self) -> None:
+        """Adds a carried value, or its sum with a product, that registers change before it enters again."""
+        before = None
+        while before != len(self.accumulator.values):
+            before = len(self.accumulator.values)
+            for value, _ in list(self.accumulator.entering):
+                for source in _changed_values(value):
+                    if self._is_changed_here(source):
+                        self._add(source)
+
+    def _is_changed_here(self, value: ir.Value) -> bool:
+        """Whether a loop carries a value to the place, or a product is added to one of the place."""
+        if not isinstance(value.owner, ir.Block):
+            addend = value.owner.operation.operands[ACCUMULATOR]
+            return self._with_changed_products and addend in self.accumulator.values
+        loop, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
+        number -= loop.name == _FOR
+        ends = [end.operation for end in terminators(loop.opview) if end.operation.name == CONTINUE]
+        return any(end.operands[number] in self.accumulator.values for end in ends)
+
+    def _add_breaks(self) -> None:
+        """Adds the results of a loop whose every break gives a value of the place."""
+        for loop in [op for op in self.accumulator.carriers if op.name == _LOOP]:
+            for number, result in enumerate(loop.results):
+                ends = [end.operation for end in terminators(loop.opview) if end.operation.name == BREAK]
+                if ends and all(end.operands[number] in self.accumulator.values for end in ends):
+                    self._add(result)
+
+
+def _changed_values(value: ir.Value) -> Iterator[ir.Value]:
+    """The values carried by loops, and the products, from which elementwise operations compute one of the same type."""
+    work, seen = [value], set()
+    while work:
+        found = work.pop()
+        if found in seen or found.type != value.type:
+            continue
+        seen.add(found)
+        if isinstance(found.owner, ir.Block):
+            if found.owner.owner.operation.name in (_FOR, _LOOP):
+                yield found
+        elif found.owner.operation.name in MULTIPLIES:
+            yield found
+        elif is_elementwise(found.owner):
+            work += found.owner.operation.operands
+
+
+def _is_born_in_memory(value: ir.Value) -> bool:
+    """Whether a value can be in tensor memory from its definition on."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return owner.owner.operation.name in (_FOR, _LOOP)
+    name = owner.operation.name
+    if name in MULTIPLIES:
+        return True
+    if name in (_FOR, _LOOP):
+        return any(inner.operation.name in MULTIPLIES for inner in operations_below(owner.operation.opview))
+    if name == IF:
+        number = _number(value, owner.operation.results)
+        ends = yields(owner.operation.opview)
+        return any(_is_born_in_memory(end.operation.operands[number]) for end in ends)
+    return False
+
+
+def _is_consistent(accumulator: Accumulator, placed: set[ir.Value]) -> bool:
+    """Whether the values have one type, none is `placed` in another accumulator, and no operation carries two."""
+    if len({str(value.type) for value in accumulator.values}) != 1:
+        return False
+    if not placed.isdisjoint(accumulator.values):
+        return False
+    blocks = [value.owner for value in accumulator.values if isinstance(value.owner, ir.Block)]
+    owners = [value.owner.operation for value in accumulator.values if not isinstance(value.owner, ir.Block)]
+    return len(set(blocks)) == len(blocks) and len(set(owners)) == len(owners)
+
+
+def _place_reads(accumulator: Accumulator, order: BlockOrder) -> bool:
+    """Sets `reads`; returns False if two values are alive at the same time."""
+    writers = [*accumulator.multiplies, *(user for value, user in accumulator.entering if not is_zero(value))]
+    for value in accumulator.values:
+        if not _place_read(accumulator, value, writers, order):
+            return False
+    return True
+
+
+def _place_read(accumulator: Accumulator, value: ir.Value, writers: list[ir.Operation], order: BlockOrder) -> bool:
+    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+    defined = -1 if isinstance(value.owner, ir.Block) else order.number(value.owner.operation)
+    inside = (order.ancestor(writer, block) for writer in writers)
+    numbers = [order.number(op) for op in inside if op is not None]
+    written = min((number for number in numbers if number > defined), default=None)
+    first: tuple[int, ir.Operation] | None = None
+    early = not isinstance(value.owner, ir.Block)
+    for use in value.uses:
+        user = use.owner.operation
+        at = order.ancestor(user, block)
+        assert at is not None
+        number = order.number(at)
+        if _stays_in_memory(accumulator, user, use.operand_number):
+            if written is not None and number > written or not _is_reached_unwritten(user, at, writers, order):
+                return False
+            continue
+        early = early or written is not None and (number > written or number == written and at != user)
+        if first is None or number < first[0]:
+            first = number, at
+    if first is not None:
+        accumulator.reads[value] = None if early else first[1]
+    return True
+
+
+def _stays_in_memory(accumulator: Accumulator, user: ir.Operation, number: int) -> bool:
+    """Whether an operand flows on in the place."""
+    if user.name in MULTIPLIES:
+        return number == ACCUMULATOR and user in accumulator.multiplies
+    target = next((target for operand, target in _targets(user) if operand == number), None)
+    return target is not None and target in accumulator.values
+
+
+def _targets(user: ir.Operation) -> Iterator[tuple[int, ir.Value]]:
+    """The numbers of the operands that a loop or a terminator carries, with what they become."""
+    if user.name in (_FOR, _LOOP):
+        skipped = 3 if user.name == _FOR else 0
+        arguments = list(user.regions[0].blocks[0].arguments)[int(user.name == _FOR) :]
+        yield from ((skipped + number, argument) for number, argument in enumerate(arguments))
+        return
+    parents = {CONTINUE: (_FOR, _LOOP), BREAK: (_LOOP,), YIELD: (IF,)}.get(user.name)
+    if parents is None:
+        return
+    owner = user.parent.operation
+    while owner.name not in parents:
+        owner = owner.parent.operation
+    if user.name != CONTINUE:
+        yield from enumerate(owner.results)
+        return
+    yield from enumerate(list(owner.regions[0].blocks[0].arguments)[int(owner.name == _FOR) :])
+
+
+def _is_reached_unwritten(
+    user: ir.Operation, outer: ir.Operation, writers: list[ir.Operation], order: BlockOrder
+) -> bool:
+    """Whether only branches are between `outer` and a user inside it, without a write of the place before the user."""
+    while user != outer:
+        block = user.block
+        for writer in writers:
+            at = order.ancestor(writer, block)
+            if at is not None and order.number(at) < order.number(user):
+                return False
+        user = user.parent.operation
+        if user.name != IF:
+            return False
+    return True
+
+
+def _number(value: ir.Value, results: Iterable[ir.Value]) -> int:
+    return next(number for number, result in enumerate(results) if result == value)
+
+
+def _contains(outer: ir.Operation, inner: ir.Operation) -> bool:
+    while inner.parent is not None:
+        inner = inner.parent.operation
+        if inner == outer:
+            return True
+    return False
+
+
+def is_zero(value: ir.Value) -> bool:
+    """Whether a value is the constant zero (of either sign) in every element."""
+    op = value.owner
+    if isinstance(op, ir.Block):
+        return False
+    if op.operation.name == "cuda_tile.broadcast" or op.operation.name == "cuda_tile.reshape":
+        return is_zero(op.operands[0])
+    if op.operation.name != "cuda_tile.constant":
+        return False
+    elements = op.operation.attributes["value"]
+    if not elements.is_splat:
+        return False
+    return ir.DenseElementsAttr(elements).get_splat_value().value == 0

@@ -1,0 +1,388 @@
+"""Which unit does each matrix multiply, and how its operands reach shared memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.walk import operations_named
+from tilec.element_types import element_type
+from tilec.errors import UnsupportedError
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.scale_layout import ScaleLayout
+from tilec.lowering.layout.tensor_layout import TensorLayout
+from tilec.lowering.layout.tensor_memory import tensor_memory_halves
+from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
+from tilec.lowering.plan.matrix.accumulator import (
+    ACCUMULATOR,
+    MULTIPLIES,
+    Accumulator,
+    accumulators,
+    single_accumulator,
+)
+from tilec.lowering.plan.matrix.multiply_site import Site, site_of
+from tilec.lowering.plan.matrix.narrow_pairs import is_in_narrow_pair
+from tilec.lowering.plan.matrix.operand_source import FOLDED, OperandSource, operand_source
+from tilec.lowering.plan.matrix.register_lhs import register_lhs_layout
+from tilec.lowering.plan.matrix.row_loads import row_maps
+from tilec.lowering.plan.matrix.scale_factors import scale_operands
+from tilec.lowering.plan.matrix.scale_source import scale_source
+from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
+from tilec.lowering.plan.matrix.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
+from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu.access.alignment import per_byte
+from tilec.lowering.tile_to_gpu.access.gather_map import load_map_for
+from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.access.tile_hints import allows_tma
+from tilec.lowering.tma.rules import MAX_BOX
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One side of a multiply: `contiguous` is its dimension that is innermost in shared memory.
+
+    TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason. Or it stays
+    in registers, in the layout `register_layout`, or is placed from there in tensor memory, in `tensor_layout`,
+    perhaps `over` the result of an earlier multiply, which is no longer needed.
+    """
+
+    value: ir.Value
+    contiguous: int
+    source: OperandSource | None = None
+    map: TensorMap | None = None
+    refusal: str | None = None
+    register_layout: LinearLayout | None = None
+    tensor_layout: TensorLayout | None = None
+    over: ir.Value | None = None
+
+    def __str__(self) -> str:
+        if self.tensor_layout is not None:
+            return "in tensor memory"
+        if self.register_layout is not None:
+            return "in registers"
+        path = f"TMA, swizzle {self.map.swizzle}" if self.map is not None else f"registers, since {self.refusal}"
+        return f"contiguous={self.contiguous} by {path}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scale factors of one side of a multiply; TMA loads them if there is a `map`, and otherwise see `refusal`."""
+
+    value: ir.Value
+    layout: ScaleLayout
+    load: ir.OpView | None = None
+    map: TensorMap | None = None
+    refusal: str | None = None
+
+    def __str__(self) -> str:
+        return "by TMA" if self.map is not None else f"by registers, since {self.refusal}"
+
+
+@dataclass(frozen=True)
+class Multiply:
+    """A multiply with the decisions about it; `refusals` are the reasons of the faster units that cannot do it."""
+
+    op: ir.OpView
+    types: MatrixTypes
+    unit: MatrixUnit
+    lhs: Operand
+    rhs: Operand
+    refusals: tuple[str, ...] = ()
+    # Of lhs and rhs, with block scaling.
+    scales: tuple[Scale, ...] = ()
+
+    def accumulator_layout(self, shape: Sequence[int], warps: int) -> LinearLayout:
+        """The register layout of the accumulator, or of columns of it; for a pair the one that its lanes have."""
+        if is_in_narrow_pair(self.op):
+            return tensor_memory_halves(shape, warps)
+        return self.unit.accumulator_layout(shape, warps, self.types.element)
+
+    @property
+    def promotes(self) -> bool:
+        """Whether short sums are added to the accumulator in f32, since the unit's own sums have too few bits."""
+        return self.unit.promotes(self.types)
+
+    def __str__(self) -> str:
+        """The decision as text, for tests and dumps."""
+        refused = "".join(f"; {reason}" for reason in self.refusals)
+        scales = "".join(f"\n  scale {scale}" for scale in self.scales)
+        return f"{self.unit.name}{refused}\n  lhs {self.lhs}\n  rhs {self.rhs}{scales}"
+
+
+@dataclass
+class MatrixPlan:
+    """All multiplies of an entry, and the tiles that need no registers because of them."""
+
+    multiplies: dict[ir.Value, Multiply] = field(default_factory=dict)
+    # TMA loads by their result, with the multiplies that read them from shared memory; threads read them if none does.
+    loads: dict[ir.Value, list[Multiply]] = field(default_factory=dict)
+    maps: dict[ir.Value, TensorMap] = field(default_factory=dict)
+    # The reasons why threads load tiles of an entry without multiplies.
+    refusals: dict[ir.Value, str] = field(default_factory=dict)
+    # The layouts of the TMA loads that are scale factors.
+    scale_layouts: dict[ir.Value, ScaleLayout] = field(default_factory=dict)
+    # Tiles folded into multiplies: nothing reads them from registers.
+    folded: set[ir.Value] = field(default_factory=set)
+    # The number of multiplies of each site.
+    sites: Counter[Site] = field(default_factory=Counter)
+    # The values that are in tensor memory.
+    accumulators: dict[ir.Value, Accumulator] = field(default_factory=dict)
+    # The values in tensor memory that registers need, by the operation before which they are read.
+    reads_before: dict[ir.Operation, list[ir.Value]] = field(default_factory=dict)
+
+    def unit_of(self, result: ir.Value) -> MatrixUnit | None:
+        """The unit of a multiply by its result; None for other values."""
+        multiply = self.multiplies.get(result)
+        return None if multiply is None else multiply.unit
+
+
+# The results of `_contiguous_by_tma` by operand, its dimension along K, and unit: no number of warps changes them.
+_Known = dict[tuple[ir.Value, int, MatrixUnit], tuple[int, TensorMap] | str]
+
+
+def matrix_plan(
+    entry: ir.OpView, target: Target, warps: int, order: MemoryOrder | None, sharing: Sharing = LADDER[0]
+) -> MatrixPlan:
+    """Decides for every multiply of an entry, or for the loads of one without, without TMA if `order` is None.
+
+    Raises UnsupportedError for the first that no unit can execute.
+    """
+    return matrix_plans(entry, target, (warps,), order, sharing)[warps]
+
+
+def matrix_plans(
+    entry: ir.OpView, target: Target, counts: Sequence[int], order: MemoryOrder | None, sharing: Sharing = LADDER[0]
+) -> dict[int, MatrixPlan]:
+    """The results of `matrix_plan` for several numbers of warps."""
+    multiplies = operations_named(entry, MULTIPLIES)
+    carried = accumulators([op for op in multiplies if op.acc.type.rank == 2])
+    known: _Known = {}
+    return {warps: _plan(entry, multiplies, carried, target, warps, order, sharing, known) for warps in counts}
+
+
+def _plan(
+    entry: ir.OpView,
+    multiplies: list[ir.OpView],
+    carried: dict[ir.Operation, Accumulator],
+    target: Target,
+    warps: int,
+    order: MemoryOrder | None,
+    sharing: Sharing,
+    known: _Known,
+) -> MatrixPlan:
+    plan = MatrixPlan()
+    matrices = [op for op in multiplies if op.acc.type.rank == 2]
+    free = free_columns(matrices, carried, target, warps, sharing)
+    for op in multiplies:
+        _add(plan, _decide(op, target, warps, order, plan, free.get(op.operation), known))
+    _add_accumulators(plan, carried)
+    _fold(plan)
+    if not plan.multiplies:
+        _add_row_loads(plan, row_maps(entry, target, order))
+    return plan
+
+
+def refusal_of_operand(load: ir.OpView, plan: MatrixPlan) -> str | None:
+    """Why TMA does not load the operand of a multiply that a load feeds; None if it does, or if the load feeds none."""
+    for multiply in plan.multiplies.values():
+        for operand in (multiply.lhs, multiply.rhs):
+            source = operand_source(operand.value)
+            if not isinstance(source, str) and source.load.operation == load.operation:
+                return operand.refusal
+    return None
+
+
+def _add_row_loads(plan: MatrixPlan, maps: dict[ir.Value, TensorMap | str]) -> None:
+    for tile, map in maps.items():
+        if isinstance(map, str):
+            plan.refusals[tile] = map
+        else:
+            plan.loads[tile], plan.maps[tile] = [], map
+
+
+def _add(plan: MatrixPlan, multiply: Multiply) -> None:
+    plan.multiplies[multiply.op.operation.results[0]] = multiply
+    plan.sites[site_of(multiply.op)] += 1
+    for operand in (multiply.lhs, multiply.rhs):
+        if operand.map is not None and operand.source is not None:
+            tile = operand.source.load.operation.results[0]
+            plan.loads.setdefault(tile, []).append(multiply)
+            plan.maps[tile] = operand.map
+    for scale in multiply.scales:
+        if scale.map is not None and scale.load is not None:
+            tile = scale.load.operation.results[0]
+            plan.loads.setdefault(tile, []).append(multiply)
+            plan.maps[tile], plan.scale_layouts[tile] = scale.map, scale.layout
+
+
+def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]) -> None:
+    multiplies = plan.multiplies.values()
+    # In the order of the kernel, which that of a set would not be.
+    in_memory = dict.fromkeys(each.op.operation for each in multiplies if each.unit.accumulates_in_tensor_memory)
+    for op in in_memory:
+        found = carried[op]
+        if not in_memory.keys() >= found.multiplies.keys():
+            found = single_accumulator(op)
+        for value in found.values:
+            plan.accumulators[value] = found
+    for accumulator in dict.fromkeys(plan.accumulators.values()):
+        for value, before in accumulator.reads.items():
+            if before is not None:
+                plan.reads_before.setdefault(before, []).append(value)
+
+
+def _decide(
+    op: ir.OpView,
+    target: Target,
+    warps: int,
+    order: MemoryOrder | None,
+    plan: MatrixPlan,
+    columns: int | None,
+    known: _Known,
+) -> Multiply:
+    types = matrix_types(op)
+    unit, refusals = _unit(op, types, target, warps, columns)
+    maps = dict(plan.maps)
+    lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, warps, plan.unit_of))
+    if lhs.register_layout is None:
+        lhs = _operand(op.lhs, 1, unit, target, order, maps, known)
+    rhs = _operand(op.rhs, 0, unit, target, order, maps, known)
+    scales = () if types.scale is None else tuple(_scale(op, *side, target, order) for side in scale_operands(op))
+    return Multiply(op, types, unit, lhs, rhs, refusals, scales)
+
+
+def _unit(
+    op: ir.OpView, types: MatrixTypes, target: Target, warps: int, columns: int | None
+) -> tuple[MatrixUnit, tuple[str, ...]]:
+    location, name = source_location(op.operation.location), operation_name(op)
+    if op.lhs.type.rank != 2:
+        message = f"a batched '{name}' must be divided first: run the pass unbatch-multiplies"
+        raise UnsupportedError(message, location)
+    unit, refusals = unit_for(op, target, warps, columns)
+    if unit is None:
+        message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, target)}"
+        expansion = ": run the pass expand-block-scaling" if types.scale is not None else ""
+        raise UnsupportedError(message + expansion, location)
+    return unit, refusals
+
+
+def _operand(
+    value: ir.Value,
+    depth: int,
+    unit: MatrixUnit,
+    target: Target,
+    order: MemoryOrder | None,
+    maps: dict[ir.Value, TensorMap],
+    known: _Known,
+) -> Operand:
+    """`depth` is the operand's dimension along K; `maps` gets the map of a tile that TMA loads for the operand."""
+    source = operand_source(value)
+    refusal = source if isinstance(source, str) else _tma_refusal(source.load, target, order)
+    if refusal is None and not isinstance(source, str):
+        key = value, depth, unit
+        if key not in known:
+            known[key] = _contiguous_by_tma(value, source, depth, unit, target)
+        found = known[key]
+        if isinstance(found, str):
+            refusal = found
+        # A tile lies in shared memory once, in one swizzle; an operand that needs another goes through registers.
+        elif maps.setdefault(source.load.operation.results[0], found[1]) == found[1]:
+            return Operand(value, found[0], source, found[1])
+        else:
+            refusal = "another operand reads the same tile in another swizzle"
+    # The K-major form is legal for every type and unit.
+    return Operand(value, depth, refusal=refusal)
+
+
+def _scale(op: ir.OpView, value: ir.Value, layout: ScaleLayout, target: Target, order: MemoryOrder | None) -> Scale:
+    load = scale_source(value, layout)
+    if isinstance(load, str):
+        return Scale(value, layout, refusal=load)
+    refusal = _tma_refusal(load, target, order)
+    # PTX ISA 9.7.16.6.2: tcgen05.cp is not ordered after an earlier tcgen05.mma, so each slot is copied once.
+    if refusal is None and load.operation.block != op.operation.block:
+        refusal = "the scale factors are loaded outside of the loop or branch of the multiply"
+    if refusal is not None:
+        return Scale(value, layout, refusal=refusal)
+    map = tensor_map_for(load.view, swizzle="none")
+    if isinstance(map, str):
+        return Scale(value, layout, refusal=map)
+    if load.view.type.tile_shape[-1] > MAX_BOX:
+        return Scale(value, layout, refusal=f"a box has at most {MAX_BOX} elements along a dimension")
+    if map.contiguous != load.view.type.rank - 1:
+        return Scale(value, layout, refusal="the last dimension of the tile is not contiguous in memory")
+    return Scale(value, layout, load, map)
+
+
+def _tma_refusal(load: ir.OpView, target: Target, order: MemoryOrder | None) -> str | None:
+    """The reason why a load may not be issued by TMA ahead of its multiply, or None."""
+    if order is None:
+        return "TMA is switched off"
+    if not allows_tma(load, target):
+        return "hint allow_tma=False"
+    if not order.may_run_early(load):
+        return order.delay_of(load)
+    return None
+
+
+def _contiguous_by_tma(
+    value: ir.Value, source: OperandSource, depth: int, unit: MatrixUnit, target: Target
+) -> tuple[int, TensorMap] | str:
+    """The contiguous dimension of the operand and its map, or the reason why TMA cannot load it for the unit."""
+    map = load_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32)
+    if isinstance(map, str):
+        return map
+    contiguous = source.dimensions.index(map.contiguous)
+    loaded = source.load.view.type
+    if per_byte(value.type.element) > per_byte(loaded.element) and map.contiguous != loaded.rank - 1:
+        return "the bytes of the operand are not contiguous in memory along the elements that share them"
+    if contiguous == depth:
+        return contiguous, map
+    element = spell(value.type.element)
+    rule = unit.mn_major.get(element)
+    if rule is None:
+        return f"{unit.name} reads {element} only where K is contiguous in memory"
+    row_bytes = value.type.shape[contiguous] * element_type(element).storage_bits // 8
+    if row_bytes < rule.least_row_bytes:
+        return f"{unit.name} needs rows of {rule.least_row_bytes} bytes, the tile has {row_bytes}"
+    if rule.swizzle is None:
+        return contiguous, map
+    if hasattr(source.load.view.type, "sparse_dim"):
+        return f"{unit.name} needs {element} in swizzle {rule.swizzle}, in which TMA does not gather rows"
+    return contiguous, replace(map, swizzle=rule.swizzle)
+
+
+def _fold(plan: MatrixPlan) -> None:
+    """Folds the loads and data movement that only multiplies use, from the operands backwards."""
+    for multiply in plan.multiplies.values():
+        for operand in (multiply.lhs, multiply.rhs):
+            if operand.map is not None:
+                _fold_value(plan, operand.value)
+        for scale in multiply.scales:
+            if scale.map is not None:
+                _fold_value(plan, scale.value)
+
+
+def _fold_value(plan: MatrixPlan, value: ir.Value) -> None:
+    if not all(_reads_shared_memory(plan, use) for use in value.uses):
+        return
+    plan.folded.add(value)
+    if value.owner.operation.name in FOLDED:
+        _fold_value(plan, value.owner.operands[0])
+
+
+def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
+    op = use.owner.operation
+    if op.name in FOLDED:
+        return op.results[0] in plan.folded
+    if op.name not in MULTIPLIES or use.operand_number == ACCUMULATOR:
+        return False
+    multiply = plan.multiplies[op.results[0]]
+    sides = (multiply.lhs, multiply.rhs, *multiply.scales)
+    return sides[use.operand_number - (use.operand_number > ACCUMULATOR)].map is not None

@@ -1,0 +1,113 @@
+"""The view load behind an operand of a matrix multiply, through the operations that fold into its shared layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.tile_to_gpu.access.alignment import per_byte
+from tilec.lowering.tile_to_gpu.access.memory_order import VIEW_LOADS
+
+_CONVERSION, _RESHAPE, _UNPACK = "cuda_tile.ftof", "cuda_tile.reshape", "cuda_tile.unpack"
+_POINTER_LOAD = "cuda_tile.load_ptr_tko"
+FOLDED = ("cuda_tile.permute", _RESHAPE, _UNPACK, _CONVERSION)
+
+
+@dataclass(frozen=True)
+class OperandSource:
+    """Operand dimension i is dimension dimensions[i] of the tile that `load` reads; the others have one element.
+
+    With `rounds_to_tf32` the tile is of f32 and the operand is its rounding to the nearest tf32. If the elements of the
+    operand share bytes, the tile may be of these bytes, which hold elements along its last dimension.
+    """
+
+    load: ir.OpView
+    dimensions: tuple[int, int]
+    rounds_to_tf32: bool = False
+
+
+def operand_source(operand: ir.Value) -> OperandSource | str:
+    """The view load behind a matrix operand, or the reason why registers must prepare it."""
+    value, dimensions, rounds = operand, (0, 1), False
+    while True:
+        op = value.owner
+        if isinstance(op, ir.Block):
+            return "the operand is carried by a loop or comes out of a branch"
+        name = op.operation.name
+        if name in VIEW_LOADS:
+            if rounds and not _is_rounded_by_all(value):
+                return "the tile is used as f32 too"
+            return OperandSource(op, dimensions, rounds)
+        if name == _POINTER_LOAD:
+            return "the operand is loaded through pointers: load it as a tile of a view"
+        if name not in FOLDED:
+            return f"the operand is computed by '{name}'"
+        stored = _stored_bytes(op)
+        if stored is not None:
+            value = stored
+            continue
+        source = op.operands[0]
+        moved = _through(name, op, source, dimensions)
+        if moved is None:
+            advice = "" if isinstance(operand_source(source), str) else ": change the array in an earlier kernel"
+            return f"the operand is computed by '{name}', which a copy to shared memory cannot do{advice}"
+        value, dimensions, rounds = source, moved, rounds or name == _CONVERSION
+
+
+def _stored_bytes(op: ir.OpView) -> ir.Value | None:
+    """The tile of bytes whose rows are unpacked to the rows of the result: reshape(unpack(reshape(bytes))); or None."""
+    if op.operation.name != _RESHAPE:
+        return None
+    unpack = op.source.owner
+    if isinstance(unpack, ir.Block) or unpack.operation.name != _UNPACK:
+        return None
+    flat, (*rows, length) = unpack.source.owner, op.result.type.shape
+    parts = per_byte(op.result.type.element)
+    if parts == 1 or isinstance(flat, ir.Block) or flat.operation.name != _RESHAPE:
+        return None
+    return flat.source if list(flat.source.type.shape) == [*rows, length // parts] else None
+
+
+def _is_rounded_by_all(value: ir.Value) -> bool:
+    """Whether every use of a tile of f32 rounds it to the nearest tf32, so that the load may."""
+    for use in value.uses:
+        user = use.owner
+        name = user.operation.name
+        if name == _CONVERSION:
+            if not _rounds_to_tf32(user):
+                return False
+        elif name not in FOLDED or not _is_rounded_by_all(user.operation.results[0]):
+            return False
+    return True
+
+
+def _rounds_to_tf32(op: ir.OpView) -> bool:
+    """A TMA load through a map of tf32 rounds f32 to nearest even (DECISIONS.md, "tf32"), and in no other mode."""
+    op = op.operation.opview
+    elements = spell(op.from_.type.element), spell(op.to.type.element)
+    return elements == ("f32", "tf32") and op.rounding_mode == "nearest_even"
+
+
+def _through(name: str, op: ir.OpView, source: ir.Value, dimensions: tuple[int, int]) -> tuple[int, int] | None:
+    if name == "cuda_tile.permute":
+        permutation = list(op.permutation)
+        return permutation[dimensions[0]], permutation[dimensions[1]]
+    if name == "cuda_tile.reshape":
+        return _through_reshape(source.type.shape, op.results[0].type.shape, dimensions)
+    return dimensions if _rounds_to_tf32(op) else None
+
+
+def _through_reshape(
+    source: Sequence[int], result: Sequence[int], dimensions: tuple[int, int]
+) -> tuple[int, int] | None:
+    """The dimensions through a reshape that only adds or removes extents of one; None for any other."""
+    kept_source = [d for d, extent in enumerate(source) if extent != 1]
+    kept_result = [d for d, extent in enumerate(result) if extent != 1]
+    if [source[d] for d in kept_source] != [result[d] for d in kept_result]:
+        return None
+    if any(d not in kept_result for d in dimensions):
+        return None
+    first, second = (kept_source[kept_result.index(d)] for d in dimensions)
+    return first, second

@@ -1,0 +1,165 @@
+"""Loads in loops that TMA makes ahead of the threads that read them, or the reason why the threads load themselves.
+
+A thread has few loads in flight, and none while it computes. The role `load` fills a ring of slots in the meantime. On
+an H200 this pays where a block computes one tile after the other; blocks of one tile each are many, and load while
+others compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from math import prod
+
+from tilec.dialect.cuda_tile.types import TokenType
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_named, reached
+from tilec.lowering.layout.shared_layout import swizzle_span_bytes
+from tilec.lowering.model.constants import device_of
+from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bytes, per_byte
+from tilec.lowering.tile_to_gpu.access.layouts import is_tile
+from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.access.tile_hints import allows_tma
+from tilec.lowering.tma.rules import MAX_BOX
+
+_LOAD = "cuda_tile.load_view_tko"
+_FOR, _IF, _ENTRY = "cuda_tile.for", "cuda_tile.if", "cuda_tile.entry"
+_BLOCK_COUNT = "cuda_tile.get_num_tile_blocks"
+_LOOPS = (_FOR, "cuda_tile.loop")
+# The widest element of a tensor map, which makes the widest box of a row.
+_WIDEST_ELEMENT, _WIDEST_ELEMENT_BYTES = "i64", 8
+# Tiles of more bytes leave less than three slots in shared memory.
+SLOT_LIMIT_BYTES = 65536
+_KILOBYTE = 1024
+
+
+def row_maps(entry: ir.OpView, target: Target, order: MemoryOrder | None) -> dict[ir.Value, TensorMap | str]:
+    """For each tile that an entry without multiplies loads, the map of a ring that TMA fills, or why there is none."""
+    loads = operations_named(entry, (_LOAD,))
+    maps = {load.operation.results[0]: row_map(load, target, order) for load in loads}
+    slot = sum(_slot_bytes(tile) for tile, map in maps.items() if isinstance(map, TensorMap))
+    if slot <= SLOT_LIMIT_BYTES:
+        return maps
+    refusal = f"the tiles that loops load have {slot} bytes, and rings of them less than three slots"
+    return {tile: map if isinstance(map, str) else refusal for tile, map in maps.items()}
+
+
+def row_map(load: ir.OpView, target: Target, order: MemoryOrder | None) -> TensorMap | str:
+    """The map of a load whose tile threads read from a ring, or the reason why they load it themselves."""
+    if order is None:
+        return "TMA is switched off"
+    if not allows_tma(load, target):
+        return "hint allow_tma=False"
+    map = tensor_map_for(load.view)
+    if isinstance(map, str):
+        return map
+    return _refusal(load, order) or _threads_are_faster(load, target) or _in_wide_boxes(load, map, target)
+
+
+def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
+    if not any(parent.name in _LOOPS for parent in _around(load)):
+        return "it is outside of loops, where no load can run ahead"
+    if per_byte(load.view.type.element) > 1:
+        return "its elements share bytes"
+    if not order.may_run_early(load):
+        return "the load is ordered with other accesses, or may be left out by a branch or an exit"
+    if not has_known_position(load):
+        return "its index, or a loop or branch around it, depends on memory or on values that a loop carries"
+    if _slot_bytes(load.operation.results[0]) > SLOT_LIMIT_BYTES // 2:
+        return f"a ring of tiles of {_slot_bytes(load.operation.results[0])} bytes has less than two slots"
+    return None
+
+
+def _threads_are_faster(load: ir.OpView, target: Target) -> str | None:
+    if _is_of_several_tiles(load):
+        return None
+    most_bytes = device_of(target.name).thread_loaded_kilobytes * _KILOBYTE
+    size = element_bytes(load.view.type.element)
+    is_wide = access_vector(load)[1] * size == VECTOR_BYTES
+    if is_wide and _slot_bytes(load.operation.results[0]) <= most_bytes:
+        return "threads of many blocks load as fast as memory delivers; a loop over the tiles of a block uses TMA"
+    return None
+
+
+def _is_of_several_tiles(load: ir.OpView) -> bool:
+    """Whether a loop around a load visits tiles as far apart as there are tile blocks."""
+    steps = [parent.operands[2] for parent in _around(load) if parent.name == _FOR]
+    return any(_is_block_count(value) for step in steps for value in reached(step, _operands_behind))
+
+
+def _is_block_count(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == _BLOCK_COUNT
+
+
+def _slot_bytes(tile: ir.Value) -> int:
+    return prod(tile.type.shape) * element_bytes(tile.type.element)
+
+
+def has_known_position(load: ir.OpView) -> bool:
+    """Whether the role `load` can compute the index of a load, and the loops and branches around it."""
+    return all(map(_is_known_early, load.index)) and has_known_control(load)
+
+
+def has_known_control(op: ir.OpView) -> bool:
+    """Whether each role can compute the loops and branches around an operation."""
+    return all(map(_is_known_early, _control(op)))
+
+
+def _control(op: ir.OpView) -> Iterator[ir.Value]:
+    """The bounds of the loops and the conditions of the branches around an operation."""
+    for parent in _around(op):
+        yield from list(parent.operands)[: {_FOR: 3, _IF: 1}.get(parent.name, 0)]
+
+
+def _around(op: ir.OpView) -> Iterator[ir.Operation]:
+    """The loops and branches around an operation, from the inside."""
+    parent = op.operation.parent.operation
+    while parent.name != _ENTRY:
+        yield parent
+        parent = parent.parent.operation
+
+
+def _is_known_early(value: ir.Value) -> bool:
+    """Whether the role `load` can compute a scalar or a view: from arguments, constants and counters of loops."""
+    return all(map(_is_known_to_all_roles, reached(value, _operands_behind)))
+
+
+def _operands_behind(value: ir.Value) -> Iterable[ir.Value]:
+    return () if isinstance(value.owner, ir.Block) else value.owner.operation.operands
+
+
+def _is_known_to_all_roles(value: ir.Value) -> bool:
+    """Whether a value is an argument, a counter, or computed by an operation on scalars."""
+    if isinstance(value.owner, ir.Block):
+        parent = value.owner.owner.operation
+        return parent.name == _ENTRY or parent.name == _FOR and value == value.owner.arguments[0]
+    operation = value.owner.operation
+    has_tokens = any(isinstance(each.type, TokenType) for each in operation.results)
+    return not (is_tile(value) or len(operation.regions) or has_tokens)
+
+
+def _in_wide_boxes(load: ir.OpView, map: TensorMap, target: Target) -> TensorMap | str:
+    """The map with the widest boxes of rows, or why TMA would take longer for their number than memory for the bytes.
+
+    Rows without swizzle are read without bank conflicts, because neighbouring lanes read neighbouring vectors.
+    """
+    type = load.view.type
+    size, row = element_bytes(type.element), type.tile_shape[map.contiguous]
+    if row * size > (swizzle_span_bytes(map.swizzle) or 0):
+        map = _merged(load, replace(map, swizzle="none"), row, size)
+    span = swizzle_span_bytes(map.swizzle) or min(row, MAX_BOX * map.merged) * size
+    copy_bytes, device = _slot_bytes(load.operation.results[0]) // (row * size // span), device_of(target.name)
+    least_bytes = device.tma_issue_cycles * device.hbm_bytes_per_cycle
+    if copy_bytes < least_bytes and access_vector(load)[1] * size == VECTOR_BYTES:
+        return f"a copy by TMA has {copy_bytes} bytes, and {least_bytes:.0f} take as long to read as TMA to issue"
+    return map
+
+
+def _merged(load: ir.OpView, map: TensorMap, row: int, size: int) -> TensorMap:
+    """Adjacent elements as one element of the map, if the row has more than a box and all its parts are divisible."""
+    merged = _WIDEST_ELEMENT_BYTES // size
+    if row <= MAX_BOX or merged <= 1 or access_vector(load)[1] % merged:
+        return map
+    return replace(map, element=_WIDEST_ELEMENT, merged=merged)

@@ -1,0 +1,99 @@
+"""The lhs operands that tcgen05 reads from tensor memory: computed from sums of a multiply, so a thread has a row.
+
+Where accumulators leave no columns, such an operand may have those of the sums that it is computed from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.layout.tensor_layout import TensorLayout
+from tilec.lowering.plan.matrix.accumulator import Accumulator
+from tilec.lowering.plan.matrix.loop_resources import LoopResources
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply, Operand
+from tilec.lowering.plan.matrix.register_lhs import sums_behind
+from tilec.lowering.plan.matrix.sharing import Sharing
+from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns
+from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
+
+# Each of four warps accesses lanes of its own.
+_WARPS_OF_LANES = 4
+# Bytes of a cell of tensor memory, which holds a sum.
+_CELL_BYTES = 4
+
+
+def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharing) -> None:
+    """Places such operands of a plan in the columns that accumulators leave, in program order."""
+    used = _used_columns(plan, shares=sharing.operands)
+    for result, multiply in list(plan.multiplies.items()):
+        layout = _layout(multiply, warps)
+        if layout is None:
+            continue
+        over = None
+        if used.total_with(multiply.op, layout.columns) <= target.tensor_memory_columns:
+            used.add(multiply.op, layout.columns)
+        else:
+            over = next(_replaced_sums(multiply, plan, warps), None)
+            if over is None:
+                continue
+        registers = layout.registers(warps)
+        operand = Operand(multiply.lhs.value, 1, tensor_layout=layout, register_layout=registers, over=over)
+        plan.multiplies[result] = replace(multiply, lhs=operand)
+
+
+def columns_without_sharing(plan: MatrixPlan) -> int:
+    """The columns of accumulators, operands and scale factors of a plan, if no two values have the same columns."""
+    used = _used_columns(plan, shares=False)
+    for multiply in plan.multiplies.values():
+        if multiply.lhs.tensor_layout is not None and multiply.lhs.over is None:
+            used.add(multiply.op, multiply.lhs.tensor_layout.columns)
+    return used.total()
+
+
+def _used_columns(plan: MatrixPlan, *, shares: bool) -> LoopResources:
+    """The columns of accumulators and scale factors; `shares` is whether loops that follow each other share columns."""
+    used = LoopResources(shares, sum(factor_columns(multiply.op) for multiply in plan.multiplies.values()))
+    used.add_accumulators(dict.fromkeys(plan.accumulators.values()), accumulator_columns)
+    return used
+
+
+def _replaced_sums(multiply: Multiply, plan: MatrixPlan, warps: int) -> Iterator[ir.Value]:
+    """The sums whose columns the lhs may have: read once, before it is computed, and then no longer needed.
+
+    With four warps, each thread replaces a row that it has read itself.
+    """
+    if warps != _WARPS_OF_LANES:
+        return
+    lhs, block = multiply.lhs.value, multiply.op.operation.block
+    taken = [other.lhs.over for other in plan.multiplies.values() if other.lhs.over is not None]
+    row_bytes = element_bytes(lhs.type.element) * lhs.type.shape[1]
+    for sums in sums_behind(lhs):
+        accumulator = plan.accumulators.get(sums)
+        if accumulator is None or not _is_of_one_multiply(accumulator) or sums.owner.operation.block != block:
+            continue
+        rows, columns = sums.type.shape
+        if sums not in taken and rows == lhs.type.shape[0] and row_bytes <= _CELL_BYTES * columns:
+            yield sums
+
+
+def _is_of_one_multiply(accumulator: Accumulator) -> bool:
+    return accumulator.is_of_one_multiply and accumulator.is_read_once
+
+
+def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:
+    """The layout of the lhs in tensor memory; None if it is loaded by TMA, or if its rows are not in threads."""
+    lhs, type = multiply.lhs, multiply.lhs.value.type
+    if not multiply.unit.accumulates_in_tensor_memory or multiply.scales or lhs.map is not None:
+        return None
+    if per_byte(type.element) != 1 or not any(sums_behind(lhs.value)):
+        return None
+    lanes = 64 if type.shape[0] == 64 else 128
+    layout = TensorLayout(tuple(type.shape), element_bytes(type.element), lanes, packed=True)
+    try:
+        layout.registers(warps)
+    except ValueError:
+        return None
+    return layout

@@ -1,0 +1,169 @@
+"""Which unit does each multiply: the first of the target that has its types, its shape and room in tensor memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS, MatrixTypes, MatrixUnit
+from tilec.lowering.plan.matrix.accumulator import Accumulator
+from tilec.lowering.plan.matrix.scale_factors import (
+    has_scaled_kind,
+    least_factor_columns,
+    scale_columns,
+    scaled_refusal,
+)
+from tilec.lowering.plan.matrix.sharing import Sharing
+from tilec.lowering.target import TENSOR_LANES, Target
+
+SCALED = "cuda_tile.mmaf_scaled"
+_LOOPS = ("cuda_tile.for", "cuda_tile.loop")
+
+
+def matrix_types(op: ir.OpView) -> MatrixTypes:
+    """The types of a multiply."""
+    element, accumulator = spell(op.lhs.type.element), spell(op.acc.type.element)
+    if op.operation.name == SCALED:
+        shared = op.lhs.type.shape[-1] // op.lhs_scale.type.shape[-1]
+        return MatrixTypes(element, accumulator, scale=spell(op.lhs_scale.type.element), scaled_elements=shared)
+    if op.operation.name != "cuda_tile.mmai":
+        return MatrixTypes(element, accumulator, fast=bool(op.fast_acc))
+    return MatrixTypes(element, accumulator, op.signedness_lhs == "unsigned", op.signedness_rhs == "unsigned")
+
+
+def unit_for(
+    op: ir.OpView, target: Target, warps: int, free_columns: int | None = None
+) -> tuple[MatrixUnit | None, tuple[str, ...]]:
+    """The first unit of the target that can do a multiply of rank 2, if any, and the reasons of those before it.
+
+    `free_columns` of tensor memory are left for the multiply; all of the target if absent.
+    """
+    types = matrix_types(op)
+    free = target.tensor_memory_columns if free_columns is None else free_columns
+    refusals: list[str] = []
+    for name in target.matrix_units if types.scale is None else target.scaled_matrix_units:
+        refusal = _refusal(op, UNITS[name], types, target, warps, free)
+        if refusal is None:
+            return UNITS[name], tuple(refusals)
+        refusals.append(refusal)
+    return None, tuple(refusals)
+
+
+def next_unit(op: ir.OpView, unit: MatrixUnit, target: Target, warps: int) -> str:
+    """The name of the unit that would do a multiply if the chosen one could not; empty if there is none."""
+    types = matrix_types(op)
+    names = target.matrix_units if types.scale is None else target.scaled_matrix_units
+    slower = (UNITS[name] for name in names[names.index(unit.name) + 1 :])
+    able = (each.name for each in slower if _refusal(op, each, types, target, warps, 0) is None)
+    return next(able, "")
+
+
+def _refusal(
+    op: ir.OpView, unit: MatrixUnit, types: MatrixTypes, target: Target, warps: int, free_columns: int
+) -> str | None:
+    rows, columns = op.acc.type.shape
+    refusal = unit.operand_refusal(types, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
+    if refusal is None and types.scale is not None:
+        refusal = scaled_refusal(op, types, target)
+    if refusal is None and unit.accumulates_in_tensor_memory and _columns(op) > free_columns:
+        refusal = f"other multiplies leave {free_columns} columns of tensor memory, and this one needs {_columns(op)}"
+    return refusal
+
+
+@dataclass(eq=False)
+class _SharedColumns:
+    """Columns of tensor memory that several accumulators use, one after the other (reuse_channels.py)."""
+
+    kind: str
+    columns: int = 0
+    accumulators: list[Accumulator] = field(default_factory=list)
+
+    def admits(self, accumulator: Accumulator) -> bool:
+        return self.kind == _kind(accumulator) and not any(map(accumulator.overlaps, self.accumulators))
+
+
+def free_columns(
+    multiplies: Iterable[ir.OpView],
+    accumulators: Mapping[ir.Operation, Accumulator],
+    target: Target,
+    warps: int,
+    sharing: Sharing,
+) -> dict[ir.Operation, int]:
+    """The columns of tensor memory that each multiply may use: those that are left, and those of accumulators before.
+
+    Multiplies in inner loops come first, and of them those with block scaling. If accumulators do not share columns,
+    those of others are never free.
+    """
+    left, found = target.tensor_memory_columns, {}
+    shared: list[_SharedColumns] = []
+    for op in sorted(multiplies, key=lambda op: (_depth(op), op.operation.name == SCALED), reverse=True):
+        accumulator, needed = accumulators[op.operation], accumulator_columns(op)
+        usable = [each for each in shared if accumulator in each.accumulators]
+        usable = usable or [each for each in shared if sharing.accumulators and each.admits(accumulator)]
+        own = max(usable, key=lambda each: min(each.columns, needed), default=_SharedColumns(_kind(accumulator)))
+        found[op.operation] = left + min(own.columns, needed)
+        unit, _ = unit_for(op, target, warps, found[op.operation])
+        if unit is not None and unit.accumulates_in_tensor_memory:
+            left -= _columns(op) - min(own.columns, needed)
+            own.columns = max(own.columns, needed)
+            own.accumulators.append(accumulator)
+            if own not in usable:
+                shared.append(own)
+    return found
+
+
+def _kind(accumulator: Accumulator) -> str:
+    """Accumulators that registers write or read on the way share columns only if their types are equal."""
+    return "" if accumulator.is_read_once else str(accumulator.type)
+
+
+def _columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under an accumulator, and under scale factors."""
+    return accumulator_columns(op) + factor_columns(op)
+
+
+def factor_columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under the scale factors of a multiply."""
+    return scale_columns(op) if op.operation.name == SCALED else 0
+
+
+def accumulator_columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under the accumulator of a multiply."""
+    rows, columns = op.acc.type.shape
+    return columns * max(1, rows // TENSOR_LANES)
+
+
+def least_scaled_columns(op: ir.OpView, target: Target) -> int | None:
+    """The columns of tensor memory under the smallest part of a block-scaled multiply that tcgen05 can do.
+
+    None if tcgen05 can do no part, or only the whole.
+    """
+    (rows, columns), types, depth = op.acc.type.shape, matrix_types(op), op.lhs.type.shape[1]
+    units = [UNITS[name] for name in target.scaled_matrix_units]
+    if all(unit.operand_refusal(types, depth) is not None for unit in units) or not has_scaled_kind(types):
+        return None
+    smallest = (TENSOR_LANES, TCGEN05_LEAST_COLUMNS)
+    if rows % TENSOR_LANES or columns < TCGEN05_LEAST_COLUMNS or (rows, columns) == smallest:
+        return None
+    return TCGEN05_LEAST_COLUMNS + least_factor_columns(op)
+
+
+def loops_around(op: ir.OpView) -> list[ir.Operation]:
+    """The loops around an operation, from the inside out."""
+    found, parent = list[ir.Operation](), op.operation.parent
+    while parent is not None:
+        if parent.operation.name in _LOOPS:
+            found.append(parent.operation)
+        parent = parent.operation.parent
+    return found
+
+
+def _depth(op: ir.OpView) -> int:
+    return len(loops_around(op))
+
+
+def unit_reasons(refusals: Sequence[str], target: Target) -> str:
+    """Why no unit of the target can do a multiply."""
+    return "; ".join(refusals) or f"{target.name} has no multiply with block scaling"

@@ -1,0 +1,110 @@
+"""Remarks about a matrix plan: slower units, and accesses that do not use TMA."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below
+from tilec.errors import SourceLocation
+from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply, Operand, refusal_of_operand
+from tilec.lowering.plan.matrix.operand_source import operand_source
+from tilec.lowering.plan.store_maps import has_storable_rows
+from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.terminators import in_loop
+from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTION
+from tilec.lowering.tile_to_gpu.access.tensor_maps import extent_reason, tensor_map_for
+from tilec.lowering.tile_to_gpu.access.tile_hints import allows_tma
+from tilec.lowering.tile_to_gpu.access.tma_reduction import refusal_of_reduction
+from tilec.remarks import Remark
+
+_NOT_AN_OPERAND = "beside matrix multiplies only their operands are loaded by TMA"
+_STORES = {"cuda_tile.store_view_tko": "the store", REDUCTION: "the reduction"}
+
+
+def plan_remarks(
+    entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target, explained: Collection[SourceLocation] = ()
+) -> Iterator[Remark]:
+    """A remark for each multiply on a slower unit, each operand that registers prepare, each access without TMA.
+
+    Accesses at the locations `explained`, and operands that they load, have their remark.
+    """
+    for multiply in plan.multiplies.values():
+        location = source_location(multiply.op.operation.location)
+        if multiply.refusals:
+            message = f"the multiply is done by {multiply.unit.name}: {'; '.join(multiply.refusals)}"
+            yield Remark("matrix-unit", message, location)
+        if multiply.promotes:
+            yield Remark("matrix-unit", _promotion(multiply), location)
+        for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
+            if operand.refusal is not None and _load_location(operand) not in explained:
+                yield Remark("tma", f"TMA does not load the {side} operand: {operand.refusal}", location)
+        for side, scale in zip(("left", "right"), multiply.scales, strict=False):
+            if scale.refusal is not None:
+                message = f"the scale factors of the {side} operand go through registers: {scale.refusal}"
+                yield Remark("tma", message, location)
+    for op in operations_below(entry):
+        reason, location = access_reason(op, plan, use_tma, target), source_location(op.operation.location)
+        if reason is not None and location not in explained:
+            yield Remark("tma", reason, location)
+
+
+def _load_location(operand: Operand) -> SourceLocation | None:
+    """Where the tile of an operand is loaded; None if it is computed."""
+    source = operand_source(operand.value)
+    return None if isinstance(source, str) else source_location(source.load.operation.location)
+
+
+def _promotion(multiply: Multiply) -> str:
+    unit, element = multiply.unit.name, multiply.types.element
+    return (
+        f"{unit} sums {element} with 13 fraction bits, so each sum of {PROMOTED_ELEMENTS} products is added in f32: "
+        "use_fast_acc=True accumulates without this step"
+    )
+
+
+def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:
+    """Why a load or store does not use TMA; a store may still find its memory ordered with other stores."""
+    name = op.operation.name
+    if name in ("cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko"):
+        return f"the {name.removeprefix('cuda_tile.').partition('_')[0]} does not use TMA: it is through pointers"
+    if name == "cuda_tile.load_view_tko":
+        tile = op.operation.results[0]
+        if tile in plan.loads:
+            return _gather_reason(op)
+        otherwise = plan.refusals.get(tile) or refusal_of_operand(op, plan) or _NOT_AN_OPERAND
+        return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
+    if name in _STORES:
+        reason = _view_reason(op, use_tma, target) or _extent_reason(op)
+        return None if reason is None else f"{_STORES[name]} does not use TMA: {reason}"
+    return None
+
+
+def _view_reason(op: ir.OpView, use_tma: bool, target: Target) -> str | None:
+    if not use_tma:
+        return "TMA is switched off"
+    if not allows_tma(op, target):
+        return "hint allow_tma=False"
+    map = tensor_map_for(op.view)
+    if isinstance(map, str):
+        return map
+    return refusal_of_reduction(op, map.element) if op.operation.name == REDUCTION else None
+
+
+def _extent_reason(store: ir.OpView) -> str | None:
+    """Why TMA would write beyond the rows of a matrix; tiles of one dimension are stored by threads."""
+    return None if store.view.type.rank == 1 or has_storable_rows(store) else extent_reason(store.view)
+
+
+def _gather_reason(load: ir.OpView) -> str | None:
+    """Why a load by TMA cannot run ahead of the multiplies that read it."""
+    dimension = getattr(load.view.type, "sparse_dim", None)
+    if dimension is None or not in_loop(load):
+        return None
+    owner = list(load.index)[dimension].owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    if block != load.operation.block:
+        return None
+    return "the rows are gathered in the iteration that computes their indices: compute them before the loop"

@@ -1,0 +1,102 @@
+"""Block-scaled multiplies that no unit of a target can do: parts that fit, and one multiply per block along K."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_named
+from tilec.errors import SourceLocation
+from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS
+from tilec.lowering.plan.matrix.accumulator import MULTIPLIES, accumulators
+from tilec.lowering.plan.matrix.sharing import Sharing
+from tilec.lowering.plan.matrix.unit_choice import (
+    SCALED,
+    free_columns,
+    least_scaled_columns,
+    matrix_types,
+    unit_for,
+    unit_reasons,
+)
+from tilec.lowering.plan.warp_choice import WARP_COUNTS
+from tilec.lowering.target import Target
+from tilec.lowering.tile.divide.halve_multiply import halve_multiply
+from tilec.lowering.tile.divide.split_tiles import split_tiles
+from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
+from tilec.remarks import Remark
+
+
+@dataclass(frozen=True)
+class _Misfit:
+    """A multiply without a unit, the reason, and the columns of tensor memory that the others leave."""
+
+    op: ir.OpView
+    reason: str
+    free_columns: int
+
+
+def fit_scaled_multiplies(module: ir.Module, target: Target, sharing: Sharing, remarks: list[Remark]) -> bool:
+    """Changes a module of Tile IR in place, and returns whether it has changed; `remarks` gets the reasons.
+
+    A multiply that needs too many columns of tensor memory is halved as long as the unit can do a part of it.
+    """
+    found: dict[tuple[SourceLocation | None, bool], Remark] = {}
+    while (misfit := _first_misfit(module, target, sharing)) is not None:
+        is_halved = _is_divisible(misfit, target)
+        remark = _remark(misfit, is_halved)
+        # Further multiplies at the location are parts of the first, or other numbers of its batch.
+        found.setdefault((remark.location, is_halved), remark)
+        _fit(module, misfit, is_halved)
+    remarks.extend(found.values())
+    return bool(found)
+
+
+def fits_scaled_multiplies(module: ir.Module, target: Target, sharing: Sharing) -> bool:
+    """Whether a unit of the target can do each block-scaled multiply of a module."""
+    return _first_misfit(module, target, sharing) is None
+
+
+def _first_misfit(module: ir.Module, target: Target, sharing: Sharing) -> _Misfit | None:
+    scaled = [op for op in operations_named(module, (SCALED,)) if op.acc.type.rank == 2]
+    if not scaled:
+        return None
+    multiplies = [op for op in operations_named(module, MULTIPLIES) if op.acc.type.rank == 2]
+    carried = accumulators(multiplies)
+    free = {warps: free_columns(multiplies, carried, target, warps, sharing) for warps in WARP_COUNTS}
+    for op in scaled:
+        for warps in WARP_COUNTS:
+            left = free[warps][op.operation]
+            unit, refusals = unit_for(op, target, warps, left)
+            if unit is None:
+                return _Misfit(op, unit_reasons(refusals, target), left)
+    return None
+
+
+def _is_divisible(misfit: _Misfit, target: Target) -> bool:
+    """Whether the columns that are left are enough for a part of the multiply."""
+    least = least_scaled_columns(misfit.op, target)
+    return least is not None and least <= misfit.free_columns
+
+
+def _fit(module: ir.Module, misfit: _Misfit, is_halved: bool) -> None:
+    op = misfit.op
+    if is_halved:
+        # Parts of B lie apart in shared memory, and no other multiply reads them.
+        halve_multiply(op, 1 if op.acc.type.shape[1] > TCGEN05_LEAST_COLUMNS else 0)
+        split_tiles(module, accepts=lambda part: True)
+    else:
+        expand_block_scaling(module, lambda each: each.operation == op.operation)
+
+
+def _remark(misfit: _Misfit, is_halved: bool) -> Remark:
+    op = misfit.op
+    rows, columns = op.acc.type.shape
+    done = (
+        "divided into parts that need fewer columns of tensor memory"
+        if is_halved
+        else f"done in blocks of {matrix_types(op).scaled_elements} elements along K, "
+        "whose sums are multiplied by their scale factors in f32"
+    )
+    message = f"the multiply of {rows}x{columns} is {done}: {misfit.reason}"
+    return Remark("matrix-unit", message, source_location(op.operation.location))

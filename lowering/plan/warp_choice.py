@@ -1,0 +1,183 @@
+"""How many warps compute: the fewest that have the registers for values that are live at once, and instructions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, registers_per_thread
+from tilec.errors import UsageError
+from tilec.lowering.plan.choice import Choice
+from tilec.lowering.plan.live_tiles import loop_peak, tile_peak
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
+from tilec.lowering.plan.matrix.register_lhs import sums_behind
+from tilec.lowering.plan.matrix.unit_choice import accumulator_columns
+from tilec.lowering.role_registers import MOST_CHAIN_WARPS, chosen_budgets
+from tilec.lowering.target import TENSOR_MEMORY_COLUMNS
+from tilec.lowering.tile.analysis.terminators import in_loop
+
+# So many warps hold 256 x 256 sums as 16-bit elements in 128 registers per thread (lowering/gpu/columns/read_early.py).
+READING_WARPS = 8
+WARP_COUNTS = (4, 8, 16)
+# Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
+LEAST_REGISTERS = 32
+_EXPONENTIALS = ("cuda_tile.exp", "cuda_tile.exp2")
+_SCALING = ("cuda_tile.mulf", "cuda_tile.divf", "cuda_tile.addf", "cuda_tile.subf", "cuda_tile.fma")
+# A role that updates accumulators in parts of 32 columns, and stores them in slices of 64 columns (ptxas 13.5).
+UPDATE_REGISTERS = 104
+
+
+def chain_multiplies(plan: MatrixPlan) -> list[Multiply]:
+    """The multiplies in loops of what threads compute from sums: one for each chain that may have a role of its own."""
+    return [
+        each
+        for each in plan.multiplies.values()
+        if each.unit.accumulates_in_tensor_memory and each.lhs.map is None and in_loop(each.op)
+        if any(sums_behind(each.lhs.value))
+    ]
+
+
+def registers_needed(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
+    """The registers per thread that the code of a plan by so many warps needs, so that none spill."""
+    instructions = map(_instruction_registers, plan.multiplies.values())
+    return max(LEAST_REGISTERS, tile_peak(entry, plan, warps).needed, *instructions)
+
+
+def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
+    """The most registers of a computing thread, if so many blocks are on an SM (register_budgets.py)."""
+    others = block_warps(plan, warps) - warps
+    # The schedulers share the warps of all blocks: two blocks of 5 warps leave as many as one of 12.
+    share = registers_per_thread((warps + others) * blocks)
+    share = share // BUDGET_STEP * BUDGET_STEP
+    # Several blocks have budgets for what they need, or none.
+    needs = range(LARGEST_BUDGET, share, -BUDGET_STEP) if others else ()
+    found = (chosen_budgets([warps, others], [need, LEAST_REGISTERS], blocks) for need in needs)
+    return next((budgets[0] for budgets in found if budgets is not None), share)
+
+
+def _instruction_registers(multiply: Multiply) -> int:
+    return multiply.unit.instruction_registers(multiply.op.acc.type.shape[1])
+
+
+def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | None = None) -> Choice:
+    """The number of warps among those planned for: the `hint`, unless a rule below excludes it.
+
+    A count that leaves more multiplies to slower units, or too few registers for a matrix instruction, is the last
+    resort. Where multiplies wait for the epilogue of a tile, enough warps have the registers to read all of its sums.
+    """
+    fast = max(map(_multiplies_on_the_fastest_unit, plans.values()))
+    counts = [warps for warps, plan in plans.items() if _multiplies_on_the_fastest_unit(plan) == fast]
+    counts = [warps for warps in counts if _missing_registers(plans[warps], warps) is None] or counts[:1]
+    if hint in counts:
+        return Choice(hint, f"hint num_worker_warps={hint}")
+    if waits_for_epilogue(plans[counts[0]]):
+        counts = [warps for warps in counts if warps >= READING_WARPS] or counts
+    if _chains_fit(plans[counts[0]], counts[0]):
+        reason = "the chains of multiplies have roles of their own, with the registers that they need"
+        return Choice(counts[0], reason, _after(counts, counts[0]))
+    spilled: dict[int, int] = {}
+    refused = ""
+    for warps in counts:
+        needed, available = registers_needed(entry, plans[warps], warps), registers_available(plans[warps], warps)
+        if needed <= available:
+            reason = f"values that are live at once need {needed} registers per thread of {available}"
+            return Choice(warps, reason, refused or _after(counts, warps))
+        spilled[warps] = (needed - available) * warps
+        refused = f"{warps}, which need {needed} registers per thread of {available}"
+    best = min(counts, key=spilled.__getitem__)
+    return Choice(best, f"values spill with any number, and with this one the fewest: {spilled[best]} registers")
+
+
+def _after(counts: Sequence[int], chosen: int) -> str:
+    """The next number of warps, as text; empty if there is none."""
+    return next((str(warps) for warps in counts if warps > chosen), "")
+
+
+def _chains_fit(plan: MatrixPlan, warps: int) -> bool:
+    """Whether chains have roles of their own, several or beside that of updates, and the registers that they need."""
+    chains = chain_multiplies(plan)
+    count = max(Counter(each.op.operation.block for each in chains).values(), default=0)
+    updates = all(map(_is_updated, chains)) and count < MOST_CHAIN_WARPS // warps
+    if not 1 <= count <= MOST_CHAIN_WARPS // warps or count == 1 and (not updates or _is_precise(chains[0])):
+        return False
+    roles = [(warps, LARGEST_BUDGET)] * count + [(warps, UPDATE_REGISTERS)] * updates
+    counts, needed = zip(*roles, (block_warps(plan, warps) - warps, LEAST_REGISTERS), strict=True)
+    budgets = chosen_budgets(counts, needed)
+    return budgets is None or all(loop_peak(each.op, plan, warps).needed <= budgets[0] for each in chains)
+
+
+def _is_updated(multiply: Multiply) -> bool:
+    """Whether the accumulator is what the loop carries, scaled by factors of rows (correction_role.py)."""
+    block, waiting = multiply.op.operation.block, [multiply.op.acc]
+    carried = 0
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value.owner, ir.Block):
+            carried += value.owner == block
+            continue
+        op = value.owner.operation
+        if op.name == "cuda_tile.broadcast" and op.operands[0].type.shape[1] == 1 or op.name == "cuda_tile.constant":
+            continue
+        if op.name not in _SCALING or op.block != block:
+            return False
+        waiting += op.operands
+    return carried == 1 and not isinstance(multiply.op.acc.owner, ir.Block)
+
+
+def _is_precise(multiply: Multiply) -> bool:
+    """Whether the loop of a chain has exponentials that take several instructions.
+
+    For rows of 128 elements in a thread, ptxas 13.0 and 13.5 then use 252 of 256 registers and spill some.
+    """
+    operations = (op.operation for op in multiply.op.operation.block.operations)
+    return any(op.name in _EXPONENTIALS and "flush_to_zero" not in op.attributes for op in operations)
+
+
+def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:
+    """The error if so many warps leave too few registers for a matrix instruction."""
+    missing = _missing_registers(plan, warps)
+    if missing is None:
+        return None
+    op, needed = missing
+    return UsageError(
+        f"hint warps: {warps} warps leave {registers_per_thread(block_warps(plan, warps))} registers per thread, "
+        f"'mma' needs {needed}: use fewer warps or a tile of fewer columns",
+        source_location(op.operation.location),
+    )
+
+
+def _multiplies_on_the_fastest_unit(plan: MatrixPlan) -> int:
+    return sum(not multiply.refusals for multiply in plan.multiplies.values())
+
+
+def block_warps(plan: MatrixPlan, warps: int) -> int:
+    """All warps of the block; loads and asynchronous multiplies have their own warps."""
+    asynchronous = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
+    return warps + bool(plan.loads) + asynchronous
+
+
+def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[ir.OpView, int] | None:
+    """The first multiply whose instruction needs more registers than there are, and how many."""
+    available = registers_per_thread(block_warps(plan, warps))
+    for multiply in plan.multiplies.values():
+        needed = _instruction_registers(multiply)
+        if needed > available:
+            return multiply.op, needed
+    return None
+
+
+def waits_for_epilogue(plan: MatrixPlan) -> bool:
+    """Whether a loop computes tiles with one accumulator, of which tensor memory does not hold a second one."""
+    accumulators = list(dict.fromkeys(plan.accumulators.values()))
+    if len(accumulators) != 1:
+        return False
+    (accumulator,) = accumulators
+    columns = max(accumulator_columns(op.opview) for op in accumulator.multiplies)
+    return 2 * columns > TENSOR_MEMORY_COLUMNS and accumulator.is_read_once and any(map(_is_in_loop, accumulator.reads))
+
+
+def _is_in_loop(result: ir.Value) -> bool:
+    """Whether a loop around the operations that sum up a result computes it again and again."""
+    return not isinstance(result.owner, ir.Block) and in_loop(result.owner.opview)

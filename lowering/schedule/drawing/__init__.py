@@ -1,0 +1,1 @@
+"""Schedules as charts, in text and as SVG. Imports the schedule."""

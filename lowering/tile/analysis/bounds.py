@@ -1,0 +1,243 @@
+"""Intervals of integer values, from assumptions, constants, types and arithmetic that does not wrap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tilec.dialect.cuda_tile.attributes import BoundedAttr
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.tile.analysis.im2col_shape import image_extents, index_space, output_extents
+from tilec.lowering.tile.analysis.index_arithmetic import Number
+from tilec.lowering.tile.analysis.packed_shape import packed_index_space
+from tilec.lowering.tile.analysis.producer import producer
+from tilec.lowering.tile.analysis.tensor_extent import tensor_extent, tensor_under, tile_steps
+from tilec.lowering.tile.analysis.value_analysis import analyze
+
+# Tile IR: each axis of the grid has at most 2^24 - 1 tile blocks.
+MAXIMUM_BLOCKS = (1 << 24) - 1
+# The range of a signed i32.
+MAXIMUM_NARROW = 2**31 - 1
+
+
+class Interval(NamedTuple):
+    """The signed numbers in [low, high]."""
+
+    low: int
+    high: int
+
+    def join(self, other: Interval) -> Interval:
+        return Interval(min(self.low, other.low), max(self.high, other.high))
+
+    def meet(self, other: Interval) -> Interval:
+        return Interval(max(self.low, other.low), min(self.high, other.high))
+
+
+Of = Callable[[ir.Value], Interval]
+Rule = Callable[[ir.OpView, ir.Value, Of], Interval]
+
+
+def bounds(value: ir.Value) -> Interval:
+    """An interval that contains every element of an integer tile, read as signed; at worst the range of the type."""
+    return analyze(value, _bounds)
+
+
+def greatest(value: Number) -> int:
+    """The largest number that an integer can be, read as unsigned; a known number itself."""
+    if isinstance(value, int):
+        return value
+    known = bounds(value)
+    return known.high if known.low >= 0 else (1 << value.type.element.width) - 1
+
+
+def _bounds(value: ir.Value, of: Of) -> Interval:
+    whole = type_interval(value.type)
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return _argument(value, owner, whole, of)
+    rule = _RULES.get(owner.operation.name)
+    found = whole if rule is None else rule(owner, value, of)
+    # A result outside the range of the type wraps, so nothing is known about it.
+    return found if whole.low <= found.low and found.high <= whole.high else whole
+
+
+def type_interval(type: ir.Type) -> Interval:
+    """The range of an integer element type."""
+    half = 1 << (ELEMENT_BITS[spell(type.element)] - 1)
+    return Interval(-half, half - 1)
+
+
+def _argument(value: ir.Value, block: ir.Block, whole: Interval, of: Of) -> Interval:
+    """An induction variable that counts up lies from the lower bound to below the upper one."""
+    loop = block.owner
+    if loop.operation.name != "cuda_tile.for" or ir.BlockArgument(value).arg_number != 0 or loop.unsignedCmp:
+        return whole
+    # Tile IR: the step is positive.
+    low, high = of(loop.lowerBound).low, of(loop.upperBound).high - 1
+    return Interval(low, max(low, high))
+
+
+def _assume(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
+    known, predicate = of(op.value), op.predicate
+    if not isinstance(predicate, BoundedAttr):
+        return known
+    low = known.low if predicate.lower is None else predicate.lower
+    return known.meet(Interval(low, known.high if predicate.upper is None else predicate.upper))
+
+
+def _constant(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    elements, whole = op.value, type_interval(value.type)
+    numbers = [elements.get_splat_value().value] if elements.is_splat else list(elements)
+    signed = [int(n) if int(n) <= whole.high else int(n) - 2 * (whole.high + 1) for n in numbers]
+    return Interval(min(signed), max(signed))
+
+
+def _iota(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    return Interval(0, value.type.shape[0] - 1)
+
+
+def _sum(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
+    a, b = of(op.lhs), of(op.rhs)
+    return Interval(a.low + b.low, a.high + b.high)
+
+
+def _difference(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
+    a, b = of(op.lhs), of(op.rhs)
+    return Interval(a.low - b.high, a.high - b.low)
+
+
+def _product(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
+    a, b = of(op.lhs), of(op.rhs)
+    corners = [x * y for x in a for y in b]
+    return Interval(min(corners), max(corners))
+
+
+def _extreme(pick: Callable[[int, int], int]) -> Rule:
+    def rule(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+        a, b = of(op.lhs), of(op.rhs)
+        if op.signedness == "unsigned" and min(a.low, b.low) < 0:
+            return a.join(b)
+        return Interval(pick(a.low, b.low), pick(a.high, b.high))
+
+    return rule
+
+
+def _quotient(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    """A quotient grows with the dividend, and approaches 0 as the divisor grows."""
+    a, b = of(op.lhs), of(op.rhs)
+    if b.low <= 0 or (a.low < 0 and op.signedness == "unsigned"):
+        return type_interval(value.type)
+    low = _divided(a.low, b.low if a.low < 0 else b.high, op.rounding)
+    return Interval(low, _divided(a.high, b.high if a.high < 0 else b.low, op.rounding))
+
+
+def _divided(number: int, divisor: int, rounding: str) -> int:
+    """The quotient by a positive divisor; rounding is that of Tile IR."""
+    up = rounding == "positive_inf" or (rounding == "zero" and number < 0)
+    return -(-number // divisor) if up else number // divisor
+
+
+def _remainder(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    """A remainder has the sign of the dividend and is smaller than the divisor."""
+    a, b = of(op.lhs), of(op.rhs)
+    if a.low < 0:
+        return type_interval(value.type)
+    return Interval(0, a.high if b.low <= 0 else min(a.high, b.high - 1))
+
+
+def _selected(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
+    return of(op.val_if_true).join(of(op.val_if_false))
+
+
+def _extended(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    known = of(op.from_)
+    if op.signedness == "signed" or known.low >= 0:
+        return known
+    return Interval(0, (1 << ELEMENT_BITS[spell(op.from_.type.element)]) - 1)
+
+
+def _source(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
+    return of(op.operation.operands[0])
+
+
+def _tensor_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    maker = producer(op.src, "make_tensor_view")
+    return type_interval(value.type) if maker is None else _extent(maker, ir.OpResult(value).result_number, of)
+
+
+def _index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    """The number of tiles along a dimension."""
+    tensor, type, k = tensor_under(op.src), op.src.type, ir.OpResult(value).result_number
+    if tensor is None:
+        return type_interval(value.type)
+    extent, step = _extent(tensor, type.dim_map[k], of), tile_steps(type)[k]
+    return Interval(-(-extent.low // step), -(-extent.high // step))
+
+
+def _extent(tensor: ir.OpView, dimension: int, of: Of) -> Interval:
+    """The interval of an extent, which is unsigned."""
+    extent = tensor_extent(tensor, dimension)
+    if isinstance(extent, int):
+        return Interval(extent, extent)
+    known = of(extent)
+    return known if known.low >= 0 else Interval(0, (1 << ELEMENT_BITS[spell(extent.type.element)]) - 1)
+
+
+def _im2col_output_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    return _of_extents(op, value, of, lambda extents: output_extents(op.src.type, image_extents(op.src.type, extents)))
+
+
+def _im2col_index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    def count(extents: list[int]) -> list[Number]:
+        images = image_extents(op.src.type, extents)
+        return index_space(op.src.type, images, output_extents(op.src.type, images))
+
+    return _of_extents(op, value, of, count)
+
+
+def _of_extents(op: ir.OpView, value: ir.Value, of: Of, shape: Callable[[list[int]], list[Number]]) -> Interval:
+    """A result that does not decrease with the extents of the tensor, which `shape` computes from them."""
+    tensor = tensor_under(op.src)
+    if tensor is None:
+        return type_interval(value.type)
+    extents = [_extent(tensor, k, of) for k in range(tensor.result.type.rank)]
+    low, high = (shape(list(ends))[ir.OpResult(value).result_number] for ends in zip(*extents, strict=True))
+    return Interval(int(low), int(high))
+
+
+def _packed_index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    return _of_extents(op, value, of, lambda extents: packed_index_space(op.src.type, extents))
+
+
+def _grid(least: int, most: int) -> Rule:
+    return lambda op, value, of: Interval(least, most)
+
+
+_RULES: dict[str, Rule] = {
+    "cuda_tile.assume": _assume,
+    "cuda_tile.constant": _constant,
+    "cuda_tile.iota": _iota,
+    "cuda_tile.addi": _sum,
+    "cuda_tile.subi": _difference,
+    "cuda_tile.muli": _product,
+    "cuda_tile.maxi": _extreme(max),
+    "cuda_tile.mini": _extreme(min),
+    "cuda_tile.divi": _quotient,
+    "cuda_tile.remi": _remainder,
+    "cuda_tile.select": _selected,
+    "cuda_tile.exti": _extended,
+    "cuda_tile.trunci": _source,
+    "cuda_tile.broadcast": _source,
+    "cuda_tile.reshape": _source,
+    "cuda_tile.permute": _source,
+    "cuda_tile.extract": _source,
+    "cuda_tile.get_tensor_shape": _tensor_shape,
+    "cuda_tile.get_index_space_shape": _index_space_shape,
+    "tilex.get_im2col_output_shape": _im2col_output_shape,
+    "tilex.get_im2col_index_space_shape": _im2col_index_space_shape,
+    "tilex.get_packed_index_space_shape": _packed_index_space_shape,
+    "cuda_tile.get_tile_block_id": _grid(0, MAXIMUM_BLOCKS - 1),
+    "cuda_tile.get_num_tile_blocks": _grid(1, MAXIMUM_BLOCKS),
+}

@@ -1,0 +1,97 @@
+"""Rebuilds a loop or a branch without some of its carried values or results, or with parts of a carried tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile.analysis.tile_parts import Part, joined, positions, reshaped
+
+
+def keep_results(op: ir.OpView, kept: Sequence[int]) -> None:
+    """Rebuilds an `if` or a `loop` with only these results; the others must have no use."""
+    ending = YIELD if op.operation.name == "cuda_tile.if" else BREAK
+    for end in [end for end in terminators(op) if end.operation.name == ending]:
+        _shorten(end, kept)
+    operands = [op.condition] if op.operation.name == "cuda_tile.if" else list(op.initValues)
+    _remake(op, operands, kept)
+
+
+def without_carried(op: ir.OpView, kept: Sequence[int], ends: Sequence[ir.OpView]) -> None:
+    """Rebuilds a `for` or a `loop` with only these carried values; `ends` are its continues, the others have no use."""
+    is_for = op.operation.name == "cuda_tile.for"
+    for end in ends:
+        _shorten(end, kept)
+    block, inits = op.body.blocks[0], list(op.initValues)
+    for index in reversed(range(len(inits))):
+        if index not in kept:
+            block.erase_argument(index + is_for)
+    given = [inits[index] for index in kept]
+    if is_for:
+        _remake(op, [op.lowerBound, op.upperBound, op.step, given], kept)
+    else:
+        _remake(op, given, range(len(op.operation.results)))
+
+
+def _shorten(end: ir.OpView, kept: Sequence[int]) -> None:
+    operands = list(end.operation.operands)
+    with ir.InsertionPoint(end.operation), end.location:
+        build(end.operation.name, [operands[index] for index in kept], attributes=attributes_without_segments(end))
+    end.operation.erase()
+
+
+def _remake(op: ir.OpView, operands: Sequence[ir.Value | list[ir.Value]], kept: Sequence[int]) -> None:
+    results = [op.operation.results[index] for index in kept]
+    with ir.InsertionPoint(op.operation), op.location:
+        made = build(op.operation.name, operands, [result.type for result in results], attributes_without_segments(op))
+    for old, new in zip(op.operation.regions, made.regions, strict=True):
+        for block in list(old.blocks):
+            block.append_to(new)
+    for result, value in zip(results, made.results, strict=True):
+        result.replace_all_uses_with(value)
+    op.operation.erase()
+
+
+def split_carried(loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part]) -> None:
+    """Rebuilds a `for` with the parts of a carried tile in place of the tile; `parts` are its uses, all extracts."""
+    block, whole = loop.body.blocks[0], loop.carried[index]
+    shape = next(iter(parts.values())).shape
+    grid = [Part(whole, position, shape) for position in positions(next(iter(parts.values())).counts)]
+    for end in [end for end in terminators(loop) if end.operation.name == CONTINUE]:
+        given = list(end.operation.operands)
+        with ir.InsertionPoint(end.operation), end.location:
+            build(end.operation.name, _divided(given, index, grid), attributes=attributes_without_segments(end))
+        end.operation.erase()
+    with ir.InsertionPoint(loop.operation), loop.location:
+        initial = _divided(list(loop.initValues), index, grid)
+        operands = [loop.lowerBound, loop.upperBound, loop.step, initial]
+        types = [value.type for value in initial]
+        made = build(loop.operation.name, operands, types, attributes_without_segments(loop))
+        results = list(made.results)
+        tail = len(results) - len(grid)
+        of_parts = [reshaped(value, shape) for value in results[tail:]]
+        kept = [*results[:index], joined(of_parts, whole.type), *results[index:tail]]
+    arguments = {
+        part.position: block.add_argument(initial[tail + n].type, loop.location) for n, part in enumerate(grid)
+    }
+    for extract, part in parts.items():
+        with ir.InsertionPoint(extract.operation), extract.location:
+            extract.result.replace_all_uses_with(reshaped(arguments[part.position], shape))
+        extract.operation.erase()
+    block.erase_argument(index + 1)
+    block.append_to(made.regions[0])
+    for old, new in zip(loop.operation.results, kept, strict=True):
+        old.replace_all_uses_with(new)
+    loop.operation.erase()
+
+
+def _divided(values: list[ir.Value], index: int, grid: Sequence[Part]) -> list[ir.Value]:
+    """The values without number `index`, then its parts without leading extents of one."""
+    parts = [Part(values[index], part.position, part.shape).extracted() for part in grid]
+    return [*values[:index], *values[index + 1 :], *(reshaped(part, _stripped(part.type.shape)) for part in parts)]
+
+
+def _stripped(shape: Sequence[int]) -> list[int]:
+    return list(shape)[next((d for d, extent in enumerate(shape) if extent > 1), len(shape)) :]

@@ -1,0 +1,45 @@
+"""The output extents and the index space of an im2col view (dialect/tilex/README.md): numbers or values of 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
+from tilec.lowering.tile.analysis.index_arithmetic import WIDE, Number
+
+
+def divides_rows(type: Im2colViewType) -> bool:
+    """Whether tiles do not cross rows, of which an image may have several."""
+    return type.mode in BY_ROW and type.spatial_rank > 1
+
+
+def image_extents(type: Im2colViewType, extents: Sequence[Number]) -> list[Number]:
+    """The extents of the images [N, spatial dimensions, C] for those of the tensor, whose channels may be in slices."""
+    if type.interleave is None:
+        return list(extents)
+    images, slices, *spatial, _ = extents
+    return [images, *spatial, WIDE.product([WIDE.cast(slices), type.interleave])]
+
+
+def output_extents(type: Im2colViewType, extents: Sequence[Number]) -> list[Number]:
+    """The output extents for the extents of the images, outermost first."""
+    return [_output_extent(type, k, WIDE.cast(extent)) for k, extent in enumerate(extents[1:-1])]
+
+
+def _output_extent(type: Im2colViewType, k: int, extent: Number) -> Number:
+    # The last window starts at the extent plus this.
+    last = type.lower[k] + type.upper[k] - (type.window[k] - 1) * type.dilation[k] - 1
+    return WIDE.quotient(WIDE.at_least(0, WIDE.sum([extent, last + type.stride[k]])), type.stride[k])
+
+
+def tiles_of_run(type: Im2colViewType, images: Number, outputs: Sequence[Number]) -> Number:
+    """The tiles of the pixels that consecutive tiles cover: of all pixels, or of one row of every image."""
+    run = outputs[-1:] if divides_rows(type) else outputs
+    return WIDE.quotient_up(WIDE.product([WIDE.cast(images), *run]), type.tile_shape[0])
+
+
+def index_space(type: Im2colViewType, extents: Sequence[Number], outputs: Sequence[Number]) -> list[Number]:
+    """The numbers of tiles along pixels and channels."""
+    rows = outputs[:-1] if divides_rows(type) else []
+    tiles = WIDE.product([*rows, tiles_of_run(type, extents[0], outputs)])
+    return [tiles, WIDE.quotient_up(WIDE.cast(extents[-1]), type.tile_shape[1])]

@@ -1,0 +1,103 @@
+"""Accesses of parts of a tile through a partition view whose tiles are the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.cuda_tile.types import PartitionViewType, TileType
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.element_types import element_type
+from tilec.lowering.tile.analysis.bounds import bounds
+from tilec.lowering.tile.analysis.constants import integer_splat
+from tilec.lowering.tile.analysis.tile_parts import Part
+
+# L2 cache and memory are read in sectors of 32 bytes (CUDA programming guide, device memory accesses).
+_SECTOR_BITS = 256
+
+
+def is_divisible_access(op: ir.OpView) -> bool:
+    """Whether an access may be done in parts: it is weak, through a partition view."""
+    return op.memory_ordering_semantics == "weak" and isinstance(op.view.type, PartitionViewType)
+
+
+def view_of_parts(view: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """A new view of the same tensor whose tiles are parts of the tiles of a partition view."""
+    type = view.type
+    of_parts = PartitionViewType.get(tuple(shape), type.tensor_view, type.dim_map, type.padding)
+    return build("make_partition_view", [view.owner.operands[0]], [of_parts]).result
+
+
+def load_part(op: ir.OpView, view: ir.Value, part: Part) -> ir.Operation:
+    """A load of a part of the tile that `op` loads, through a view of such parts."""
+    types = [TileType.get(part.shape, part.whole.type.element), op.operation.results[1].type]
+    return build("load_view_tko", [view, part_indices(op, part), op.token], types, attributes_without_segments(op))
+
+
+def store_part(op: ir.OpView, view: ir.Value, part: Part, value: ir.Value) -> ir.Value:
+    """A store of a part of the tile that `op` stores, through a view of such parts; its token."""
+    operands = [value, view, part_indices(op, part), op.token]
+    types = [op.operation.results[0].type]
+    return build("store_view_tko", operands, types, attributes_without_segments(op)).result
+
+
+def join_tokens(tokens: Sequence[ir.Value]) -> ir.Value:
+    """A token that is complete when all of `tokens` are."""
+    return tokens[0] if len(tokens) == 1 else build("join_tokens", list(tokens), [tokens[0].type]).result
+
+
+def divides_bytes(view: PartitionViewType, part: Sequence[int]) -> bool:
+    """Whether a part has only some of the elements of a byte of the view."""
+    per_byte = element_type(spell(view.element)).per_byte
+    adjacent = [part[k] for k, d in enumerate(view.dim_map) if view.tensor_view.strides[d] == 1]
+    return any(extent % per_byte for extent in adjacent)
+
+
+def has_whole_sectors(view: PartitionViewType, part: Part) -> bool:
+    """Whether a part is as long as the whole, or one sector at least, along each dimension contiguous in memory."""
+    bits = element_type(spell(view.element)).storage_bits
+    contiguous = [k for k, d in enumerate(view.dim_map) if view.tensor_view.strides[d] == 1]
+    return all(part.counts[k] == 1 or part.shape[k] * bits >= _SECTOR_BITS for k in contiguous)
+
+
+def part_indices(op: ir.OpView, part: Part) -> list[ir.Value]:
+    """The indices of a part of the tile of an access in the grid of such parts."""
+    return [_plus(*each) for each in zip(first_indices(op, part.counts), part.counts, part.position, strict=True)]
+
+
+def first_indices(op: ir.OpView, counts: Sequence[int]) -> list[ir.Value]:
+    """The indices of the first part of the tile of an access, which has so many parts along each dimension."""
+    indices = list(op.index)
+    if not all(map(_product_fits, indices, counts)):
+        indices = [_widened(index, count) for index, count in zip(indices, counts, strict=True)]
+    return [_times(*each) for each in zip(indices, counts, strict=True)]
+
+
+def _product_fits(index: ir.Value, count: int) -> bool:
+    """Whether (index + 1) * count fits the type of an index, which is unsigned."""
+    width, known = index.type.element.width, bounds(index)
+    greatest = known.high if known.low >= 0 else (1 << width) - 1
+    return count == 1 or (greatest + 1) * count <= 1 << width - 1
+
+
+def _widened(index: ir.Value, count: int) -> ir.Value:
+    """The index in 64 bits, limited so that its product with `count` fits; tiles that far are outside every tensor."""
+    wide = TileType.get((), ir.IntegerType.get_signless(64))
+    if index.type != wide:
+        return build("exti", [index], [wide], {"signedness": "unsigned"}).result
+    limit = integer_splat(wide, (1 << 63) // count - 1)
+    return index if count == 1 else build("mini", [index, limit], [wide], {"signedness": "unsigned"}).result
+
+
+def _times(index: ir.Value, count: int) -> ir.Value:
+    if count == 1:
+        return index
+    return build("muli", [index, integer_splat(index.type, count)], [index.type]).result
+
+
+def _plus(index: ir.Value, count: int, number: int) -> ir.Value:
+    """The index of a part, from that of the first one of `count` parts."""
+    if count == 1:
+        return index
+    return build("addi", [index, integer_splat(index.type, number)], [index.type]).result

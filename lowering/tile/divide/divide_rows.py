@@ -1,0 +1,222 @@
+"""Divides the rows of all multiplies of an entry, or its long rows, among the CTAs that run its tile block.
+
+    %a, %t = load_view_tko %v[%i, %k] : tile<256x64xf16>;  mmaf %a, %b, %c : tile<256x128xf32>
+    ->  load_view_tko %w[%i * 2 + %cta, %k] : tile<128x64xf16>;  mmaf %a, %b, %c : tile<128x128xf32>
+
+    %x, %t = load_view_tko %v[%i, %j] : tile<1x32768xf32>;  %m = reduce %x dim = 1 : tile<1xf32>
+    ->  load_view_tko %w[%i, %j * 2 + %cta] : tile<1x16384xf32>;  %m = reduce %x dim = 1 {tilec.ctas = 2} : tile<1xf32>
+
+The entry gets one more argument, the number of the CTA. Tiles that have no divided rows are computed in all CTAs. A
+reduction with `tilec.ctas` combines the results of all CTAs, so that each of them has the whole result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.cuda_tile.types import PartitionViewType, TileType
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below
+from tilec.lowering.tile.analysis.bounds import greatest
+from tilec.lowering.tile.analysis.constants import constant, integer_splat, splat_attribute, tensor_type
+from tilec.lowering.tile.divide.divided_dimensions import ROWS, STORES, Divided, divided_columns, divided_rows
+
+# The attribute of a reduction whose results are combined: the number of CTAs.
+COMBINED = "tilec.ctas"
+# A CTA has at least so many elements of a row: the exchange takes as long as the load of about as many.
+LEAST_ELEMENTS = 512
+# The results of a reduction for which scratch memory has room, of 8 bytes in each of 8 CTAs.
+MOST_RESULTS = 256
+
+
+def divide_rows(
+    entry: ir.OpView,
+    ctas: int,
+    least_rows: int,
+    check: Callable[[ir.OpView, Divided], None] = lambda entry, tiles: None,
+    along: int = ROWS,
+) -> None:
+    """Changes an entry in place; with `along` COLUMNS it divides the columns of all multiplies, likewise.
+
+    Raises NotDivisibleError, and leaves the entry as it was but for copies of constants, if a CTA would need rows of
+    another one, or fewer than `least_rows` of a multiply, or if `check` raises it for the tiles to divide.
+    """
+    _copy_constants(entry)
+    divided = divided_rows(entry, ctas, least_rows, along)
+    check(entry, divided)
+    _divide(entry, ctas, divided)
+
+
+def divide_columns(
+    entry: ir.OpView,
+    ctas: int,
+    check: Callable[[ir.OpView, Divided], None] = lambda entry, tiles: None,
+) -> None:
+    """The same for the elements of long rows that reductions combine; LEAST_ELEMENTS of each are those of a CTA."""
+    _copy_constants(entry)
+    divided = divided_columns(entry, ctas, LEAST_ELEMENTS, MOST_RESULTS)
+    check(entry, divided)
+    _divide(entry, ctas, divided)
+
+
+def _divide(entry: ir.OpView, ctas: int, divided: Divided) -> None:
+    cta = _number_of_cta(entry)
+    for value, dimension in divided.items():
+        value.set_type(_part_type(value.type, dimension, ctas))
+    # Loads are replaced, so the divided tiles of all operations are found first.
+    tiles = [(op, _divided_tile(op, divided)) for op in operations_below(entry) if op.operation.name in _REWRITES]
+    for op, tile in tiles:
+        with ir.InsertionPoint(op.operation), op.location:
+            if tile is not None:
+                _REWRITES[op.operation.name](op, divided[tile], _Split(ctas, cta))
+            elif op.operation.name in STORES:
+                _store_once(op, cta)
+
+
+def _part_type(whole: TileType, dimension: int, ctas: int) -> TileType:
+    return TileType.get(_part_shape(whole.shape, dimension, ctas), whole.element)
+
+
+def _part_shape(shape: Sequence[int], dimension: int, ctas: int) -> list[int]:
+    return [extent // ctas if d == dimension else extent for d, extent in enumerate(shape)]
+
+
+def _divided_tile(op: ir.OpView, divided: Divided) -> ir.Value | None:
+    return next((value for value in (*op.operation.operands, *op.operation.results) if value in divided), None)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """The number of CTAs, and the number of this one (a scalar of i32)."""
+
+    ctas: int
+    cta: ir.Value
+
+
+def _copy_constants(entry: ir.OpView) -> None:
+    """One constant for each use, because some uses may be of divided tiles."""
+    for op in list(operations_below(entry)):
+        if op.operation.name != "cuda_tile.constant" or not op.result.type.rank:
+            continue
+        for use in list(op.result.uses)[1:]:
+            with ir.InsertionPoint(op.operation), op.location:
+                use.owner.operation.operands[use.operand_number] = constant(op.result.type, op.value)
+
+
+def _number_of_cta(entry: ir.OpView) -> ir.Value:
+    """A new last argument of the entry."""
+    block = entry.body.blocks[0]
+    type = TileType.get((), ir.IntegerType.get_signless(32))
+    argument = block.add_argument(type, entry.location)
+    inputs = [*entry.function_type.inputs, type]
+    entry.operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+    if entry.arg_attrs is not None:
+        entry.operation.attributes["arg_attrs"] = ir.ArrayAttr.get([*entry.arg_attrs, ir.DictAttr.get({})])
+    return argument
+
+
+# ---- operations that know the position or the values of their tile
+
+
+def _divide_access(op: ir.OpView, dimension: int, split: _Split) -> None:
+    """Accesses the part of the CTA, through a view whose tiles are the parts."""
+    type, operation = op.view.type, op.operation
+    shape = _part_shape(type.tile_shape, dimension, split.ctas)
+    of_parts = PartitionViewType.get(shape, type.tensor_view, type.dim_map, type.padding)
+    view = build("make_partition_view", [op.view.owner.operands[0]], [of_parts]).result
+    indices = _common_width(list(op.index))
+    indices[dimension] = _part_index(indices[dimension], split)
+    tile = [] if operation.name == "cuda_tile.load_view_tko" else [op.tile]
+    results = [result.type for result in operation.results]
+    made = build(operation.name, [*tile, view, indices, op.token], results, attributes_without_segments(op))
+    for old, new in zip(operation.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    operation.erase()
+
+
+def _common_width(indices: list[ir.Value]) -> list[ir.Value]:
+    """The indices, which are unsigned, in at least 32 bits."""
+    type = TileType.get((), ir.IntegerType.get_signless(32))
+    if all(index.type.element.width >= 32 for index in indices):
+        return indices
+    return [
+        index if index.type == type else build("exti", [index], [type], {"signedness": "unsigned"}).result
+        for index in indices
+    ]
+
+
+def _part_index(index: ir.Value, split: _Split) -> ir.Value:
+    """index * ctas + cta; an index whose product does not fit is limited to one that is outside of every tensor."""
+    type, cta = index.type, split.cta
+    limit = (1 << type.element.width - 1) // split.ctas
+    if not 0 <= greatest(index) < limit:
+        index = build("mini", [index, integer_splat(type, limit)], [type], {"signedness": "unsigned"}).result
+    if cta.type != type:
+        cta = _cast(cta, type)
+    product = build("muli", [index, integer_splat(type, split.ctas)], [type]).result
+    return build("addi", [product, cta], [type]).result
+
+
+def _leave(_op: ir.OpView, _dimension: int, _split: _Split) -> None:
+    """The pointers are divided, and say where the elements are."""
+
+
+def _divide_constant(op: ir.OpView, _dimension: int, _split: _Split) -> None:
+    result = op.operation.results[0]
+    elements = ir.DenseElementsAttr.get_splat(tensor_type(result.type), splat_attribute(result))
+    op.operation.attributes["value"] = elements
+
+
+def _divide_iota(op: ir.OpView, _dimension: int, split: _Split) -> None:
+    """The numbers from cta * extent on."""
+    result = op.operation.results[0]
+    type = result.type
+    users = list(result.uses)
+    with ir.InsertionPoint.after(op.operation):
+        scalar = TileType.get((), type.element)
+        cta = split.cta if type.element.width == 32 else _cast(split.cta, scalar)
+        first = build("muli", [cta, integer_splat(scalar, type.shape[0])], [scalar]).result
+        one = build("reshape", [first], [TileType.get((1,), type.element)]).result
+        spread = build("broadcast", [one], [type]).result
+        moved = build("addi", [result, spread], [type]).result
+    for use in users:
+        use.owner.operation.operands[use.operand_number] = moved
+
+
+def _store_once(op: ir.OpView, cta: ir.Value) -> None:
+    """The CTA of rank 0 stores a tile that all CTAs have."""
+    store, token = op.operation, op.token
+    attributes = {"comparison_predicate": "equal", "signedness": "signed"}
+    condition = TileType.get((), ir.IntegerType.get_signless(1))
+    first = build("cmpi", [cta, integer_splat(cta.type, 0)], [condition], attributes).result
+    branch = build("if", [first], [store.results[0].type])
+    store.results[0].replace_all_uses_with(branch.results[0])
+    then, otherwise = (region.blocks.append() for region in branch.regions)
+    with ir.InsertionPoint(then):
+        store.move_before(build("yield", [store.results[0]]))
+    with ir.InsertionPoint(otherwise):
+        before = build("make_token", [], [store.results[0].type]).result if token is None else token
+        build("yield", [before])
+
+
+def _combine(op: ir.OpView, dimension: int, split: _Split) -> None:
+    if dimension == op.dim:
+        op.operation.attributes[COMBINED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), split.ctas)
+
+
+def _cast(value: ir.Value, type: TileType) -> ir.Value:
+    name = "exti" if type.element.width > value.type.element.width else "trunci"
+    attributes = {"signedness": "unsigned"} if name == "exti" else {}
+    return build(name, [value], [type], attributes).result
+
+
+_REWRITES: dict[str, Callable[[ir.OpView, int, _Split], None]] = {
+    "cuda_tile.load_view_tko": _divide_access,
+    "cuda_tile.store_view_tko": _divide_access,
+    "cuda_tile.store_ptr_tko": _leave,
+    "cuda_tile.constant": _divide_constant,
+    "cuda_tile.iota": _divide_iota,
+    "cuda_tile.reduce": _combine,
+}

@@ -1,0 +1,185 @@
+"""store of a large tile that is computed elementwise from a matrix product -> stores of its column slices.
+
+%y = ftof %x : tile<128x256xf32> -> tile<128x256xf16>;  store_view_tko %y, %v[%i, %j]
+->  %x0 = extract %x[0, 0];  %y0 = ftof %x0 : tile<128x64xf32> -> tile<128x64xf16>;  store_view_tko %y0, %w[%i, %j * 4]
+    and likewise the other three: they need a quarter of the registers and of the staging buffer
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.walk import operations_inside, operations_named
+from tilec.element_types import element_type
+from tilec.lowering.tile.analysis.part_access import (
+    divides_bytes,
+    is_divisible_access,
+    join_tokens,
+    store_part,
+    view_of_parts,
+)
+from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile.divide.operand_dimensions import divided_operands
+from tilec.lowering.tile.divide.slices import REPEATABLE, Divided, Slice, Slicer, sliced_operands
+
+# A staging buffer of this size leaves room for rings of operands, and two of them keep the copies busy.
+SLICE_BYTES = 16384
+# The widest swizzle of shared memory (PTX ISA 5.5.7): narrower rows would need more copies for as many bytes.
+_SWIZZLE_BITS = 1024
+# tcgen05.ld reads 32 columns into registers at once without loss of throughput.
+_LEAST_COLUMNS = 32
+# Slices of smaller tiles cost little wherever their elements are.
+_SMALL_ELEMENTS = 1024
+_MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
+_LOADS = ("cuda_tile.load_view_tko",)
+# The terminators whose operands are the results.
+_STRUCTURES = {"cuda_tile.for": CONTINUE, "cuda_tile.loop": BREAK, "cuda_tile.if": YIELD}
+
+# The number of the first argument of the body that is carried.
+_FIRST_CARRIED = {"cuda_tile.for": 1, "cuda_tile.loop": 0}
+
+
+def divide_stores(module: ir.Module) -> None:
+    """Changes a module in place; the whole tiles that nothing uses any more are left to `remove-dead`."""
+    for entry in operations_named(module, ("cuda_tile.entry",)):
+        stores = operations_named(entry, ("cuda_tile.store_view_tko",))
+        found = {op.operation: division for op in stores if (division := _division(op)) is not None}
+        if found:
+            _divide(entry, found)
+
+
+def _division(store: ir.OpView) -> Slice | None:
+    """The first slice of a store that is worth dividing; None for other stores."""
+    if not is_divisible_access(store):
+        return None
+    for dimension in reversed(range(store.tile.type.rank)):
+        first = Slice(dimension, 0, _slice_size(store, dimension))
+        if first.size < store.tile.type.shape[dimension] and _is_made_of_columns(store, first):
+            return first
+    return None
+
+
+def _slice_size(store: ir.OpView, dimension: int) -> int:
+    """The extent of slices of SLICE_BYTES, or of the smallest that are fast."""
+    type, view = store.tile.type, store.view.type
+    bits = element_type(spell(view.element)).storage_bits
+    contiguous = view.tensor_view.strides[view.dim_map[dimension]] == 1
+    least = max(_LEAST_COLUMNS, _SWIZZLE_BITS // bits if contiguous else 0)
+    size, column_bits = type.shape[dimension], math.prod(Slice(dimension, 0, 1).part(store.tile).shape) * bits
+    while size > least and column_bits * size > 8 * SLICE_BYTES:
+        size //= 2
+    return type.shape[dimension] if divides_bytes(view, Slice(dimension, 0, size).part(store.tile).shape) else size
+
+
+# ---- what a tile is computed from
+
+
+def _is_made_of_columns(store: ir.OpView, first: Slice) -> bool:
+    """Whether slices of a tile are computed from columns of matrix products, and from nothing else that is large."""
+    products = 0
+    for value, along in _reached(store, first):
+        if _operands(store, value, replace(first, dimension=along)) is not None:
+            continue
+        if _is_product(value):
+            if along != value.type.rank - 1:
+                return False
+            products += 1
+        elif math.prod(value.type.shape) > _SMALL_ELEMENTS:
+            return False
+    return products > 0
+
+
+def _reached(store: ir.OpView, first: Slice) -> Iterator[Divided]:
+    """The values whose slices are needed for those of a stored tile, the tile included."""
+    seen, work = set[Divided](), [(store.tile, first.dimension)]
+    while work:
+        value, along = each = work.pop()
+        if each not in seen:
+            seen.add(each)
+            yield each
+            work += _operands(store, value, replace(first, dimension=along)) or []
+
+
+def _operands(store: ir.OpView, value: ir.Value, wanted: Slice) -> list[Divided] | None:
+    """The same as sliced_operands, but a tile that a loop around the store does not load is not loaded in the loop."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name in _LOADS and owner.operation.block != store.operation.block:
+        return None
+    return sliced_operands(value, wanted)
+
+
+def _is_product(value: ir.Value) -> bool:
+    """Whether a value is a matrix product, or is computed elementwise from one that a loop carries."""
+    seen, work = set[ir.Value](), [value]
+    while work:
+        each = work.pop()
+        if each in seen or not isinstance(each.type, TileType):
+            continue
+        seen.add(each)
+        op = each.owner
+        if isinstance(op, ir.Block):
+            work += _carried(each)
+            continue
+        if op.operation.name in _MULTIPLIES:
+            return True
+        if op.operation.name in _STRUCTURES:
+            work += _given(op, list(op.operation.results).index(each))
+        elif each.type.rank > 1:
+            work += [operand for operand, _ in divided_operands(op, each.type.rank - 1) or ()]
+    return False
+
+
+def _given(op: ir.OpView, index: int) -> list[ir.Value]:
+    """The values that may become a result of a loop or a branch, except the initial value."""
+    ending = _STRUCTURES[op.operation.name]
+    return [end.operation.operands[index] for end in terminators(op) if end.operation.name == ending]
+
+
+def _carried(argument: ir.BlockArgument) -> list[ir.Value]:
+    """The values that a loop gives to an argument of its body, except the initial value."""
+    loop = argument.owner.owner.opview
+    first = _FIRST_CARRIED.get(loop.operation.name)
+    if first is None or argument.arg_number < first:
+        return []
+    index = argument.arg_number - first
+    return [end.operation.operands[index] for end in terminators(loop) if end.operation.name == CONTINUE]
+
+
+# ---- the rewrite
+
+
+def _divide(entry: ir.OpView, stores: Mapping[ir.Operation, Slice]) -> None:
+    computed = _computed(entry, stores)
+    for operation, first in stores.items():
+        op = operation.opview
+        with ir.InsertionPoint(operation), op.location:
+            view, tokens = view_of_parts(op.view, first.part(op.tile).shape), []
+            for number in range(op.tile.type.shape[first.dimension] // first.size):
+                wanted = Slice(first.dimension, number, first.size)
+                value = Slicer(computed).slice_of(op.tile, wanted)
+                tokens.append(store_part(op, view, wanted.part(op.tile), value))
+            if list(op.result.uses):
+                op.result.replace_all_uses_with(join_tokens(tokens))
+        operation.erase()
+
+
+def _computed(entry: ir.OpView, stores: Mapping[ir.Operation, Slice]) -> Collection[Divided]:
+    """What to compute in slices: values that are cheap to repeat, and those that only such operations use."""
+    found = set[Divided]()
+    for operation, first in stores.items():
+        for value, along in _reached(operation.opview, first):
+            if _operands(operation.opview, value, replace(first, dimension=along)) is not None:
+                found.add((value, along))
+    divided = {*stores, *(value.owner.operation for value, _ in found)}
+    # Users of a value come after it, so they are decided before it.
+    for op in reversed(operations_inside(entry)):
+        if op not in divided or op in stores or op.name in REPEATABLE:
+            continue
+        if any(use.owner.operation not in divided for use in op.results[0].uses):
+            divided.discard(op)
+    return {each for each in found if each[0].owner.operation in divided}

@@ -1,0 +1,316 @@
+"""The dimension of each tile along which several CTAs divide the rows of all multiplies, or the long rows of a kernel.
+
+Each CTA computes its rows of every accumulator, and of every tile that goes into them or derives from them. In a kernel
+without multiplies it computes its elements of every long row that is reduced or stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import prod
+
+from tilec.dialect.cuda_tile.types import PartitionViewType, TileType, TokenType
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below
+from tilec.errors import SourceLocation
+from tilec.lowering.tile.analysis.constants import splat_attribute
+from tilec.lowering.tile.analysis.elementwise import is_elementwise
+from tilec.lowering.tile.analysis.terminators import CONTINUE, terminators
+
+# The divided dimension of each tile; the others are the same in all CTAs.
+Divided = dict[ir.Value, int]
+Related = Iterator[tuple[ir.Value, int]]
+MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai")
+_REDUCE = "cuda_tile.reduce"
+# The dimensions of a matrix product.
+ROWS, COLUMNS = 0, 1
+_WORDS = ("rows", "columns")
+
+
+class NotDivisibleError(Exception):
+    """The reason why the tile block cannot be divided, at a line of the user."""
+
+    def __init__(self, reason: str, op: ir.OpView) -> None:
+        super().__init__(reason)
+        self.location: SourceLocation | None = source_location(op.operation.location)
+
+
+def divided_rows(entry: ir.OpView, ctas: int, least_rows: int, along: int = ROWS) -> Divided:
+    """The tiles of an entry that have the rows of a multiply; raises NotDivisibleError.
+
+    Args:
+        entry: a cuda_tile.entry, in which every constant of a divided tile has one use.
+        ctas: the number of CTAs, a power of two.
+        least_rows: the rows of a multiply that a CTA must have at least.
+        along: ROWS, or COLUMNS for the columns of all multiplies in place of the rows.
+    """
+    operations = list(operations_below(entry))
+    multiplies = [op for op in operations if op.operation.name in MULTIPLIES]
+    if not multiplies:
+        raise NotDivisibleError("it has no multiply whose rows can be divided", entry)
+    divided: Divided = {}
+    for op in multiplies:
+        result = op.operation.results[0]
+        extent = result.type.shape[along - 2]
+        if result.type.rank != 2 or extent < ctas * least_rows:
+            of_rank = "" if result.type.rank == 2 else " of rank 2"
+            needed = f"{least_rows} {_WORDS[along]} of each multiply{of_rank}"
+            raise NotDivisibleError(f"a block needs at least {needed}, which has {extent}", op)
+        divided[result] = along
+    for op in multiplies:
+        near = _around(op.operation.results[0])
+        _propagate(divided, [each for other in near for each in related(other, divided, combines=False)], op)
+    for op in operations:
+        _check_accesses(op, divided)
+    return divided
+
+
+def divided_columns(entry: ir.OpView, ctas: int, least_elements: int, most_results: int) -> Divided:
+    """The tiles of an entry that have the elements of a reduction along its dimension; raises NotDivisibleError.
+
+    Args:
+        entry: as for divided_rows.
+        ctas: the number of CTAs, a power of two.
+        least_elements: the elements along its dimension that a CTA must have of a divided reduction.
+        most_results: the most elements of a result, which the CTAs exchange.
+    """
+    operations = list(operations_below(entry))
+    divided: Divided = {}
+    for op in operations:
+        if op.operation.name == _REDUCE and op.operation.operands[0].type.shape[op.dim] >= ctas * least_elements:
+            if prod(op.operation.results[0].type.shape) > most_results:
+                raise NotDivisibleError(f"the blocks exchange at most {most_results} results of a reduction", op)
+            _propagate(divided, [(op.operation.operands[0], op.dim)], op, combines=True)
+    if not divided:
+        reason = f"it has no multiply, and no reduction of {least_elements} elements per block, that can be divided"
+        raise NotDivisibleError(reason, entry)
+    for op in operations:
+        if op.operation.name in STORES:
+            _propagate(divided, _long_dimension(op, divided, ctas * least_elements), op, combines=True)
+    for op in operations:
+        _check_accesses(op, divided, stores_once=True)
+    return divided
+
+
+def _long_dimension(store: ir.OpView, divided: Divided, least: int) -> list[tuple[ir.Value, int]]:
+    """The stored tile and its longest dimension, if that is long and no reduction relates it to a divided tile."""
+    tile = store.tile if store.operation.name == _VIEW_STORE else store.value
+    if tile in divided or not _is_tile(tile) or max(tile.type.shape) < least:
+        return []
+    return [(tile, tile.type.shape.index(max(tile.type.shape)))]
+
+
+def _propagate(divided: Divided, found: list[tuple[ir.Value, int]], origin: ir.OpView, combines: bool = False) -> None:
+    while found:
+        value, dimension = found.pop()
+        if divided.get(value, dimension) != dimension:
+            raise NotDivisibleError("a tile would be divided along two dimensions", _maker(value) or origin)
+        if value in divided or not _is_tile(value):
+            continue
+        divided[value] = dimension
+        for op in _around(value):
+            found += related(op, divided, combines)
+
+
+def _is_tile(value: ir.Value) -> bool:
+    return isinstance(value.type, TileType) and value.type.rank > 0
+
+
+def _maker(value: ir.Value) -> ir.OpView | None:
+    return None if isinstance(value.owner, ir.Block) else value.owner.opview
+
+
+def _around(value: ir.Value) -> list[ir.OpView]:
+    """The operations that relate a value to others: its maker, its users, and what is around terminators."""
+    owner = value.owner
+    found = [owner.owner.opview if isinstance(owner, ir.Block) else owner.opview]
+    for use in value.uses:
+        found.append(use.owner.operation.opview)
+        if use.owner.operation.has_trait(ir.IsTerminatorTrait):
+            found.append(_left_by(use.owner.operation.opview))
+    return found
+
+
+def _left_by(end: ir.OpView) -> ir.OpView:
+    """The loop or branch that a terminator belongs to."""
+    parent = end.operation.parent.operation
+    while end.operation.name != "cuda_tile.yield" and parent.name == "cuda_tile.if":
+        parent = parent.parent.operation
+    return parent.opview
+
+
+# ---- the tiles that an operation relates to a divided one
+
+
+def related(op: ir.OpView, divided: Mapping[ir.Value, int], combines: bool) -> list[tuple[ir.Value, int]]:
+    """The tiles of an operation that are divided because others of it are; raises NotDivisibleError.
+
+    The CTAs may combine the results of reductions along a divided dimension if `combines`.
+    """
+    if combines and op.operation.name == _REDUCE:
+        return list(_of_reduce(op, divided))
+    rule = _RULES.get(op.operation.name)
+    if rule is not None:
+        return list(rule(op, divided))
+    if op.operation.has_trait(ir.IsTerminatorTrait):
+        return []
+    if op.operation.name in _WHOLE or not is_elementwise(op):
+        word = op.operation.name.removeprefix("cuda_tile.")
+        raise NotDivisibleError(f"'{word}' needs whole tiles", op)
+    return list(_of_elements(op, divided))
+
+
+# Elementwise operations that run once for the whole tile, or that state a property of the whole tile.
+_WHOLE = ("cuda_tile.print_tko", "cuda_tile.assert", "cuda_tile.assume")
+
+
+def _of_elements(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    values = [value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)]
+    for dimension in {divided[value] for value in values if value in divided}:
+        yield from ((value, dimension) for value in values)
+
+
+def _of_multiply(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    lhs, rhs, accumulator = op.operation.operands
+    result = op.operation.results[0]
+    along = divided[result]
+    for operand, word, other in ((lhs, "left", COLUMNS), (rhs, "right", ROWS)):
+        if operand in divided and along == other:
+            message = f"the {word} operand of a multiply derives from the {_WORDS[along]} of another"
+            raise NotDivisibleError(message, op)
+    yield from ((value, along) for value in ((lhs, rhs)[along], accumulator, result))
+
+
+def _of_carried(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    """What a loop or a branch carries from place to place."""
+    for group in _carried_groups(op):
+        for dimension in {divided[value] for value in group if value in divided}:
+            yield from ((value, dimension) for value in group)
+
+
+def _carried_groups(op: ir.OpView) -> list[list[ir.Value]]:
+    """For each carried value and each result, the values that it may be, and itself."""
+    results = [[result] for result in op.operation.results]
+    carried: list[list[ir.Value]] = []
+    if op.operation.name != "cuda_tile.if":
+        carried = [[init, argument] for init, argument in zip(op.initValues, op.carried, strict=True)]
+    for end in terminators(op):
+        into = carried if end.operation.name == CONTINUE else results
+        for group, value in zip(into, end.operation.operands, strict=False):
+            group.append(value)
+    if op.operation.name == "cuda_tile.for":
+        return [of_loop + of_result for of_loop, of_result in zip(carried, results, strict=True)]
+    return carried + results
+
+
+def _of_broadcast(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    source, result = op.operation.operands[0], op.operation.results[0]
+    for value, other in ((source, result), (result, source)):
+        dimension = divided.get(value)
+        if dimension is not None and source.type.shape[dimension] > 1:
+            yield other, dimension
+
+
+def _of_whole_reduce(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    if any(divided.get(operand) == op.dim for operand in op.operation.operands):
+        raise NotDivisibleError("a reduction along the rows of a multiply needs all of them", op)
+    return _of_reduce(op, divided)
+
+
+def _of_reduce(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    along, operands, results = op.dim, list(op.operation.operands), list(op.operation.results)
+    dimensions = {divided[value] for value in operands if value in divided}
+    dimensions |= {divided[value] + (divided[value] >= along) for value in results if value in divided}
+    for dimension in dimensions:
+        yield from ((operand, dimension) for operand in operands)
+        if dimension != along:
+            yield from ((result, dimension - (dimension > along)) for result in results)
+
+
+def _of_reshape(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    source, result = op.operation.operands[0], op.operation.results[0]
+    for value, other in ((source, result), (result, source)):
+        if value in divided:
+            position = _position(value.type.shape, divided[value])
+            found = [d for d in range(other.type.rank) if _position(other.type.shape, d) == position]
+            if not found:
+                raise NotDivisibleError("it divides or joins what the blocks divide", op)
+            yield other, found[0]
+
+
+def _position(shape: tuple[int, ...], dimension: int) -> tuple[int, int]:
+    """The extent of a dimension and the product of those inside of it."""
+    inside = 1
+    for extent in shape[dimension + 1 :]:
+        inside *= extent
+    return shape[dimension], inside
+
+
+def _of_permute(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    source, result, order = op.operation.operands[0], op.operation.results[0], list(op.permutation)
+    if source in divided:
+        yield result, order.index(divided[source])
+    if result in divided:
+        yield source, order[divided[result]]
+
+
+def _of_parts(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    """Operations between tiles and parts of them, which keep the extent of a divided dimension."""
+    tiles = [value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)]
+    for dimension in {divided[value] for value in tiles if value in divided}:
+        if len({value.type.shape[dimension] for value in tiles}) > 1:
+            raise NotDivisibleError("it divides or joins what the blocks divide", op)
+        yield from ((value, dimension) for value in tiles)
+
+
+def _of_access(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
+    if not isinstance(op.view.type, PartitionViewType):
+        raise NotDivisibleError("it accesses a divided tile through a view without adjacent tiles", op)
+    return iter(())
+
+
+def _of_constant(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
+    if splat_attribute(op.operation.results[0]) is None:
+        raise NotDivisibleError("a constant of different elements is divided", op)
+    return iter(())
+
+
+def _of_iota(_op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
+    return iter(())
+
+
+_RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
+    **dict.fromkeys(MULTIPLIES, _of_multiply),
+    **{f"cuda_tile.{word}": _of_carried for word in ("for", "loop", "if")},
+    "cuda_tile.broadcast": _of_broadcast,
+    _REDUCE: _of_whole_reduce,
+    "cuda_tile.reshape": _of_reshape,
+    "cuda_tile.permute": _of_permute,
+    "cuda_tile.load_view_tko": _of_access,
+    "cuda_tile.store_view_tko": _of_access,
+    **{f"cuda_tile.{word}": _of_parts for word in ("extract", "insert", "cat")},
+    "cuda_tile.constant": _of_constant,
+    "cuda_tile.iota": _of_iota,
+}
+
+
+# ---- accesses to memory
+
+
+_LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
+_VIEW_STORE = "cuda_tile.store_view_tko"
+STORES = (_VIEW_STORE, "cuda_tile.store_ptr_tko")
+
+
+def _check_accesses(op: ir.OpView, divided: Divided, stores_once: bool = False) -> None:
+    """Every effect on memory happens in one CTA: those of divided tiles, and with `stores_once` all stores."""
+    name = op.operation.name
+    if name in (*_LOADS, *STORES) and op.memory_ordering_semantics != "weak":
+        raise NotDivisibleError("it synchronizes with other tile blocks", op)
+    if name in _LOADS or not any(isinstance(result.type, TokenType) for result in op.operation.results):
+        return
+    if name in ("cuda_tile.make_token", "cuda_tile.join_tokens") or op.operation.regions:
+        return
+    if name not in STORES or not (stores_once or any(value in divided for value in op.operation.operands)):
+        raise NotDivisibleError("each block would repeat the access to memory", op)

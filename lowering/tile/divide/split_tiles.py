@@ -1,0 +1,196 @@
+"""Divides tiles of which only parts are used: loads, operations on one tile, and values that a `for` carries.
+
+    %x = load_view_tko %v[%i] : tile<4x64x64xf16>;  extract %x[1, 0, 0] : tile<1x64x64xf16>
+    ->  load_view_tko %w[%i * 4 + 1] : tile<1x64x64xf16>, where the tiles of view %w are the parts
+
+By default only parts whose elements are consecutive are considered, so that accesses to memory stay contiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.cuda_tile.reduction_rules import effect_free
+from tilec.dialect.cuda_tile.type_rules import tile_problem
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_named
+from tilec.lowering.tile.analysis.carried import split_carried
+from tilec.lowering.tile.analysis.constants import splat
+from tilec.lowering.tile.analysis.elementwise import is_elementwise
+from tilec.lowering.tile.analysis.part_access import (
+    divides_bytes,
+    has_whole_sectors,
+    is_divisible_access,
+    join_tokens,
+    load_part,
+    view_of_parts,
+)
+from tilec.lowering.tile.analysis.replacing import replace_results
+from tilec.lowering.tile.analysis.tile_parts import Part, part_of, reshaped
+from tilec.lowering.tile.simplify.remove_dead import remove_dead
+
+# Whether a part may be computed on its own.
+Accepts = Callable[[Part], bool]
+
+
+def split_tiles(module: ir.Module, accepts: Accepts = lambda part: part.is_run) -> None:
+    """Changes a module in place, up to a fixed point; removes unused operations too.
+
+    `accepts` selects the parts that are considered. Loads are divided into consecutive elements or whole sectors.
+    """
+    changed = True
+    while changed:
+        replace_results(module, {"extract": partial(_moved_up, accepts)})
+        # A whole tile that nothing uses any more must not count as a use of its operands.
+        remove_dead(module)
+        loads = operations_named(module, ("cuda_tile.load_view_tko",))
+        changed = sum(_split_load(accepts, op) for op in loads) > 0
+        loops = operations_named(module, ("cuda_tile.for",), innermost_first=True)
+        changed |= sum(_split_loop(accepts, op) for op in loops) > 0
+
+
+def _accepted_part(accepts: Accepts, op: ir.OpView) -> Part | None:
+    """The part that an extract selects, if it is considered."""
+    part = part_of(op)
+    return part if part is not None and accepts(part) else None
+
+
+def _used_parts(accepts: Accepts, value: ir.Value) -> dict[ir.OpView, Part] | None:
+    """The parts of a tile by extract; None unless all uses are parts of one shape that are considered."""
+    found: dict[ir.OpView, Part] = {}
+    for use in value.uses:
+        op = use.owner
+        part = _accepted_part(accepts, op) if op.operation.name == "cuda_tile.extract" else None
+        if part is None:
+            return None
+        found[op] = part
+    return found if len({part.shape for part in found.values()}) == 1 else None
+
+
+# ---- extract of an operation -> the operation on a part
+
+
+def _moved_up(accepts: Accepts, op: ir.OpView) -> ir.Value | None:
+    part = _accepted_part(accepts, op)
+    if part is None or isinstance(op.source.owner, ir.Block):
+        return None
+    maker = op.source.owner
+    rule = _UPWARD.get(maker.operation.name.removeprefix("cuda_tile."))
+    if rule is not None:
+        return rule(accepts, maker, part)
+    return _of_elements(maker, part) if _is_divisible(accepts, maker) else None
+
+
+def _of_cat(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
+    """A part that lies in one of the operands."""
+    start = part.position[op.dim] * part.shape[op.dim]
+    split = op.lhs.type.shape[op.dim]
+    side, begin = (op.lhs, start) if start < split else (op.rhs, start - split)
+    if begin % part.shape[op.dim] or begin + part.shape[op.dim] > side.type.shape[op.dim]:
+        return None
+    index = begin // part.shape[op.dim]
+    position = tuple(index if d == op.dim else i for d, i in enumerate(part.position))
+    return Part(side, position, part.shape).extracted()
+
+
+def _of_broadcast(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
+    repeated = [extent == 1 for extent in op.source.type.shape]
+    position = tuple(0 if once else index for once, index in zip(repeated, part.position, strict=True))
+    shape = tuple(1 if once else extent for once, extent in zip(repeated, part.shape, strict=True))
+    if tile_problem(shape, op.source.type.element) is not None:
+        return None
+    source = Part(op.source, position, shape).extracted()
+    type = TileType.get(part.shape, op.result.type.element)
+    return source if source.type == type else build("broadcast", [source], [type]).result
+
+
+def _of_permute(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
+    """A permutation of a part, if that part is considered as well."""
+    inverse = [list(op.permutation).index(d) for d in range(len(part.shape))]
+    before = Part(op.source, tuple(part.position[d] for d in inverse), tuple(part.shape[d] for d in inverse))
+    if not accepts(before):
+        return None
+    type = TileType.get(part.shape, op.result.type.element)
+    return build("permute", [before.extracted()], [type], {"permutation": list(op.permutation)}).result
+
+
+def _of_reshape(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
+    """Consecutive elements are consecutive in every shape: the leading dimensions of the source divide them."""
+    if not part.is_run:
+        return None
+    number, count = 0, 1
+    for index, parts in zip(part.position, part.counts, strict=True):
+        number, count = number * parts + index, count * parts
+    position, shape = [], []
+    for extent in op.source.type.shape:
+        divided = min(extent, count)
+        count //= divided
+        position.append(number // count)
+        number %= count
+        shape.append(extent // divided)
+    return reshaped(Part(op.source, tuple(position), tuple(shape)).extracted(), part.shape)
+
+
+_UPWARD: dict[str, Callable[[Accepts, ir.OpView, Part], ir.Value | None]] = {
+    "cat": _of_cat,
+    "broadcast": _of_broadcast,
+    "permute": _of_permute,
+    "reshape": _of_reshape,
+}
+
+
+def _is_divisible(accepts: Accepts, op: ir.OpView) -> bool:
+    """Whether an operation computes the elements of one tile, besides constants, and only parts are used."""
+    if len(op.operation.results) != 1 or not is_elementwise(op) or not effect_free(op):
+        return False
+    varying = {operand for operand in op.operation.operands if splat(operand) is None}
+    return len(varying) <= 1 and _used_parts(accepts, op.operation.results[0]) is not None
+
+
+def _of_elements(op: ir.OpView, part: Part) -> ir.Value:
+    operands = [Part(value, part.position, part.shape).extracted() for value in op.operation.operands]
+    type = TileType.get(part.shape, op.operation.results[0].type.element)
+    return build(op.operation.name, operands, [type], attributes_without_segments(op)).result
+
+
+# ---- loads
+
+
+def _split_load(accepts: Accepts, op: ir.OpView) -> bool:
+    """Loads the parts of a tile through a view whose tiles are the parts."""
+    tile, token = op.operation.results
+    parts = _used_parts(accepts, tile)
+    if parts is None or not is_divisible_access(op):
+        return False
+    first = next(iter(parts.values()))
+    if tuple(tile.type.shape) == first.shape or divides_bytes(op.view.type, first.shape):
+        return False
+    if not (first.is_run or has_whole_sectors(op.view.type, first)):
+        return False
+    with ir.InsertionPoint(op.operation), op.location:
+        view = view_of_parts(op.view, first.shape)
+        distinct = {part.position: part for part in parts.values()}
+        made = {position: load_part(op, view, distinct[position]) for position in sorted(distinct)}
+        if list(token.uses):
+            token.replace_all_uses_with(join_tokens([each.results[1] for each in made.values()]))
+    for extract, part in parts.items():
+        extract.result.replace_all_uses_with(made[part.position].results[0])
+        extract.operation.erase()
+    op.operation.erase()
+    return True
+
+
+# ---- loops
+
+
+def _split_loop(accepts: Accepts, op: ir.OpView) -> bool:
+    """Carries the parts of the first carried tile that is only used in parts; a loop is rebuilt for each."""
+    for index, argument in enumerate(op.carried):
+        parts = _used_parts(accepts, argument) if isinstance(argument.type, TileType) else None
+        if parts is not None and next(iter(parts.values())).shape != tuple(argument.type.shape):
+            split_carried(op, index, parts)
+            return True
+    return False

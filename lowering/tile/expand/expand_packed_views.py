@@ -1,0 +1,142 @@
+"""Replaces accesses of packed elements by accesses of their bytes through pointers.
+
+load_packed_tko %view[%i, %j]
+->  %first, %last = load_ptr_tko ..      the bytes with the first and the last bit of each element
+    (%first >> %shift | %last << (8 - %shift)) & (2^bits - 1)
+
+store_packed_tko %tile, %view[%i, %j]
+->  %e0, %e1, .. = extract %tile ..      the elements 0, 1, .. of all groups that fill whole bytes
+    store_ptr_tko .., %e0 | %e1 << bits  byte 0 of each group, and likewise the other bytes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.cuda_tile.types import TileType, TokenType
+from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.packed_rules import elements_per_group
+from tilec.dialect.walk import operations_named
+from tilec.lowering.tile.analysis.constants import integer_splat
+from tilec.lowering.tile.analysis.index_arithmetic import NARROW, value_of_type
+from tilec.lowering.tile.analysis.packed_shape import packed_index_space
+from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker
+from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
+from tilec.lowering.tile.expand.packed_bytes import PackedBytes, along
+
+_MAKER = "tilex.make_packed_view"
+_BYTE = 8
+
+
+def expand_packed_views(module: ir.Module | ir.OpView) -> None:
+    """Expands the accesses and the index spaces of packed views in a module or an entry."""
+    for op in operations_named(module, _EXPANDED):
+        with ir.InsertionPoint(op.operation), op.location:
+            values = _EXPANDED[op.operation.name](op)
+        for old, new in zip(op.operation.results, values, strict=True):
+            old.replace_all_uses_with(new)
+        op.operation.erase()
+    for op in operations_named(module, (_MAKER,)):
+        if not list(op.result.uses):
+            op.operation.erase()
+
+
+def _load(op: ir.OpView) -> list[ir.Value]:
+    type, place = op.view.type, PackedBytes(op.view, list(op.index))
+    bits = NARROW.product([NARROW.iota(type.tile_shape[-1]), type.bits])
+    first, shift = NARROW.divided(bits, _BYTE)
+    last = NARROW.quotient(NARROW.sum([bits, type.bits - 1]), _BYTE)
+    # Elements with a bit behind the last byte do not exist.
+    mask = place.inside(last)
+    low, token = _load_bytes(op, place.pointers(first), mask)
+    right = build("trunci", [shift], [TileType.get(type.tile_shape[-1:], type.element)]).result
+    value, tokens = _binary("shri", low, _in_rows(right, low), signedness="unsigned"), [token]
+    if _BYTE % type.bits:
+        high, token = _load_bytes(op, place.pointers(last), mask)
+        # Where the shift is 0, both bytes are the same one.
+        left = _binary("andi", _binary("subi", _splat(right, _BYTE), right), _BYTE - 1)
+        value, tokens = _binary("ori", value, _binary("shli", high, _in_rows(left, high))), [*tokens, token]
+    return [_low_bits(value, type.bits), _joined(tokens)]
+
+
+def _load_bytes(op: ir.OpView, pointers: ir.Value, mask: ir.Value | None) -> tuple[ir.Value, ir.Value]:
+    """The bytes at pointers and a token; zero where the mask is false."""
+    type = TileType.get(pointers.type.shape, op.view.type.element)
+    padding = None if mask is None else integer_splat(type, 0)
+    operands = [[pointers], mask, padding, op.token]
+    loaded = build("load_ptr_tko", operands, [type, TokenType.get()], attributes_without_segments(op))
+    return loaded.results[0], loaded.results[1]
+
+
+def _store(op: ir.OpView) -> list[ir.Value]:
+    type, place = op.view.type, PackedBytes(op.view, list(op.index))
+    elements = elements_per_group(type.bits)
+    groups, size = type.tile_shape[-1] // elements, elements * type.bits // _BYTE
+    values = [_low_bits(_element_of_groups(op.tile, k, groups), type.bits) for k in range(elements)]
+    first = NARROW.product([NARROW.iota(groups), size])
+    positions = [NARROW.sum([first, k]) for k in range(size)]
+    attributes, tokens = attributes_without_segments(op), []
+    for byte, at in enumerate(positions):
+        value = _byte(values, byte, type.bits, positions, place)
+        operands = [[place.pointers(at)], value, place.inside(at), op.token]
+        tokens.append(build("store_ptr_tko", operands, [TokenType.get()], attributes).result)
+    return [_joined(tokens)]
+
+
+def _element_of_groups(tile: ir.Value, number: int, groups: int) -> ir.Value:
+    """The element with a number in each of the groups into which the rows of a tile are divided."""
+    outer = tuple(tile.type.shape[:-1])
+    divided = reshaped(tile, (*outer, groups, tile.type.shape[-1] // groups))
+    part = Part(divided, (0,) * len(outer) + (0, number), (*outer, groups, 1))
+    return reshaped(part.extracted(), (*outer, groups))
+
+
+def _byte(values: list[ir.Value], byte: int, bits: int, positions: list[ir.Value], place: PackedBytes) -> ir.Value:
+    """The byte with a number of each group, from the elements of the groups; elements that do not exist are zero."""
+    parts = []
+    for k, value in enumerate(values):
+        first, last = k * bits // _BYTE, (k * bits + bits - 1) // _BYTE
+        if not first <= byte <= last:
+            continue
+        exists = place.inside_row(positions[last]) if last > byte else None
+        shift = k * bits - byte * _BYTE
+        part = _binary("shli", value, shift) if shift >= 0 else _binary("shri", value, -shift, signedness="unsigned")
+        parts.append(part if exists is None else build("select", [exists, part, _splat(part, 0)], [part.type]).result)
+    return reduce(lambda lhs, rhs: _binary("ori", lhs, rhs), parts)
+
+
+def _index_space(op: ir.OpView) -> list[ir.Value]:
+    tiles = packed_index_space(op.src.type, tensor_extents(tensor_maker(op.src)))
+    return [value_of_type(count, result.type) for count, result in zip(tiles, op.results, strict=True)]
+
+
+def _low_bits(value: ir.Value, bits: int) -> ir.Value:
+    return _binary("andi", value, (1 << bits) - 1)
+
+
+def _binary(name: str, lhs: ir.Value, rhs: ir.Value | int, **attributes: str) -> ir.Value:
+    """An operation on bytes; a number is the same for all of them."""
+    other = _splat(lhs, rhs) if isinstance(rhs, int) else rhs
+    return build(name, [lhs, other], [lhs.type], attributes).result
+
+
+def _splat(like: ir.Value, number: int) -> ir.Value:
+    return integer_splat(like.type, number)
+
+
+def _in_rows(values: ir.Value, like: ir.Value) -> ir.Value:
+    """Values along the rows of a tile, for each row."""
+    return along(values, like.type.rank - 1, like.type.shape)
+
+
+def _joined(tokens: list[ir.Value]) -> ir.Value:
+    return tokens[0] if len(tokens) == 1 else build("join_tokens", tokens, [TokenType.get()]).result
+
+
+_EXPANDED: dict[str, Callable[[ir.OpView], list[ir.Value]]] = {
+    "tilex.load_packed_tko": _load,
+    "tilex.store_packed_tko": _store,
+    "tilex.get_packed_index_space_shape": _index_space,
+}

@@ -1,0 +1,67 @@
+"""The output positions of the pixels of a tile of an im2col view, in row-major order.
+
+The number of a pixel may exceed 32 bits. ptxas calls a function for a division in 64 bits, and serializes wgmma in
+kernels with calls (C7509), so the positions of such pixels follow from that of the first pixel of the tile, if 32 bits
+hold the output extents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile.analysis.bounds import greatest
+from tilec.lowering.tile.analysis.im2col_shape import divides_rows, tiles_of_run
+from tilec.lowering.tile.analysis.im2col_tensor import Im2colTensor
+from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number
+from tilec.lowering.tile.analysis.tile_index import limited
+from tilec.lowering.tile.expand.row_major_start import row_major_start
+
+
+def output_positions(tensor: Im2colTensor, outputs: Sequence[Number], tile: ir.Value) -> list[Number]:
+    """The image and the output position of each pixel of the tile with a number; the image alone may be too large.
+
+    The image has 32 bits if the tensor is narrow, else 64; the positions may have 32 bits also then. `outputs` are the
+    output extents in 64 bits.
+    """
+    from_first = not tensor.is_narrow and _divides_in_32_bits(tensor, tile)
+    numbers = NARROW if tensor.is_narrow or from_first else WIDE
+    # An output without pixels has no tile; the divisors must not be zero all the same.
+    shape = [numbers.cast(WIDE.at_least(1, extent)) for extent in outputs]
+    pixels, rows = tensor.type.tile_shape[0], list[Number]()
+    number = numbers.cast(tile) if from_first else limited(numbers, tile, pixels)
+    if divides_rows(tensor.type):
+        tiles = WIDE.at_least(1, tiles_of_run(tensor.type, tensor.extents[0], outputs))
+        row, number = numbers.divided(number, numbers.cast(WIDE.at_most((1 << numbers.width) - 1, tiles)))
+        rows, shape = _position(numbers, row, [0, *shape[1:-1]]), shape[-1:]
+    if from_first:
+        image, *position = _positions_from_first(number, pixels, shape)
+        return [image, *rows, *position]
+    first = numbers.product([number, pixels])
+    image, *position = _position(numbers, numbers.sum([first, numbers.iota(pixels)]), [0, *shape])
+    return [image, *rows, *position]
+
+
+def _divides_in_32_bits(tensor: Im2colTensor, tile: ir.Value) -> bool:
+    """Whether unsigned integers of 32 bits hold the number of the tile, and the output extents plus the tile."""
+    return greatest(tile) < 1 << 32 and tensor.greatest_output + tensor.type.tile_shape[0] < 1 << 32
+
+
+def _position(numbers: IndexArithmetic, number: Number, extents: Sequence[Number]) -> list[Number]:
+    """The position of a row-major number; the first one is not limited by its extent."""
+    found: list[Number] = []
+    for extent in reversed(extents[1:]):
+        number, at = numbers.divided(number, extent)
+        found.insert(0, at)
+    return [number, *found]
+
+
+def _positions_from_first(tile: Number, pixels: int, shape: Sequence[Number]) -> list[Number]:
+    """The images, in 64 bits, and the positions, in 32 bits: that of the first pixel, advanced with carries."""
+    first = row_major_start(NARROW, tile, pixels.bit_length() - 1, shape)
+    carry, position = NARROW.iota(pixels), list[Number]()
+    for extent, start in reversed(list(zip(shape, first.position, strict=True))):
+        carry, at = NARROW.divided(NARROW.sum([carry, start]), extent)
+        position.insert(0, at)
+    image = WIDE.sum([WIDE.product([WIDE.cast(first.tiles), pixels]), WIDE.cast(first.rest), WIDE.cast(carry)])
+    return [image, *position]

@@ -1,0 +1,1 @@
+"""Passes that fold, hoist and remove operations. Import analysis."""

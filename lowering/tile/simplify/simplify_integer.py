@@ -1,0 +1,185 @@
+"""Simplifies integer operations to an operand, a constant, or a shorter operation: x + 0, x - x, exti(exti(x))."""
+
+from __future__ import annotations
+
+from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.tile.analysis.bounds import Interval, bounds
+from tilec.lowering.tile.analysis.constants import integer_splat, splat
+from tilec.lowering.tile.analysis.producer import producer
+from tilec.lowering.tile.analysis.replacing import Rule
+
+# Operands that violate an assumption (overflow<..>, a divisor of zero) make the result undefined: any value is right.
+
+
+def _bits(value: ir.Value) -> int:
+    return ELEMENT_BITS[spell(value.type.element)]
+
+
+def _number(value: ir.Value) -> int | None:
+    """The element of a splat constant as an unsigned number."""
+    number = splat(value)
+    return None if number is None else number & ((1 << _bits(value)) - 1)
+
+
+def _ones(value: ir.Value) -> int:
+    return (1 << _bits(value)) - 1
+
+
+def _sum(op: ir.OpView) -> ir.Value | None:
+    if _number(op.rhs) == 0:
+        return op.lhs
+    return op.rhs if _number(op.lhs) == 0 else None
+
+
+def _difference(op: ir.OpView) -> ir.Value | None:
+    if op.lhs == op.rhs:
+        return integer_splat(op.result.type, 0)
+    return op.lhs if _number(op.rhs) == 0 else None
+
+
+def _product(op: ir.OpView) -> ir.Value | None:
+    for factor, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+        if _number(factor) == 1:
+            return other
+        if _number(factor) == 0:
+            return factor
+    return None
+
+
+def _quotient(op: ir.OpView) -> ir.Value | None:
+    return op.lhs if _is_one(op, op.rhs) else None
+
+
+def _remainder(op: ir.OpView) -> ir.Value | None:
+    return integer_splat(op.result.type, 0) if _is_one(op, op.rhs) else None
+
+
+def _is_one(op: ir.OpView, value: ir.Value) -> bool:
+    # The one bit of a signed i1 stands for -1.
+    return _number(value) == 1 and not (op.signedness == "signed" and _bits(value) == 1)
+
+
+def _shift(op: ir.OpView) -> ir.Value | None:
+    return op.lhs if 0 in (_number(op.lhs), _number(op.rhs)) else None
+
+
+def _conjunction(op: ir.OpView) -> ir.Value | None:
+    return _absorbed(op, neutral=_ones(op.lhs), absorbing=0)
+
+
+def _disjunction(op: ir.OpView) -> ir.Value | None:
+    return _absorbed(op, neutral=0, absorbing=_ones(op.lhs))
+
+
+def _absorbed(op: ir.OpView, neutral: int, absorbing: int) -> ir.Value | None:
+    if op.lhs == op.rhs:
+        return op.lhs
+    for constant, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+        if _number(constant) == neutral:
+            return other
+        if _number(constant) == absorbing:
+            return constant
+    return None
+
+
+def _exclusive(op: ir.OpView) -> ir.Value | None:
+    if op.lhs == op.rhs:
+        return integer_splat(op.result.type, 0)
+    return _sum(op)
+
+
+def _extreme(op: ir.OpView) -> ir.Value | None:
+    """The operand that never exceeds the other, by intervals."""
+    if op.lhs == op.rhs:
+        return op.lhs
+    a, b = _range(op.lhs, op.signedness), _range(op.rhs, op.signedness)
+    low, high = (op.lhs, op.rhs) if op.operation.name == "cuda_tile.mini" else (op.rhs, op.lhs)
+    if a.high <= b.low:
+        return low
+    return high if b.high <= a.low else None
+
+
+def _range(value: ir.Value, signedness: str) -> Interval:
+    known = bounds(value)
+    if signedness == "signed" or known.low >= 0:
+        return known
+    whole = _ones(value)
+    return Interval(known.low & whole, known.high & whole) if known.high < 0 else Interval(0, whole)
+
+
+_EQUAL_HOLDS = ("equal", "less_than_or_equal", "greater_than_or_equal")
+
+
+def _comparison(op: ir.OpView) -> ir.Value | None:
+    """A constant if the operands are the same value or their intervals are disjoint."""
+    predicate = op.comparison_predicate
+    if op.lhs == op.rhs:
+        return integer_splat(op.result.type, predicate in _EQUAL_HOLDS)
+    known = _decided(predicate, _range(op.lhs, op.signedness), _range(op.rhs, op.signedness))
+    return None if known is None else integer_splat(op.result.type, known)
+
+
+def _decided(predicate: str, a: Interval, b: Interval) -> bool | None:
+    """The result of comparing any two numbers of two intervals, or None if it varies."""
+    if predicate in ("equal", "not_equal"):
+        return predicate == "not_equal" if a.high < b.low or b.high < a.low else None
+    if predicate.startswith("greater_than"):
+        a, b = b, a
+    if predicate.endswith("or_equal"):
+        return True if a.high <= b.low else False if a.low > b.high else None
+    return True if a.high < b.low else False if a.low >= b.high else None
+
+
+def _negation(op: ir.OpView) -> ir.Value | None:
+    inner = producer(op.source, "negi")
+    return None if inner is None else inner.source
+
+
+def _magnitude(op: ir.OpView) -> ir.Value | None:
+    return op.source if bounds(op.source).low >= 0 or producer(op.source, "absi") is not None else None
+
+
+def _extension(op: ir.OpView) -> ir.Value | None:
+    """Merges two extensions; a sign extension after a zero extension is a zero extension."""
+    inner = producer(op.from_, "exti")
+    if inner is None or (inner.signedness, op.signedness) == ("signed", "unsigned"):
+        return None
+    return build("exti", [inner.from_], [op.to.type], {"signedness": inner.signedness}).result
+
+
+def _truncation(op: ir.OpView) -> ir.Value | None:
+    shorter = producer(op.from_, "trunci")
+    if shorter is not None:
+        return build("trunci", [shorter.from_], [op.to.type]).result
+    wider = producer(op.from_, "exti")
+    if wider is None:
+        return None
+    if wider.from_.type == op.to.type:
+        return wider.from_
+    if _bits(wider.from_) > _bits(op.to):
+        return build("trunci", [wider.from_], [op.to.type]).result
+    return build("exti", [wider.from_], [op.to.type], {"signedness": wider.signedness}).result
+
+
+RULES: dict[str, Rule] = {
+    "addi": _sum,
+    "subi": _difference,
+    "muli": _product,
+    "divi": _quotient,
+    "remi": _remainder,
+    "shli": _shift,
+    "shri": _shift,
+    "andi": _conjunction,
+    "ori": _disjunction,
+    "xori": _exclusive,
+    "maxi": _extreme,
+    "mini": _extreme,
+    "cmpi": _comparison,
+    "negi": _negation,
+    "absi": _magnitude,
+    "exti": _extension,
+    "trunci": _truncation,
+}

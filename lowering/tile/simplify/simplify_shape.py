@@ -1,0 +1,137 @@
+"""Merges or removes data movement: reshape(reshape(x)), inverse permutes, extract of the whole tile."""
+
+from __future__ import annotations
+
+from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.types import PointerType
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.tile.analysis.constants import splat
+from tilec.lowering.tile.analysis.producer import producer
+from tilec.lowering.tile.analysis.replacing import Rule
+
+
+def _broadcast(op: ir.OpView) -> ir.Value | None:
+    if op.source.type == op.result.type:
+        return op.source
+    inner = producer(op.source, "broadcast")
+    return None if inner is None else build("broadcast", [inner.source], [op.result.type]).result
+
+
+def _reshape(op: ir.OpView) -> ir.Value | None:
+    if op.source.type == op.result.type:
+        return op.source
+    inner = producer(op.source, "reshape")
+    return None if inner is None else build("reshape", [inner.source], [op.result.type]).result
+
+
+def _permute(op: ir.OpView) -> ir.Value | None:
+    permutation = list(op.permutation)
+    if permutation == sorted(permutation):
+        return op.source
+    inner = producer(op.source, "permute")
+    if inner is None:
+        return None
+    first = list(inner.permutation)
+    composed = [first[dimension] for dimension in permutation]
+    return build("permute", [inner.source], [op.result.type], {"permutation": composed}).result
+
+
+def _extract(op: ir.OpView) -> ir.Value | None:
+    """extract of a whole tile is the tile; extract of one half of a cat is an operand."""
+    if op.source.type == op.result.type:
+        # Zero is the only defined index.
+        return op.source
+    whole = producer(op.source, "cat")
+    if whole is None or whole.lhs.type != op.result.type or whole.rhs.type != op.result.type:
+        return None
+    part = splat(list(op.indices)[whole.dim])
+    return whole.lhs if part == 0 else whole.rhs if part == 1 else None
+
+
+def _insert(op: ir.OpView) -> ir.Value | None:
+    return op.source if op.source.type == op.result.type else None
+
+
+def _select(op: ir.OpView) -> ir.Value | None:
+    if op.val_if_true == op.val_if_false:
+        return op.val_if_true
+    condition = splat(op.cond)
+    if condition is not None:
+        return op.val_if_true if condition else op.val_if_false
+    if op.cond.type == op.result.type and (splat(op.val_if_true), splat(op.val_if_false)) == (1, 0):
+        return op.cond
+    return None
+
+
+def _bitcast(op: ir.OpView) -> ir.Value | None:
+    if op.source.type == op.result.type:
+        return op.source
+    inner = producer(op.source, "bitcast")
+    if inner is None:
+        return None
+    if inner.source.type == op.result.type:
+        return inner.source
+    return build("bitcast", [inner.source], [op.result.type]).result
+
+
+def _inverse(name: str, inverse: str) -> Rule:
+    """The rule for an operation applied to its inverse; tf32 is excluded, because its bytes hold more bits than it."""
+
+    def rule(op: ir.OpView) -> ir.Value | None:
+        inner = producer(op.source, inverse)
+        if inner is None or inner.source.type != op.result.type or "tf32" in _elements(inner):
+            return None
+        return inner.source
+
+    rule.__name__ = f"_{name}"
+    return rule
+
+
+def _elements(op: ir.OpView) -> set[str]:
+    return {spell(value.type.element) for value in (op.source, op.result)}
+
+
+def _pointers(op: ir.OpView) -> ir.Value | None:
+    """ptr_to_int, int_to_ptr and ptr_to_ptr keep an address, unless it may point into a byte (f4E2M1FN)."""
+    inner = op.source.owner
+    if op.source.type == op.result.type:
+        return op.source
+    if isinstance(inner, ir.Block) or inner.operation.name not in _ADDRESSES:
+        return None
+    if _points_into_bytes(inner.source, inner.result):
+        return None
+    if inner.source.type == op.result.type:
+        return inner.source
+    if op.operation.name == inner.operation.name == "cuda_tile.ptr_to_ptr" and not _points_into_bytes(op.result):
+        return build("ptr_to_ptr", [inner.source], [op.result.type]).result
+    return None
+
+
+_ADDRESSES = ("cuda_tile.ptr_to_int", "cuda_tile.int_to_ptr", "cuda_tile.ptr_to_ptr")
+
+
+def _points_into_bytes(*values: ir.Value) -> bool:
+    elements = [value.type.element for value in values]
+    return any(isinstance(element, PointerType) and spell(element.element) == "f4E2M1FN" for element in elements)
+
+
+def _offset(op: ir.OpView) -> ir.Value | None:
+    return op.ptr if splat(op.offset) == 0 else None
+
+
+RULES: dict[str, Rule] = {
+    "broadcast": _broadcast,
+    "reshape": _reshape,
+    "permute": _permute,
+    "extract": _extract,
+    "insert": _insert,
+    "select": _select,
+    "bitcast": _bitcast,
+    "pack": _inverse("pack", "unpack"),
+    "unpack": _inverse("unpack", "pack"),
+    "ptr_to_int": _pointers,
+    "int_to_ptr": _pointers,
+    "ptr_to_ptr": _pointers,
+    "offset": _offset,
+}

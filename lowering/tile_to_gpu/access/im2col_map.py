@@ -1,0 +1,160 @@
+"""The tensor map of an im2col view, or the reason why TMA cannot load its tiles (PTX ISA 5.5.4 and 5.5.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.tensor_map import SPANS, SWIZZLES_ALONG_W
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
+from tilec.lowering.layout.shared_layout import swizzle_span_bytes
+from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.tensor_extent import tensor_maker
+from tilec.lowering.tile_to_gpu.access.alignment import element_bits
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, address_reason, moved_element, swizzle_for
+from tilec.lowering.tma import contract
+from tilec.lowering.tma import tensor_map as fields
+from tilec.lowering.tma.rule import Violation
+
+# The largest offset of each spatial dimension, by their number (PTX ISA 5.5.4.1), and along W alone (5.5.5.4).
+_OFFSET_LIMITS = {1: (1 << 16) - 1, 2: (1 << 8) - 1, 3: (1 << 5) - 1}
+_OFFSET_LIMIT_ALONG_W = 31
+_LEAST_ROW_ALONG_W = min(SPANS[swizzle] or 0 for swizzle in SWIZZLES_ALONG_W)
+_KINDS = {None: "im2col", "im2col": "im2col", "w": "im2col_w", "w128": "im2col_w128"}
+_PTX_MODES = {"w": "im2col::w", "w128": "im2col::w::128"}
+# The arguments of a view that the fields of its tensor map come from.
+_ARGUMENTS = {
+    "element": "array",
+    "base": "array",
+    "extents": "array",
+    "strides": "array",
+    "lower": "padding",
+    "upper": "window, dilation and padding",
+    "element_strides": "stride",
+    "channels_per_pixel": "tile",
+    "pixels_per_column": "tile",
+    "target": "mode",
+}
+
+
+@dataclass(frozen=True)
+class Im2colFields:
+    """The fields of a tensor map that follow from an im2col view; dimensions are in the order of the map, W first."""
+
+    kind: str
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    element_strides: tuple[int, ...]
+    channels: int
+    pixels: int
+
+
+def im2col_fields(type: Im2colViewType, swizzle: str) -> Im2colFields:
+    """The fields of the map whose column of pixels is a panel of the tile in this swizzle."""
+    along_w = type.mode in BY_ROW
+    covered = [(taps - 1) * step for taps, step in zip(type.window, type.dilation, strict=True)]
+    lower = [-value for value in reversed(type.lower)]
+    upper = [value - extent for value, extent in zip(reversed(type.upper), reversed(covered), strict=True)]
+    steps = list(reversed(type.stride))
+    if along_w:
+        # The walk keeps the other coordinates, which the load gives for each row.
+        lower, upper, steps = lower[:1], upper[:1], [steps[0], *(1 for _ in steps[1:])]
+    span = swizzle_span_bytes(swizzle)
+    pixels, channels = type.tile_shape
+    if span is not None:
+        channels = min(channels, span * 8 // element_bits(type.element))
+    return Im2colFields(_KINDS[type.mode], tuple(lower), tuple(upper), (1, *steps, 1), channels, pixels)
+
+
+def im2col_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> TensorMap | str:
+    """The map for a load through an im2col view, or the reason why TMA cannot load it."""
+    found = _map_of_view(load.view, target)
+    return replace(found, element="tf32") if rounds_to_tf32 and not isinstance(found, str) else found
+
+
+def im2col_store_map(view: ir.Value, target: Target) -> TensorMap | str:
+    """The map for a store through an im2col view, or the reason why TMA cannot store it (PTX ISA 9.7.9.27.1.3)."""
+    type = view.type
+    if type.mode in BY_ROW:
+        return f"mode: TMA does not store in mode {type.mode}"
+    if any(taps != 1 for taps in type.window):
+        return f"window: TMA stores at one tap, got a window of {list(type.window)}"
+    if any(padding > 0 for padding in (*type.lower, *type.upper)):
+        found = f"{list(type.lower)}, {list(type.upper)}"
+        return f"padding: the pixels that TMA stores lie inside of the images, got {found}"
+    return _map_of_view(view, target)
+
+
+def _map_of_view(view: ir.Value, target: Target) -> TensorMap | str:
+    type = view.type
+    if type.interleave is not None:
+        return "interleave: the interleaved layouts of TMA are not used"
+    if type.mode in BY_ROW and not target.loads_along_w:
+        return f"mode: TMA of {target.name} has no {_PTX_MODES[type.mode]} (PTX ISA 9.7.9.27.1.2)"
+    moved_as = moved_element(type.element)
+    if moved_as is None:
+        return f"array: element type {spell(type.element)} has no tensor map"
+    if type.tensor_view.strides[-1] != 1:
+        return "array: the channels of a pixel are not known to be adjacent in memory"
+    reason = _offset_reason(type) or _array_reason(view)
+    if reason is not None:
+        return reason
+    row_bytes = type.tile_shape[1] * element_bits(type.element) // 8
+    swizzle = swizzle_for(row_bytes)
+    if type.mode in BY_ROW and swizzle not in SWIZZLES_ALONG_W:
+        expected = f"at least {_LEAST_ROW_ALONG_W} bytes of channels in mode {type.mode}"
+        return f"tile: TMA expects {expected}, got {row_bytes} bytes (PTX ISA 5.5.5)"
+    violation = _violation(type, moved_as, swizzle, target)
+    if violation is not None:
+        return _described(violation)
+    return TensorMap(view, (1, 0), 1, swizzle, moved_as)
+
+
+def _array_reason(view: ir.Value) -> str | None:
+    """The reason why TMA cannot address the tensor, whose strides are not those of the view, or None."""
+    type = view.type
+    reason = address_reason(tensor_maker(view), type, type.tensor_view.rank - 1, element_bits(type.element))
+    return None if reason is None else f"array: {reason}"
+
+
+def _offset_reason(type: Im2colViewType) -> str | None:
+    """The reason why the offset of the last tap does not fit the instruction, or None."""
+    along_w = type.mode in BY_ROW
+    limit = _OFFSET_LIMIT_ALONG_W if along_w else _OFFSET_LIMITS[type.spatial_rank]
+    section = "5.5.5.4" if along_w else "5.5.4.1"
+    for k in [type.spatial_rank - 1] if along_w else range(type.spatial_rank):
+        last = (type.window[k] - 1) * type.dilation[k]
+        if last > limit:
+            found = f"the last tap of dimension {k} is {last} elements after the first one"
+            return f"window and dilation: {found}, and an offset is at most {limit} (PTX ISA {section})"
+    return None
+
+
+def _violation(type: Im2colViewType, element: str, swizzle: str, target: Target) -> Violation | None:
+    """The first rule that the known fields of the map violate, or None."""
+    tensor, described = type.tensor_view, im2col_fields(type, swizzle)
+    size = element_bits(type.element) // 8
+    map = fields.TensorMap(
+        element=element,
+        extents=tuple(reversed(tensor.shape)),
+        strides=tuple(None if stride is None else stride * size for stride in reversed(tensor.strides[:-1])),
+        box=(),
+        element_strides=described.element_strides,
+        swizzle=swizzle,
+        kind=described.kind,
+        lower=described.lower,
+        upper=described.upper,
+        channels_per_pixel=described.channels,
+        pixels_per_column=described.pixels,
+    )
+    # A tensor without elements and an empty output have no map: the launcher encodes another one for them.
+    if 0 in tensor.shape or map.box_is_empty:
+        return None
+    return next(contract.violations(fields.with_usable_strides(map), target), None)
+
+
+def _described(violation: Violation) -> str:
+    argument = _ARGUMENTS.get(violation.field, violation.field)
+    source = f" ({violation.source})" if violation.source else ""
+    return f"{argument}: TMA expects {violation.expected}, got {violation.found}{source}"

@@ -1,0 +1,251 @@
+"""The order of memory operations by their tokens, and where it requires a barrier of the tile block."""
+
+from __future__ import annotations
+
+from tilec.dialect.cuda_tile.types import PartitionViewType, TokenType
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile.analysis.constants import splat
+from tilec.lowering.tile.analysis.divisibility import divisibility
+from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, YIELD, terminators
+
+_STORE = "cuda_tile.store_view_tko"
+_FOR = "cuda_tile.for"
+VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko")
+LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
+# The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
+REDUCTION = "cuda_tile.atomic_red_view_tko"
+BULK_ORDERS = {"cuda_tile.store_view_tko": "weak", "tilex.store_im2col_tko": "weak", REDUCTION: "relaxed"}
+_STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
+
+
+# Memory orders after which the accesses that tokens order later cannot start early.
+ACQUIRING = ("acquire", "acq_rel")
+
+
+def order_of(op: ir.OpView) -> dict[str, str]:
+    """The attributes `order` and `scope` of a tile_gpu access for a memory operation; a weak one has neither."""
+    if op.memory_ordering_semantics == "weak":
+        return {}
+    return {"order": op.memory_ordering_semantics, "scope": op.memory_scope}
+
+
+class MemoryOrder:
+    """The memory operations that come before each memory operation of an entry, through any chain of tokens."""
+
+    def __init__(self, operations: list[ir.OpView]) -> None:
+        self._before = {
+            op.operation: _before(op.token)
+            for op in operations
+            if _is_memory(op.operation) and hasattr(type(op), "token")
+        }
+        self._ordered_before = {
+            earlier for op, found in self._before.items() if op.name not in LOADS for earlier in found
+        }
+        # A store of a value computed from the load cannot overtake it.
+        self._loads_before_stores = {
+            earlier
+            for op, found in self._before.items()
+            if op.name not in LOADS
+            for earlier in found
+            if earlier.name in LOADS and not uses_result_of(op, earlier)
+        }
+
+    def before(self, op: ir.OpView) -> set[ir.Operation]:
+        """The operations that must be complete before an operation, itself included if a loop orders its iterations."""
+        return self._before.get(op.operation, set())
+
+    def stores_before(self, op: ir.OpView) -> set[ir.Operation]:
+        return {earlier for earlier in self.before(op) if earlier.name not in LOADS}
+
+    def stores_to_await(self, store: ir.OpView) -> set[ir.Operation]:
+        """The stores before a store that may write the same elements."""
+        return {earlier for earlier in self.stores_before(store) if not are_disjoint(store, earlier.opview)}
+
+    def loads_before(self, op: ir.OpView) -> set[ir.Operation]:
+        return self.before(op) - self.stores_before(op)
+
+    def is_unordered(self, load: ir.OpView) -> bool:
+        """Whether a load may run early: no store or acquire comes before it, and no store could overtake it."""
+        return not self._orders(load) and load.operation not in self._loads_before_stores
+
+    def may_run_early(self, load: ir.OpView) -> bool:
+        """Whether a load may run before accesses that precede it in the program, as another thread issues it."""
+        return load.memory_ordering_semantics == "weak" and self.is_unordered(load)
+
+    def delay_of(self, load: ir.OpView) -> str:
+        """Why a load that may not run early may not, and what avoids it."""
+        if load.memory_ordering_semantics != "weak":
+            return f"the load is {load.memory_ordering_semantics}, and TMA loads are weak"
+        before = sorted(self.before(load), key=lambda op: (_line(op), op.name))
+        for earlier in before:
+            if getattr(earlier.opview, "memory_ordering_semantics", "weak") in ACQUIRING:
+                return f"the load comes after an acquire in line {_line(earlier)}: memory order relaxed orders no loads"
+        for earlier in before:
+            if earlier.name not in LOADS:
+                return f"the load comes after '{earlier.name}' in line {_line(earlier)}, and may not precede it"
+        return "a store of other values to its array comes after the load: store to another array"
+
+    def may_be_repeated(self, load: ir.OpView) -> bool:
+        """Whether several threads may execute copies of a load, each at its own time, and get the same value.
+
+        A store of a value computed from one copy may overtake another one, so no store may follow by tokens at all.
+        """
+        return (
+            load.memory_ordering_semantics == "weak"
+            and load.operation not in self._ordered_before
+            and not self._orders(load)
+        )
+
+    def needs_barrier(self, op: ir.OpView) -> bool:
+        """Whether earlier accesses of other threads of the tile block must be complete when an operation starts."""
+        return bool(self._orders(op) if op.operation.name in LOADS else self.before(op))
+
+    def _orders(self, load: ir.OpView) -> bool:
+        return any(
+            earlier.name not in LOADS or earlier.opview.memory_ordering_semantics in ACQUIRING
+            for earlier in self.before(load)
+        )
+
+
+def _line(op: ir.Operation) -> int:
+    """The line of an operation in the source; 0 if it is unknown."""
+    location = source_location(op.location)
+    return 0 if location is None else location.line
+
+
+def _is_memory(op: ir.Operation) -> bool:
+    return op.name.endswith("_tko") and op.name != "cuda_tile.print_tko"
+
+
+def _is_grid_control(op: ir.Operation) -> bool:
+    """Whether an operation orders this grid and others: each thread, of every role, executes it in program order.
+
+    A wait below a branch or a loop orders like an access: a role without work there does not execute it.
+    """
+    if op.name == "cuda_tile.gdc_wait_tko":
+        return op.parent.name == "cuda_tile.entry"
+    return op.name == "cuda_tile.gdc_launch_dependents_tko"
+
+
+def _before(token: ir.Value | None) -> set[ir.Operation]:
+    found: set[ir.Operation] = set()
+    seen: set[ir.Value] = set()
+    work = [token]
+    while work:
+        value = work.pop()
+        if value is None or value in seen:
+            continue
+        seen.add(value)
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            work += _carried(value, owner)
+            continue
+        op = owner.operation
+        if _is_memory(op):
+            if not _is_grid_control(op):
+                found.add(op)
+            work.append(owner.token)
+        elif op.name in _STRUCTURES:
+            work += _sources(owner, list(op.results).index(value))
+        else:
+            work += [operand for operand in op.operands if operand.type == value.type]
+    return found
+
+
+def _carried(token: ir.Value, block: ir.Block) -> list[ir.Value]:
+    loop = block.owner
+    name = loop.operation.name
+    if name not in ("cuda_tile.for", "cuda_tile.loop"):
+        return []
+    index = ir.BlockArgument(token).arg_number - (name == "cuda_tile.for")
+    return [loop.initValues[index], *_forwarded(loop, CONTINUE, index)]
+
+
+def _sources(op: ir.OpView, index: int) -> list[ir.Value]:
+    """The values that may become result number `index`."""
+    if op.operation.name == "cuda_tile.for":
+        return [op.initValues[index], *_forwarded(op, CONTINUE, index)]
+    return _forwarded(op, YIELD if op.operation.name == "cuda_tile.if" else BREAK, index)
+
+
+def _forwarded(op: ir.OpView, name: str, index: int) -> list[ir.Value]:
+    return [end.operation.operands[index] for end in terminators(op) if end.operation.name == name]
+
+
+def uses_result_of(op: ir.Operation, load: ir.Operation) -> bool:
+    """Whether an operation uses a value computed from a load, directly or through operations and `for` loops."""
+    computed = _computed_from(load)
+    return any(operand in computed for operand in op.operands)
+
+
+def _computed_from(load: ir.Operation) -> set[ir.Value]:
+    """All values that do not exist before the load is complete, whichever branches are taken."""
+    found: set[ir.Value] = set()
+    work = [result for result in load.results if not isinstance(result.type, TokenType)]
+    while work:
+        value = work.pop()
+        if value in found:
+            continue
+        found.add(value)
+        for use in value.uses:
+            work += _results(use, load)
+    return found
+
+
+def _results(use: ir.OpOperand, load: ir.Operation) -> list[ir.Value]:
+    """The results that the user of a value computes from it; a result of a branch may come from another value."""
+    user = use.owner.operation
+    if user.name == CONTINUE:
+        loop = user.parent
+        return [loop.results[use.operand_number]] if _repeats(loop, load) else []
+    if len(user.regions) or user.name.startswith("cuda_tile.yield"):
+        return []
+    return [result for result in user.results if not isinstance(result.type, TokenType)]
+
+
+def _repeats(loop: ir.Operation, load: ir.Operation) -> bool:
+    """Whether each iteration of a `for` contains the load and ends at one `continue`."""
+    ends = [end for end in terminators(loop.opview) if end.operation.name == CONTINUE]
+    return loop.name == _FOR and len(ends) == 1 and load.block in _blocks(loop)
+
+
+def _blocks(loop: ir.Operation) -> list[ir.Block]:
+    return [block for region in loop.regions for block in region.blocks]
+
+
+def are_disjoint(first: ir.OpView, second: ir.OpView) -> bool:
+    """Whether the tiles of two stores are of one grid, and their indices always differ along a dimension.
+
+    Elements of a tensor whose strides make them share memory count as different ones.
+    """
+    if not all(op.operation.name == _STORE and _is_of_grid(op.view) for op in (first, second)):
+        return False
+    if first.view.type != second.view.type or first.view.owner.operands[0] != second.view.owner.operands[0]:
+        return False
+    return any(_differ(*indices) for indices in zip(first.index, second.index, strict=True))
+
+
+def _is_of_grid(view: ir.Value) -> bool:
+    """Whether the tiles of a view do not overlap."""
+    return isinstance(view.type, PartitionViewType)
+
+
+def _differ(first: ir.Value, second: ir.Value) -> bool:
+    (number, divisor), (other, other_divisor) = _remainder(first), _remainder(second)
+    return (number - other) % min(divisor, other_divisor) != 0
+
+
+def _remainder(index: ir.Value) -> tuple[int, int]:
+    """A number, and a power of two that divides the difference of the index and the number."""
+    wraps_at = 1 << index.type.element.width
+    known = splat(index)
+    if known is not None:
+        return known, wraps_at
+    owner = index.owner
+    if not isinstance(owner, ir.Block) and owner.operation.name == "cuda_tile.addi":
+        for added, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
+            number = splat(added)
+            if number is not None:
+                return number, min(wraps_at, divisibility(other))
+    return 0, min(wraps_at, divisibility(index))

@@ -1,0 +1,178 @@
+"""The state of converting one entry, and the walk over its operations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import BarrierOp, StoreWaitOp
+from tilec.dialect.tile_gpu.placed import ReadOp
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, IotaOp, SplatOp
+from tilec.errors import UnsupportedError
+from tilec.lowering import emitter
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
+from tilec.lowering.plan.matrix.tensor_place import registers_of
+from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.terminators import in_loop
+from tilec.lowering.tile_to_gpu.access.declarations import Declarations, element_type
+from tilec.lowering.tile_to_gpu.access.layouts import Layouts, is_tile
+from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
+from tilec.lowering.tile_to_gpu.access.pointer_vectors import PointerVectors
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
+from tilec.lowering.tile_to_gpu.conversion.converts import RULES
+from tilec.lowering.tile_to_gpu.conversion.values import TensorView, TileView
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """A tile in tensor memory, or zero where `is_defined` (a scalar i1) is false."""
+
+    tile: ir.Value
+    is_defined: ir.Value
+
+
+class Conversion:
+    """The decisions for an entry, and its converted values, views, accumulators and slots."""
+
+    def __init__(
+        self,
+        target: Target,
+        warps: int,
+        plan: MatrixPlan,
+        layouts: Layouts,
+        order: MemoryOrder,
+        use_tma: bool,
+        vectors: PointerVectors,
+        stores: Mapping[ir.Operation, TensorMap],
+        declarations: Declarations,
+    ) -> None:
+        self.target = target
+        self.warps = warps
+        self.plan = plan
+        self.layouts = layouts
+        self.order = order
+        self.use_tma = use_tma
+        self.vectors = vectors
+        self.stores = stores
+        self.declarations = declarations
+        self.values: dict[ir.Value, ir.Value] = {}
+        self.tensor_views: dict[ir.Value, TensorView] = {}
+        self.tile_views: dict[ir.Value, TileView] = {}
+        # The first pixel of a tile of images, by the view and the number of the tile.
+        self.positions: dict[object, list[ir.Value]] = {}
+        # Tiles in shared memory, by the result of their load, and in tensor memory.
+        self.placed: dict[ir.Value, ir.Value] = {}
+        self.in_memory: dict[ir.Value, InMemory] = {}
+        self._groups: dict[Hashable, int] = {}
+        # Whether a loop ended by break, for the loops that contain a return.
+        self.completed: dict[ir.Operation, ir.Value] = {}
+
+    def block(self, block: ir.Block) -> None:
+        """Converts all operations but the terminator at the current insertion point."""
+        operations = list(block.operations)
+        for op in operations[:-1]:
+            self.operation(op)
+
+    def operation(self, op: ir.OpView) -> None:
+        """Converts one operation, after the reads of accumulators that it needs."""
+        operation = op.operation
+        with named_location(op):
+            self.read_for(operation)
+            if not self._is_folded(operation):
+                rule = RULES.get(operation.name)
+                if rule is None:
+                    raise UnsupportedError(
+                        f"'{operation_name(op)}' cannot be compiled for {self.target.name}",
+                        source_location(op.operation.location),
+                    )
+                rule(op, self)
+
+    def _is_folded(self, operation: ir.Operation) -> bool:
+        return (
+            operation.name not in VIEW_LOADS
+            and len(operation.results) == 1
+            and operation.results[0] in self.plan.folded
+        )
+
+    def get(self, value: ir.Value) -> ir.Value:
+        """The converted scalar or tile, in its own layout."""
+        return self.values[value]
+
+    def tile(self, value: ir.Value, layout: LinearLayout | None) -> ir.Value:
+        """A tile in the layout that its user needs: constants, splats and iotas are repeated, others converted."""
+        made = self.values[value]
+        if layout is None or not isinstance(made.type, ir.RankedTensorType):
+            return made
+        wanted = emitter.tile_type(made.type.shape, made.type.element_type, layout)
+        if made.type == wanted:
+            return made
+        producer = made.owner
+        if not isinstance(producer, ir.Block):
+            name = producer.operation.name
+            if name == "arith.constant":
+                return emitter.constant_tile(wanted, ir.DenseElementsAttr(producer.operation.attributes["value"]))
+            if name in (SplatOp.OPERATION_NAME, IotaOp.OPERATION_NAME):
+                return build(name, list(producer.operation.operands), [wanted]).result
+        return emitter.gpu(ConvertLayoutOp, [made], [wanted]).result
+
+    def set(self, value: ir.Value, made: ir.Value) -> None:
+        """Records the converted value."""
+        self.values[value] = made
+
+    def type(self, value: ir.Value) -> ir.Type:
+        """The type of a converted value."""
+        tile = value.type
+        assert isinstance(tile, TileType)
+        element = element_type(tile.element)
+        return emitter.tile_type(tile.shape, element, self.layouts[value]) if is_tile(value) else element
+
+    def read_for(self, operation: ir.Operation) -> None:
+        """Brings the accumulators into registers that an operation is the first to need there."""
+        for value in self.plan.reads_before.get(operation, ()):
+            self.read(value)
+
+    def read(self, value: ir.Value) -> None:
+        """Brings a value from tensor memory into registers."""
+        held, result = self.in_memory[value], self.type(value)
+        multiply = next(iter(self.plan.accumulators[value].multiplies))
+        layout = self.layouts[multiply.results[0]]
+        type = emitter.with_encoding(result, layout)
+        loaded = emitter.with_encoding(result, registers_of(held.tile.type, self.warps))
+
+        def load() -> ir.Value:
+            return emitter.converted(emitter.gpu(ReadOp, [held.tile], [loaded]).result, layout)
+
+        tile = emitter.choose(held.is_defined, type, load, lambda: emitter.zero(type))
+        self.set(value, tile if type == result else emitter.gpu(ConvertLayoutOp, [tile], [result]).result)
+
+    def group(self, key: Hashable) -> int:
+        """The number of a group of placed tiles."""
+        return self._groups.setdefault(key, len(self._groups))
+
+    def synchronize(self, op: ir.OpView) -> None:
+        """Emits the barrier between an access and those of other threads that its token names."""
+        if self.order.needs_barrier(op):
+            if self.use_tma and any(earlier.name in BULK_ORDERS for earlier in self.order.before(op)):
+                emitter.gpu(StoreWaitOp)
+            emitter.gpu(BarrierOp)
+
+
+def named_location(op: ir.OpView) -> ir.Location:
+    """The operation's own location under its name, which the PTX prints beside its instructions."""
+    return ir.Location.name(op.operation.name.removeprefix("cuda_tile.").removeprefix("tilex."), op.operation.location)
+
+
+def runs_ahead(load: ir.OpView, conversion: Conversion) -> bool:
+    """Whether a load of threads in a loop may run before the operations that precede it."""
+    return in_loop(load) and conversion.order.may_run_early(load)
+
+
+def is_repeatable(load: ir.OpView, conversion: Conversion) -> bool:
+    """Whether several roles may execute copies of a load in place of one."""
+    return conversion.order.may_be_repeated(load)

@@ -1,0 +1,177 @@
+"""Tensor maps declared at the top of the kernel, and the start coordinates of the boxes of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
+from tilec.lowering import emitter
+from tilec.lowering.layout.packing import byte_shape
+from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
+from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
+from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
+from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
+from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
+from tilec.lowering.tile_to_gpu.access.declarations import Declarations
+from tilec.lowering.tile_to_gpu.access.im2col_map import im2col_fields
+from tilec.lowering.tile_to_gpu.access.index import greatest_start, of_one_width, tile_start
+from tilec.lowering.tile_to_gpu.access.packing import divided_exactly
+from tilec.lowering.tile_to_gpu.access.tensor_maps import ALIGNMENT_BYTES, TensorMap, is_repeated
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
+from tilec.lowering.tile_to_gpu.conversion.values import TileView
+from tilec.lowering.tma.rules import MAX_BOX
+
+
+def offsets(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
+    """The first element of the tile in each of its dimensions, 0 in a sparse one; i64 if any extent is not narrow."""
+    width = view.tensor.index_width
+    indices, insides = list(op.index), proven_inbounds(op)
+    return [
+        emitter.constant(emitter.integer_type(width), 0)
+        if k == view.sparse_dimension
+        else tile_start(indices[k], conversion.get(indices[k]), step, extent, width, insides[k])
+        for k, (step, extent) in enumerate(zip(view.steps, view.type.tile_shape, strict=True))
+    ]
+
+
+def buffer_type(
+    shape: Sequence[int], element: ir.Type, contiguous: int, swizzle: str, panel_elements: int | None = None
+) -> BufferType:
+    """A buffer in shared memory whose dimension `contiguous` is innermost, in panels of that many elements."""
+    stored, size = byte_shape(shape, contiguous, per_byte(element)), element_bytes(element)
+    panel_bytes = None if panel_elements is None else panel_elements * size
+    return BufferType.get(
+        tuple(shape), element, SHARED, str(SharedLayout(stored, size, contiguous, swizzle, panel_bytes))
+    )
+
+
+def copied_buffer_type(map: TensorMap, type: ir.Type) -> BufferType:
+    """The buffer of a copy of the tile of a view by TMA: longer rows without swizzle are several boxes."""
+    row = type.tile_shape[map.contiguous] // map.parts
+    panel = MAX_BOX * map.merged if map.swizzle == "none" and row > MAX_BOX else None
+    return buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle, panel)
+
+
+def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:
+    """The tensor map at the top of the kernel; equal ones are one parameter."""
+    source, type = view.tensor.source, view.type
+    row = swizzle_span_bytes(map.swizzle)
+    parts = map.parts
+    # TMA copies rows that are gathered one by one.
+    box = [1 if k == view.sparse_dimension else type.tile_shape[k] for k in map.order]
+    box[0] = min(box[0] // parts, MAX_BOX) if row is None else row // element_bytes(type.element)
+    copied = map.order, map.swizzle, map.element, map.truncated
+    key = (source.operation.results[0], copied, tuple(box), spell(type.element))
+    declarations = conversion.declarations
+
+    def declare() -> ir.Value:
+        extents, strides = _launch_values(source, declarations)
+        inner, *outer = [type.dim_map[k] for k in map.order]
+        with declarations.point():
+            extent = _divided(extents[inner], parts)
+            if map.truncated:
+                extent = _rounded_down(extent, ALIGNMENT_BYTES // element_bytes(type.element))
+            steps = [_divided(strides[d], parts) for d in outer]
+            # The launcher replaces the stride of an extent of 1.
+            extents = [emitter.constant(n.type, 1) if is_repeated(source, d) else n for d, n in enumerate(extents)]
+        return declarations.declare(
+            MakeTensorMapOp,
+            [declarations.argument(source.base), [extent, *(extents[d] for d in outer)], steps],
+            [TensorMapType.get()],
+            element=map.element,
+            box=box,
+            swizzle=map.swizzle,
+            fill="zero",
+        )
+
+    return declarations.shared(key, declare)
+
+
+def declare_im2col_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:
+    """The tensor map of an im2col view at the top of the kernel; equal ones are one parameter."""
+    source, found = view.tensor.source, im2col_fields(view.type, map.swizzle)
+    key = (source.operation.results[0], found, map.swizzle, spell(view.type.element), map.element)
+    declarations = conversion.declarations
+
+    def declare() -> ir.Value:
+        extents, strides = _launch_values(source, declarations)
+        return declarations.declare(
+            MakeTensorMapOp,
+            [declarations.argument(source.base), extents[::-1], strides[-2::-1]],
+            [TensorMapType.get()],
+            element=map.element,
+            kind=found.kind,
+            lower=found.lower,
+            upper=found.upper,
+            element_strides=found.element_strides,
+            box=[found.channels, found.pixels],
+            swizzle=map.swizzle,
+            fill="zero",
+        )
+
+    return declarations.shared(key, declare)
+
+
+def _launch_values(source: ir.OpView, declarations: Declarations) -> tuple[list[ir.Value], list[ir.Value]]:
+    extents = [declarations.integer(extent) for extent in tensor_extents(source)]
+    strides = [declarations.integer(stride) for stride in tensor_strides(source)]
+    with declarations.point():
+        return of_one_width(extents), of_one_width(strides)
+
+
+def _divided(value: ir.Value, parts: int) -> ir.Value:
+    """The bytes that a number of elements fills, as a value that the launcher can compute."""
+    return value if parts == 1 else emitter.binary("arith.divui", value, emitter.constant(value.type, parts))
+
+
+def _rounded_down(value: ir.Value, multiple: int) -> ir.Value:
+    """The greatest multiple that is not above a number, as a value that the launcher can compute."""
+    factor = emitter.constant(value.type, multiple)
+    return emitter.binary("arith.muli", emitter.binary("arith.divui", value, factor), factor)
+
+
+def row_end(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value | None:
+    """The elements of a row of the tensor of a truncated map; None if the map has them all."""
+    if not map.truncated:
+        return None
+    extent = tensor_extents(view.tensor.source)[view.type.dim_map[map.contiguous]]
+    return conversion.declarations.shared(("row end", extent), lambda: conversion.declarations.integer(extent))
+
+
+def coordinates(map: TensorMap, view: TileView, op: ir.OpView, starts: Sequence[ir.Value]) -> list[ir.Value]:
+    """The start of the box, innermost dimension first; i32, as the extents of a map are narrow.
+
+    Along a dimension whose elements a stride of 0 repeats, the map has one element.
+    """
+    tensor, insides = view.tensor, proven_inbounds(op)
+
+    def start(k: int) -> ir.Value:
+        dimension = view.dim_map[k]
+        if not is_repeated(tensor.source, dimension):
+            return starts[k]
+        type = starts[k].type
+        only = emitter.constant(type, 0)
+        if insides[k]:
+            return only
+        inside = emitter.less_than(starts[k], tensor.extents[dimension], unsigned=True)
+        return emitter.create("arith.select", [type], [inside, only, emitter.constant(type, 1)]).result
+
+    inner, *outer = [start(k) for k in map.order]
+    return [divided_exactly(inner, map.parts), *outer]
+
+
+def starts_inside(view: TileView, op: ir.OpView, starts: Sequence[ir.Value]) -> ir.Value | None:
+    """Whether the tile starts inside the tensor along each dimension where it may start at 2**31 or beyond.
+
+    None if all starts are below 2**31. TMA reads coordinates as signed. PTX ISA 9.7.9.27: a load fills a box at
+    negative coordinates, but those of a store are not negative.
+    """
+    found = None
+    for k, (index, is_inside) in enumerate(zip(op.index, proven_inbounds(op), strict=True)):
+        if not is_inside and greatest_start(index, view.steps[k]) > MAXIMUM_NARROW:
+            inside = emitter.less_than(starts[k], view.tensor.extents[view.dim_map[k]], unsigned=True)
+            found = inside if found is None else emitter.binary("arith.andi", found, inside)
+    return found

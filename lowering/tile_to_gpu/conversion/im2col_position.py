@@ -1,0 +1,171 @@
+"""The coordinates at which TMA starts a column of pixels, from the number of a pixel tile.
+
+They are computed directly after the definition of that number, so outside of the loops over the taps of the window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
+from tilec.lowering import emitter
+from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
+from tilec.lowering.tile.analysis.tensor_extent import tensor_extents
+from tilec.lowering.tile_to_gpu.access.declarations import Declarations
+from tilec.lowering.tile_to_gpu.access.index import tile_start
+from tilec.lowering.tile_to_gpu.access.pixel_number import PixelNumber, divide
+from tilec.lowering.tile_to_gpu.access.scalar import (
+    Scalar,
+    added,
+    at_least,
+    at_most_of_width,
+    ceildiv,
+    divided,
+    multiplied,
+    product,
+    remainder,
+    scalar_value,
+)
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
+from tilec.lowering.tile_to_gpu.conversion.sparse_indices import point_after
+from tilec.lowering.tile_to_gpu.conversion.values import TileView
+
+
+def start_coordinates(op: ir.OpView, view: TileView, conversion: Conversion) -> list[ir.Value]:
+    """The coordinates of the first pixel of the tile of an access, innermost dimension first, as i32."""
+    type, (_, channel_tile) = view.type, op.index
+    image, *position = first_pixel(op, view, conversion)
+    channels = type.tile_shape[1]
+    channel = tile_start(channel_tile, conversion.get(channel_tile), channels, channels, 32, False)
+    if type.mode in BY_ROW:
+        position = _with_taps(op, type, position, conversion)
+    return [channel, *reversed(position), image]
+
+
+def tap_offsets(op: ir.OpView, type: Im2colViewType, conversion: Conversion) -> list[ir.Value]:
+    """The distances of the tap of an access from the first one, W first, as i16; along W alone in the modes of rows."""
+    taps = list(zip(op.offset, type.dilation, strict=True))
+    distances = [_distance(tap, dilation, conversion) for tap, dilation in reversed(taps)]
+    chosen = distances[:1] if type.mode in BY_ROW else distances
+    return [emitter.unary("arith.trunci", distance, emitter.integer_type(16)) for distance in chosen]
+
+
+def _distance(tap: ir.Value, dilation: int, conversion: Conversion) -> ir.Value:
+    return emitter.multiplied(emitter.cast_integer(conversion.get(tap), 32), dilation)
+
+
+def _with_taps(
+    op: ir.OpView, type: Im2colViewType, position: Sequence[ir.Value], conversion: Conversion
+) -> list[ir.Value]:
+    """The position with the distances of the tap in all dimensions but W, which the instruction adds."""
+    *outer, along_w = zip(position, op.offset, type.dilation, strict=True)
+    moved = [emitter.binary("arith.addi", at, _distance(tap, step, conversion)) for at, tap, step in outer]
+    return [*moved, along_w[0]]
+
+
+def first_pixel(op: ir.OpView, view: TileView, conversion: Conversion) -> list[ir.Value]:
+    """The image and the spatial position that the first pixel of a tile reads at the first tap, as i32."""
+    index = op.index[0]
+    key = ("first pixel", op.view, index)
+    if key not in conversion.positions:
+        extents = _extents(view, conversion.declarations)
+        made = conversion.get(index)
+        with _point(made, conversion.declarations):
+            number = emitter.cast_integer(made, max(32, made.type.width))
+            conversion.positions[key] = _decoded(number, view.type, extents)
+    return conversion.positions[key]
+
+
+def _point(value: ir.Value, declarations: Declarations) -> ir.InsertionPoint:
+    """Directly after the definition of a value, and after that of the extents, which stand at the top of the kernel."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) and owner.owner.operation.name == KernelOp.OPERATION_NAME:
+        return declarations.point()
+    return point_after(value)
+
+
+def _extents(view: TileView, declarations: Declarations) -> list[Scalar]:
+    """The number of images and the output extents, as numbers if they are known and else as i64."""
+    type = view.type
+    with declarations.point():
+        images, *spatial, _ = [
+            extent if isinstance(extent, int) else scalar_value(declarations.integer(extent), 64)
+            for extent in tensor_extents(view.tensor.source)
+        ]
+        return [images, *(_output_extent(extent, type, k) for k, extent in enumerate(spatial))]
+
+
+def _output_extent(extent: Scalar, type: Im2colViewType, k: int) -> Scalar:
+    covered = (type.window[k] - 1) * type.dilation[k] + 1
+    more = type.lower[k] + type.upper[k] - covered + type.stride[k]
+    steps = at_least(added(extent, more), 0)
+    # The extents of a map are below 2^31, and its paddings below 2^16 but along H and D in the modes of rows.
+    if isinstance(steps, int) or type.stride[k] == 1 or more > MAXIMUM_NARROW:
+        return divided(steps, type.stride[k])
+    return scalar_value(divided(scalar_value(steps, 32), type.stride[k]), 64)
+
+
+def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -> list[ir.Value]:
+    """The image and the position of the first pixel of a tile; a tile beyond the last one starts after the images."""
+    pixels, width = type.tile_shape[0], index.type.width
+    # An output without pixels has no tile; the divisors must not be zero all the same. Large paddings, which only the
+    # modes of rows permit, may give more rows than an index can number.
+    images, *shape = extents[0], *(at_most_of_width(at_least(extent, 1), width) for extent in extents[1:])
+    tile: Scalar = index
+    rows: list[Scalar] = []
+    if type.mode in BY_ROW:
+        *outer, last = shape
+        tiles = _tiles_of_row(images, at_least(extents[-1], 1), pixels, width)
+        rows, tile, shape = _row_position(divided(tile, tiles), outer), remainder(tile, tiles), [last]
+    number, *position = _pixel_position(_first_number(tile, [images, *shape], pixels), shape)
+    steps = zip([*rows, *position], type.stride, type.lower, strict=True)
+    starts = [added(multiplied(at, stride), -lower) for at, stride, lower in steps]
+    image = _image(emitter.less_than(index, _tiles(extents, type, width), unsigned=True), number, extents[0])
+    return [image, *(scalar_value(value, 32) for value in starts)]
+
+
+def _image(inside: ir.Value, number: ir.Value, images: Scalar) -> ir.Value:
+    return emitter.create("arith.select", [number.type], [inside, number, scalar_value(images, 32)]).result
+
+
+def _tiles(extents: Sequence[Scalar], type: Im2colViewType, width: int) -> ir.Value:
+    """The number of tiles of pixels, limited to the numbers of the width, which an index has."""
+    rows, pixels = (extents[1:-1], [extents[0], extents[-1]]) if type.mode in BY_ROW else ([], extents)
+    count = multiplied(product(rows), ceildiv(product(pixels), type.tile_shape[0]))
+    found = at_most_of_width(count, width)
+    return emitter.unsigned(emitter.integer_type(width), found) if isinstance(found, int) else found
+
+
+def _tiles_of_row(images: Scalar, last: Scalar, pixels: int, width: int) -> Scalar:
+    """The number of tiles of one row, limited to the numbers of the width, which an index has."""
+    return at_most_of_width(at_least(ceildiv(multiplied(images, last), pixels), 1), width)
+
+
+def _row_position(row: Scalar, extents: Sequence[Scalar]) -> list[Scalar]:
+    """The position of a row-major number in the extents."""
+    found: list[Scalar] = []
+    for extent in reversed(extents[1:]):
+        found.append(remainder(row, extent))
+        row = divided(row, extent)
+    return [row, *reversed(found)] if extents else []
+
+
+def _first_number(tile: Scalar, extents: Sequence[Scalar], pixels: int) -> PixelNumber:
+    """The number of the first pixel of a tile of pixels with these extents, images first."""
+    known = [extent for extent in extents if isinstance(extent, int)]
+    is_narrow = len(known) == len(extents) and math.prod(known) + pixels <= MAXIMUM_NARROW
+    if is_narrow or isinstance(tile, ir.Value) and tile.type.width == 64:
+        return PixelNumber(multiplied(tile, pixels))
+    return PixelNumber(tile, 0, pixels.bit_length() - 1)
+
+
+def _pixel_position(number: PixelNumber, extents: Sequence[Scalar]) -> list[Scalar]:
+    """The image of a pixel, as i32, and its position in the extents."""
+    found: list[Scalar] = []
+    for extent in reversed(extents):
+        number, at = divide(number, extent)
+        found.append(at)
+    return [number.value(), *reversed(found)]

@@ -1,0 +1,112 @@
+"""Tiles in shared memory: loads by TMA, and the operands and scale factors of multiplies."""
+
+from __future__ import annotations
+
+from tilec.dialect.build import Group
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import ViewBufferOp
+from tilec.dialect.tile_gpu.placed import GatherTileOp, LoadTileOp, PlaceOp, PlaceScalesOp, ReadOp
+from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
+from tilec.lowering import emitter
+from tilec.lowering.layout.scale_layout import ScaleLayout
+from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale
+from tilec.lowering.plan.matrix.multiply_site import site_of
+from tilec.lowering.tile_to_gpu.access.index import sparse_index
+from tilec.lowering.tile_to_gpu.access.packing import with_whole_bytes
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, swizzle_for
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
+from tilec.lowering.tile_to_gpu.conversion.declared_map import (
+    buffer_type,
+    coordinates,
+    copied_buffer_type,
+    declare_im2col_map,
+    declare_map,
+    offsets,
+)
+from tilec.lowering.tile_to_gpu.conversion.im2col_position import start_coordinates, tap_offsets
+from tilec.lowering.tile_to_gpu.conversion.sparse_indices import point_after
+from tilec.lowering.tile_to_gpu.conversion.values import TileView
+
+
+def load_by_tma(op: ir.OpView, conversion: Conversion) -> None:
+    """Places the tile of a load in shared memory, and reads it if registers need it too."""
+    tile = op.operation.results[0]
+    map = conversion.plan.maps[tile]
+    placed = _load(op, map, _loaded_buffer(op, map, conversion), conversion)
+    conversion.placed[tile] = placed
+    if tile not in conversion.plan.folded:
+        conversion.set(tile, emitter.gpu(ReadOp, [placed], [conversion.type(tile)]).result)
+
+
+def _loaded_buffer(op: ir.OpView, map: TensorMap, conversion: Conversion) -> BufferType:
+    type, factors = conversion.tile_views[op.view].type, conversion.plan.scale_layouts.get(op.operation.results[0])
+    if factors is None:
+        return copied_buffer_type(map, type)
+    return _scale_buffer(factors, type.element, SHARED)
+
+
+def _load(op: ir.OpView, map: TensorMap, buffer: BufferType, conversion: Conversion) -> ir.Value:
+    view = conversion.tile_views[op.view]
+    if isinstance(view.type, Im2colViewType):
+        handle, start = declare_im2col_map(map, view, conversion), start_coordinates(op, view, conversion)
+        halo = 0 if view.type.mode in BY_ROW else None
+        source: list[Group] = [handle, start, tap_offsets(op, view.type, conversion)]
+        return emitter.gpu(LoadTileOp, source, [buffer], halo=halo).results[0]
+    handle = declare_map(map, view, conversion)
+    start = coordinates(map, view, op, offsets(view, op, conversion))
+    if view.sparse_dimension is None:
+        return emitter.gpu(LoadTileOp, [handle, start, []], [buffer]).results[0]
+    return emitter.gpu(GatherTileOp, [handle, start[0], row_indices(op, view, conversion)], [buffer]).results[0]
+
+
+def operand_tile(operand: Operand, multiply: Multiply, conversion: Conversion) -> ir.Value:
+    """The operand of a multiply in shared memory."""
+    if operand.source is None or operand.map is None:
+        return _from_registers(operand, multiply, conversion)
+    placed = conversion.placed[operand.source.load.operation.results[0]]
+    type = operand.value.type
+    wanted = buffer_type(type.shape, type.element, operand.contiguous, operand.map.swizzle)
+    return placed if placed.type == wanted else emitter.gpu(ViewBufferOp, [placed], [wanted]).result
+
+
+def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion) -> ir.Value:
+    type = operand.value.type
+    if operand.tensor_layout is not None:
+        buffer = BufferType.get(tuple(type.shape), type.element, TENSOR, str(operand.tensor_layout))
+        tile = conversion.tile(operand.value, operand.register_layout)
+        over = None if operand.over is None else conversion.in_memory[operand.over].tile
+        return emitter.gpu(PlaceOp, [tile, over], [buffer]).result
+    row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
+    swizzle = swizzle_for(row_bytes) if multiply.unit.swizzles_operands else "none"
+    buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
+    site = site_of(multiply.op)
+    is_shared = conversion.plan.sites[site] > 1
+    group = conversion.group((site, operand is multiply.lhs, buffer, multiply.unit.name)) if is_shared else None
+    tile = with_whole_bytes(conversion.get(operand.value), operand.contiguous, conversion.warps)
+    return emitter.gpu(PlaceOp, [tile, None], [buffer], group=group).result
+
+
+def scale_tile(scale: Scale, conversion: Conversion) -> ir.Value:
+    """The scale factors of one operand in tensor memory."""
+    if scale.load is not None:
+        source = conversion.placed[scale.load.operation.results[0]]
+    else:
+        tile = conversion.get(scale.value)
+        source = emitter.gpu(PlaceOp, [tile], [_scale_buffer(scale.layout, tile.type.element_type, SHARED)]).result
+    return emitter.gpu(PlaceScalesOp, [source], [_scale_buffer(scale.layout, source.type.element, TENSOR)]).result
+
+
+def _scale_buffer(layout: ScaleLayout, element: ir.Type, memory: str) -> BufferType:
+    return BufferType.get(layout.shape, element, memory, str(layout))
+
+
+def row_indices(op: ir.OpView, view: TileView, conversion: Conversion) -> ir.Value:
+    """The placed indices of one load, beside their definition: a loop around the load then stores them once."""
+    assert view.sparse_dimension is not None
+    index = list(op.index)[view.sparse_dimension]
+    made = conversion.get(index)
+    width = view.tensor.index_width
+    type = buffer_type(index.type.shape, emitter.integer_type(width), 0, "none")
+    with point_after(made):
+        return emitter.gpu(PlaceOp, [sparse_index(index, made, width)], [type]).result

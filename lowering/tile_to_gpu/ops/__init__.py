@@ -1,0 +1,1 @@
+"""The conversion of each operation, one file per group. Imports conversion."""

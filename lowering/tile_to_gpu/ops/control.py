@@ -1,0 +1,207 @@
+"""Loops and branches: scf of the same shape, without tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import NumProgramsOp, ProgramIdOp
+from tilec.lowering import emitter
+from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, RETURN, returns, terminators
+from tilec.lowering.tile_to_gpu.access.declarations import element_type
+from tilec.lowering.tile_to_gpu.conversion.carried_values import (
+    arrive,
+    arrive_all,
+    enter,
+    enter_all,
+    types_of,
+    types_of_all,
+)
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
+from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.exits import convert_block
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
+
+@converts("for")
+def _for(op: ir.OpView, conversion: Conversion) -> None:
+    operation = op.operation
+    block = operation.regions[0].blocks[0]
+    targets = list(block.arguments)[1:]
+    initial = enter_all(zip(op.initValues, targets, strict=True), conversion)
+    bounds = [conversion.get(value) for value in list(operation.operands)[:3]]
+    made = _scf_for(bounds, initial, bool(op.unsignedCmp))
+    types = [value.type for value in initial]
+    body = made.regions[0].blocks.append(bounds[0].type, *types)
+
+    def finish(end: ir.OpView) -> list[ir.Value]:
+        return enter_all(zip(end.operation.operands, targets, strict=True), conversion)
+
+    with ir.InsertionPoint(body):
+        conversion.set(block.arguments[0], body.arguments[0])
+        arrive_all(targets, list(body.arguments)[1:], conversion)
+        ends = convert_block(list(block.operations), types, finish, conversion)
+        emitter.create("scf.yield", [], ends)
+    ran = _Ran(bounds, bool(op.unsignedCmp))
+    results = [
+        ran.value if is_set_by_loop else result
+        for result, is_set_by_loop in zip(made.results, map(_is_set_by_loop, initial, ends), strict=True)
+    ]
+    arrive_all(operation.results, results, conversion)
+
+
+def _is_set_by_loop(initial: ir.Value, end: ir.Value) -> bool:
+    """Whether a carried i1 is true if and only if the loop has run."""
+    return emitter.is_false(initial) and emitter.is_true(end)
+
+
+class _Ran:
+    """Whether a loop has run, by its bounds, computed where it is needed."""
+
+    def __init__(self, bounds: list[ir.Value], unsigned: bool) -> None:
+        self._bounds, self._unsigned = bounds, unsigned
+        self._value: ir.Value | None = None
+
+    @property
+    def value(self) -> ir.Value:
+        if self._value is None:
+            self._value = emitter.less_than(self._bounds[0], self._bounds[1], self._unsigned)
+        return self._value
+
+
+def _scf_for(bounds: list[ir.Value], initial: list[ir.Value], unsigned: bool) -> ir.Operation:
+    attributes = {"unsignedCmp": ir.UnitAttr.get()} if unsigned else {}
+    return ir.Operation.create("scf.for", [value.type for value in initial], [*bounds, *initial], attributes, regions=1)
+
+
+@converts("loop")
+def _loop(op: ir.OpView, conversion: Conversion) -> None:
+    if any(end.operation.name == CONTINUE for end in terminators(op)):
+        _repeated(op, conversion)
+    else:
+        _executed_once(op, conversion)
+
+
+def _executed_once(op: ir.OpView, conversion: Conversion) -> None:
+    """The body of a loop without `continue`, in its place.
+
+    If the loop contains a return, the last value is false after one.
+    """
+    operation, block = op.operation, op.operation.regions[0].blocks[0]
+    for argument, value in zip(block.arguments, op.initValues, strict=True):
+        if isinstance(value.type, TileType):
+            arrive(argument, enter(value, argument, conversion), conversion)
+    types = types_of_all(operation.results, conversion)
+    may_return = next(returns(op), None) is not None
+
+    def finish(end: ir.OpView) -> list[ir.Value]:
+        completed = [emitter.boolean(end.operation.name == BREAK)] * may_return
+        if end.operation.name == RETURN:
+            return [*map(emitter.zero, types), *completed]
+        return [*enter_all(zip(end.operation.operands, operation.results, strict=True), conversion), *completed]
+
+    ends = [*types, *[emitter.integer_type(1)] * may_return]
+    values = convert_block(list(block.operations), ends, finish, conversion)
+    arrive_all(operation.results, values, conversion)
+    if may_return:
+        conversion.completed[operation] = values[-1]
+
+
+def _repeated(op: ir.OpView, conversion: Conversion) -> None:
+    """scf.while over whether to continue, the carried values, and the other results of the last break.
+
+    If the loop contains a return, the last value is false once the loop is left by one.
+    """
+    operation, block = op.operation, op.operation.regions[0].blocks[0]
+    first = enter_all(zip(op.initValues, block.arguments, strict=True), conversion)
+    carried = _carried_results(op, conversion)
+    targets = [result for result in operation.results if result not in carried]
+    kept = types_of_all(targets, conversion)
+    may_return = next(returns(op), None) is not None
+    start = [emitter.boolean(True), *first, *map(emitter.zero, kept), *([emitter.boolean(True)] if may_return else [])]
+    types = [value.type for value in start]
+    made = ir.Operation.create("scf.while", types, start, regions=2)
+    test, body = (region.blocks.append(*types) for region in made.regions)
+    with ir.InsertionPoint(test):
+        emitter.create("scf.condition", [], [test.arguments[0], *test.arguments])
+    now = list(body.arguments)[1:]
+    results = slice(len(first), len(first) + len(kept))
+
+    def finish(end: ir.OpView) -> list[ir.Value]:
+        if end.operation.name == RETURN:
+            return [emitter.boolean(False), *now[:-1], emitter.boolean(False)]
+        if end.operation.name == BREAK:
+            pairs = zip(end.operation.operands, operation.results, strict=True)
+            left = enter_all(((value, result) for value, result in pairs if result in targets), conversion)
+            return [emitter.boolean(False), *now[: results.start], *left, *now[results.stop :]]
+        again = enter_all(zip(end.operation.operands, block.arguments, strict=True), conversion)
+        return [emitter.boolean(True), *again, *now[results.start :]]
+
+    with ir.InsertionPoint(body):
+        arrive_all(block.arguments, now, conversion)
+        emitter.create("scf.yield", [], convert_block(list(block.operations), types, finish, conversion))
+    arrive_all(targets, list(made.results)[1:][results], conversion)
+    for result, argument in carried.items():
+        before = [block.arguments[number] for number in range(ir.BlockArgument(argument).arg_number)]
+        first_part = 1 + len(types_of_all(before, conversion))
+        parts = list(made.results)[first_part : first_part + len(types_of(argument, conversion))]
+        arrive(result, parts, conversion)
+    if may_return:
+        conversion.completed[operation] = list(made.results)[-1]
+
+
+def _carried_results(op: ir.OpView, conversion: Conversion) -> dict[ir.Value, ir.Value]:
+    """The results that every break gives from one argument: a break leaves the arguments as they are."""
+    ends = [end.operation.operands for end in terminators(op) if end.operation.name == BREAK]
+    arguments = list(op.operation.regions[0].blocks[0].arguments)
+    found = {}
+    for number, result in enumerate(op.operation.results):
+        given = {operands[number] for operands in ends}
+        types = types_of(result, conversion)
+        for argument in arguments:
+            if given == {argument} and types and types_of(argument, conversion) == types:
+                found[result] = argument
+    return found
+
+
+@converts("if")
+def _if(op: ir.OpView, conversion: Conversion) -> None:
+    operation = op.operation
+    types = types_of_all(operation.results, conversion)
+    made = ir.Operation.create("scf.if", types, [conversion.get(operation.operands[0])], regions=2)
+    for old, new in zip(operation.regions, made.regions, strict=True):
+        blocks = list(old.blocks)
+        if not blocks:
+            continue
+        with ir.InsertionPoint(new.blocks.append()):
+            conversion.block(blocks[0])
+            given = blocks[0].operations[len(blocks[0].operations) - 1].operation.operands
+            emitter.create("scf.yield", [], enter_all(zip(given, operation.results, strict=True), conversion))
+    arrive_all(operation.results, made.results, conversion)
+
+
+@converts("make_token", "join_tokens")
+def _token(op: ir.OpView, conversion: Conversion) -> None:
+    """Program order is kept, so tokens need no instruction."""
+
+
+_AXES = (0, 1, 2)
+
+
+@converts("get_tile_block_id")
+def _block_id(op: ir.OpView, conversion: Conversion) -> None:
+    _per_axis(op, ProgramIdOp, conversion)
+
+
+@converts("get_num_tile_blocks")
+def _num_blocks(op: ir.OpView, conversion: Conversion) -> None:
+    _per_axis(op, NumProgramsOp, conversion)
+
+
+def _per_axis(op: ir.OpView, operation: type[Operation], conversion: Conversion) -> None:
+    for axis, result in zip(_AXES, op.operation.results, strict=True):
+        if list(result.uses):
+            conversion.set(result, emitter.gpu(operation, [], [element_type(result.type.element)], axis=axis).result)

@@ -1,0 +1,58 @@
+"""Loads and stores through tiles of pointers, fences, and dependencies between grids."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import GdcLaunchDependentsOp, GdcWaitOp
+from tilec.dialect.tile_gpu.memory import FenceAliasOp
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
+from tilec.lowering import emitter
+from tilec.lowering.tile_to_gpu.access.memory_order import order_of
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, is_repeatable, runs_ahead
+from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.pointer_elements import elements_of, elements_type, result_of
+
+
+@converts("load_ptr_tko")
+def _load_ptr(op: ir.OpView, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    layout = conversion.layouts.get(result)
+    operands = [elements_of(value, layout, conversion) for value in (op.source, op.mask, op.paddingValue)]
+    conversion.synchronize(op)
+    fields = [None if value is None else [value] for value in operands]
+    vector = conversion.vectors.get(op.operation, 1)
+    type = elements_type(result, conversion)
+    attributes = {
+        "vector": vector,
+        "early": runs_ahead(op, conversion),
+        "repeatable": is_repeatable(op, conversion),
+        **order_of(op),
+    }
+    loaded = emitter.gpu(LoadGlobalOp, fields, [type], **attributes).result
+    conversion.set(result, result_of(loaded, result, conversion))
+
+
+@converts("store_ptr_tko")
+def _store_ptr(op: ir.OpView, conversion: Conversion) -> None:
+    layout = conversion.layouts.get(op.destination)
+    operands = [elements_of(value, layout, conversion) for value in (op.destination, op.value, op.mask)]
+    conversion.synchronize(op)
+    vector = conversion.vectors.get(op.operation, 1)
+    emitter.gpu(StoreGlobalOp, operands, vector=vector, **order_of(op))
+
+
+@converts("memory_fence_alias_tko")
+def _fence_alias(op: ir.OpView, conversion: Conversion) -> None:
+    conversion.synchronize(op)
+    emitter.gpu(FenceAliasOp)
+
+
+@converts("gdc_wait_tko")
+def _gdc_wait(_op: ir.OpView, _conversion: Conversion) -> None:
+    emitter.gpu(GdcWaitOp)
+
+
+@converts("gdc_launch_dependents_tko")
+def _gdc_launch_dependents(op: ir.OpView, conversion: Conversion) -> None:
+    conversion.synchronize(op)
+    emitter.gpu(GdcLaunchDependentsOp)

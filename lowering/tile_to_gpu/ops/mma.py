@@ -1,0 +1,93 @@
+"""Matrix multiplies on the unit that the plan chose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp
+from tilec.lowering import emitter
+from tilec.lowering.matrix_unit import MatrixTypes
+from tilec.lowering.plan.matrix.matrix_plan import Multiply
+from tilec.lowering.plan.matrix.tensor_place import buffer_of
+from tilec.lowering.tile_to_gpu.conversion.carried_values import arrive, enter
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
+from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.placed_operands import operand_tile, scale_tile
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
+Issue = Callable[[Multiply, Conversion], None]
+
+
+@converts("mmaf", "mmai", "mmaf_scaled")
+def _multiply(op: ir.OpView, conversion: Conversion) -> None:
+    multiply = conversion.plan.multiplies[op.operation.results[0]]
+    _ISSUE[multiply.unit.name](multiply, conversion)
+
+
+def _in_registers(multiply: Multiply, conversion: Conversion, issue: Callable[..., ir.Value]) -> None:
+    """A multiply whose accumulator is a register tile; `issue(operands, type)` makes it."""
+    op, result = multiply.op, multiply.op.operation.results[0]
+    accumulator = conversion.tile(op.acc, conversion.layouts[result])
+    layout = multiply.lhs.register_layout
+    lhs = operand_tile(multiply.lhs, multiply, conversion) if layout is None else conversion.tile(op.lhs, layout)
+    rhs = operand_tile(multiply.rhs, multiply, conversion)
+    conversion.set(result, issue([accumulator, lhs, rhs], conversion.type(result)))
+
+
+def _signs(types: MatrixTypes) -> dict[str, Any]:
+    return {"lhs_unsigned": types.lhs_unsigned, "rhs_unsigned": types.rhs_unsigned}
+
+
+def _by_threads(operation: type[Operation]) -> Issue:
+    """Emits an operation without asynchronous work."""
+
+    def emit(multiply: Multiply, conversion: Conversion) -> None:
+        def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
+            return emitter.gpu(operation, operands, [type], **_signs(multiply.types)).result
+
+        _in_registers(multiply, conversion, issue)
+
+    return emit
+
+
+def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
+    types = multiply.types
+
+    def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
+        attributes = _signs(types) | {"kind": types.element, "promote": multiply.promotes}
+        in_flight = emitter.gpu(WgmmaOp, operands, [type], **attributes).result
+        if multiply.promotes:
+            return in_flight
+        return emitter.gpu(WgmmaWaitOp, [in_flight], [type], pending=0).result
+
+    _in_registers(multiply, conversion, issue)
+
+
+def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
+    """Emits the multiply into the columns of its accumulator."""
+    op, result = multiply.op, multiply.op.operation.results[0]
+    accumulator, accumulate = enter(op.acc, result, conversion)
+    lhs, rhs = (operand_tile(operand, multiply, conversion) for operand in (multiply.lhs, multiply.rhs))
+    type = buffer_of(result)
+    if multiply.types.scale is not None:
+        scales = [scale_tile(scale, conversion) for scale in multiply.scales]
+        made = emitter.gpu(MultiplyScaledOp, [accumulator, lhs, rhs, *scales, accumulate], [type]).result
+    else:
+        attributes = {"kind": multiply.types.element, **_signs(multiply.types)}
+        made = emitter.gpu(MultiplyOp, [accumulator, lhs, rhs, accumulate], [type], **attributes).result
+    arrive(result, [made, emitter.boolean(True)], conversion)
+
+
+# The issue of each row of lowering/matrix_unit.py.
+_ISSUE: dict[str, Issue] = {
+    "tcgen05": _tcgen05,
+    "block-scaled tcgen05": _tcgen05,
+    "wgmma": _wgmma,
+    "mma.sync": _by_threads(MmaSyncOp),
+    "fma": _by_threads(DotOp),
+}

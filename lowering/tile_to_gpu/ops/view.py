@@ -1,0 +1,108 @@
+"""Views and their tiles: through registers, or by TMA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.view import LoadViewOp, StoreViewOp
+from tilec.lowering import emitter
+from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
+from tilec.lowering.tile_to_gpu.access.alignment import access_vector, per_byte
+from tilec.lowering.tile_to_gpu.access.index import index_constant, index_of, of_one_width
+from tilec.lowering.tile_to_gpu.access.memory_order import order_of
+from tilec.lowering.tile_to_gpu.access.packing import padding_of, tile_of_bytes, tile_of_elements, type_of_bytes
+from tilec.lowering.tile_to_gpu.access.pointers import address_of
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, is_repeatable, runs_ahead
+from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.placed_operands import load_by_tma
+from tilec.lowering.tile_to_gpu.conversion.tma_store import store_by_tma
+from tilec.lowering.tile_to_gpu.conversion.values import TensorView, TileView
+from tilec.lowering.tile_to_gpu.conversion.view_operands import sparse_view_operands
+
+
+@converts("make_tensor_view")
+def _make_tensor_view(op: ir.OpView, conversion: Conversion) -> None:
+    type = op.operation.results[0].type
+    view = TensorView(
+        address_of(conversion.get(op.base), op.base.type.element),
+        _scalars(type.shape, op.dynamicShape, conversion),
+        _scalars(type.strides, op.dynamicStrides, conversion),
+        type,
+        op,
+    )
+    conversion.tensor_views[op.operation.results[0]] = view
+
+
+def _scalars(known: Sequence[int | None], dynamic: Sequence[ir.Value], conversion: Conversion) -> tuple[ir.Value, ...]:
+    given = [index_of(value, conversion.get(value)) for value in dynamic]
+    return tuple(of_one_width([given.pop(0) if value is None else index_constant(value) for value in known]))
+
+
+@converts("make_partition_view", "make_strided_view", "make_gather_scatter_view")
+def _make_tile_view(op: ir.OpView, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    conversion.tile_views[result] = TileView(conversion.tensor_views[op.operation.operands[0]], result.type)
+
+
+@converts("get_tensor_shape")
+def _get_tensor_shape(op: ir.OpView, conversion: Conversion) -> None:
+    view = conversion.tensor_views[op.operation.operands[0]]
+    for result, extent in zip(op.operation.results, view.extents, strict=True):
+        conversion.set(result, emitter.cast_integer(extent, result.type.element.width))
+
+
+@converts("get_index_space_shape")
+def _get_index_space_shape(op: ir.OpView, conversion: Conversion) -> None:
+    view = conversion.tile_views[op.operation.operands[0]]
+    for k, result in enumerate(op.operation.results):
+        extent = view.tensor.extents[view.dim_map[k]]
+        count = emitter.binary("arith.ceildivui", extent, emitter.constant(extent.type, view.steps[k]))
+        conversion.set(result, emitter.cast_integer(count, result.type.element.width))
+
+
+@converts("load_view_tko")
+def _load_view(op: ir.OpView, conversion: Conversion) -> None:
+    tile = op.operation.results[0]
+    if tile in conversion.plan.loads:
+        load_by_tma(op, conversion)
+        return
+    view, type = conversion.tile_views[op.view], conversion.type(tile)
+    packed, _ = access_vector(op)
+    stored = type_of_bytes(type, packed)
+    attributes = {
+        **_vector(op),
+        "sparse_dimension": view.sparse_dimension,
+        "padding": padding_of(op),
+        "inbounds": proven_inbounds(op),
+        "early": runs_ahead(op, conversion),
+        "repeatable": is_repeatable(op, conversion) and view.sparse_dimension is None,
+    }
+    conversion.synchronize(op)
+    operands = sparse_view_operands(view, op, stored, conversion)
+    loaded = emitter.gpu(LoadViewOp, operands, [stored], **attributes, **order_of(op)).result
+    conversion.set(tile, tile_of_elements(loaded, type, packed))
+
+
+@converts("store_view_tko")
+def _store_view(op: ir.OpView, conversion: Conversion) -> None:
+    view = conversion.tile_views[op.view]
+    tile, map = conversion.get(op.tile), conversion.stores.get(op.operation)
+    if map is not None:
+        store_by_tma(op, tile, map, conversion)
+        return
+    packed, _ = access_vector(op)
+    value = tile_of_bytes(tile, packed, conversion.warps)
+    conversion.synchronize(op)
+    attributes = {**_vector(op), "sparse_dimension": view.sparse_dimension, "inbounds": proven_inbounds(op)}
+    operands = [value, *sparse_view_operands(view, op, value.type, conversion)]
+    emitter.gpu(StoreViewOp, operands, [], **attributes, **order_of(op))
+
+
+def _vector(op: ir.OpView) -> dict[str, int]:
+    """The elements or bytes of one access and the dimension they run along; ordered accesses take one at a time."""
+    dimension, vector = access_vector(op)
+    vector //= per_byte(op.view.type.element)
+    if vector == 1 or op.memory_ordering_semantics != "weak":
+        return {"vector": 1}
+    return {"vector": vector, "vector_dimension": dimension}
