@@ -1,1 +1,5 @@
-"""tile_gpu to ptx: one file per op group, found through the registry in lowers.py."""
+"""From tile_gpu to ptx: a kernel with channels enters, an entry of PTX instructions and its launch record leave.
+
+Operations are lowered by functions of the registry, one file per op group. Each folder imports only those before it:
+registers, memory, arithmetic, tiles, matrix, control.
+"""

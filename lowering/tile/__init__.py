@@ -1,1 +1,4 @@
-"""Passes and analyses on Tile IR."""
+"""From Tile IR to Tile IR: passes that know no target, and follow the facts of the plan (facts.py).
+
+Each folder imports only those before it: analysis, simplify, divide, expand.
+"""

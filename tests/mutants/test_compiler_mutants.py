@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 SIZES = FOLDER.parent / "tile_gpu" / "test_sizes.py"
 # The module of a decision, its text, and the mutated text. Change the row if the text of the decision changes.
 DECISIONS = {
-    "no shared memory for scratch": ("gpu.ir.scratch_use", "SCRATCH_RESERVE_BYTES = 16384", "SCRATCH_RESERVE_BYTES = 0"),
+    "no memory for scratch": ("gpu.ir.scratch_use", "SCRATCH_RESERVE_BYTES = 16384", "SCRATCH_RESERVE_BYTES = 0"),
     "vectors of 4 bytes": ("tile_to_gpu.access.alignment", "VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
     "one accumulator": ("gpu.channels.pipeline", "if needed + columns <= target.tensor_memory_columns", "if False"),
     "always four warps": ("plan.warp_choice", "WARP_COUNTS = (4, 8, 16)", "WARP_COUNTS = (4,)"),
