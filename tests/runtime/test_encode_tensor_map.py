@@ -134,7 +134,7 @@ def test_violated_rule_names_argument_and_manual(case: Case) -> None:
         (MATRIX, "interleave", "8B", "'interleave': expected one of none, 16B, 32B, got '8B' .*; PTX ISA 5.5.6"),
         (MATRIX, "l2_promotion", "512B", "'l2_promotion': expected one of none, 64B, 128B, 256B, got '512B'"),
         (MATRIX, "fill", "one", "'fill': expected one of zero, nan, got 'one' .*oobFill; PTX ISA 5.5.3.3"),
-        (MATRIX, "target", "sm_80", "'target': expected one of sm_90a, sm_100a, got 'sm_80'"),
+        (MATRIX, "target", "sm_80", "'target': expected one of sm_100a, sm_90a, got 'sm_80'"),
         (MATRIX, "backend", "gpu", "'backend': expected one of simulate, launch, got 'gpu'"),
         (NHWC, "lower", -1, "'lower': expected a sequence of integers, got -1"),
         (NHWC, "upper", (-1,), "'upper': expected 2 values, got 1"),
@@ -189,7 +189,7 @@ def test_machine_without_a_gpu_cannot_encode_by_the_driver(monkeypatch: pytest.M
     [
         (MATRIX, {"device": 1}, "'device': expected one of the 1 GPUs of this machine, got 1"),
         (MATRIX, {"target": "sm_100a"}, "'target': expected the architecture sm_90 of GPU 0, got sm_100a"),
-        (W, {}, "'target': expected compute capability 10.0 or later for kind im2col_w, got sm_90 "),
+        (W, {}, "'target': expected compute capability 10.0 or later for kind im2col_w, got sm_90a "),
     ],
 )
 def test_refused_by_the_device(
