@@ -95,6 +95,7 @@ CORE_CASES = {
     "semantics/test_operations_page.py": 0,
     "semantics/test_simulate_matrix.py": 5,
     "tile/test_all_modules.py": 2,
+    "tile": 30,
     "tile/test_contiguity.py": 5,
     "tile/test_fold_vectors.py": 100,
     "tile/test_mark_inbounds.py": 10,
@@ -120,6 +121,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if zlib.crc32(item.nodeid.encode()) % count == remainder]
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files without a case in the core suite are not imported by `-m core`."""
+    if config.option.markexpr == "core" and collection_path.suffix == ".py" and not _most_cases(collection_path):
+        return True
+    return None
+
+
+def _most_cases(file: Path) -> int:
+    """The most cases of each test function of a file in the core suite."""
+    path = Path(os.path.relpath(file, Path(__file__).parent))
+    return next(CORE_CASES[key] for key in (path.as_posix(), path.parts[0], "") if key in CORE_CASES)
+
+
 def _mark_core(items: list[pytest.Item]) -> None:
     """Marks the tests of the core suite: cases at equal distances, from one that the name of the function decides."""
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
@@ -127,9 +141,7 @@ def _mark_core(items: list[pytest.Item]) -> None:
         if not any(item.get_closest_marker(name) for name in LEFT_OUT):
             functions[item.nodeid.split("[")[0]].append(item)
     for name, cases in functions.items():
-        path = Path(os.path.relpath(cases[0].path, Path(__file__).parent))
-        most = next(CORE_CASES[key] for key in (path.as_posix(), path.parts[0], "") if key in CORE_CASES)
-        count, first = min(most, len(cases)), zlib.crc32(name.encode())
+        count, first = min(_most_cases(cases[0].path), len(cases)), zlib.crc32(name.encode())
         for number in range(count):
             cases[(first + number * len(cases) // count) % len(cases)].add_marker("core")
 
