@@ -345,8 +345,8 @@ RECORDS = (
         "expand-schedules",
         expand_schedules,
         guarantees=(
-            'loops with schedules ("Schedules") have their operations in this order; those that are ahead are in front '
-            "of the loop too, and the others behind it; this pass runs in front of each that needs such loops"
+            'no loop has a schedule ("Schedules"): operations are in its order, with a prologue for those that run '
+            "iterations ahead and an epilogue for the others; runs before each pass that needs expanded loops"
         ),
         without="loops keep the order of the program",
         needs=(State.CHANNELLED,),

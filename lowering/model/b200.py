@@ -15,7 +15,7 @@ CONSTANTS: dict[str, Constant] = {
     "launch_microseconds": measured(2.0, "QRC: 1.8 to 2.05"),
     "graph_launch_microseconds": measured(0.56, "QRC"),
     "block_start_cycles": assumed(1038, "QRC, unit not clear"),
-    # What one SM holds.
+    # Capacities of one SM.
     "shared_kilobytes": vendor(228, "guide"),
     "registers": vendor(65536, "guide"),
     "warps": vendor(64, "guide"),

@@ -31,7 +31,7 @@ QUANTITIES = (
     Quantity("launch_microseconds", "us", "from the launch by a stream until the first block runs, and its end"),
     Quantity("graph_launch_microseconds", "us", "the same as a node of a CUDA graph"),
     Quantity("block_start_cycles", "cycles", "from the end of a block until the next one executes"),
-    # What one SM holds.
+    # Capacities of one SM.
     Quantity("shared_kilobytes", "KB", "shared memory of an SM"),
     Quantity("registers", "registers", "32-bit registers of an SM"),
     Quantity("warps", "warps", "resident warps of an SM"),

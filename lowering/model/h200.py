@@ -17,7 +17,7 @@ CONSTANTS: dict[str, Constant] = {
     "launch_microseconds": probed(1.4, "end to start; 1.26 between empty kernels"),
     "graph_launch_microseconds": probed(0.55),
     "block_start_cycles": probed(325),
-    # What one SM holds.
+    # Capacities of one SM.
     "shared_kilobytes": vendor(228, "guide"),
     "registers": vendor(65536, "guide"),
     "warps": vendor(64, "guide"),

@@ -30,7 +30,7 @@ class Decision:
     Attributes:
         subject: what is decided.
         chosen: the choice.
-        reason: why; empty if there is no other candidate.
+        reason: why it is chosen; empty for the only candidate.
         runner_up: the next candidate; empty if there is none.
         location: the source line; None for a decision about the whole kernel.
     """

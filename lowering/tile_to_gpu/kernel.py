@@ -120,7 +120,7 @@ def _first_that_fits(
     """The first candidate for the entry of a number whose columns of tensor memory suffice, else the last one."""
     for sharing in ladder:
         candidate = _candidate(module, number, target, options, sharing)
-        # Without sharing there is no other candidate.
+        # The candidate without sharing is the last one, which is not counted.
         if candidate.plan.most_columns > target.tensor_memory_columns and sharing is not LADDER[-1]:
             candidate = _counted(candidate, options, count_columns)
         if _fits(candidate):

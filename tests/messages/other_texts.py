@@ -52,7 +52,7 @@ _CALLS = {
     "split",
     "startswith",
 }
-# Reports of numbers, and names of tables and counts, without placeholders.
+# Texts of reports, and names in tables and counters, by file; their placeholders are left out.
 REPORTS = {
     ("commands/cache.py", " of at most  MiB"),
     ("commands/info.py", "none without a GPU"),

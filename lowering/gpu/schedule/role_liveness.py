@@ -50,7 +50,7 @@ from tilec.lowering.gpu.schedule.role_steps import (
 )
 from tilec.lowering.schedule.marked_graph import Place, span, token_free_cycle
 
-# Loops of so many iterations have just these.
+# Loops with at most this number of iterations, if it is known, are unfolded exactly.
 _MOST_KNOWN = 16
 # The steps of a role that are worth the time.
 _MOST_STEPS = 50_000
@@ -157,7 +157,7 @@ class _Code:
                 continue
             rings = {step.ring for loop in found for step in steps_outside_of_loops(loop.body)}
             slots = [_slots(ring) or 1 for ring in rings if ring is not None]
-            # What is ahead waits for later iterations of other roles, which then go back as far.
+            # A step that is ahead waits for a later iteration of another role; dependences back from it reach as far.
             longest[name] = max(slots, default=1) + 2 * max(loop.ahead for loop in found)
         return longest
 
@@ -166,7 +166,7 @@ class _Code:
         iterations = dict(self._known)
         for name, count in longest.items():
             ahead = max(loop.ahead for loop in self._loops[name])
-            # Of two roles with alternate iterations each has an equal number.
+            # Two roles that alternate execute half of the iterations each.
             iterations[name] = (2 * count + 2 + ahead) * (2 if name in self._alternate else 1)
         return iterations
 

@@ -38,9 +38,9 @@ def progress(description: str, total: int, enabled: bool | None = None) -> Itera
 def elapsed(description: str, enabled: bool | None = None) -> Iterator[Callable[[int, int], None] | None]:
     """A line with the time that the body of `with` has taken, for work of an unknown number of steps.
 
-    The body may call the yielded function with the numbers of blocks that have ended and of all, which the line shows
-    too; it is None if there is no line. The line appears after DELAY_S, and is removed at the end; `enabled` has the
-    meaning that it has in `progress`.
+    The body may call the yielded function with the number of finished blocks and of all blocks, which the line then
+    shows; None is yielded if no line is shown. The line appears after DELAY_S seconds and is removed at the end;
+    `enabled` is as in `progress`.
     """
     if not (sys.stderr.isatty() if enabled is None else enabled):
         yield None
