@@ -27,7 +27,7 @@ TARGET = "sm_90a"
 # The modules that a launch needs; all others are the compiler.
 PARTS = (
     *("errors.py", "element_types.py", "frozen.py", "hashing.py", "options.py", "version.py"),
-    *("runtime/*.py", "runtime/dispatch/_dispatch*", "lowering/__init__.py", "lowering/tma/*.py"),
+    *("runtime/*.py", "runtime/dispatch/_dispatch*", "lowering/__init__.py", "lowering/target.py", "lowering/tma/*.py"),
     *("process/__init__.py", "process/cuda_bindings.py"),
 )
 

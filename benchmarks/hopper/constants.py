@@ -35,7 +35,7 @@ _LIMIT_S = 150
 
 def make(folder: Path) -> None:
     """Compiles each probe to folder/NAME.cubin, and writes folder/index.json."""
-    from tilec.lowering.model.constants import DEVICES, ROWS
+    from tilec.lowering.model.constants import DEVICES, QUANTITIES
 
     folder.mkdir(parents=True, exist_ok=True)
     for probe in PROBES.values():
@@ -46,7 +46,7 @@ def make(folder: Path) -> None:
         if "(C75" in messages or "(C76" in messages:
             raise SystemExit(f"ptxas changes the multiplies of {probe.name}:\n{messages}")
     models = {name: vars(device) for name, device in DEVICES.items()}
-    units = {row.name: row.unit for row in ROWS}
+    units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     probes = {probe.name: launch_record(probe) for probe in PROBES.values()}
     index = {"probes": probes, "models": models, "units": units}
     (folder / "index.json").write_text(json.dumps(index, indent=1) + "\n")

@@ -182,9 +182,9 @@ def _write_archive(
 def _copy_launcher(folder: Path) -> None:
     """Copies replay.py and the modules of tilec that launch artifacts."""
     sys.path.insert(0, str(HERE.parent))
-    from h200_check import _copy_package
+    from h200_check import copy_package
 
-    _copy_package(folder / "tilec")
+    copy_package(folder / "tilec")
     shutil.copy(HERE / "replay.py", folder)
 
 

@@ -56,11 +56,11 @@ class Code:
     def text(self, steps: str) -> str:
         """The lines of steps such as `get x, for(release x), if(put a | commit a)`; `for(..)` has %n iterations.
 
-        `for-1(..)` has one iteration less, with tile_gpu.iterations_ahead; `two(..)` has two.
+        `for-1(..)` has one iteration less, with tile_gpu.iterations_ahead; `two(..)` has two, and `no(..)` none.
         """
         lines, rest = [], steps.strip()
         while rest:
-            word = next((word for word in ("for-1(", "for(", "two(", "if(") if rest.startswith(word)), None)
+            word = next((word for word in ("for-1(", "for(", "two(", "no(", "if(") if rest.startswith(word)), None)
             if word is None:
                 step, _, rest = rest.partition(",")
                 name, _, channel = step.strip().partition(" ")
@@ -87,7 +87,7 @@ class Code:
         if word == "if(":
             first, _, second = inside.partition("|")
             return f"scf.if %c id 7 {{\n{self.text(first)}\n}} else {{\n{self.text(second)}\n}}"
-        bound, end = ("two" if word == "two(" else "n"), "}"
+        bound, end = {"two(": "two", "no(": "zero"}.get(word, "n"), "}"
         if word == "for-1(":
             end = "} {tile_gpu.iterations_ahead = 1 : i32}"
         depth_id = 1 if inside.count("for(") else 2
@@ -231,6 +231,16 @@ def test_steps_that_nothing_answers_are_no_proof(compute: str, load: str, proble
 def test_steps_without_the_loop_that_another_role_has() -> None:
     """A loop of two iterations may be in one role alone."""
     assert live(f"{GET_X}, {GET_X}", f"two({X})") == Liveness()
+
+
+def test_loop_in_a_loop_without_iterations() -> None:
+    assert live(f"no(for({GET_X}))", f"no(for({X}))") == Liveness()
+    assert live(f"no(for({TWO_OF_X})), {TWO_OF_X}", f"no(for({X}, {X})), {X}, {X}").is_deadlock
+
+
+def test_loop_in_a_region_beside_one_with_a_deadlock() -> None:
+    assert live(f"for(if(for({GET_X}) | {TWO_OF_X}))", f"for(if(for({X}) | {X}, {X}))").is_deadlock
+    assert live(f"for(if(for({GET_X}) | {TWO_OF_X}))", f"for(if(for({X}) | {X}, {X}))", x=2) == Liveness()
 
 
 def test_branch_of_one_role_alone_is_no_proof() -> None:

@@ -64,7 +64,7 @@ class Liveness:
 
     Attributes:
         problem: the reason why it is not proven that all roles terminate; None if it is.
-        is_deadlock: whether roles wait for each other whichever region branches take.
+        is_deadlock: whether roles wait for each other where all branches take the same region.
     """
 
     problem: str | None = None
@@ -295,6 +295,8 @@ class _Graph:
         in an earlier iteration holds a token for each iteration between.
         """
         inside = self._iterations_of(name)
+        if not inside:
+            return 0
         middle = min(len(starts) - 1 for starts in inside.values()) // 2
         numbers: list[int] = []
         places: list[Place] = []
@@ -331,6 +333,9 @@ class _Graph:
         """
         runs = {role: made.loops[name] for role, made in enumerate(self._roles) if made.loops.get(name)}
         is_alternate = any(name in made.alternate for made in self._roles)
+        if not runs:
+            # It is in a loop without iterations, or in a region that is not taken.
+            return {}
         most = max(map(len, runs.values()))
         inside = {}
         for role, found in runs.items():
