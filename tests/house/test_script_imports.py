@@ -21,7 +21,7 @@ SCRIPTS = sorted(path for folder in (BENCHMARKS, ROOT / "examples") for path in 
 
 
 def source_of(module: str, script: Path) -> Path | None:
-    """The file, or the folder, of a module of tilec or of one beside the script; None for a compiled one and those of other packages."""
+    """The file or the folder of a module of tilec or beside the script; None if compiled, or of another package."""
     if module.split(".")[0] == "tilec":
         spec = util.find_spec(module)
         if spec is None:
