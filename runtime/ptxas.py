@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tilec import options
 
-# The first version that reads the PTX of tilec (lowering/ptx/header.py).
+# The first version that reads the PTX of tilec (lowering/ptx/emit.py).
 _LEAST_VERSION = (13, 0)
 _VERSION = re.compile(r"\bV(\d+)\.(\d+)")
 _DISTRIBUTION = re.compile(r"nvidia_cuda_nvcc-(\d+)\.(\d+).*\.dist-info$")

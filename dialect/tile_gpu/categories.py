@@ -25,9 +25,7 @@ def _where(category: Category, memory: Memory | None = None, executor: Executor 
 DECLARATIONS = _where(Category.DECLARATION)
 # The steps of the parties of a channel, and also those that pass over slots.
 STEPS_AND_SKIPS = _where(Category.STEP)
-STEPS = tuple(
-    name for name in STEPS_AND_SKIPS if interface_of(name).executor in (Executor.PRODUCER, Executor.CONSUMER)
-)
+STEPS = tuple(name for name in STEPS_AND_SKIPS if interface_of(name).executor in (Executor.PRODUCER, Executor.CONSUMER))
 # Between registers and global memory.
 GLOBAL_LOADS = _where(Category.LOAD, Memory.GLOBAL)
 GLOBAL_STORES = _where(Category.STORE, Memory.GLOBAL)

@@ -15,8 +15,7 @@ from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgrou
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.channels.make_channels import with_channels
-from tilec.lowering.gpu.memory.bandwidth_occupancy import blocks_for_bandwidth
-from tilec.lowering.gpu.memory.occupancy import followed_occupancy
+from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, followed_occupancy
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.memory.channel_position import await_commits, start_parties
@@ -38,7 +37,6 @@ OP_GROUPS = (
     "arithmetic.arith",
     "arithmetic.convert",
     "arithmetic.math",
-    "arithmetic.precise",
     "control.allocation",
     "control.assertion",
     "control.control",

@@ -10,9 +10,41 @@ from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.ptx.builder import function as declare
 from tilec.errors import UnsupportedError
 from tilec.lowering.math.cache import cached
-from tilec.lowering.math.device_code import device_function
-from tilec.lowering.math.inline import Step, inline_steps
-from tilec.lowering.math.table import C_TYPES, FUNCTIONS
+from tilec.lowering.math.device_code import Step, device_function, inline_steps
+
+# Names of a C type and the register class of a value of each element type.
+C_TYPES = {"f32": "float", "f64": "double"}
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A function of the CUDA math library: its name for f64, and the number of arguments."""
+
+    cuda: str
+    arguments: int = 1
+
+    def c_name(self, element: str) -> str:
+        """The name in CUDA C++, which ends in f for f32 (CUDA Math API, "Single Precision Mathematical Functions")."""
+        return self.cuda + ("f" if element == "f32" else "")
+
+
+# By the names in Tile IR. Their errors: CUDA C++ Programming Guide, "Mathematical Functions", maximum ulp error.
+FUNCTIONS = {
+    "atan2": _Row("atan2", 2),
+    "cos": _Row("cos"),
+    "cosh": _Row("cosh"),
+    "exp": _Row("exp"),
+    "exp2": _Row("exp2"),
+    "fmod": _Row("fmod", 2),
+    "log": _Row("log"),
+    "log2": _Row("log2"),
+    "pow": _Row("pow", 2),
+    "rsqrt": _Row("rsqrt"),
+    "sin": _Row("sin"),
+    "sinh": _Row("sinh"),
+    "tan": _Row("tan"),
+    "tanh": _Row("tanh"),
+}
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tilec.compile_options import CompileOptions
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_named
 from tilec.errors import UsageError
-from tilec.lowering.plan.atomic_remarks import atomic_remarks
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.cluster_division import divide_among_ctas
 from tilec.lowering.plan.followed_hints import carried_hints, entry_options, hint_remarks, occupancy_refusal
@@ -24,7 +24,7 @@ from tilec.lowering.plan.warp_choice import WARP_COUNTS, choose_warps, warps_ref
 from tilec.lowering.target import Target
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
-from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.access.memory_order import ACQUIRING, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.access.pointer_vectors import PointerVectors, pointer_vectors
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
@@ -111,7 +111,7 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     options, remarks = division.options, list(division.remarks)
     worker, matrix, order = _expanded(entry, target, given, options, sharing, remarks)
     warps, operations = worker.value, list(operations_below(entry))
-    remarks += atomic_remarks(entry)
+    remarks += _atomic_remarks(entry)
     refusal = occupancy_refusal(entry, matrix, warps, options.occupancy)
     remarks += hint_remarks(entry, matrix, warps, target, options, refusal)
     vectors = pointer_vectors(entry, operations)
@@ -180,3 +180,17 @@ def _chosen(
     worker = choose_warps(entry, plans, options.warps)
     place_operands(plans[worker.value], target, worker.value, sharing)
     return worker, plans[worker.value]
+
+
+def _atomic_remarks(entry: ir.OpView) -> Iterator[Remark]:
+    """A remark for each update that is not a reduction only because of its order."""
+    for op in operations_named(entry, ("cuda_tile.atomic_rmw_tko",)):
+        if op.mode == "xchg" or list(op.result.uses):
+            continue
+        order = op.memory_ordering_semantics
+        if order in ACQUIRING:
+            message = (
+                f"nothing uses the result of the atomic, but its order {order} has to read it: with order relaxed or "
+                "release it is a reduction, which returns nothing"
+            )
+            yield Remark("atomic", message, source_location(op.operation.location))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
@@ -11,7 +13,6 @@ from tilec.lowering.ptx.coalesce import coalesce
 from tilec.lowering.ptx.constants import repeat_constants
 from tilec.lowering.ptx.flow import Flow, control_flow
 from tilec.lowering.ptx.liveness import Liveness, liveness
-from tilec.lowering.ptx.parallel_copy import sequentialize
 from tilec.lowering.ptx.program import Branch, Instruction, Program
 
 
@@ -235,3 +236,31 @@ def _unique(label: str, taken: set[str]) -> str:
         found = f"{label}_{count}"
     taken.add(found)
     return found
+
+
+def sequentialize(copies: Iterable[tuple[str, str]], temporary: Callable[[str], str]) -> list[tuple[str, str]]:
+    """Moves (destination, source) with the effect of all copies at once.
+
+    Destinations are distinct. A cycle costs one extra move through `temporary(register)`, a free register of the same
+    class; cycles are resolved one at a time, so one temporary register per class is enough.
+    """
+    pending = {destination: source for destination, source in copies if destination != source}
+    readers = Counter(pending.values())
+    free = [destination for destination in pending if not readers[destination]]
+    moves = []
+    while pending:
+        if not free:
+            # Only cycles are left: save the first destination in a temporary register.
+            destination = next(iter(pending))
+            reader = next(other for other, source in pending.items() if source == destination)
+            saved = temporary(destination)
+            moves.append((saved, destination))
+            pending[reader] = saved
+            free.append(destination)
+        destination = free.pop()
+        source = pending.pop(destination)
+        moves.append((destination, source))
+        readers[source] -= 1
+        if source in pending and not readers[source]:
+            free.append(source)
+    return moves

@@ -58,9 +58,7 @@ def test_passes_run_in_order(tilec: Any, module: Path) -> None:
     assert "addf" not in tilec("opt", module, "--passes", "canonicalize, cse").out
 
 
-def test_pass_whose_result_is_invalid_is_an_error(
-    tilec: Any, module: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pass_whose_result_is_invalid_is_an_error(tilec: Any, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def without_return(given: ir.Module, _target: str, _observe: object) -> ir.Module:
         (entry,) = entries(given).values()
         list(entry.regions[0].blocks[0].operations)[-1].erase()

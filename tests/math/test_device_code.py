@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilec.lowering.math.device_code import device_function
-from tilec.lowering.math.inline import Step, inline_steps
+from tilec.lowering.math.device_code import Step, device_function, inline_steps
 
 FILE = """\
 //

@@ -12,9 +12,8 @@ from tilec.dialect.mlir import context, ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry
 from tilec.errors import InternalError, UnsupportedError
 from tilec.lowering.math import nvrtc
-from tilec.lowering.math.functions import function
-from tilec.lowering.math.inline import Step
-from tilec.lowering.math.table import C_TYPES, FUNCTIONS
+from tilec.lowering.math.device_code import Step
+from tilec.lowering.math.functions import C_TYPES, FUNCTIONS, function
 from tilec.lowering.ptx.emit import emit
 from tilec.runtime.cubin import assemble
 from tilec.runtime.simulate import Settings, Shape, run_text

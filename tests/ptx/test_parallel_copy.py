@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilec.lowering.ptx.parallel_copy import sequentialize
+from tilec.lowering.ptx.body import sequentialize
 
 REGISTERS = ["a", "b", "c", "d", "e", "f"]
 

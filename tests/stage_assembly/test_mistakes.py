@@ -52,7 +52,7 @@ MISTAKES = {
     "constant that is not a number": (
         HEAD + '  %0 = arith.constant "x"\n}',
         2,
-        "expected a number or elements with their type, but got \"x\"",
+        'expected a number or elements with their type, but got "x"',
     ),
     "offsets of two types": (
         'tile_gpu.kernel @k(%n: i32, %p: i64) target "sm_100a" warps 4 {\n  %x = tile_gpu.load_view %p[%n, %p] '

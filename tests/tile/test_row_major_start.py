@@ -12,7 +12,7 @@ import tilec
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, Number
-from tilec.lowering.tile.expand.row_major_start import row_major_start
+from tilec.lowering.tile.expand.im2col_positions import row_major_start
 from tilec.text_input.module import Module
 
 # A kernel that stores four numbers, of which the test makes the position.

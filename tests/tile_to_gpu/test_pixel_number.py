@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tilec.dialect.mlir import context, ir
-from tilec.lowering.tile_to_gpu.access.pixel_number import PixelNumber, divide
+from tilec.lowering.tile_to_gpu.conversion.im2col_position import PixelNumber, divide
 
 EVALUATED: dict[str, Callable[..., int]] = {
     "arith.addi": lambda x, y: x + y,

@@ -1,16 +1,36 @@
-"""The memory of one block if several blocks run on one SM, as the hint `occupancy` asks for."""
+"""Several blocks on one SM: the memory of each, as the hint `occupancy` asks for, and how many use the bandwidth."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from tilec.dialect.location import source_location
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
+from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp, WgmmaOp
+from tilec.dialect.tile_gpu.reduce import ScanOp
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
+from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.walk import operations_inside
 from tilec.frozen import replace
+from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.model.constants import device_of
+from tilec.lowering.model.launch import bytes_in_flight_for
 from tilec.lowering.target import LANES, Target
 from tilec.remarks import Remark
 
+# With roles, loads run ahead by rings; multiplies need registers more than blocks.
+# ptxas 13.0 uses 221 registers for a scan of 4096 elements of f16 by 128 threads, and spills 836 bytes if it has 72.
+_OTHER_KERNELS = tuple(
+    op.OPERATION_NAME
+    for op in (
+        RolesOp, MmaSyncOp, WgmmaOp, Tcgen05MmaOp, TmaLoadOp, ScanOp,
+    )
+)  # fmt: skip
+_FULL_BANDWIDTH = 0.99
 # CUDA programming guide, technical specifications: the SM keeps 1 KB of shared memory for each of its blocks, so that
 # it has 228 KB where one block has at most 227 KB.
 RESERVED_SHARED_BYTES = 1024
@@ -77,3 +97,21 @@ def _refusal(target: Target, blocks: int, shared_bytes: int, tensor_columns: int
 def _power_of_two_below(columns: int) -> int:
     """The largest number of columns that can be allocated (PTX ISA 9.7.16.7.1: powers of two)."""
     return 1 << (columns.bit_length() - 1) if columns else 0
+
+
+def blocks_for_bandwidth(kernel: KernelOp, target: Target, shared_bytes: int) -> int | None:
+    """The blocks for which ptxas should save registers; None if loads of threads do not bound the kernel.
+
+    ptxas does not know how many blocks hide the latency of memory: it takes the registers that save most
+    instructions. At most as many as fit by registers without spills, and by shared memory.
+    """
+    in_flight: defaultdict[ir.Block, float] = defaultdict(float)
+    for op in operations_inside(kernel):
+        if op.name in _OTHER_KERNELS:
+            return None
+        if op.name in GLOBAL_LOADS:
+            in_flight[op.block] += tile_bytes(op.results[0].type)
+    if not in_flight:
+        return None
+    wanted = bytes_in_flight_for(_FULL_BANDWIDTH, device_of(target.name)) / max(in_flight.values())
+    return max(1, min(round(wanted), blocks_together(kernel, target, shared_bytes, 0)))

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.print_format import Directive, parse_format
 from tilec.dialect.tile_gpu.debug import PrintOp
 from tilec.lowering.gpu_to_ptx.control.print_argument import device_directive, print_argument
-from tilec.lowering.gpu_to_ptx.control.print_tile import print_tile
-from tilec.lowering.gpu_to_ptx.registers.device_call import MAXIMUM_ARGUMENTS, call_vprintf
+from tilec.lowering.gpu_to_ptx.memory.access import load, store, widest
+from tilec.lowering.gpu_to_ptx.registers.device_call import MAXIMUM_ARGUMENTS, call_vprintf, string_address
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, first_holder
+from tilec.lowering.gpu_to_ptx.registers.linear_index import linear_index
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.one_thread import if_first_thread
+from tilec.lowering.gpu_to_ptx.registers.one_thread import counted, if_first_thread
 from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES
 from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
+from tilec.lowering.layout.linear_layout import LinearLayout
+
+# Elements of a row per call of vprintf.
+_GROUP = 4
 
 
 @lowers(PrintOp)
@@ -37,7 +45,7 @@ def _print_operand(lowering: Lowering, directive: Directive, value: ir.Value, pe
         pending.add_number(directive, kind, registers[0])
     else:
         pending.flush()
-        print_tile(lowering, directive, kind, layout, registers)
+        _print_tile(lowering, directive, kind, layout, registers)
     pending.add_text("]" * rank)
 
 
@@ -72,3 +80,96 @@ class _Pending:
                 numbers = [print_argument(self._lowering, n.directive, n.kind, n.register) for n in self._numbers]
                 call_vprintf(self._lowering, self._format, numbers)
         self._format, self._numbers = "", []
+
+
+@dataclass(frozen=True)
+class _Tile:
+    directive: Directive
+    kind: PtxElement
+    layout: LinearLayout
+    registers: list[ir.Value]
+
+    @property
+    def part(self) -> int:
+        """The number of elements in scratch memory at a time: one slot, so that a print needs little shared memory."""
+        return min(self.layout.size, SLOT_BYTES // self.kind.bytes)
+
+    @property
+    def group(self) -> int:
+        return min(_GROUP, self.layout.shape[-1])
+
+
+def _print_tile(
+    lowering: Lowering, directive: Directive, kind: PtxElement, layout: LinearLayout, registers: list[ir.Value]
+) -> None:
+    """Prints the elements and what separates them, without the outer brackets; a tile of more than one element."""
+    tile = _Tile(directive, kind, layout, registers)
+    with counted(lowering, layout.size // tile.part, "print_part") as number:
+        base = lowering.writable_scratch(tile.part * kind.bytes)
+        _store_part(lowering, tile, number, base)
+        lowering.barrier()
+        with if_first_thread(lowering, "print_tile"):
+            _print_part(lowering, tile, number, base)
+
+
+def _store_part(lowering: Lowering, tile: _Tile, number: ir.Value, base: ir.Value) -> None:
+    """Stores the elements of part `number` in row-major order, each by the first thread that holds it."""
+    layout, kind = tile.layout, tile.kind
+    holder = first_holder(lowering, layout.free_thread_mask)
+    of_thread = linear_index(lowering, layout.thread_matrix, lowering.thread)
+    of_thread = of_thread or lowering.compute("mov.b32 $0, 0;", "i32")
+    for register, value in enumerate(tile.registers):
+        if register & layout.free_register_mask:
+            continue
+        index = lowering.compute(f"xor.b32 $0, $1, {layout.register_matrix(register)};", "i32", of_thread)
+        guard = conjunction(lowering, holder, _is_in_part(lowering, tile, index, number))
+        position = lowering.compute(f"and.b32 $0, $1, {tile.part - 1};", "i32", index)
+        address = lowering.compute(f"mad.lo.s32 $0, $1, {kind.bytes}, $2;", "i32", position, base)
+        store(lowering, "shared", kind, [value], address, 0, guard)
+
+
+def _is_in_part(lowering: Lowering, tile: _Tile, index: ir.Value, number: ir.Value) -> ir.Value | None:
+    if tile.part == tile.layout.size:
+        return None
+    part = lowering.compute(f"shr.u32 $0, $1, {tile.part.bit_length() - 1};", "i32", index)
+    return lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", part, number)
+
+
+def _print_part(lowering: Lowering, tile: _Tile, number: ir.Value, base: ir.Value) -> None:
+    kind, group = tile.kind, tile.group
+    directives = ", ".join([device_directive(tile.directive, kind)] * group)
+    with counted(lowering, tile.part // group, "print_group") as counter:
+        address = lowering.compute(f"mad.lo.s32 $0, $1, {group * kind.bytes}, $2;", "i32", counter, base)
+        elements = _loaded(lowering, kind, group, address)
+        numbers = [print_argument(lowering, tile.directive, kind, each) for each in elements]
+        if group == tile.layout.size:
+            call_vprintf(lowering, directives, numbers)
+        else:
+            separator = _separator(lowering, tile, _first_index(lowering, tile, number, counter))
+            call_vprintf(lowering, f"%s{directives}", [separator, *numbers])
+
+
+def _loaded(lowering: Lowering, kind: PtxElement, count: int, address: ir.Value) -> list[ir.Value]:
+    step = min(count, widest(kind))
+    starts = range(0, count, step)
+    return [each for start in starts for each in load(lowering, "shared", kind, step, address, start * kind.bytes)]
+
+
+def _first_index(lowering: Lowering, tile: _Tile, number: ir.Value, counter: ir.Value) -> ir.Value:
+    """The row-major index of the first element of a group."""
+    of_part = lowering.compute(f"mul.lo.s32 $0, $1, {tile.part};", "i32", number)
+    return lowering.compute(f"mad.lo.s32 $0, $1, {tile.group}, $2;", "i32", counter, of_part)
+
+
+def _separator(lowering: Lowering, tile: _Tile, index: ir.Value) -> ir.Value:
+    """The address of the text before the element at an index: brackets of the rows that end and start there."""
+    shape = tile.layout.shape
+    chosen = string_address(lowering, ", ")
+    for rows in range(1, len(shape)):
+        period = math.prod(shape[-rows:])
+        text = string_address(lowering, f"{']' * rows}, {'[' * rows}")
+        starts_row = lowering.compute(f"and.b32 $0, $1, {period - 1};", "i32", index)
+        starts_row = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", starts_row)
+        chosen = lowering.compute("selp.b64 $0, $1, $2, $3;", "i64", text, chosen, starts_row)
+    is_first = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", index)
+    return lowering.compute("selp.b64 $0, $1, $2, $3;", "i64", string_address(lowering, ""), chosen, is_first)

@@ -11,7 +11,7 @@ store_packed_tko %tile, %view[%i, %j]
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from tilec.dialect.build import attributes_without_segments, build
@@ -20,11 +20,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.packed_rules import elements_per_group
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.analysis.constants import integer_splat
-from tilec.lowering.tile.analysis.index_arithmetic import NARROW, value_of_type
+from tilec.lowering.tile.analysis.divisibility import divisor_of
+from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, Number, broadcast, value_of_type
 from tilec.lowering.tile.analysis.packed_shape import packed_index_space
-from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker
+from tilec.lowering.tile.analysis.producer import without_assumptions
+from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker, tensor_strides
+from tilec.lowering.tile.analysis.tile_index import is_below, limited
 from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
-from tilec.lowering.tile.expand.packed_bytes import PackedBytes, along
 
 _MAKER = "tilex.make_packed_view"
 _BYTE = 8
@@ -44,7 +46,7 @@ def expand_packed_views(module: ir.Module | ir.OpView) -> None:
 
 
 def _load(op: ir.OpView) -> list[ir.Value]:
-    type, place = op.view.type, PackedBytes(op.view, list(op.index))
+    type, place = op.view.type, _PackedBytes(op.view, list(op.index))
     bits = NARROW.product([NARROW.iota(type.tile_shape[-1]), type.bits])
     first, shift = NARROW.divided(bits, _BYTE)
     last = NARROW.quotient(NARROW.sum([bits, type.bits - 1]), _BYTE)
@@ -71,7 +73,7 @@ def _load_bytes(op: ir.OpView, pointers: ir.Value, mask: ir.Value | None) -> tup
 
 
 def _store(op: ir.OpView) -> list[ir.Value]:
-    type, place = op.view.type, PackedBytes(op.view, list(op.index))
+    type, place = op.view.type, _PackedBytes(op.view, list(op.index))
     elements = elements_per_group(type.bits)
     groups, size = type.tile_shape[-1] // elements, elements * type.bits // _BYTE
     values = [_low_bits(_element_of_groups(op.tile, k, groups), type.bits) for k in range(elements)]
@@ -93,7 +95,7 @@ def _element_of_groups(tile: ir.Value, number: int, groups: int) -> ir.Value:
     return reshaped(part.extracted(), (*outer, groups))
 
 
-def _byte(values: list[ir.Value], byte: int, bits: int, positions: list[ir.Value], place: PackedBytes) -> ir.Value:
+def _byte(values: list[ir.Value], byte: int, bits: int, positions: list[ir.Value], place: _PackedBytes) -> ir.Value:
     """The byte with a number of each group, from the elements of the groups; elements that do not exist are zero."""
     parts = []
     for k, value in enumerate(values):
@@ -128,7 +130,7 @@ def _splat(like: ir.Value, number: int) -> ir.Value:
 
 def _in_rows(values: ir.Value, like: ir.Value) -> ir.Value:
     """Values along the rows of a tile, for each row."""
-    return along(values, like.type.rank - 1, like.type.shape)
+    return _along(values, like.type.rank - 1, like.type.shape)
 
 
 def _joined(tokens: list[ir.Value]) -> ir.Value:
@@ -140,3 +142,66 @@ _EXPANDED: dict[str, Callable[[ir.OpView], list[ir.Value]]] = {
     "tilex.store_packed_tko": _store,
     "tilex.get_packed_index_space_shape": _index_space,
 }
+
+
+class _PackedBytes:
+    """The bytes of the tile of a packed view at an index, with the operations that find them at the insertion point."""
+
+    def __init__(self, view: ir.Value, index: Sequence[ir.Value]) -> None:
+        self._type, self._tensor = view.type, tensor_maker(view)
+        self._extents = tensor_extents(self._tensor)
+        # A row starts at a byte, because a tile covers whole bytes.
+        steps = (*self._type.tile_shape[:-1], self._type.tile_bytes)
+        self._starts = [WIDE.product([limited(WIDE, at, step), step]) for at, step in zip(index, steps, strict=True)]
+        self._fills = [
+            divisor_of(extent) % step == 0 and is_below(at, extent, 1, step)
+            for at, extent, step in zip(index, self._extents, steps, strict=True)
+        ]
+
+    def pointers(self, in_row: ir.Value) -> ir.Value:
+        """Pointers to the bytes at these positions in each row of the tile."""
+        found = _moved(self._tensor.base, self._starts[-1])
+        shape = [*self._type.tile_shape[:-1], in_row.type.shape[0]]
+        found = reshaped(found, (1,) * len(shape))
+        offsets = [*map(self._row_offsets, range(len(shape) - 1)), in_row]
+        for axis, offset in enumerate(offsets):
+            partial = (*shape[: axis + 1], *(1,) * (len(shape) - axis - 1))
+            found = _moved(broadcast(found, partial), _along(offset, axis, partial))
+        return found
+
+    def _row_offsets(self, axis: int) -> ir.Value:
+        """The distances of the rows of the tile along an outer dimension from the first row of the tensor."""
+        stride = tensor_strides(self._tensor)[axis]
+        # An assumption about a stride need not hold for an extent of one (cuTile marks all strides).
+        stride = stride if isinstance(stride, int) else WIDE.cast(without_assumptions(stride))
+        return WIDE.product([self._positions(axis), stride])
+
+    def _positions(self, axis: int) -> ir.Value:
+        return WIDE.sum([self._starts[axis], WIDE.iota(self._type.tile_shape[axis])])
+
+    def inside(self, in_row: ir.Value) -> ir.Value | None:
+        """Whether the bytes at these positions in each row of the tile are inside; None if all of them are."""
+        shape = (*self._type.tile_shape[:-1], in_row.type.shape[0])
+        rows = [self._is_inside(axis, self._positions(axis), shape) for axis in range(len(shape) - 1)]
+        return WIDE.all([mask for mask in (*rows, self.inside_row(in_row)) if mask is not None])
+
+    def inside_row(self, in_row: ir.Value) -> ir.Value | None:
+        """Whether the bytes at these positions are inside of a row, for each row; None if all of them are."""
+        shape = (*self._type.tile_shape[:-1], in_row.type.shape[0])
+        wide = build("exti", [in_row], [TileType.get(shape[-1:], WIDE.scalar.element)], {"signedness": "unsigned"})
+        return self._is_inside(len(shape) - 1, WIDE.sum([self._starts[-1], wide.result]), shape)
+
+    def _is_inside(self, axis: int, positions: ir.Value, shape: Sequence[int]) -> ir.Value | None:
+        if self._fills[axis]:
+            return None
+        return _along(WIDE.is_less(positions, WIDE.cast(self._extents[axis])), axis, shape)
+
+
+def _along(values: ir.Value, axis: int, shape: Sequence[int]) -> ir.Value:
+    """A tile of a shape whose elements change along an axis only, as those of a tile of one dimension do."""
+    return broadcast(reshaped(values, [extent if k == axis else 1 for k, extent in enumerate(shape)]), shape)
+
+
+def _moved(pointers: ir.Value, bytes: Number) -> ir.Value:
+    """Pointers to bytes, moved by numbers of them."""
+    return pointers if bytes == 0 else build("offset", [pointers, WIDE.made(bytes)], [pointers.type]).result

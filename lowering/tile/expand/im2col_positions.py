@@ -8,6 +8,7 @@ hold the output extents.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.analysis.bounds import greatest
@@ -15,7 +16,6 @@ from tilec.lowering.tile.analysis.im2col_shape import divides_rows, tiles_of_run
 from tilec.lowering.tile.analysis.im2col_tensor import Im2colTensor
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number
 from tilec.lowering.tile.analysis.tile_index import limited
-from tilec.lowering.tile.expand.row_major_start import row_major_start
 
 
 def output_positions(tensor: Im2colTensor, outputs: Sequence[Number], tile: ir.Value) -> list[Number]:
@@ -65,3 +65,46 @@ def _positions_from_first(tile: Number, pixels: int, shape: Sequence[Number]) ->
         position.insert(0, at)
     image = WIDE.sum([WIDE.product([WIDE.cast(first.tiles), pixels]), WIDE.cast(first.rest), WIDE.cast(carry)])
     return [image, *position]
+
+
+@dataclass(frozen=True)
+class _RowMajorStart:
+    """The number `tiles * 2^bits + rest`, rest < 2^bits, of the leading dimension, and the position in the others."""
+
+    tiles: Number
+    rest: Number
+    position: list[Number]
+
+
+def row_major_start(numbers: IndexArithmetic, tile: Number, bits: int, extents: Sequence[Number]) -> _RowMajorStart:
+    """The position of the number tile * 2^bits in positive extents, all but the leading one; nothing wraps."""
+    rest: Number = 0
+    position: list[Number] = []
+    for extent in reversed(extents):
+        tile, remainder = numbers.divided(tile, extent)
+        rest, at = _divided(numbers, remainder, rest, bits, extent)
+        position.insert(0, at)
+    return _RowMajorStart(tile, rest, position)
+
+
+def _divided(numbers: IndexArithmetic, high: Number, low: Number, bits: int, extent: Number) -> tuple[Number, Number]:
+    """The quotient, which is less than 2^bits, and the remainder of high * 2^bits + low, for high < extent."""
+    if high == 0 and low == 0:
+        return 0, 0
+    if isinstance(extent, int) and extent << bits <= 1 << numbers.width:
+        return numbers.divided(numbers.sum([numbers.product([high, 1 << bits]), low]), extent)
+    quotient: Number = 0
+    left = high
+    for place in reversed(range(bits)):
+        # Twice the rest may exceed the integers, so it is compared with what it lacks of the extent.
+        next = numbers.sum([left, _digit(numbers, low, place)])
+        lacking = numbers.difference(extent, left)
+        is_less = numbers.is_less(numbers.made(next), lacking)
+        left = numbers.select(is_less, numbers.sum([left, next]), numbers.difference(next, lacking))
+        quotient = numbers.sum([numbers.product([quotient, 2]), numbers.select(is_less, 0, 1)])
+    return quotient, left
+
+
+def _digit(numbers: IndexArithmetic, number: Number, place: int) -> Number:
+    """One binary digit."""
+    return numbers.divided(numbers.quotient(number, 1 << place), 2)[1]
