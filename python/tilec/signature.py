@@ -47,7 +47,7 @@ from tilec.specialization.argument_values import Constant
 from tilec.specialization.call_signature import arguments_of_call
 
 if TYPE_CHECKING:
-    from tilec.language.kernel import Kernel
+    from tilec.language.kernel_declaration import KernelDeclaration
 
 
 class Signature(Frozen):
@@ -117,7 +117,7 @@ class Signature(Frozen):
         return Signature(from_text(text, "tilec.signature"))
 
     @staticmethod
-    def from_arguments(kernel: Kernel, arguments: Sequence[object]) -> Signature:
+    def from_arguments(kernel: KernelDeclaration, arguments: Sequence[object]) -> Signature:
         """Derives the signature of a launch from its arguments.
 
         Args:
@@ -139,7 +139,7 @@ class Signature(Frozen):
         """
         return Signature(arguments_of_call(kernel, arguments))
 
-    def bind(self, kernel: Kernel) -> Signature:
+    def bind(self, kernel: KernelDeclaration) -> Signature:
         """Checks the arguments against the parameters of a kernel, and orders them like the parameters.
 
         Args:
@@ -194,7 +194,7 @@ def python_value(constant: ConstantValue) -> Constant:
     return dtype_named(constant.element) if isinstance(constant, ElementConstant) else constant
 
 
-def _given(kernel: Kernel, name: str, argument: Argument | None) -> Argument:
+def _given(kernel: KernelDeclaration, name: str, argument: Argument | None) -> Argument:
     if argument is None:
         example = f"{name}=128" if name in kernel.constants else f"'{name}: f16[?,?]' or '{name}: i32'"
         raise _mismatch(kernel, f"the signature lacks parameter '{name}': add {example}")
@@ -202,7 +202,7 @@ def _given(kernel: Kernel, name: str, argument: Argument | None) -> Argument:
     return argument
 
 
-def _check(kernel: Kernel, argument: Argument, annotation: ParameterAnnotation) -> None:
+def _check(kernel: KernelDeclaration, argument: Argument, annotation: ParameterAnnotation) -> None:
     """Compares an argument, and the items of a tuple or a record, with the annotation of the parameter."""
     name = argument.name
     if isinstance(argument, TupleArgument | RecordArgument):
@@ -223,7 +223,7 @@ def _is_always_constant(value: ConstantValue) -> bool:
 
 
 def _item_annotations(
-    kernel: Kernel, argument: TupleArgument | RecordArgument, annotation: ParameterAnnotation
+    kernel: KernelDeclaration, argument: TupleArgument | RecordArgument, annotation: ParameterAnnotation
 ) -> list[ParameterAnnotation]:
     if isinstance(argument, TupleArgument):
         count = len(argument.items)
@@ -244,5 +244,5 @@ def _constant(argument: Argument) -> bool:
     return isinstance(argument, ConstantArgument)
 
 
-def _mismatch(kernel: Kernel, message: str) -> InputError:
+def _mismatch(kernel: KernelDeclaration, message: str) -> InputError:
     return InputError(message, notes=[Note(f"kernel '{kernel.name}'", kernel.location)])

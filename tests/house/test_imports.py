@@ -134,6 +134,27 @@ def test_imports_have_no_cycles() -> None:
         visit(name, ())
 
 
+def test_circles_of_types_stay_in_a_folder() -> None:
+    """With imports for type checking, the modules of a circle are those of one folder."""
+    edges = {name: sorted({other for other, _ in imported(name) if other in FILES}) for name in FILES}
+    reached = {name: _reachable(name, edges) for name in FILES}
+    for name, others in edges.items():
+        for other in others:
+            if name in reached[other]:
+                assert FILES[name].parent == FILES[other].parent, f"{name} and {other} need each other"
+
+
+def _reachable(name: str, edges: dict[str, list[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for other in edges[waiting.pop()]:
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
 def test_only_options_reads_the_environment() -> None:
     attributes = [
         (name, node) for name, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, ast.Attribute)

@@ -55,11 +55,11 @@ from tilec.runtime.arguments import (
 from tilec.signature import Signature, dtype_named, python_value
 
 if TYPE_CHECKING:
-    from tilec.language.kernel import Kernel
+    from tilec.language.kernel_declaration import KernelDeclaration
 
 
 @deep_recursion()
-def kernel_to_tile(kernel: Kernel, signature: Signature, checks: bool = False) -> ir.Module:
+def kernel_to_tile(kernel: KernelDeclaration, signature: Signature, checks: bool = False) -> ir.Module:
     """The module with the entry of one kernel; raises CompileError with the source location.
 
     With `checks` the promises of the kernel that Tile IR does not express are asserted.
@@ -83,7 +83,7 @@ def kernel_to_tile(kernel: Kernel, signature: Signature, checks: bool = False) -
         return module
 
 
-def make_entry(tracer: Tracer, kernel: Kernel, signature: Signature) -> ir.Operation:
+def make_entry(tracer: Tracer, kernel: KernelDeclaration, signature: Signature) -> ir.Operation:
     """The entry of a kernel, with an empty block of its parameters."""
     flat = [parameter for argument in leaves(signature.arguments) for parameter in _parameters(argument)]
     types = [type for _, type in flat]

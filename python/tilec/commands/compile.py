@@ -19,7 +19,8 @@ from typing import Any
 
 from tilec import compile_options
 from tilec.commands import compile_folder, json_output
-from tilec.driver.compiled import Compiled, StageResult, total_seconds
+from tilec.driver.compile_result import StageResult, total_seconds
+from tilec.driver.compiled import Compiled
 from tilec.driver.stages import STAGE_NAMES
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError

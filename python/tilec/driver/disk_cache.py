@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from tilec import cache_files, options
 from tilec.compile_options import CompileOptions
-from tilec.driver.compiled import Compiled, StageResult
+from tilec.driver.compile_result import StageResult
+from tilec.driver.compiled import Compiled
 from tilec.driver.identity import Unidentified, digest
 from tilec.errors import SourceLocation, TilecError
 from tilec.frozen import Frozen, replace

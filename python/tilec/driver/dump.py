@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from tilec.driver.compiled import StageResult
+from tilec.driver.compile_result import StageResult
 from tilec.errors import InputError
 
 

@@ -6,7 +6,7 @@ import shlex
 import traceback
 from typing import Any
 
-from tilec.driver.compiled import StageResult
+from tilec.driver.compile_result import StageResult
 from tilec.driver.failure_folder import new_failure_folder
 from tilec.errors import InternalError, Note
 from tilec.text_input.source import Source

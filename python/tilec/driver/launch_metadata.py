@@ -13,12 +13,12 @@ from tilec.runtime.metadata import SCHEMA, Metadata, read
 from tilec.version import VERSION
 
 if TYPE_CHECKING:
-    from tilec.driver.compiled import Compiled
+    from tilec.driver.compile_result import CompileResult
 
 LAUNCH = "tilec.launch"
 
 
-def metadata_of(compiled: Compiled) -> Metadata | None:
+def metadata_of(compiled: CompileResult) -> Metadata | None:
     """The launch metadata of a compile; None if there is none.
 
     The source is the attribute `tilec.launch` of the ptx module, which has no arguments if the compile started from a
@@ -45,7 +45,7 @@ def _launch_text(module: Any) -> str:
     raise TilecError(f"the ptx module has no '{LAUNCH}' attribute, which launch metadata require")
 
 
-def _completed(fields: dict[str, Any], compiled: Compiled) -> Metadata:
+def _completed(fields: dict[str, Any], compiled: CompileResult) -> Metadata:
     completed = {
         **fields,
         "schema": SCHEMA,
@@ -58,6 +58,6 @@ def _completed(fields: dict[str, Any], compiled: Compiled) -> Metadata:
     return read(Record(completed, LAUNCH))
 
 
-def _assembler(compiled: Compiled) -> str:
+def _assembler(compiled: CompileResult) -> str:
     cubin = compiled.stage("cubin")
     return "" if cubin is None else str(cubin.value.assembler)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tilec.errors import SourceLocation
 
 if TYPE_CHECKING:
-    from tilec.driver.compiled import StageResult
+    from tilec.driver.compile_result import StageResult
 
 
 @dataclass(frozen=True)

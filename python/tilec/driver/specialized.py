@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from tilec import options
@@ -41,13 +41,14 @@ def specialized(
     stop = LAST_STAGE[backend]
     given = CompileOptions.of(hints or {})
     key = str(signature), signature.classes, chosen, stop, given
-    if key not in kernel.compiled:
+    variants: dict[Hashable, Compiled] = kernel.compiled
+    if key not in variants:
         request = Request(kernel, signature, chosen, given, stop)
         with COMPILING:
             # Another thread may have compiled it in the meantime.
-            if key not in kernel.compiled:
-                kernel.compiled[key] = kept_or_compiled(request, lambda: _compile(request, hints))
-    return kernel.compiled[key]
+            if key not in variants:
+                variants[key] = kept_or_compiled(request, lambda: _compile(request, hints))
+    return variants[key]
 
 
 def _compile(request: Request, hints: Mapping[str, Any] | None) -> Compiled:

@@ -19,7 +19,8 @@ from tilec.errors import SourceLocation
 from tilec.remarks import Remark
 
 if TYPE_CHECKING:
-    from tilec.driver.compiled import Compiled
+    from tilec.driver.compile_result import CompileResult
+    from tilec.runtime.metadata import Metadata
 
 # Neighboring source lines have hues that differ by the golden angle, so that they are easy to tell apart.
 _HUE_STEP_DEGREES = 137
@@ -44,21 +45,21 @@ _STYLE = """
 """
 
 
-def compiled_html(compiled: Compiled) -> str:
+def compiled_html(compiled: CompileResult, metadata: Metadata | None) -> str:
     """The HTML of a compile: its source, its stages and its remarks, each in a tab."""
     group = f"tilec-{secrets.token_hex(6)}"
     tabs = list(_stage_tabs(compiled))
     if compiled.remarks:
         tabs.append((f"remarks <small>{len(compiled.remarks)}</small>", "".join(map(_remark, compiled.remarks))))
     shown = [_shown_rule(position) for position in range(len(tabs))]
-    style = f"<style>{_STYLE}{''.join(shown)}</style>"
+    style, title = f"<style>{_STYLE}{''.join(shown)}</style>", _title(compiled, metadata)
     heads = "".join(_head(group, position, label) for position, (label, _) in enumerate(tabs))
     panels = "".join(_panel(position, content) for position, (_, content) in enumerate(tabs))
-    return f'<div class="tilec-stages">{style}{_title(compiled)}{heads}<div class="panels">{panels}</div></div>'
+    return f'<div class="tilec-stages">{style}{title}{heads}<div class="panels">{panels}</div></div>'
 
 
-def _title(compiled: Compiled) -> str:
-    name = compiled.metadata.entry if compiled.metadata is not None else compiled.entry or compiled.source.name
+def _title(compiled: CompileResult, metadata: Metadata | None) -> str:
+    name = metadata.entry if metadata is not None else compiled.entry or compiled.source.name
     milliseconds = sum(result.seconds for result in compiled.stages) * 1e3
     return f"<div><b>{html.escape(name)}</b> <small>{compiled.target}, {milliseconds:.0f} ms</small></div>"
 
@@ -79,7 +80,7 @@ def _panel(position: int, content: str) -> str:
     return f'<pre class="panel panel-{position}">{content}</pre>'
 
 
-def _stage_tabs(compiled: Compiled) -> Iterable[tuple[str, str]]:
+def _stage_tabs(compiled: CompileResult) -> Iterable[tuple[str, str]]:
     stages = {result.name: lines_of(result) for result in compiled.stages}
     if source := _source_lines(stages.values()):
         yield "source", _rows(source)

@@ -12,7 +12,8 @@ from typing import Any
 from tilec import options
 from tilec.compile_options import CompileOptions
 from tilec.diagnostics.user_traceback import public
-from tilec.driver.compiled import Compiled, StageResult
+from tilec.driver.compile_result import StageResult
+from tilec.driver.compiled import Compiled
 from tilec.driver.dump import Dump
 from tilec.driver.internal_failure import internal_error
 from tilec.errors import TilecError, UsageError

@@ -10,7 +10,7 @@ from tilec.explain.cost import kernel_costs
 from tilec.explain.memory import kernel_memories
 
 if TYPE_CHECKING:
-    from tilec.driver.compiled import Compiled
+    from tilec.driver.compile_result import CompileResult
 
 
 class Report(Protocol):
@@ -23,15 +23,15 @@ class Report(Protocol):
         """The report as JSON."""
 
 
-def _cost(compiled: Compiled) -> list[Report]:
+def _cost(compiled: CompileResult) -> list[Report]:
     return list(kernel_costs(_tile_gpu(compiled, "cost"), compiled.target))
 
 
-def _memory(compiled: Compiled) -> list[Report]:
+def _memory(compiled: CompileResult) -> list[Report]:
     return list(kernel_memories(_tile_gpu(compiled, "memory"), compiled.target))
 
 
-def _plan(compiled: Compiled) -> list[Report]:
+def _plan(compiled: CompileResult) -> list[Report]:
     if compiled.stage("gpu-raw") is None or not compiled.candidates:
         raise UsageError(
             "the report 'plan' needs stage 'gpu-raw': compile from Tile IR or Python to 'gpu-raw' or later"
@@ -39,7 +39,7 @@ def _plan(compiled: Compiled) -> list[Report]:
     return [candidate.report() for candidate in compiled.candidates]
 
 
-def _schedule(compiled: Compiled) -> list[Report]:
+def _schedule(compiled: CompileResult) -> list[Report]:
     # Imported here because only this report needs the schedulers.
     from tilec.lowering.gpu.schedule.schedule_report import schedule_reports
 
@@ -47,7 +47,7 @@ def _schedule(compiled: Compiled) -> list[Report]:
 
 
 # Each report, and what it shows.
-REPORTS: dict[str, tuple[Callable[[Compiled], list[Report]], str]] = {
+REPORTS: dict[str, tuple[Callable[[CompileResult], list[Report]], str]] = {
     "cost": (_cost, "the predicted cycles of each loop, and the unit that bounds them"),
     "memory": (_memory, "where rings and staging buffers lie in memory, and when they are in use"),
     "schedule": (_schedule, "the interval of each loop, its lower bound, and a chart of the schedule to reach"),
@@ -55,20 +55,20 @@ REPORTS: dict[str, tuple[Callable[[Compiled], list[Report]], str]] = {
 }
 
 
-def reports_of(compiled: Compiled, name: str) -> list[Report]:
+def reports_of(compiled: CompileResult, name: str) -> list[Report]:
     """The reports of a name, one per kernel; raises UsageError for other names, and without stage 'gpu'."""
     if name not in REPORTS:
         raise UsageError(f"unknown report '{name}': expected one of {', '.join(REPORTS)}")
     return REPORTS[name][0](compiled)
 
 
-def memory_picture(compiled: Compiled) -> str:
+def memory_picture(compiled: CompileResult) -> str:
     """The memory plan of a kernel as SVG; raises UsageError without stage 'gpu'."""
     (memory,) = kernel_memories(_tile_gpu(compiled, "memory"), compiled.target)
     return memory.svg()
 
 
-def _tile_gpu(compiled: Compiled, name: str) -> Any:
+def _tile_gpu(compiled: CompileResult, name: str) -> Any:
     """The module of tile_gpu after its passes."""
     result = compiled.stage("gpu")
     if result is None:

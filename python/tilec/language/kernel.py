@@ -19,7 +19,6 @@ from tilec.runtime.dispatch._dispatch import KernelDispatch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tilec.driver.compiled import Compiled
     from tilec.signature import Signature
     from tilec.text_input.module import Module
 
@@ -123,8 +122,8 @@ class kernel(KernelDispatch):
         self.parameters = _parameters(decorated)
         self.annotations = parameter_annotations(decorated)
         self.constants = frozenset(name for name, found in self.annotations.items() if found.constant)
-        # The cache of the variants compiled by ct.launch and tilec.run.
-        self.compiled: dict[Hashable, Compiled] = {}
+        # The cache of the variants compiled by ct.launch and tilec.run: results of the driver.
+        self.compiled: dict[Hashable, Any] = {}
 
     # Type checkers that ignore the result of __new__ read a decorator with hints as a call of a kernel.
     def __call__(self, *_arguments: object, **_keywords: object) -> Any:

@@ -19,10 +19,10 @@ from tilec.specialization.argument_values import Constant, constant_value
 from tilec.specialization.array_properties import array_argument, list_argument
 
 if TYPE_CHECKING:
-    from tilec.language.kernel import Kernel
+    from tilec.language.kernel_declaration import KernelDeclaration
 
 
-def arguments_of_call(kernel: Kernel, arguments: Sequence[object]) -> tuple[Argument, ...]:
+def arguments_of_call(kernel: KernelDeclaration, arguments: Sequence[object]) -> tuple[Argument, ...]:
     """The arguments of the signature of a call: the properties of arrays, types of scalars and values of constants.
 
     The properties of an array are its element type, rank, strides of 0 and 1, alignment, and the divisors of its
