@@ -22,7 +22,7 @@ from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.narrow_accumulators import is_narrow
-from tilec.lowering.gpu.ir.chosen_loads import is_constant, load_or_constant
+from tilec.lowering.gpu.ir.accumulator_branches import is_constant, load_or_constant
 from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.handed_place import handed_place, use_place
 from tilec.lowering.gpu.ir.slots import GET, step_of_buffer

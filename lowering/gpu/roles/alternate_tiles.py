@@ -33,8 +33,8 @@ from tilec.dialect.tile_gpu.memory import BarrierOp, SharedOp, StoreWaitOp
 from tilec.dialect.tile_gpu.types import ChannelType
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
+from tilec.lowering.gpu.ir.compute_roles import SKIP, alternate
 from tilec.lowering.gpu.ir.operation_role import LOAD
-from tilec.lowering.gpu.ir.unlike_roles import SKIP, alternate
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.roles.alternating_loop import WARPS, AlternatingLoop, alternating_loop, is_pure, loop_of_role
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint

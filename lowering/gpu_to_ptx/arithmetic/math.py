@@ -17,7 +17,6 @@ from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.elementwise import each, instruction, operands_text
 from tilec.lowering.gpu_to_ptx.registers.extension import widened
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.narrow_float import from_f32, in_f32, to_f32
 from tilec.lowering.gpu_to_ptx.registers.packed_floats import Pair, elementwise_pairs, packs, pair_of, scalar_of
 from tilec.lowering.gpu_to_ptx.registers.registry import lowers
 from tilec.lowering.gpu_to_ptx.registers.value_types import element
@@ -75,14 +74,14 @@ def by_instruction(lowering: Lowering, operation: ir.Operation) -> None:
     if name is None:
         _called(lowering, operation, _CALLED[operation.name])
     else:
-        in_f32(lowering, operation, kind, name)
+        _in_f32(lowering, operation, kind, name)
 
 
 @lowers(*_ROUNDED_TO_INTEGER)
 def rounded_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
     kind, mode = element(operation.results[0]), _ROUNDED_TO_INTEGER[operation.name]
     if kind.name == "bf16":
-        in_f32(lowering, operation, kind, f"cvt.{mode}.f32.f32")
+        _in_f32(lowering, operation, kind, f"cvt.{mode}.f32.f32")
     else:
         each(lowering, operation, instruction(lowering, f"cvt.{mode}.{kind.suffix}.{kind.suffix} $0, $1;", kind))
 
@@ -120,7 +119,7 @@ def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
         raise lowering.unsupported(operation, f"unknown function '{function}'")
     if kind.bits == 16 and ("approx" in modifiers or not _NARROW_MODIFIERS.issuperset(modifiers)):
         directed = next((modifier for modifier in modifiers if modifier in _DIRECTED), "rn")
-        in_f32(lowering, operation, kind, ".".join((name, *modifiers, "f32")), directed)
+        _in_f32(lowering, operation, kind, ".".join((name, *modifiers, "f32")), directed)
         return
     if packs(lowering, kind, name, modifiers):
         elementwise_pairs(lowering, operation, name, modifiers)
@@ -133,8 +132,8 @@ def _exp_approx(lowering: Lowering, operation: ir.Operation, kind: PtxElement, m
     """exp(x) = 2^(x log2 e), like __expf in CUDA."""
 
     def step(a: ir.Value) -> ir.Value:
-        scaled = lowering.compute(f"mul.rn.f32 $0, $1, {_LOG2_E};", "f32", to_f32(lowering, kind, a))
-        return from_f32(lowering, kind, lowering.compute(f"ex2{modifiers}.f32 $0, $1;", "f32", scaled))
+        scaled = lowering.compute(f"mul.rn.f32 $0, $1, {_LOG2_E};", "f32", _to_f32(lowering, kind, a))
+        return _from_f32(lowering, kind, lowering.compute(f"ex2{modifiers}.f32 $0, $1;", "f32", scaled))
 
     each(lowering, operation, step)
 
@@ -149,8 +148,8 @@ def _called(lowering: Lowering, operation: ir.Operation, name: str) -> None:
     kind = element(operation.results[0])
 
     def step(*operands: ir.Value) -> ir.Value:
-        wide = [to_f32(lowering, kind, operand) for operand in operands]
-        return from_f32(lowering, kind, _call(lowering, name, wide))
+        wide = [_to_f32(lowering, kind, operand) for operand in operands]
+        return _from_f32(lowering, kind, _call(lowering, name, wide))
 
     each(lowering, operation, step)
 
@@ -166,8 +165,8 @@ def _fpowi(lowering: Lowering, operation: ir.Operation) -> None:
     kind, exponent = element(operation.results[0]), element(operation.operands[1])
 
     def step(base: ir.Value, power: ir.Value) -> ir.Value:
-        wide, whole = to_f32(lowering, kind, base), widened(lowering, exponent, True, power, 32)
-        return from_f32(lowering, kind, integer_power(str(wide.type)).write(lowering.b, wide, whole))
+        wide, whole = _to_f32(lowering, kind, base), widened(lowering, exponent, True, power, 32)
+        return _from_f32(lowering, kind, integer_power(str(wide.type)).write(lowering.b, wide, whole))
 
     each(lowering, operation, step)
 
@@ -233,3 +232,29 @@ class _Polynomial:
 
     def _constant(self, value: float) -> ir.Value:
         return self.lowering.constant(self.kind, value)
+
+
+def _in_f32(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str, mode: str = "rn") -> None:
+    """Applies an f32 (or f64) instruction to widened operands and rounds the result.
+
+    In a directed mode f32 and the narrow type round in the same direction, which equals one rounding.
+    """
+    text = f"{name} {operands_text(len(operation.operands))};"
+
+    def step(*operands: ir.Value) -> ir.Value:
+        wide = [_to_f32(lowering, kind, operand) for operand in operands]
+        return _from_f32(lowering, kind, lowering.compute(text, "f64" if kind.name == "f64" else "f32", *wide), mode)
+
+    each(lowering, operation, step)
+
+
+def _to_f32(lowering: Lowering, kind: PtxElement, register: ir.Value) -> ir.Value:
+    """Widens a 16-bit float to f32; other types are unchanged."""
+    return lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", register) if kind.bits == 16 else register
+
+
+def _from_f32(lowering: Lowering, kind: PtxElement, register: ir.Value, mode: str = "rn") -> ir.Value:
+    """Rounds f32 to a 16-bit float; other types are unchanged."""
+    if kind.bits != 16:
+        return register
+    return lowering.compute(f"cvt.{mode}.{kind.suffix}.f32 $0, $1;", kind.register, register)

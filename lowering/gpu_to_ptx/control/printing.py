@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.print_format import Directive, parse_format
 from tilec.dialect.tile_gpu.debug import PrintOp
-from tilec.lowering.gpu_to_ptx.control.print_argument import device_directive, print_argument
+from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float
 from tilec.lowering.gpu_to_ptx.memory.access import load, store, widest
 from tilec.lowering.gpu_to_ptx.registers.device_call import MAXIMUM_ARGUMENTS, call_vprintf, string_address
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
+from tilec.lowering.gpu_to_ptx.registers.extension import widened
 from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, first_holder
 from tilec.lowering.gpu_to_ptx.registers.linear_index import linear_index
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
@@ -21,6 +22,7 @@ from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES
 from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.layout.linear_layout import LinearLayout
 
+_NAN = "0d7FF8000000000000"
 # Elements of a row per call of vprintf.
 _GROUP = 4
 
@@ -70,14 +72,14 @@ class _Pending:
     def add_number(self, directive: Directive, kind: PtxElement, register: ir.Value) -> None:
         if len(self._numbers) == MAXIMUM_ARGUMENTS:
             self.flush()
-        self._format += device_directive(directive, kind)
+        self._format += _device_directive(directive, kind)
         self._numbers.append(_Number(directive, kind, register))
 
     def flush(self) -> None:
         """Prints what is pending."""
         if self._format:
             with if_first_thread(self._lowering, "print"):
-                numbers = [print_argument(self._lowering, n.directive, n.kind, n.register) for n in self._numbers]
+                numbers = [_print_argument(self._lowering, n.directive, n.kind, n.register) for n in self._numbers]
                 call_vprintf(self._lowering, self._format, numbers)
         self._format, self._numbers = "", []
 
@@ -137,11 +139,11 @@ def _is_in_part(lowering: Lowering, tile: _Tile, index: ir.Value, number: ir.Val
 
 def _print_part(lowering: Lowering, tile: _Tile, number: ir.Value, base: ir.Value) -> None:
     kind, group = tile.kind, tile.group
-    directives = ", ".join([device_directive(tile.directive, kind)] * group)
+    directives = ", ".join([_device_directive(tile.directive, kind)] * group)
     with counted(lowering, tile.part // group, "print_group") as counter:
         address = lowering.compute(f"mad.lo.s32 $0, $1, {group * kind.bytes}, $2;", "i32", counter, base)
         elements = _loaded(lowering, kind, group, address)
-        numbers = [print_argument(lowering, tile.directive, kind, each) for each in elements]
+        numbers = [_print_argument(lowering, tile.directive, kind, each) for each in elements]
         if group == tile.layout.size:
             call_vprintf(lowering, directives, numbers)
         else:
@@ -173,3 +175,50 @@ def _separator(lowering: Lowering, tile: _Tile, index: ir.Value) -> ir.Value:
         chosen = lowering.compute("selp.b64 $0, $1, $2, $3;", "i64", text, chosen, starts_row)
     is_first = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", index)
     return lowering.compute("selp.b64 $0, $1, $2, $3;", "i64", string_address(lowering, ""), chosen, is_first)
+
+
+def _device_directive(directive: Directive, kind: PtxElement) -> str:
+    """The directive of vprintf that prints an argument of print_argument(); addresses are hexadecimal after `0x`.
+
+    CUDA C++ programming guide, "Format Specifiers": vprintf has no length `hh`, so the argument is truncated instead.
+    """
+    length = "ll" if _is_long(directive, kind) and directive.conversion not in "aAeEfFgGc" else ""
+    if directive.conversion == "p":
+        return f"0x%{length}x"
+    conversion = "d" if directive.conversion == "s" else directive.conversion
+    return f"%{directive.flags}{directive.width}{directive.precision}{length}{conversion}"
+
+
+def _print_argument(lowering: Lowering, directive: Directive, kind: PtxElement, register: ir.Value) -> ir.Value:
+    """An i32, i64 or f64 register with the number that the directive prints."""
+    if kind.is_float:
+        return _without_sign_of_nan(lowering, converted_float(lowering, kind, ELEMENTS["f64"], "rn", register))
+    # C promotes narrower integers to int with their sign; i1 is unsigned.
+    signed = not kind.is_predicate
+    number = widened(lowering, kind, signed, register, max(32, kind.register_bits))
+    if directive.short_bits is not None:
+        number = _shortened(lowering, number, directive)
+    if directive.conversion in "aAeEfFgG":
+        return lowering.compute(f"cvt.rn.f64.s{number.type.width} $0, $1;", "f64", number)
+    return _low_half(lowering, number) if directive.conversion == "c" else number
+
+
+def _is_long(directive: Directive, kind: PtxElement) -> bool:
+    return kind.bits == 64 and directive.short_bits is None
+
+
+def _shortened(lowering: Lowering, number: ir.Value, directive: Directive) -> ir.Value:
+    """The low bits of an i32 or i64 as an i32, with their sign if the directive prints one."""
+    sign = "s" if directive.conversion in "di" else "u"
+    text = f"cvt.{sign}32.{sign}{directive.short_bits} $0, $1;"
+    return lowering.compute(text, "i32", _low_half(lowering, number))
+
+
+def _low_half(lowering: Lowering, number: ir.Value) -> ir.Value:
+    return lowering.compute("cvt.u32.u64 $0, $1;", "i32", number) if number.type.width == 64 else number
+
+
+def _without_sign_of_nan(lowering: Lowering, number: ir.Value) -> ir.Value:
+    """A NaN without sign, as in the interpreter."""
+    is_nan = lowering.compute("testp.notanumber.f64 $0, $1;", "i1", number)
+    return lowering.compute(f"selp.f64 $0, {_NAN}, $1, $2;", "f64", number, is_nan)

@@ -29,8 +29,7 @@ from tilec.lowering.plan.matrix.narrow_pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.plan.matrix.register_lhs import register_lhs_layout
 from tilec.lowering.plan.matrix.row_loads import row_maps
-from tilec.lowering.plan.matrix.scale_factors import scale_operands
-from tilec.lowering.plan.matrix.scale_source import scale_source
+from tilec.lowering.plan.matrix.scale_factors import scale_operands, scale_source
 from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
 from tilec.lowering.plan.matrix.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
 from tilec.lowering.target import Target

@@ -1,10 +1,11 @@
-"""Branches that give an accumulator in tensor memory or, where no multiply has written it, a constant."""
+"""Branches about an accumulator that a multiply may not have written yet: they fill it, or give a constant for it."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 
+_STORE = StoreTensorMemoryOp.OPERATION_NAME
 _LOAD, _CONSTANT = LoadTensorMemoryOp.OPERATION_NAME, "arith.constant"
 
 
@@ -26,3 +27,11 @@ def load_or_constant(branch: ir.Operation) -> tuple[ir.Operation, ir.Value] | No
 def is_constant(value: ir.Value) -> bool:
     """Whether a value is the result of a constant operation."""
     return not isinstance(value.owner, ir.Block) and value.owner.operation.name == _CONSTANT
+
+
+def fills_accumulator(op: ir.Operation) -> bool:
+    """Whether an operation is a branch that only fills accumulators; predictions are of loops that have iterations."""
+    if op.name != "scf.if" or len(op.results) or len(op.regions[1].blocks):
+        return False
+    *stores, _ = [inner.operation for inner in op.regions[0].blocks[0].operations]
+    return bool(stores) and all(store.name == _STORE and is_constant(store.operands[0]) for store in stores)
