@@ -21,7 +21,7 @@ SOURCES = {
     "QUACK": "Dao-AILab/quack, on H100",
     "PROBES": "benchmarks/hopper/constants.py, on H200; all figures in benchmarks/results/h200.md",
     "2402.13499": "arXiv 2402.13499, micro-benchmarks of Hopper",
-    "DECISIONS": "DECISIONS.md, on H200",
+    "DECISIONS": "docs/decisions/accesses.md, on H200",
     "PTX ISA": "NVIDIA, Parallel Thread Execution ISA 9.0",
     "guide": "NVIDIA, CUDA C++ programming guide",
     "data sheet": "NVIDIA, data sheets of B200, H200 SXM and H100 SXM",

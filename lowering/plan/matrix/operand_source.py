@@ -84,7 +84,7 @@ def _is_rounded_by_all(value: ir.Value) -> bool:
 
 
 def _rounds_to_tf32(op: ir.OpView) -> bool:
-    """A TMA load through a map of tf32 rounds f32 to nearest even (DECISIONS.md, "tf32"), and in no other mode."""
+    """A TMA load through a map of tf32 rounds f32 to nearest even only (docs/decisions/multiplies.md, "tf32")."""
     op = op.operation.opview
     elements = spell(op.from_.type.element), spell(op.to.type.element)
     return elements == ("f32", "tf32") and op.rounding_mode == "nearest_even"

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t exponent_mask = 0x7F800000, sign_mask = 0x80000000;
 
-/// To nearest even at ten fraction bits; infinities and NaNs keep their bits (DECISIONS.md, "tf32").
+/// To nearest even at ten fraction bits; infinities and NaNs keep their bits (docs/decisions/multiplies.md, "tf32").
 uint32_t rounded_to_tf32(uint32_t bits) {
   constexpr uint32_t dropped = 13;
   if ((bits & exponent_mask) == exponent_mask)
