@@ -17,6 +17,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "architecture",
     "error_catalogue",
     "memory_picture",
     "mlir_lexer",

@@ -48,10 +48,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage: its name, the suffix of its file, the modules it imports, and the conversion from the stage before."""
+    """A row of the table of stages; docs/architecture.md draws it.
+
+    Attributes:
+        name: the name of the stage.
+        suffix: the suffix of its file.
+        content: the result of the stage, in Markdown.
+        folders: the folders and files of the repository with its code.
+        modules: the modules that it imports, before its time is measured.
+        make: the conversion from the result of the stage before.
+    """
 
     name: str
     suffix: str
+    content: str
+    folders: tuple[str, ...]
     modules: tuple[str, ...]
     make: Callable[[Any, Job], Any]
 
@@ -174,6 +185,8 @@ STAGES = (
     Stage(
         "tile",
         ".tile.mlir",
+        "Tile IR (the `cuda_tile` dialect), translated from the Python syntax tree",
+        ("python/tilec/ast_to_tile/", "dialect/cuda_tile/"),
         (
             "tilec.signature",
             "tilec.specialization.signature_text",
@@ -185,6 +198,8 @@ STAGES = (
     Stage(
         "tile-opt",
         ".tile.opt.mlir",
+        "Tile IR after constant folding, loop-invariant code motion and the removal of redundant tokens",
+        ("lowering/tile/",),
         (
             "tilec.driver.entries",
             "tilec.lowering.gpu.columns_needed",
@@ -196,6 +211,8 @@ STAGES = (
     Stage(
         "gpu-raw",
         ".gpu.raw.mlir",
+        "the `tile_gpu` dialect as values: layouts, matrix units, and tiles placed in shared and tensor memory",
+        ("lowering/plan/", "lowering/tile_to_gpu/", "dialect/tile_gpu/"),
         (
             "tilec.dialect.upstream_operations",
             "tilec.lowering.gpu.columns_needed",
@@ -203,10 +220,38 @@ STAGES = (
         ),
         _tile_to_gpu,
     ),
-    Stage("gpu", ".gpu.mlir", ("tilec.driver.entries", "tilec.lowering.gpu.passes"), _gpu_passes),
-    Stage("ptx-mlir", ".ptx.mlir", ("tilec.lowering.gpu_to_ptx.kernel",), _gpu_to_ptx),
-    Stage("ptx", ".ptx", ("tilec.lowering.ptx.emit",), _ptx_to_text),
-    Stage("cubin", ".cubin", ("tilec.driver.cubin_remarks", "tilec.runtime.cubin"), _ptx_to_cubin),
+    Stage(
+        "gpu",
+        ".gpu.mlir",
+        "the `tile_gpu` dialect with channels, warp roles, rings and register budgets",
+        ("lowering/gpu/",),
+        ("tilec.driver.entries", "tilec.lowering.gpu.passes"),
+        _gpu_passes,
+    ),
+    Stage(
+        "ptx-mlir",
+        ".ptx.mlir",
+        "the `ptx` dialect: one operation per PTX instruction",
+        ("lowering/gpu_to_ptx/", "dialect/ptx/"),
+        ("tilec.lowering.gpu_to_ptx.kernel",),
+        _gpu_to_ptx,
+    ),
+    Stage(
+        "ptx",
+        ".ptx",
+        "PTX text; each line names its Tile IR operation and its source line",
+        ("lowering/ptx/",),
+        ("tilec.lowering.ptx.emit",),
+        _ptx_to_text,
+    ),
+    Stage(
+        "cubin",
+        ".cubin",
+        "machine code from `ptxas` if it is installed, else from nvJitLink, in process",
+        ("runtime/cubin.py",),
+        ("tilec.driver.cubin_remarks", "tilec.runtime.cubin"),
+        _ptx_to_cubin,
+    ),
 )
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
 
