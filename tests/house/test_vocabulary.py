@@ -1,12 +1,12 @@
-"""Names, comments, docstrings and messages do not contain the replaced terms.
+"""Names, comments, docstrings, messages and documents do not contain the replaced terms.
 
-Only terms that have no other meaning in the sources are searched for.
+Only terms that have no other meaning in the sources are searched for. Of documents, code is not searched.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import util
 from pathlib import Path
 
@@ -27,6 +27,7 @@ REPLACED = {
     r"\blook_around\b": "poll",
     r"\b(each|every|one|first|later|next) turns?\b": "iteration",
 }
+ROOT = Path(__file__).parents[2]
 SUFFIXES = (".py", ".cpp", ".h", ".def", ".inc")
 
 
@@ -36,27 +37,54 @@ def _package() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _sources() -> Iterator[tuple[str, Path]]:
-    """Names and paths of the files of the package and of its tests."""
-    root, tests = _package(), Path(__file__).parents[1]
-    for folder in (root, *(path for path in root.iterdir() if path.is_symlink())):
-        yield from ((str(path.relative_to(root)), path) for path in sorted(folder.rglob("*")))
-    yield from ((f"tests/{path.relative_to(tests)}", path) for path in sorted(tests.rglob("*")))
+def _files() -> Iterator[tuple[str, Path]]:
+    """Names and paths of the files of the package, of its tests, and of the folders and documents beside the tests."""
+    package = _package()
+    for folder in (package, *(path for path in package.iterdir() if path.is_symlink())):
+        yield from ((str(path.relative_to(package)), path) for path in sorted(folder.rglob("*")))
+    for folder in (ROOT / "tests", ROOT / "docs", ROOT / "benchmarks", ROOT / "examples"):
+        yield from ((str(path.relative_to(ROOT)), path) for path in sorted(folder.rglob("*")))
+    yield from ((path.name, path) for path in sorted(ROOT.glob("*.md")))
 
 
-def uses() -> list[str]:
+def searched_text(path: Path) -> str:
+    """The text in which terms are searched for, with the lines of the file: none for this file, which has the terms."""
+    if not path.is_file() or path == Path(__file__):
+        return ""
+    if path.suffix == ".md":
+        return _prose(path.read_text())
+    return path.read_text() if path.suffix in SUFFIXES else ""
+
+
+def _prose(text: str) -> str:
+    """The text of a document without fenced blocks and inline code."""
+    lines, is_fenced = text.splitlines(), False
+    for number, line in enumerate(lines):
+        if line.startswith("```"):
+            is_fenced = not is_fenced
+        lines[number] = "" if is_fenced or line.startswith("```") else re.sub(r"`[^`]*`", "", line)
+    return "\n".join(lines)
+
+
+def uses(files: Iterable[tuple[str, Path]]) -> list[str]:
     """The file, the line, the text found, and its replacement."""
     found: list[str] = []
-    for name, path in _sources():
-        # This file contains the patterns.
-        if path.suffix in SUFFIXES and path.is_file() and path != Path(__file__):
-            for number, line in enumerate(path.read_text().splitlines(), 1):
-                for pattern, replacement in REPLACED.items():
-                    if match := re.search(pattern, line, re.IGNORECASE):
-                        found.append(f"{name}:{number}: '{match[0]}': write {replacement}")
+    for name, path in files:
+        text = searched_text(path)
+        for pattern, replacement in REPLACED.items():
+            for match in re.finditer(pattern, text, re.IGNORECASE):
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(f"{name}:{line}: '{match[0]}': write {replacement}")
     return found
 
 
-def test_sources_contain_no_replaced_terms() -> None:
-    found = uses()
+def test_sources_and_documents_contain_no_replaced_terms() -> None:
+    found = uses(_files())
     assert not found, "\n".join(found)
+
+
+def test_prose_of_documents_is_searched_and_code_is_not(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("A wish.\n\n```python\nwish = 1\n```\n\nThe name `wish` is code, but not this wish.\n")
+    found = "write hint, affinity"
+    assert uses([("page.md", page)]) == [f"page.md:1: 'wish': {found}", f"page.md:7: 'wish': {found}"]
