@@ -33,5 +33,5 @@ def is_polynomial(pair: int, share: int, parts: int) -> bool:
 
 
 def polynomial_elements(elements: int, share: int, parts: int) -> int:
-    """How many of so many elements of a thread polynomials compute."""
+    """The number of elements that polynomials compute, of all `elements` of a thread."""
     return 2 * (elements // 2 * share // parts)

@@ -75,7 +75,7 @@ class _Walk:
         self._rules = rules
         self._registers: dict[ir.Value, int] = {}
         self._sources: dict[ir.Value, frozenset[ir.Value]] = {}
-        # The values with registers behind the operands of each operation, which loops around it ask for too.
+        # The values with registers from which the operands of each operation come; loops around it look them up again.
         self._read: dict[ir.Operation, list[ir.Value]] = {}
         self.peak = RegisterPeak()
 

@@ -64,7 +64,7 @@ class MatrixTypes:
     scaled_elements: int = 0
 
     def row_bytes(self, elements: int) -> int:
-        """Bytes of so many elements of an operand in shared memory."""
+        """Bytes of a number of elements of an operand in shared memory."""
         return elements * element_type(self.element).storage_bits // 8
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class MatrixUnit:
     # By shape, number of warps, element of the operands.
     accumulator_layout: Callable[[Shape, int, str], LinearLayout]
     refusal: Callable[[int, int, int], str | None]
-    # Registers of one thread that an instruction of so many columns needs at once; 0: no more than any other.
+    # Registers of one thread that an instruction needs at once, by its columns; 0: no more than any other.
     instruction_registers: Callable[[int], int]
     # Whether operands from registers are swizzled; those that TMA loads always are.
     swizzles_operands: bool

@@ -1,7 +1,7 @@
 """Upstream's clean-up of a module of tile_gpu: canonical form, without duplicates, with invariants hoisted.
 
 Upstream's patterns rebuild loops and branches with the location of the original, but without the attributes of other
-dialects, and it merges only operations with equal attributes. So locations carry the ids during the clean-up.
+dialects, and merge only operations with equal attributes. So locations carry the ids during the clean-up.
 """
 
 from __future__ import annotations

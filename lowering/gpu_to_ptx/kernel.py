@@ -82,7 +82,7 @@ def convert(module: ir.Module, *, target: str | None = None, remarks: list[Remar
     """Converts globals to variables, and each tile_gpu.kernel to a ptx.entry.
 
     Raises UnsupportedError for operations without a lowering. `remarks` gets the hint `occupancy` of kernels whose
-    memory leaves no room for so many blocks.
+    memory has no room for this number of blocks.
     """
     with module.context, ir.Location.unknown():
         module = with_channels(module)

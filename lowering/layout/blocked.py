@@ -57,7 +57,7 @@ def transposing(
 
 
 def _split(bases: list[Basis], elements: int) -> tuple[list[Basis], list[Basis]]:
-    """The first bases, which number so many elements, and the others."""
+    """The first bases, which number `elements` elements, and the others."""
     count = max(0, elements.bit_length() - 1)
     return bases[:count], bases[count:]
 

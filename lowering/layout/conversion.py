@@ -36,7 +36,7 @@ class ThroughShared:
 
 
 Conversion = RegisterMove | Shuffle | ThroughShared
-# Shuffles of so many registers take longer than barriers, and loads of vectors that all lanes read from one address.
+# From this number of registers on, shuffles take longer than barriers and vector loads of one address by all lanes.
 _MANY_REGISTERS = 32
 _MANY_TIMES = 8
 

@@ -1,1 +1,1 @@
-"""The limits of each target, and the cycles that work takes at least."""
+"""The limits of each target, and the least number of cycles that work takes."""

@@ -116,7 +116,7 @@ class Prediction:
         tiles_per_processor: tiles of the busiest SM, or cluster of SMs.
         launch_microseconds: overhead of the launch.
         cycles: cycles of the launch without its overhead.
-        bound: what bounds the launch: the unit of its steps, the epilogue or the launch.
+        bound: the bound of the launch: the unit of its steps, the epilogue or the launch itself.
     """
 
     device: str

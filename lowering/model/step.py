@@ -1,4 +1,4 @@
-"""What one iteration of a loop uses of the units of an SM, and the cycles that each unit takes."""
+"""The work of one iteration of a loop for each unit of an SM, and its cycles."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def unit_cycles(step: Step, device: Device) -> dict[str, float]:
 
 
 def cycles_alone(step: Step, warps: int, device: Device) -> float:
-    """The cycles in which so many warps execute the work, if they have the SM to themselves; without tensor pipe."""
+    """The cycles in which `warps` warps execute the work, if they have the SM to themselves; without tensor pipe."""
     instructions = step.instructions / warps
     independent = max(device.independent_instructions, min(instructions, device.dependent_issue_cycles))
     issue = instructions * device.dependent_issue_cycles / independent

@@ -45,7 +45,7 @@ class Multiply:
 
 @dataclass(frozen=True)
 class PipeUse:
-    """What the multiplies take of one SM: cycles of the tensor pipe, bytes read, instructions."""
+    """The use of one SM by multiplies: cycles of the tensor pipe, bytes read, instructions."""
 
     cycles: float
     shared_bytes: float

@@ -150,7 +150,7 @@ def interval_cycles(
     filled: Mapping[str, int],
     barrier_cycles: float,
 ) -> float | None:
-    """The cycles between two iterations of the slowest role; None if the roles wait for each other for ever.
+    """The cycles between two iterations of the slowest role; None if the roles deadlock.
 
     Args:
         roles: the actions of an iteration, of each role.

@@ -19,7 +19,7 @@ from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.remarks import Remark
 
-# The rest is for addresses, for what is computed from the accumulators, and for the threads that load.
+# The rest is for addresses, for values that are computed from the accumulators, and for the threads that load.
 MOST_REGISTERS = REGISTER_FILE // 4 * 3
 _REGISTER_BITS = 32
 # The dimension, and its least extent, in order of preference: two warpgroups have 64 rows each.
@@ -27,7 +27,7 @@ _CHOICES = ((ROWS, 128), (COLUMNS, 64), (ROWS, 64))
 
 
 def fit_accumulators(entry: ir.OpView, remarks: list[Remark]) -> None:
-    """Changes an entry in place so that its accumulators fit the registers; `remarks` gets how, or why they do not.
+    """Changes an entry in place so that its accumulators fit the registers; `remarks` gets the division or the refusal.
 
     Stores must be whole: slices of columns (divide_stores.py) belong to no part.
     """

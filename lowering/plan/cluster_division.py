@@ -46,9 +46,9 @@ from tilec.remarks import Remark
 
 _ROWS = PAIR * TENSOR_LANES
 _REDUCE = "cuda_tile.reduce"
-# Elements per thread of a row that needs no look at registers: a quarter of those that a thread has at most.
+# Rows with at most this number of elements per thread fit registers: a quarter of the elements that a thread can have.
 _MANY = 64
-# Each CTA would do what the program asks for once.
+# Operations that the program executes once, and that each CTA would execute.
 _ONCE = ("cuda_tile.assert", "cuda_tile.alloca")
 
 
@@ -118,7 +118,7 @@ def check_order(entry: ir.OpView, divided: Divided) -> None:
 
 
 def _is_same_part(op: ir.Operation, earlier: ir.Operation, divided: Divided) -> bool:
-    """Whether both accesses divide a tensor alike: then each element belongs to one CTA, whatever the indices are.
+    """Whether both accesses divide a tensor alike: then each element belongs to one CTA, for all indices.
 
     One CTA does all stores of tiles that are not divided.
     """
@@ -166,7 +166,7 @@ def _choose_cluster(entry: ir.OpView, target: Target, options: CompileOptions) -
 
 
 def _for_long_rows(entry: ir.OpView, target: Target, options: CompileOptions, operations: list[ir.OpView]) -> Choice:
-    """So many CTAs that a thread has the registers for its elements of the rows."""
+    """The fewest CTAs with which a thread has the registers for its elements of the rows."""
     warps = options.warps if options.warps in WARP_COUNTS else WARP_COUNTS[-1]
     if not any(_has_long_rows(op, warps) for op in operations):
         return Choice(1)

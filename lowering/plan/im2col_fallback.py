@@ -1,4 +1,4 @@
-"""Accesses through im2col views that TMA does not do: gathers and scatters of rows take their place."""
+"""Accesses through im2col views that TMA does not do: gathers and scatters of rows replace them."""
 
 from __future__ import annotations
 

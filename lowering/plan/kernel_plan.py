@@ -1,4 +1,4 @@
-"""The plan of a kernel: what is decided for all of it before it is converted to tile_gpu."""
+"""The plan of a kernel: the decisions for the whole kernel before it is converted to tile_gpu."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tilec.remarks import Remark
 
 @dataclass(frozen=True)
 class Plan:
-    """What is decided for an entry, which is divided among the CTAs of a cluster already.
+    """The decisions for an entry that is already divided among the CTAs of a cluster.
 
     Attributes:
         entry: the entry that the plan is for.
@@ -48,7 +48,7 @@ class Plan:
         layouts: the layouts of register tiles.
         stores: the stores and reductions that TMA does, with their maps.
         hints: the attributes of the tile_gpu.kernel that later stages follow.
-        remarks: what was not possible.
+        remarks: the remarks about hints and fast paths that the plan does not follow.
         columns: the counted columns of tensor memory, where values have to share them; None if they are not counted.
     """
 
@@ -85,7 +85,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Division:
-    """The options with the hints of an entry, the CTAs among which it is divided, and what was not possible."""
+    """The options with the hints of an entry, the CTAs among which it is divided, and the remarks."""
 
     options: CompileOptions
     cluster: Choice
@@ -183,7 +183,7 @@ def _chosen(
 
 
 def _atomic_remarks(entry: ir.OpView) -> Iterator[Remark]:
-    """A remark for each update that is not a reduction only because of its order."""
+    """A remark for each update that its order alone prevents from being a reduction."""
     for op in operations_named(entry, ("cuda_tile.atomic_rmw_tko",)):
         if op.mode == "xchg" or list(op.result.uses):
             continue

@@ -1,4 +1,4 @@
-"""A layout for every register tile: fixed by hardware or memory, carried forward, then asked for backward."""
+"""A layout for every register tile: fixed by hardware or memory, propagated forward, then backward from uses."""
 
 from __future__ import annotations
 

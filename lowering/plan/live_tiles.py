@@ -1,4 +1,4 @@
-"""The registers that a thread needs for an entry of Tile IR, if so many warps compute by a plan."""
+"""The registers that a thread needs for an entry of Tile IR, by the plan and the number of warps that compute."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def loop_peak(multiply: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak
 
 
 def _placed_early(plan: MatrixPlan) -> Iterator[ir.Value]:
-    """The operands of multiplies that threads place, and what they are converted from, without the first tiles."""
+    """The operands of multiplies that threads place, and the tiles that they convert, without the first tiles."""
     for multiply in plan.multiplies.values():
         value = multiply.lhs.value
         if multiply.lhs.map is None:

@@ -28,7 +28,7 @@ class Decision:
     """A decision of a plan.
 
     Attributes:
-        subject: what is decided.
+        subject: the thing that is chosen.
         chosen: the choice.
         reason: why it is chosen; empty for the only candidate.
         runner_up: the next candidate; empty if there is none.

@@ -44,7 +44,7 @@ def store_map(op: ir.OpView, order: MemoryOrder, target: Target, layouts: Layout
 
 
 def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> TensorMap | None:
-    """The map of one store or reduction, whatever comes before it."""
+    """The map of one store or reduction, for any operations before it."""
     order = BULK_ORDERS.get(store.operation.name)
     if order is None or store.memory_ordering_semantics != order or not allows_tma(store, target):
         return None
@@ -70,7 +70,7 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
 
 
 def has_storable_rows(store: ir.OpView) -> bool:
-    """Whether rows are known to be multiples of 16 bytes, or threads may store the elements behind the last multiple.
+    """Whether rows are known to be multiples of 16 bytes, or threads may store the elements after the last multiple.
 
     Threads do so neither for elements that share a byte nor for reductions and im2col views.
     """

@@ -18,7 +18,7 @@ from tilec.lowering.role_registers import MOST_CHAIN_WARPS, chosen_budgets
 from tilec.lowering.target import TENSOR_MEMORY_COLUMNS
 from tilec.lowering.tile.analysis.terminators import in_loop
 
-# So many warps hold 256 x 256 sums as 16-bit elements in 128 registers per thread (lowering/gpu/columns/read_early.py).
+# Warps that hold 256 x 256 sums as 16-bit elements in 128 registers per thread (lowering/gpu/columns/read_early.py).
 READING_WARPS = 8
 WARP_COUNTS = (4, 8, 16)
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
@@ -30,7 +30,7 @@ UPDATE_REGISTERS = 104
 
 
 def chain_multiplies(plan: MatrixPlan) -> list[Multiply]:
-    """The multiplies in loops of what threads compute from sums: one for each chain that may have a role of its own."""
+    """The multiplies in loops whose lhs threads compute from sums: one per chain that may have a role of its own."""
     return [
         each
         for each in plan.multiplies.values()
@@ -40,18 +40,18 @@ def chain_multiplies(plan: MatrixPlan) -> list[Multiply]:
 
 
 def registers_needed(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
-    """The registers per thread that the code of a plan by so many warps needs, so that none spill."""
+    """The registers per thread that the code of a plan needs with this number of warps, so that none spill."""
     instructions = map(_instruction_registers, plan.multiplies.values())
     return max(LEAST_REGISTERS, tile_peak(entry, plan, warps).needed, *instructions)
 
 
 def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
-    """The most registers of a computing thread, if so many blocks are on an SM (register_budgets.py)."""
+    """The most registers of a computing thread, with `blocks` blocks on an SM (register_budgets.py)."""
     others = block_warps(plan, warps) - warps
     # The schedulers share the warps of all blocks: two blocks of 5 warps leave as many as one of 12.
     share = registers_per_thread((warps + others) * blocks)
     share = share // BUDGET_STEP * BUDGET_STEP
-    # Several blocks have budgets for what they need, or none.
+    # Several blocks have budgets for the registers that they need, or none.
     needs = range(LARGEST_BUDGET, share, -BUDGET_STEP) if others else ()
     found = (chosen_budgets([warps, others], [need, LEAST_REGISTERS], blocks) for need in needs)
     return next((budgets[0] for budgets in found if budgets is not None), share)
@@ -109,7 +109,7 @@ def _chains_fit(plan: MatrixPlan, warps: int) -> bool:
 
 
 def _is_updated(multiply: Multiply) -> bool:
-    """Whether the accumulator is what the loop carries, scaled by factors of rows (correction_role.py)."""
+    """Whether the accumulator is the value that the loop carries, scaled by factors of rows (correction_role.py)."""
     block, waiting = multiply.op.operation.block, [multiply.op.acc]
     carried = 0
     while waiting:
@@ -136,7 +136,7 @@ def _is_precise(multiply: Multiply) -> bool:
 
 
 def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:
-    """The error if so many warps leave too few registers for a matrix instruction."""
+    """The error if this number of warps leaves too few registers for a matrix instruction."""
     missing = _missing_registers(plan, warps)
     if missing is None:
         return None
@@ -179,5 +179,5 @@ def waits_for_epilogue(plan: MatrixPlan) -> bool:
 
 
 def _is_in_loop(result: ir.Value) -> bool:
-    """Whether a loop around the operations that sum up a result computes it again and again."""
+    """Whether a loop around the operations that sum up a result computes it in each iteration."""
     return not isinstance(result.owner, ir.Block) and in_loop(result.owner.opview)

@@ -1,7 +1,7 @@
-"""Constants that code of several roles, or several accumulators, change in place are moved to registers where they do.
+"""Constants that several roles or accumulators change in place are moved to a register for each of them.
 
 Branches pass such constants to blocks, and loads with a predicate leave them where it is false.
-ptxas 13.0 and 13.5 otherwise keep what the loops of all roles carry in the register of the constant that they start
+ptxas 13.0 and 13.5 otherwise keep the carried values of all roles in the register of the constant that they start
 from, or in local memory. Where an accumulator of wgmma starts from the register of a constant, it has all of its
 registers from the move of that constant on. With another accumulator there, ptxas spills one of both, and makes each
 wgmma wait for the one before (C7512).
@@ -72,7 +72,7 @@ def _tied(instruction: Instruction) -> list[int]:
 
 
 def _are_apart(program: Program, numbers: list[int], reached: dict[int, set[int]]) -> bool:
-    """Whether the first block reaches one of the others in no way, nor that block the first."""
+    """Whether the first block and one of the others do not reach each other."""
     first, *others = numbers
     return any(
         other not in _reached(program, first, reached) and first not in _reached(program, other, reached)

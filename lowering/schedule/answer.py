@@ -10,7 +10,7 @@ from tilec.lowering.schedule.schedule import Schedule
 
 
 class How(StrEnum):
-    """What found a schedule."""
+    """The method that found a schedule."""
 
     # The code as it is: each role in program order, with the present rings.
     PRESENT = "present"
@@ -27,9 +27,9 @@ class Answer:
 
     Attributes:
         bound: the interval that no schedule is below, and why.
-        how: what found the schedule.
+        how: the method that found the schedule.
         is_proven: whether no schedule (with roles by rule, unless `how` is joint) has a smaller interval.
-        remarks: why a better means was not used.
+        remarks: why a better method was not used.
         is_stored: whether it was read from a cache.
     """
 

@@ -1,4 +1,4 @@
-"""A lower bound of the interval, and what makes it: a unit, a role, or a recurrence."""
+"""A lower bound of the interval, and its reason: a unit, a role, or a recurrence."""
 
 from __future__ import annotations
 

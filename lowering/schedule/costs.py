@@ -16,9 +16,9 @@ from tilec.lowering.schedule.parts import Use
 TENSOR_CORE = "tc"
 # The units that execute loads and stores of memory one after the other, while threads go on.
 MEMORY_UNITS = frozenset({"tma", "l2", "hbm"})
-# One way through an mbarrier in shared memory, from arrival to the end of the wait, on every device.
+# The latency of an mbarrier in shared memory, from arrival to the end of the wait, on every device.
 MBARRIER = int(TILE_COSTS.barrier_latency_cycles)
-# One way through a named barrier.
+# The latency of a named barrier.
 NAMED_BARRIER = int(TILE_COSTS.named_barrier_cycles)
 # A value in registers, to another role through shared memory: a constant, and clocks per KB.
 _MOVE = 61

@@ -284,7 +284,7 @@ class Encoding:
         return self.model.new_constant(member) if isinstance(member, int) else member
 
     def minimize(self) -> None:
-        """The secondary objective: what moves between roles, warps, cut edges, the length, and the depths."""
+        """The secondary objective: bytes that move between roles, warps, cut edges, the length, and the depths."""
         length = self.model.new_int_var(0, 1 << 30, "length")
         for number, operation in enumerate(self.problem.operations):
             self.model.add(length >= self.start[number] + operation.duration // QUANTUM)

@@ -22,7 +22,7 @@ class SolverError(Exception):
 
 @dataclass(frozen=True)
 class Budget:
-    """What a search may take, in deterministic seconds of the solver (about one second each), and the wall time.
+    """The limits of a search, in deterministic seconds of the solver (about one second each), and the wall time.
 
     Attributes:
         probe: for the decision of one interval.

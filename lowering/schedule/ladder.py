@@ -1,4 +1,4 @@
-"""The schedule of a problem by the cheapest means that suffice: bound, present, stored answers, list, exact, joint.
+"""The schedule of a problem by the cheapest method that suffices: bound, present, stored answers, list, exact, joint.
 
 A schedule of the code as it is, or a list schedule, at the bound ends the search, and the solver is never imported.
 Then come the exact schedule with roles by rule, and the exact schedule with roles of its own choice, which is taken if
@@ -45,7 +45,7 @@ def solve(
     Args:
         problem: the loop.
         store: the answers that were found before.
-        budget: what the exact scheduler may take.
+        budget: the limits of the exact scheduler.
         searched: the exact scheduler.
         present: the schedule of the code as it is.
         upper: an interval in clocks, below which that of the answer has to be.
@@ -66,7 +66,7 @@ def solve(
 
 @dataclass
 class _Climb:
-    """One problem on its way up the ladder, and the remarks so far."""
+    """The state of one search: the problem, and the remarks so far."""
 
     problem: Problem
     rounded: Problem

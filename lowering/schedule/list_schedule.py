@@ -51,7 +51,7 @@ def _intervals(least: int, most: int) -> Iterator[int]:
 
 
 def sequential(problem: Problem, roles: tuple[int, ...]) -> Schedule | None:
-    """Each operation starts when all that the one before it does has ended; None if the buffers do not fit."""
+    """Each operation starts when all work of the one before it has ended; None if the buffers do not fit."""
     clock, start = 0, []
     for operation in problem.operations:
         start.append(clock)

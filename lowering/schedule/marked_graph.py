@@ -1,4 +1,4 @@
-"""Liveness of marked graphs: transitions that fire again and again, and places with tokens between them.
+"""Liveness of marked graphs: transitions that fire repeatedly, and places with tokens between them.
 
 A place from u to v with t tokens lets firing k of v follow firing k - t of u. With a negative number v waits for a
 later firing of u. The graph is live if and only if each directed cycle holds at least one token (F. Commoner, A. W.
@@ -94,7 +94,7 @@ def _cycle_before(transition: int, before: Sequence[Place | None]) -> list[Place
 
 
 def _cycle_of(transitions: int, places: Sequence[Place]) -> list[Place] | None:
-    """A cycle of a graph, or None: what is left when transitions without sources are removed has one."""
+    """A cycle of a graph, or None: if removing all transitions without sources leaves any, they contain a cycle."""
     sources = [0] * transitions
     following: list[list[Place]] = [[] for _ in range(transitions)]
     preceding: list[list[Place]] = [[] for _ in range(transitions)]

@@ -13,7 +13,7 @@ MOST_SLOTS = 64
 
 @dataclass(frozen=True)
 class MemoryShare:
-    """What the capacities allow.
+    """The depths that the capacities allow.
 
     Attributes:
         most: the largest depth of each buffer, if the other buffers have their smallest.

@@ -23,7 +23,7 @@ from tilec.lowering.schedule.schedule import Schedule
 # Iterations that are executed; the interval is the mean of the last third of them: rings are full by then.
 ITERATIONS = 96
 _MEASURED = 1 / 3
-# The state is steady if operations repeat for so many iterations, and for as many as the farthest dependence crosses.
+# The state is steady if operations repeat for this number of iterations, and for as many as a dependence crosses.
 _LEAST_REPEATED = 4
 # Clocks are sums of quotients.
 _ERROR = 1e-6
@@ -31,12 +31,12 @@ _ERROR = 1e-6
 
 @dataclass(frozen=True)
 class _Step:
-    """What the execution needs to know of an operation.
+    """The facts about an operation that its execution needs.
 
     Attributes:
         ahead: the iterations that it is ahead.
-        sources: what it waits for: the operation, the iterations before, the latency, and the first iteration of the
-            operation in the loop. Operations that are ahead execute their first iterations in front of it.
+        sources: the operations that it waits for, each with the iterations before, the latency, and the first
+            iteration in the loop. Operations that are ahead execute their first iterations before the loop.
         duration: the clocks of its role.
         is_asynchronous: whether no thread executes it, or it occupies a unit for longer than its role.
         queues: the units that must be free.
@@ -70,7 +70,7 @@ def _step(operation: Operation, number: int, ahead: Sequence[int], arcs: Sequenc
 
 @dataclass
 class _Running:
-    """What threads of a role execute.
+    """An operation that threads of a role execute.
 
     Attributes:
         number: the operation.
@@ -97,10 +97,10 @@ class _Execution:
         free: when each role is free.
         unit_free: when each unit has executed all asynchronous operations.
         issued: the number of operations that each role has issued.
-        ready: the next operations that wait only for what has started, by role: when they can start, the number of
+        ready: the next operations that wait only for started ones, by role: when they can start, the number of
             the operation and its iteration.
-        awaited: what the next operation of a role waits for first, by role: an operation and its iteration.
-        running: what the threads of roles execute.
+        awaited: the first operation that the next one of a role waits for, by role, and its iteration.
+        running: the operations that the threads of roles execute.
         slowed: the ratios by which operations that threads execute together take longer, by role.
         clock: now.
         interval: the clocks between the newest iterations.
@@ -142,7 +142,7 @@ class _Execution:
                     return
 
     def _issue_all(self) -> list[float]:
-        """Issues what can start now; when other operations can start whose sources have started."""
+        """Issues the operations that can start now; returns the clocks at which the next operations can start."""
         ready, running, awaited = self.ready, self.running, self.awaited
         roles = range(len(self.members))
         while True:
@@ -190,7 +190,7 @@ class _Execution:
         for unit in step.queues:
             start = max(start, self.unit_free[unit])
         for unit, clocks in step.uses:
-            # What threads execute at the same time delays asynchronous operations behind it.
+            # Operations that threads execute at the same time delay the asynchronous operations after them.
             self.unit_free[unit] = max(start, self.unit_free[unit]) + clocks
         if step.is_asynchronous:
             self.start[number][iteration] = start
@@ -213,7 +213,7 @@ class _Execution:
         self.clock = following
 
     def _slowed(self) -> dict[int, float]:
-        """The ratio by which what each role executes takes longer."""
+        """The ratio by which the operation of each role takes longer."""
         # In the order in which the roles have started: another order of a sum would round in another way.
         together = tuple([(role, running.number) for role, running in self.running.items()])
         if together not in self.slowed:
@@ -241,7 +241,7 @@ def steady_state(
     slots: Sequence[int],
     iterations: int = ITERATIONS,
 ) -> Schedule | None:
-    """The steady state of a loop whose roles have program order, with rings of so many slots; None if it has none.
+    """The steady state of a loop whose roles have program order, with rings of `slots` slots; None if it has none.
 
     The interval is that of the last iterations, rounded up: their mean, if they differ. The starts are those of one.
 
@@ -264,7 +264,7 @@ def steady_state(
     execution.run()
     clocks, last = execution.interval, execution.last
     if last is None:
-        # Operations that are ahead wait for iterations behind the last one.
+        # Operations that are ahead wait for iterations after the last one.
         last, measured = iterations - 1 - max(ahead), int(iterations * _MEASURED)
         if any(last not in starts for starts in execution.start):
             return None

@@ -12,7 +12,7 @@ from tilec.lowering.schedule.parts import WHOLE, Kind
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.schedule import Schedule
 
-# A use of something from the first clock up to, and without, the second one, with its amount.
+# A use of a resource from the first clock up to, and without, the second one, with its amount.
 Span = tuple[int, int, int]
 
 

@@ -1,4 +1,4 @@
-"""Facts about a kernel and its machine that passes over Tile IR follow; the plan decides them (lowering/plan/)."""
+"""Facts about a kernel and its target that passes over Tile IR follow; the plan decides them (lowering/plan/)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHARED_BYTES = 232448
 
 @dataclass(frozen=True)
 class TileFacts:
-    """What the passes need to know; the default values hold for a kernel of which nothing is known.
+    """The facts that passes need; the default values hold for any kernel.
 
     Attributes:
         splits_chains: whether halves of a product of 256 rows may be computed by threads of their own.
@@ -25,5 +25,5 @@ class TileFacts:
     shared_bytes: int = SHARED_BYTES
 
 
-# The facts of a kernel of which nothing is known.
+# The facts that hold for any kernel.
 UNKNOWN = TileFacts()

@@ -37,7 +37,7 @@ Observe = Callable[[str, ir.Module], None]
 
 @dataclass(frozen=True)
 class TileContext:
-    """What passes need beside the module: a function that computes operations on constants, and facts."""
+    """The arguments of passes beside the module: a function that computes operations on constants, and facts."""
 
     evaluate: Evaluate
     facts: TileFacts = UNKNOWN
@@ -148,7 +148,7 @@ def enabled(facts: TileFacts) -> tuple[str, ...]:
     return tuple(name for name in WITH_FACTS if PASSES[name].is_enabled(facts))
 
 
-# The pipeline for a kernel of which nothing is known.
+# The pipeline for any kernel.
 DEFAULT = (*BEFORE_FACTS, *enabled(UNKNOWN))
 
 

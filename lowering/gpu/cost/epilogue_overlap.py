@@ -33,7 +33,7 @@ class EpilogueOverlap:
 
 
 def epilogue_overlap(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> EpilogueOverlap | None:
-    """The overlap in a loop of tiles; None if no role multiplies in an inner loop, or the roles wait for ever."""
+    """The overlap in a loop of tiles; None if no role multiplies in an inner loop, or the roles deadlock."""
     inner = {id(each): each for entries in loop.inner.values() for _, each in entries if each.multiply_adds}
     if loop.depth < 0 or not inner:
         return None

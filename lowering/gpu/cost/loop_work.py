@@ -97,7 +97,7 @@ class LoopWork:
         rings: the channels that TMA and copies fill, by their name.
         roles: the actions of an iteration by role, without those of inner loops.
         runs: the actions of operations on elements.
-        inner: the inner loops by role, each with the number of actions of the role in front of it.
+        inner: the inner loops by role, each with the number of actions of the role before it.
         stages: slots of every channel that is used.
         filled: slots that are full before the first iteration.
         late: channels whose slots are released an iteration later.
@@ -229,7 +229,7 @@ class _Reader:
                         self.read(list(block.operations), path)
 
     def _uncount(self, op: ir.OpView, outer: LoopWork) -> None:
-        """The operations of some iterations are in front of the loop and behind it, and count as those of the loop."""
+        """Subtracts the multiply-adds that the loop executes before and after it: they count as those of the loop."""
         for inner in operations_named(op, MULTIPLIES):
             multiply = multiply_of(inner)
             outside = 0 if multiply is None else iterations_ahead(op.operation) * multiply.multiply_adds
@@ -305,7 +305,7 @@ class _Reader:
             self.reduced.update(op.results)
 
     def _channel_name(self, channel: ir.Value) -> str:
-        """Its number: for the name in the assembly, MLIR would number all values of the kernel."""
+        """A name with a number of its own: for the name in the assembly, MLIR would number all values of the kernel."""
         return self.names.setdefault(channel, f"channel {len(self.names)}")
 
     def _count_put(self, op: ir.OpView, loop: LoopWork) -> None:
@@ -432,7 +432,7 @@ def busy_cycles(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -
 
 
 def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> LoopCycles:
-    """The cycles of an iteration of a loop on an SM with so many blocks, for one of them."""
+    """The cycles of an iteration of a loop, for one of the `blocks_per_processor` blocks of an SM."""
     transfer = unit_cycles(loop.step, device)[HBM] if loop.loads_once else 0.0
     units = busy_cycles(loop, device, blocks_per_processor)
     if loop.depth < 0 and not loop.has_inner_loops:
@@ -443,9 +443,9 @@ def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> 
         unlimited = timeline_cycles(loop, deep, device)
         if alone is not None and unlimited is not None:
             waits = unlimited / blocks_per_processor
-            # An interval that a unit alone explains is not another unit, which would disturb it.
+            # If one unit accounts for the interval, the chain is not counted as a further unit.
             units[CHAIN] = waits if waits > _SAVED * max(units.values()) else 0.0
-            # Only what deeper rings would save is their latency.
+            # The latency of rings is the time that deeper rings would save.
             units[RING] = alone / blocks_per_processor if alone > _SAVED * unlimited else 0.0
     bound = max(units, key=lambda unit: (round(units[unit]), unit not in (CHAIN, RING)))
     return LoopCycles(units, combined_cycles(units), bound, transfer)
@@ -460,7 +460,7 @@ def _block_cycles(loop: LoopWork, device: Device) -> float:
 def timeline_cycles(loop: LoopWork, stages: dict[str, int], device: Device) -> float | None:
     """The interval of the timeline; channels that another part of the kernel fills or empties never wait.
 
-    None if the roles wait for each other for ever.
+    None if the roles deadlock.
     """
     signals = {(each.channel, each.side) for role in loop.roles.values() for each in role if isinstance(each, Signal)}
     roles = [

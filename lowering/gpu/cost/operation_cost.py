@@ -55,7 +55,7 @@ _TABLE_BITS = 16
 def table_cost(op: ir.Operation, target: str, groups: int = 1) -> tuple[Kind, Cost] | None:
     """The class and the cost of an operation that is priced alone; None for others.
 
-    Of an operation of several warpgroups, whose rows are divided among `groups`, the part of one.
+    For an operation whose rows are divided among `groups` warpgroups, the cost of the part of one.
     """
     if op.name not in _TABLE:
         return None
@@ -97,7 +97,7 @@ def _accessed_bytes(op: ir.Operation) -> int:
 
 
 def _multiply(op: ir.Operation, target: str, groups: int) -> Cost:
-    """A multiply by tensor cores, whose rate doubles with half the bits; of a pair the part of one CTA.
+    """A multiply by tensor cores, whose rate doubles with half the bits; for a pair, the part of one CTA.
 
     Each CTA of a pair has its rows of lhs and of the accumulator, with all columns, of which it has half of rhs.
     """

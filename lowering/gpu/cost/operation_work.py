@@ -114,7 +114,7 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
 
 
 def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> Step:
-    """The work of an operation, without operations inside of it, in a role of so many warps.
+    """The work of an operation, without operations inside of it, in a role of `warps` warps.
 
     `known` has the elements of operands, if their operations were visited before, and gets those of the results.
     """
@@ -159,7 +159,7 @@ def distinct_elements(tile: ir.Value, known: VisitedTiles) -> float:
 
 
 def read_vector(tile: ir.Value, known: VisitedTiles) -> int:
-    """The elements of which threads compute one, because accesses by vectors read nothing but the first; else 1."""
+    """The length of the vectors whose first element alone is read, so that threads compute no other one; else 1."""
     pending = [tile]
     while pending:
         users = [use.owner.operation for use in pending[-1].uses]
@@ -179,7 +179,7 @@ def _is_elementwise(op: ir.Operation) -> bool:
 
 
 def _vector_of(access: ir.Operation, value: ir.Value) -> int:
-    """The elements of an access of which it reads one of `value`: an address or an element of the mask; else 1."""
+    """The elements of an access that share one element of `value`, an address or an element of the mask; else 1."""
     view = access.opview
     if access.name == _COPY:
         return view.vector
@@ -283,7 +283,7 @@ def _shared_division(elements: float, divisors: float, device: Device) -> Step:
 
 
 def l2_bytes_of_load(op: ir.OpView) -> float:
-    """The bytes that a CTA reads from L2 for a load: with multicast its part, and other CTAs read the others for it."""
+    """The bytes that a CTA reads from L2 for a load; with multicast only its part, other CTAs read the other parts."""
     written = tile_bytes(op.buffer.type)
     return written / kernel_around(op).cluster_ctas if getattr(op, "multicast", False) else written
 

@@ -1,1 +1,1 @@
-"""What the code of a kernel is: uses of values and slots, places, effects, sizes of tiles. Imports the dialect only."""
+"""Queries about the code of a kernel: uses of values, slots, memory, effects, sizes of tiles. Imports the dialect."""

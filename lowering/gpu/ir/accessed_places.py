@@ -1,4 +1,4 @@
-"""The places that an operation accesses besides its operands in registers: what writes a place keeps its order.
+"""The places in memory that an operation accesses: a write keeps its order with other accesses of its place.
 
 A place is a channel with its slots, the slots of one consumer of a ring that TMA fills, or one of the names below.
 """
@@ -39,16 +39,16 @@ from tilec.lowering.gpu.ir.slots import GET, PUT, SLOT, owner_of, step_of_buffer
 
 Place: TypeAlias = ir.Value | str | tuple[ir.Value, int]
 
-# An operation that writes this place keeps its order with all that have places.
+# An operation that writes this place keeps its order with all operations that access a place.
 EVERYTHING = "everything"
 # Global memory; buffers outside of channels, and copies from them.
 _MEMORY, _STAGING = "memory", "staging"
-# A store that is complete behind the next one of the thread.
+# A store of a thread, which is complete after the next store of the thread.
 _TENSOR_STORES = "stores of tensor memory"
 
 _WAIT = WgmmaWaitOp.OPERATION_NAME
 _STORE = TmaStoreOp.OPERATION_NAME
-# By operation, what it writes besides its buffers.
+# The places that an operation writes besides its buffers.
 _WRITTEN: dict[str, tuple[Place, ...]] = {
     **dict.fromkeys(GLOBAL_STORES, (_MEMORY,)),
     **dict.fromkeys((op.OPERATION_NAME for op in (StoreWaitOp, FenceAsyncOp, BarrierOp)), (_STAGING, _MEMORY)),
@@ -79,7 +79,7 @@ def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
         if _is_staging(op.operands[0]):
             yield _STAGING, True
     elif op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block):
-        # The slots that the multiply reads are released behind the wait.
+        # The slots that the multiply reads are released after the wait.
         yield from _accesses(op.operands[0].owner.operation)
     elif op.name in GLOBAL_LOADS and op.opview.order is None:
         if "early" not in op.attributes and not has_repeatable_elements(op):
@@ -98,7 +98,7 @@ def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
 
 
 def _places_of_step(step: ir.Operation) -> tuple[Place, ...]:
-    """A signal, which is a channel without buffers, tells that everything before it is done.
+    """A signal, which is a channel without buffers, is ordered after all operations before it.
 
     Each consumer of a ring that TMA fills counts its slots apart, and reads them.
     """

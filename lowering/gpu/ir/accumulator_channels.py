@@ -1,7 +1,7 @@
-"""Accumulators: the places in tensor memory that multiplies and threads use in turn, and the channels between both.
+"""Accumulators: the slots in tensor memory that multiplies and threads use in turn, and the channels between both.
 
 An accumulator that multiplies alone fill, and that threads read when they are complete, is a ring from mma to threads:
-in a loop a second slot lets the next tile start. Any other place has one slot, which each side hands over to the other
+in a loop a second slot lets the next tile start. Any other one has one slot, which each side passes to the other
 (hand_over.py): the accumulator then stays in its columns through loops, branches, and arithmetic on the way.
 """
 

@@ -30,7 +30,7 @@ class ChannelDeclarations:
         """`operations` are all below the kernel."""
         block = kernel.body.blocks[0]
         self._before = next(ancestor_in(op, block) for op in operations if _has_placed_tile(op))
-        # A mark that stays in front of the code while it is rewritten.
+        # A mark that stays before the code while the code is rewritten.
         with self._before.location, ir.InsertionPoint(self._before):
             self._mark = ir.Operation.create("arith.constant", [_i1()], [], {"value": ir.IntegerAttr.get(_i1(), 0)})
         self._made: list[tuple[int, int, ir.Operation]] = []

@@ -1,4 +1,4 @@
-"""One slot that threads and multiplies use in turn: each gives it after its last access, then the other takes it.
+"""One slot that threads and multiplies use in turn: each side gives it after its last access, then the other takes it.
 
 The slot is in one of four states, in this cycle: the threads have it, they have given it, the multiplies have it, they
 have given it. A step to the next state is a put (`give`) or a get (`take`) of a channel of one slot. A loop starts each

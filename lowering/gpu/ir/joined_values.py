@@ -1,4 +1,4 @@
-"""Values that loops and branches make one: what they carry, with its initial, yielded and final values."""
+"""Values that loops and branches join: a carried value with its initial, yielded and final values."""
 
 from __future__ import annotations
 

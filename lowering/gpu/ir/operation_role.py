@@ -23,7 +23,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.lowering.gpu.ir.compute_roles import compute_role
 
 LOAD, MULTIPLY = "load", "mma"
-# Looked up once: enumerations take as long for it as the look-up of an interface.
+# Read once: an attribute of an enumeration takes as long as the look-up of an interface.
 _ANY, _PRODUCER, _CONSUMER, _SCALAR = Executor.ANY, Executor.PRODUCER, Executor.CONSUMER, Category.SCALAR
 # Of the operations that one role executes, or all.
 _ROLES = {
@@ -96,7 +96,7 @@ def _role_of_others(op: ir.Operation) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class RoleOperation:
-    """An operation and those inside of it, with what roles need to know of each: reading it from MLIR takes long.
+    """An operation and the operations inside of it, with the facts that roles need: reading them from MLIR takes long.
 
     Attributes:
         op: the operation.

@@ -23,7 +23,7 @@ from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reduction_plan
 
-# Left for the scratch of reductions and layout conversions, which divide larger tiles.
+# Reserved for the scratch of reductions and layout conversions, which divide larger tiles.
 SCRATCH_RESERVE_BYTES = 16384
 _NONE, _OF_MOVED = Scratch.NONE, Scratch.OF_MOVED
 
@@ -31,7 +31,7 @@ _NONE, _OF_MOVED = Scratch.NONE, Scratch.OF_MOVED
 def scratch_bytes(kernel: KernelOp) -> int:
     """The reserve, or the largest part of a tile that goes through scratch memory; 0 if nothing goes through it.
 
-    Each role that computes has so much.
+    The sum over the roles that compute.
     """
     operations = operations_inside(kernel)
     needed = max(map(scratch_of_operation, operations), default=0)

@@ -1,4 +1,4 @@
-"""The values of a kernel that a role cannot compute, because another role runs the operations behind them."""
+"""The values of a kernel that a role cannot compute, because another role executes the operations that compute them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """When the slots of a channel are in use: from the first put to the last release, in program order.
 
-Threads access a slot that multiplies hand over to them (`tile_gpu.slot`) behind its release too, as long as they fill
+Threads access a slot that multiplies pass to them (`tile_gpu.slot`) after its release too, as long as they fill
 it next.
 """
 
@@ -106,7 +106,7 @@ def uses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
 
 
 def _accesses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
-    """The operations on a channel, and those on the slots that threads keep behind its steps."""
+    """The operations on a channel, and those on the slots that threads keep after its steps."""
     for op in uses(channel):
         yield op
         if op.name == SLOT:

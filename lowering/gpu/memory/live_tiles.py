@@ -31,7 +31,7 @@ _NUMBERING = ("arith.addi", BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME
 # Results in the registers of the first operand.
 _RENAMED = tuple(op.OPERATION_NAME for op in (BroadcastOp, ExtractOp, ReshapeOp, TransposeOp, WgmmaWaitOp))
 _COPY = CopyGlobalOp.OPERATION_NAME
-# What moves or computes elements one by one.
+# Operations that move or compute elements one by one.
 _PASSED_ON = ("arith.", "math.", *(op.OPERATION_NAME for op in (MathOp, BroadcastOp, ReshapeOp, TransposeOp)))
 # Operations that use one element of a tile after the other, besides those that are elementwise.
 _READS_ELEMENTS = (

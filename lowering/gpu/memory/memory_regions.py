@@ -1,4 +1,4 @@
-"""The parts of shared and tensor memory of a kernel, and what is in them."""
+"""The parts of shared and tensor memory of a kernel, and their contents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MemoryRegion:
     declarations: tuple[ir.Operation, ...]
 
     def note(self) -> Note:
-        """What takes the room, at the line of the tile."""
+        """The contents of a region, at the line of the tile."""
         unit = "bytes" if self.memory == SHARED else "columns"
         return Note(f"{self.size} {unit}: {self.contents}", source_location(self.declarations[0].location))
 
@@ -61,7 +61,7 @@ def memory_regions(kernel: KernelOp, plan: SharedPlan) -> list[MemoryRegion]:
 
 
 def largest_regions(kernel: KernelOp, plan: SharedPlan, memory: str) -> list[Note]:
-    """Notes for an error that says what takes the room, the largest regions first."""
+    """Notes for an error that lists the regions, the largest first."""
     regions = [region for region in memory_regions(kernel, plan) if region.memory == memory]
     return [region.note() for region in sorted(regions, key=lambda region: -region.size)[:_LARGEST]]
 

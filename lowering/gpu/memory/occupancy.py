@@ -39,7 +39,7 @@ _SHARED_GRANULE_BYTES = 128
 
 
 def share_of_block(target: Target, blocks: int) -> Target:
-    """The target with the memory that each of so many blocks on one SM has."""
+    """The target with the memory of one block if `blocks` blocks share an SM."""
     shared = (target.shared_bytes + RESERVED_SHARED_BYTES) // blocks // _SHARED_GRANULE_BYTES * _SHARED_GRANULE_BYTES
     return replace(
         target,

@@ -159,7 +159,7 @@ class SharedPlan:
         return self.tensor_address + (BARRIER_BYTES if self.tensor_columns else 0)
 
     def bytes_with(self, scratch_bytes: int) -> int:
-        """All bytes, if the roles that compute have so many bytes of scratch together."""
+        """All bytes, if the roles that compute have `scratch_bytes` bytes of scratch in total."""
         return self.scratch + scratch_bytes if scratch_bytes else self.declared_bytes
 
 
@@ -197,7 +197,7 @@ def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
 
 
 def memory_plan(kernel: KernelOp) -> SharedPlan:
-    """Assigns memory to all declarations of a kernel, however much that is."""
+    """Assigns memory to all declarations of a kernel, even if the target has less."""
     plan, at = SharedPlan(), 0
     declarations = _declarations(kernel)
     slots, plan.staging = _slot_sizes(declarations), _staging_sizes(declarations)
@@ -304,7 +304,7 @@ def _warps_around(op: ir.Operation) -> int:
 
 
 def _offsets(buffers: list[BufferType], at: int, column: int) -> list[int]:
-    """Where the buffers of a slot lie that starts at a byte of shared memory and a column of tensor memory."""
+    """The offsets of the buffers of a slot that starts at a byte of shared memory and a column of tensor memory."""
     offsets = []
     for buffer in buffers:
         if buffer.memory == SHARED:

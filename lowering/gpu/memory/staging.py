@@ -1,4 +1,4 @@
-"""Staging buffers: the tiles that TMA stores, in memory that all of a role share, as each waits for the one before."""
+"""Staging buffers: the tiles that TMA stores. Those of a role share memory: each waits for the store before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that move the elements of a tile and compute nothing, and what they do to layouts and buffers."""
+"""Operations that move the elements of a tile and compute nothing, and their effect on layouts and buffers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOVES = (_CONVERT, _RESHAPE, _TRANSPOSE)
 
 
 def moved_layout(layout: LinearLayout, moves: Sequence[ir.Operation]) -> LinearLayout:
-    """The layout of a tile behind operations that move its elements, if none converts the layout."""
+    """The layout of a tile after operations that move its elements, if none converts the layout."""
     for move in moves:
         if move.name == _TRANSPOSE:
             layout = layout.transpose(list(move.attributes["permutation"]))
@@ -42,7 +42,7 @@ def moved_tile(tile: ir.Value, layout: LinearLayout, moves: Sequence[ir.Operatio
 
 
 def buffer_before(buffer: BufferType, moves: Sequence[ir.Operation]) -> BufferType | None:
-    """The view of a shared buffer with the shape in front of the moves; None if it is not a view of a matrix."""
+    """The view of a shared buffer with the shape before the moves; None if it is not a view of a matrix."""
     shape, contiguous = tuple(buffer.shape), shared_layout(buffer).contiguous
     for move in reversed(moves):
         before = _shape(move.operands[0])
@@ -57,7 +57,7 @@ def buffer_before(buffer: BufferType, moves: Sequence[ir.Operation]) -> BufferTy
 def _dimension_before(
     move: ir.Operation, shape: tuple[int, ...], before: tuple[int, ...], dimension: int
 ) -> int | None:
-    """The dimension in front of a move that a dimension of a matrix has behind it."""
+    """The dimension before a move that becomes a dimension of a matrix."""
     if move.name == _CONVERT:
         return dimension
     long, long_before = _long_dimensions(shape), _long_dimensions(before)

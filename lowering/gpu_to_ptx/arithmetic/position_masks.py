@@ -20,7 +20,7 @@ from tilec.lowering.position_masks import LEAST_ELEMENTS, is_mask_comparison
 _WORD_BITS = 32
 # number < bound is not bound <= number, and so on: the comparison of the number if it is on the right.
 _MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
-# Whether numbers up to the bound satisfy a comparison, or those behind; and whether the bound is one of the first.
+# Whether the numbers up to the bound satisfy a comparison, or those after it; whether the bound is one of the first.
 _FIRST = {"slt": (True, False), "sle": (True, True), "sgt": (False, True), "sge": (False, False)}
 
 

@@ -126,7 +126,8 @@ class Carried:
     """Values of given types, then the state, as one list of distinct registers.
 
     Elements of 16 bits are carried in registers of 32 bits, as accesses of memory have them: no instruction then has to
-    wait for a load that another iteration uses. So are those of 8 bits that are loaded; to pack others takes longer.
+    wait for a load that another iteration uses. Loaded elements of 8 bits are carried in the same way; others take
+    longer to pack.
     """
 
     def __init__(self, lowering: Lowering, values: Sequence[ir.Value]) -> None:

@@ -76,7 +76,7 @@ class _Pending:
         self._numbers.append(_Number(directive, kind, register))
 
     def flush(self) -> None:
-        """Prints what is pending."""
+        """Prints the pending text and numbers."""
         if self._format:
             with if_first_thread(self._lowering, "print"):
                 numbers = [_print_argument(self._lowering, n.directive, n.kind, n.register) for n in self._numbers]
@@ -104,7 +104,7 @@ class _Tile:
 def _print_tile(
     lowering: Lowering, directive: Directive, kind: PtxElement, layout: LinearLayout, registers: list[ir.Value]
 ) -> None:
-    """Prints the elements and what separates them, without the outer brackets; a tile of more than one element."""
+    """Prints the elements and the text between them, without the outer brackets; a tile of more than one element."""
     tile = _Tile(directive, kind, layout, registers)
     with counted(lowering, layout.size // tile.part, "print_part") as number:
         base = lowering.writable_scratch(tile.part * kind.bytes)

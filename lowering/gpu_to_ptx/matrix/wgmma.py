@@ -14,8 +14,8 @@ from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 
-# Columns of sums in registers beside the accumulator, if it has at most so many registers and the role so many warps,
-# or else: more columns use the unit better, but ptxas 13.5 then spills 280 bytes of a tile of 128x256.
+# Columns of sums in registers beside the accumulator, by the most registers of the accumulator and warps of the role:
+# more columns use the unit better, but ptxas 13.5 then spills 280 bytes of a tile of 128x256.
 _SMALL_ACCUMULATOR_REGISTERS, _FEW_WARPS = 64, 8
 _PROMOTED_COLUMNS, _FEWER_PROMOTED_COLUMNS = 128, 64
 _FENCE = "wgmma.fence.sync.aligned;"

@@ -90,7 +90,7 @@ def widest(element: PtxElement) -> int:
 
 
 def vector_suffix(registers: int) -> str:
-    """The suffix of an access of so many registers."""
+    """The suffix of an access, by its number of registers."""
     return f".v{registers}" if registers > 1 else ""
 
 
@@ -108,5 +108,5 @@ def braced(first: int, count: int) -> str:
 
 
 def signed(offset: int) -> str:
-    """An immediate offset behind an address; nothing for zero."""
+    """The text of an immediate offset after an address; empty for zero."""
     return f"{offset:+d}" if offset else ""

@@ -148,7 +148,7 @@ def _get(lowering: Lowering, operation: ir.Operation) -> None:
         lowering.b.execute(AFTER_SYNC)
     if channel.producer == COPIES:
         # PTX ISA 9.7.9.25: copies write through the generic proxy, and tensor cores read through the async proxy. The
-        # threads that copy would wait for their copies in front of the fence.
+        # threads that copy would wait for their copies at the fence.
         lowering.b.execute(FENCE_ASYNC)
     _set_buffers(lowering, operation, channel, party)
     if counts_releases(lowering, channel, party):

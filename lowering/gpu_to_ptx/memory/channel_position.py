@@ -100,7 +100,7 @@ def skip(lowering: Lowering, channel: ChannelPlan, party: Party, count: ir.Value
 def _after(
     lowering: Lowering, channel: ChannelPlan, slot: ir.Value, count: ir.Value
 ) -> tuple[list[ir.Value], ir.Value]:
-    """The slot that is so many behind another one, and how often a round ends before it."""
+    """The slot a number of slots after another one, and the number of rounds that end before it."""
     total = lowering.b.compute("add.s32 $0, $1, $2;", lowering.b.i32, slot, count)
     rounds = lowering.b.compute(f"div.u32 $0, $1, {channel.stages};", lowering.b.i32, total)
     return [lowering.b.compute(f"mad.lo.s32 $0, $1, -{channel.stages}, $2;", lowering.b.i32, rounds, total)], rounds

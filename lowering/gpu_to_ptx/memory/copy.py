@@ -76,7 +76,7 @@ def _copy_vector(
     operands = [target, source.address]
     text = f"{_instruction(size_bytes)} [$0{signed(offset)}], [$1{signed(source.offset)}], {size_bytes}"
     if source.guard is not None:
-        # What a copy writes behind the bytes of its source is zero.
+        # The bytes that a copy writes after those of its source are zero.
         operands.append(lowering.compute(f"selp.b32 $0, {size_bytes}, 0, $1;", "i32", source.guard))
         text += ", $2"
     if holder is not None:

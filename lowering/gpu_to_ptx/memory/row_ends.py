@@ -1,4 +1,4 @@
-"""The elements behind the last multiple of 16 bytes of a row, which a store by TMA leaves to threads.
+"""The elements after the last multiple of 16 bytes of a row, which a store by TMA leaves to threads.
 
 TMA writes 16 bytes as a whole (docs/hardware.md), so the map of such a tensor ends at the last multiple of them. Only
 the tiles that hold the end of rows have such elements, and one warp stores them row by row.

@@ -112,7 +112,7 @@ class Lowering:
         self.state: dict[str, list[ir.Value]] = {}
         self.scratch_slots = ScratchSlots()
         self.scratch_size_bytes = 0
-        # The scratch memory of a role starts behind that of the roles before it.
+        # The scratch memory of a role starts after that of the roles before it.
         self._scratch_start = 0
         self.compute_roles = 1
         self.tensor_base: ir.Value | None = None

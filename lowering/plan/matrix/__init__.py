@@ -1,1 +1,1 @@
-"""Which unit does each multiply, and where its operands and sums are. Imports access."""
+"""The unit of each multiply, and the memory of its operands and accumulator. Imports access."""

@@ -44,7 +44,7 @@ ACCUMULATOR = 2
 
 @dataclass(eq=False)
 class Accumulator:
-    """Values that one place in tensor memory holds in turn.
+    """Values that the same columns of tensor memory hold in sequence.
 
     Attributes:
         values: results of multiplies, and values that loops and branches carry.

@@ -1,4 +1,4 @@
-"""Which unit does each matrix multiply, and how its operands reach shared memory."""
+"""The unit of each matrix multiply, and the path of its operands to shared memory."""
 
 from __future__ import annotations
 

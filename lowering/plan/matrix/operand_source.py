@@ -1,4 +1,4 @@
-"""The view load behind an operand of a matrix multiply, through the operations that fold into its shared layout."""
+"""The view load that an operand of a multiply comes from, through the operations that fold into its shared layout."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OperandSource:
 
 
 def operand_source(operand: ir.Value) -> OperandSource | str:
-    """The view load behind a matrix operand, or the reason why registers must prepare it."""
+    """The view load that a matrix operand comes from, or the reason why registers must prepare it."""
     value, dimensions, rounds = operand, (0, 1), False
     while True:
         op = value.owner

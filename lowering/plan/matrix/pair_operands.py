@@ -22,12 +22,12 @@ COLUMN_STEP, MOST_COLUMNS = 32, 256
 # Half of the columns of a right operand in which they are contiguous is at least a row of the widest swizzle.
 _SWIZZLE_BYTES = 128
 _BITS_PER_BYTE = 8
-# The fewest warps of a block: what unit multiplies does not depend on more.
+# The fewest warps of a block: the unit of a multiply does not depend on more.
 _WARPS = 4
 
 
 def has_columns_of_pair(op: ir.OpView) -> bool:
-    """Whether a pair can multiply so many columns."""
+    """Whether a pair can multiply this number of columns."""
     columns = op.acc.type.shape[1]
     return columns % COLUMN_STEP == 0 and columns <= MOST_COLUMNS
 

@@ -16,12 +16,12 @@ _SYMBOLS = string.ascii_lowercase + string.ascii_uppercase + string.digits
 # Marks a column in which several operations occupy shares of a unit.
 _SEVERAL = "*"
 
-# A row: its name, and what occupies it: the operation, its start, and its clocks.
+# A row: its name, and its occupants: the operation, its start, and its clocks.
 Row = tuple[str, list[tuple[int, int, int]]]
 
 
 def summary(answer: Answer) -> str:
-    """The interval, the bound, and what found the schedule, in one line."""
+    """The interval, the bound, and the method that found the schedule, in one line."""
     proof = "least" if answer.is_proven and answer.schedule.interval > answer.bound.interval else ""
     known = ", proven to be the least for these roles" if proof else ""
     stored = ", stored" if answer.is_stored else ""
@@ -32,7 +32,7 @@ def summary(answer: Answer) -> str:
 
 
 def text_chart(problem: Problem, schedule: Schedule) -> str:
-    """The rows of a schedule in WIDTH columns, and what each symbol means.
+    """The rows of a schedule in WIDTH columns, and the meaning of each symbol.
 
     A column has the symbol of the operation that occupies most of it, or '.'.
     """

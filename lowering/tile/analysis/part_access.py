@@ -67,7 +67,7 @@ def part_indices(op: ir.OpView, part: Part) -> list[ir.Value]:
 
 
 def first_indices(op: ir.OpView, counts: Sequence[int]) -> list[ir.Value]:
-    """The indices of the first part of the tile of an access, which has so many parts along each dimension."""
+    """The indices of the first part of the tile of an access, by its number of parts along each dimension."""
     indices = list(op.index)
     if not all(map(_product_fits, indices, counts)):
         indices = [_widened(index, count) for index, count in zip(indices, counts, strict=True)]

@@ -1,4 +1,4 @@
-"""The defining operation of a value, also behind assumptions."""
+"""The defining operation of a value, seen through assumptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def producer(value: ir.Value, *names: str) -> ir.OpView | None:
 
 
 def without_assumptions(value: ir.Value) -> ir.Value:
-    """The value behind any assume operations."""
+    """The operand of a chain of assume operations; other values are returned as they are."""
     while (promise := producer(value, "assume")) is not None:
         value = promise.value
     return value

@@ -30,7 +30,7 @@ from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.elementwise import is_elementwise
 from tilec.lowering.tile.analysis.part_access import first_indices, is_divisible_access, view_of_parts
 
-# With fewer slots, loads wait for most of a multiply; with so many, a slot is read while the others are loaded.
+# With fewer slots, loads wait for most of a multiply; with this number, a slot is read while the others are loaded.
 _FEWEST_SLOTS, _SLOTS = 3, 4
 # wgmma has nothing in flight at the end of an inner loop, which costs more than the second of two slots.
 _FEWEST_SLOTS_INSIDE = 2
@@ -70,7 +70,7 @@ class _Multiply:
 
     @property
     def operations(self) -> list[ir.Operation]:
-        """The multiply and the operations behind its operands, each behind those that use it."""
+        """The multiply and the operations that compute its operands, each after its users."""
         behind = ([*(op for op, _ in reversed(each.behind)), each.load] for each in self.operands)
         return [op.operation for op in (self.op, *itertools.chain.from_iterable(behind))]
 
@@ -105,7 +105,7 @@ def _parts(multiplies: Sequence[_Multiply], fewest_slots: int, shared_bytes: int
     return parts
 
 
-# ---- what a multiply reads
+# ---- the tiles that a multiply reads
 
 
 def _multiply(op: ir.OpView) -> _Multiply | None:

@@ -25,7 +25,7 @@ from tilec.lowering.tile.divide.divided_dimensions import ROWS, STORES, Divided,
 
 # The attribute of a reduction whose results are combined: the number of CTAs.
 COMBINED = "tilec.ctas"
-# A CTA has at least so many elements of a row: the exchange takes as long as the load of about as many.
+# The least number of elements of a row in a CTA: the exchange takes as long as the load of about as many.
 LEAST_ELEMENTS = 512
 # The results of a reduction for which scratch memory has room, of 8 bytes in each of 8 CTAs.
 MOST_RESULTS = 256
@@ -160,7 +160,7 @@ def _part_index(index: ir.Value, split: _Split) -> ir.Value:
 
 
 def _leave(_op: ir.OpView, _dimension: int, _split: _Split) -> None:
-    """The pointers are divided, and say where the elements are."""
+    """The pointers are divided, and determine the addresses of the elements."""
 
 
 def _divide_constant(op: ir.OpView, _dimension: int, _split: _Split) -> None:

@@ -76,7 +76,7 @@ def _slice_size(store: ir.OpView, dimension: int) -> int:
     return type.shape[dimension] if divides_bytes(view, Slice(dimension, 0, size).part(store.tile).shape) else size
 
 
-# ---- what a tile is computed from
+# ---- the values that a tile is computed from
 
 
 def _is_made_of_columns(store: ir.OpView, first: Slice) -> bool:
@@ -169,7 +169,7 @@ def _divide(entry: ir.OpView, stores: Mapping[ir.Operation, Slice]) -> None:
 
 
 def _computed(entry: ir.OpView, stores: Mapping[ir.Operation, Slice]) -> Collection[Divided]:
-    """What to compute in slices: values that are cheap to repeat, and those that only such operations use."""
+    """The values to compute in slices: those that are cheap to repeat, and those that only such operations use."""
     found = set[Divided]()
     for operation, first in stores.items():
         for value, along in _reached(operation.opview, first):

@@ -122,7 +122,7 @@ def _maker(value: ir.Value) -> ir.OpView | None:
 
 
 def _around(value: ir.Value) -> list[ir.OpView]:
-    """The operations that relate a value to others: its maker, its users, and what is around terminators."""
+    """The operations that relate a value to others: its definition, its users, and the structures of terminators."""
     owner = value.owner
     found = [owner.owner.opview if isinstance(owner, ir.Block) else owner.opview]
     for use in value.uses:
@@ -183,7 +183,7 @@ def _of_multiply(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
 
 
 def _of_carried(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
-    """What a loop or a branch carries from place to place."""
+    """The carried values of a loop or a branch, and its results."""
     for group in _carried_groups(op):
         for dimension in {divided[value] for value in group if value in divided}:
             yield from ((value, dimension) for value in group)

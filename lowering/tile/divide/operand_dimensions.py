@@ -43,7 +43,7 @@ def _permute(op: ir.OpView, dimension: int) -> Dimensions:
 
 
 def _reshape(op: ir.OpView, dimension: int) -> Dimensions | None:
-    """A dimension of the source with the same extent, behind which are equally many elements."""
+    """A dimension of the source with the same extent, followed by equally many elements in row-major order."""
     source, result = list(op.source.type.shape), list(op.result.type.shape)
     behind = math.prod(result[dimension + 1 :])
     for k, extent in enumerate(source):

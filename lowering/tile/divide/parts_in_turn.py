@@ -47,7 +47,7 @@ def compute_in_turn(
 
 
 def _check_runs(entry: ir.OpView) -> None:
-    """Raises NotDivisibleError for what one run of the body must do, or leave undone."""
+    """Raises NotDivisibleError for operations that must run once, or that would end all parts."""
     for op in operations_below(entry):
         if op.operation.name in _ONCE:
             word = op.operation.name.removeprefix("cuda_tile.")

@@ -34,7 +34,7 @@ MULTIPLIES = {
 # The structures that a terminator ends, or leaves.
 _TARGETS = {CONTINUE: (FOR, LOOP), BREAK: (LOOP,), YIELD: (IF,)}
 _RESULT_ENDS = {LOOP: BREAK, IF: YIELD}
-# The operands of a loop in front of the initial values.
+# The number of operands of a loop before the initial values.
 _BOUNDS = {FOR: 3, LOOP: 0}
 HALVES = 2
 

@@ -1,9 +1,9 @@
-"""Matrix products of 256 rows, and all that is computed from their rows, -> two chains of 128 rows each.
+"""Matrix products of 256 rows, and all values computed from their rows, -> two chains of 128 rows each.
 
     for .. iter_values(%s = %zero) { %m = mmaf %a, %b, %s : .. -> 256xN;  continue %m }
     ->  for .. iter_values(%s0 = .., %s1 = ..) { %m0 = mmaf %a0, %b, %s0;  %m1 = mmaf %a1, %b, %s1;  continue %m0, %m1 }
 
-Each chain has its own loads, carried values and stores of half tiles; what both need whole is computed once.
+Each chain has its own loads, carried values and stores of half tiles; values that both need whole are computed once.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class _Division:
     def _join_tokens(self, op: ir.OpView) -> None:
         """The token of a divided access stands for both halves; the first operation that waits for it joins theirs.
 
-        It is joined in front of a structure in which an operation waits for it, as others there may wait too.
+        It is joined before a structure in which an operation waits for it, as others there may wait too.
         """
         inside = (op, *operations_below(op)) if op.operation.name in STRUCTURES else (op,)
         awaited = [value for each in inside for value in each.operation.operands if value in self._tokens]
@@ -205,7 +205,7 @@ class _Division:
             self._arguments.append(argument)
 
     def _end(self, op: ir.OpView) -> None:
-        """Rebuilds a terminator with the halves of the divided values, behind the others."""
+        """Rebuilds a terminator with the halves of the divided values, after the other values."""
         target = target_of(op)
         divided = self._rows.carried(target) if op.operation.name == CONTINUE else self._rows.results(target)
         if divided:

@@ -16,7 +16,7 @@ _MULTIPLIES = ("mmaf", "mmai", "mmaf_scaled")
 
 
 def unbatch_multiplies(module: ir.Module) -> None:
-    """Changes a module in place; `split-tiles` then divides the loads and the carried values behind the parts."""
+    """Changes a module in place; `split-tiles` then divides the loads and the carried values of the parts."""
     replace_results(module, dict.fromkeys(_MULTIPLIES, _unbatched))
 
 

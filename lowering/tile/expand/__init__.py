@@ -1,1 +1,1 @@
-"""Passes that express checks, packed views, block scaling and tilex by others. Import analysis and simplify."""
+"""Passes that replace checks, packed views, block scaling and tilex by operations. Import analysis and simplify."""

@@ -50,7 +50,7 @@ def _load(op: ir.OpView) -> list[ir.Value]:
     bits = NARROW.product([NARROW.iota(type.tile_shape[-1]), type.bits])
     first, shift = NARROW.divided(bits, _BYTE)
     last = NARROW.quotient(NARROW.sum([bits, type.bits - 1]), _BYTE)
-    # Elements with a bit behind the last byte do not exist.
+    # Elements with a bit after the last byte do not exist.
     mask = place.inside(last)
     low, token = _load_bytes(op, place.pointers(first), mask)
     right = build("trunci", [shift], [TileType.get(type.tile_shape[-1:], type.element)]).result

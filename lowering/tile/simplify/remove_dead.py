@@ -12,7 +12,7 @@ from tilec.lowering.tile.analysis.tile_operation import is_tile_operation
 
 # An unused weak load whose token is unused has no effect on the order of other accesses.
 _LOADS = ("cuda_tile.load_ptr_tko", "cuda_tile.load_view_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
-# `loop` may run forever; counted loops terminate.
+# `loop` may not terminate; counted loops terminate.
 _STRUCTURES = ("cuda_tile.if", "cuda_tile.for", "cuda_tile.reduce", "cuda_tile.scan")
 _ENDS = ("cuda_tile.yield", "cuda_tile.continue")
 

@@ -1,1 +1,1 @@
-"""What is known of accesses of memory before the conversion: tensor maps, alignment, order. Imports tile and layout."""
+"""Facts about accesses of memory before the conversion: tensor maps, alignment, order. Imports tile and layout."""

@@ -74,7 +74,7 @@ class MemoryOrder:
         return load.memory_ordering_semantics == "weak" and self.is_unordered(load)
 
     def delay_of(self, load: ir.OpView) -> str:
-        """Why a load that may not run early may not, and what avoids it."""
+        """Why a load may not run early, and how to avoid this."""
         if load.memory_ordering_semantics != "weak":
             return f"the load is {load.memory_ordering_semantics}, and TMA loads are weak"
         before = sorted(self.before(load), key=lambda op: (_line(op), op.name))

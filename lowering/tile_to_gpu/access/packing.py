@@ -106,7 +106,7 @@ def padding_of(op: ir.OpView) -> str:
 def refuse_partial_bytes(operations: Iterable[ir.OpView]) -> None:
     """Raises UnsupportedError for an access of a view that is known to touch a part of a byte (Tile IR 5.2.1).
 
-    What is known only when the kernel runs is even by the specification.
+    Numbers that are known only when the kernel runs are even by the specification.
     """
     for op in operations:
         if op.operation.name in _ACCESSES and per_byte(op.view.type.element) > 1:
@@ -117,7 +117,7 @@ def refuse_partial_bytes(operations: Iterable[ir.OpView]) -> None:
 
 
 def _partial_bytes(op: ir.OpView) -> str | None:
-    """What an access would need to touch whole bytes, and what it has; None if it may."""
+    """What an access would need to touch whole bytes, and what it has; None if it touches whole bytes."""
     type, (k, _) = op.view.type, access_vector(op)
     tensor, step, index = type.tensor_view, tile_steps(type)[k], splat(list(op.index)[k])
     if type.tile_shape[k] % 2:

@@ -1,7 +1,7 @@
 """Stores that go straight from registers to memory, and the swizzle of those that TMA makes from shared memory.
 
 Threads whose vectors fill whole lines of memory gain nothing from a copy through shared memory. TMA has the stores
-whose accesses would be narrow or scattered: it checks the extents itself, and writes rows whatever thread holds them.
+whose accesses would be narrow or scattered: it checks the extents itself, and writes rows from any threads.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _divided(value: ir.Value, parts: int) -> ir.Value:
 
 
 def _rounded_down(value: ir.Value, multiple: int) -> ir.Value:
-    """The greatest multiple that is not above a number, as a value that the launcher can compute."""
+    """The greatest multiple that is at most a number, as a value that the launcher can compute."""
     factor = emitter.constant(value.type, multiple)
     return emitter.binary("arith.muli", emitter.binary("arith.divui", value, factor), factor)
 

@@ -120,7 +120,7 @@ def _rest_if(
     otherwise: Callable[[], list[ir.Value]],
     conversion: Conversion,
 ) -> list[ir.Value]:
-    """The rest of a block behind `op` under a condition; without it, the block yields the values of `otherwise`."""
+    """The rest of a block after `op` under a condition; without it, the block yields the values of `otherwise`."""
 
     def convert_rest() -> list[ir.Value]:
         read_at_once(op.operation.results, conversion)

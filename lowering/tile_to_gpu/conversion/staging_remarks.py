@@ -20,7 +20,7 @@ from tilec.lowering.tile_to_gpu.access.row_stores import LINE_BYTES
 from tilec.remarks import Remark
 
 _STORE = StoreTileOp.OPERATION_NAME
-# What avoids a large buffer.
+# Advice against a large buffer.
 _COLUMNS = "for a store in parts, compute each column elementwise from the same column of a multiply"
 _WIDER_TILES = "pairs of blocks with 64 rows each store whole tiles, those with 128 rows each in parts"
 
