@@ -5,7 +5,7 @@ An annotation of an operation class is one of
     lhs: Operand[FloatTile]                 exactly one
     mask: Operand[BoolTile] | None          at most one
     tokens: Sequence[Operand[Token]]        any number, all of one type
-    inits: Mixed[Operand[AnyType], 256]     any number of any types, in at most so many runs of equal type
+    inits: Mixed[Operand[AnyType], 256]     any number of any types, in at most 256 runs of equal type
     dim: Int64                              a required attribute
     memory_scope: Scope | None              an optional attribute
     rounding_mode: Rounding = "zero"        an attribute with a default: always stored

@@ -11,7 +11,7 @@ from tilec.dialect.location import UNNAMED
 from tilec.dialect.mlir import ir
 from tilec.errors import SourceLocation
 
-# The front end inlines at most so many calls, and longer chains are cut.
+# The most calls that the front end inlines; longer chains are cut.
 _CALL_LIMIT = 100
 
 

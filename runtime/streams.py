@@ -17,7 +17,7 @@ _CURRENT_STREAM: dict[str, Callable[[ModuleType, int], int]] = {
 
 
 def stream_handle(stream: object) -> int:
-    """The CUstream behind a handle or a stream of torch, cupy or `__cuda_stream__`; InputError for other values."""
+    """The CUstream of a handle or a stream of torch, cupy or `__cuda_stream__`; InputError for other values."""
     if isinstance(stream, int):
         return stream
     if hasattr(stream, "__cuda_stream__"):

@@ -5,7 +5,7 @@
 A tensor has three rows of n elements, 128 bytes apart; a box of four rows is copied to shared memory, or from it, from
 some coordinate on. The documentation promises zeros, and unchanged memory, from the first element beyond the extent.
 One row per element type, swizzle, first coordinate and operation lists the extents for which the GPU does something
-else, and by how many bytes in front of the box and behind the extent.
+else, and by how many bytes before the box and after the extent.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Copies:
 
 
 def outcome(element: str, swizzle: str, first: int, operation: str) -> dict[int, tuple[int, int]]:
-    """By extent, the bytes in front of the box and behind the extent that an operation reads or writes."""
+    """By extent, the bytes before the box and after the extent that an operation reads or writes."""
     copies, size, row_bytes = Copies(), ELEMENTS[element][1], SWIZZLES[swizzle][1]
     excess = {}
     for extent in range(first + 1, STRIDE_BYTES // size + 1):

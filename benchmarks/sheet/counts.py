@@ -121,7 +121,7 @@ class Sheet:
 
 
 def sheet_of(instructions: Sequence[Instruction], threads: int) -> Sheet:
-    """The figures of the machine code of a kernel with so many threads per block."""
+    """The figures of the machine code of a kernel, by its number of threads per block."""
     graph = Graph(instructions)
     code = graph.of(graph.order)
     return Sheet(

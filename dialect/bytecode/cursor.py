@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-# A number of 64 bits takes at most so many bytes of seven bits each.
+# The most bytes of seven bits each that a number of 64 bits takes.
 _LONGEST = 10
 _NUMBER_BITS = (1 << 64) - 1
 
@@ -98,14 +98,14 @@ class Cursor:
         return Cursor(self.take(size), start, self.section)
 
     def count(self, description: str, least: int = 1) -> int:
-        """Reads a count of items of at least `least` bytes each and checks that so many bytes remain."""
+        """Reads a count of items of at least `least` bytes each and checks that the bytes of all items remain."""
         start, found = self.at, self.number()
         if found * least > self.left:
             self.fail(f"expected {found} {description}, but only {self.left} bytes are left", start)
         return found
 
     def integers(self, size: int, description: str) -> list[int]:
-        """Reads a count, then so many signed integers of the given size in bytes."""
+        """Reads a count, then this number of signed integers of the given size in bytes."""
         return [self.fixed(size, signed=True) for _ in range(self.count(description, size))]
 
     def align(self, alignment: int) -> None:

@@ -8,7 +8,7 @@ from tilec.dialect.bytecode.cursor import Cursor
 
 _CODES = {4: "I", 8: "Q"}
 # Offsets need not increase, so entries may overlap and a small file could demand any amount of time and memory.
-# The total size of the entries used may exceed the size of the table by so many bytes.
+# The most bytes by which the total size of the entries used may exceed the size of the table.
 _MOST_OVERLAP = 1 << 20
 
 

@@ -50,7 +50,7 @@ class CopyGlobalOp(Operation, name="copy_global"):
     """buffer[i] = the element at address pointers[i] where mask[i], else zero, as `load_global` reads it.
 
     A copy has the elements of `vector` successive registers of a thread, which are adjacent in memory and in the
-    buffer, and share a mask. All copies of a thread in front of `put_commit` are complete when the slot is full.
+    buffer, and share a mask. All copies of a thread before `put_commit` are complete when the slot is full.
     """
 
     interface = Interface(Category.COPY, Memory.SHARED, executor=Executor.COPY, scratch=Scratch.NONE)
@@ -66,7 +66,7 @@ class CopyViewOp(Operation, name="copy_view"):
     """buffer[c] = the element that `load_view` reads with the same operands; elements outside of the view are zero.
 
     A copy has the elements of `vector` successive registers of a thread in `layout`, which are adjacent along
-    `vector_dimension` and in the buffer. All copies of a thread in front of `put_commit` are complete when the slot is
+    `vector_dimension` and in the buffer. All copies of a thread before `put_commit` are complete when the slot is
     full.
     """
 

@@ -15,11 +15,11 @@ from tilec.errors import UnsupportedError
 
 
 class Category(Enum):
-    """What an operation is."""
+    """The kind of an operation."""
 
     # Kernels, roles, globals, control flow and terminators.
     STRUCTURE = auto()
-    # Memory, channels and tensor maps, in front of what uses them.
+    # Memory, channels and tensor maps, before their users.
     DECLARATION = auto()
     # Numbers that every thread of a CTA has, and the buffers of slots.
     SCALAR = auto()

@@ -19,9 +19,9 @@ CLUSTERS = (1, 2, 4, 8)
 class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     """A kernel of `warps` compute warps; its arguments are scalars in the order of the entry's parameters.
 
-    With `cluster` a tile block is a cluster of so many CTAs, each with all roles and memory of its own. With
-    `joined_programs` a tile block is one CTA, and so many adjacent ones along axis 0 of the grid are a cluster, if the
-    grid can be divided into them.
+    With `cluster` a tile block is a cluster of this number of CTAs, each with all roles and memory of its own. With
+    `joined_programs` a tile block is one CTA, and this number of adjacent CTAs along axis 0 of the grid are a cluster,
+    if the grid can be divided into them.
     """
 
     interface = Interface(Category.STRUCTURE)

@@ -111,7 +111,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
 
     With `pair` both CTAs of the pair do so at once: each has its rows of lhs and of the accumulator, and half of the
     columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it. 64 rows of a pair's accumulator are in halves.
-    With `depth`, only so many columns of lhs and rows of rhs count, from `first` on.
+    With `depth`, only `depth` columns of lhs and rows of rhs count, from `first` on.
     """
 
     interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY, scratch=Scratch.NONE)

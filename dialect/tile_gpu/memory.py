@@ -86,7 +86,7 @@ class LoadTensorMemoryOp(Operation, name="load_tensor_memory"):
 class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
     """Writes a tile into a tensor memory buffer, or into its columns from `first_column` on.
 
-    It is complete behind it, or with `pending` behind the next one without.
+    The store is complete after the operation, or with `pending` after the next store without `pending`.
     """
 
     interface = Interface(Category.STORE, Memory.TENSOR, scratch=Scratch.NONE)
@@ -138,7 +138,7 @@ class BarrierOp(Operation, name="barrier"):
 class OrderWaitOp(Operation, name="order_wait"):
     """A warpgroup waits for the `order_signal` of the one before it in the role; the first waits for the last one.
 
-    With `last`, behind all loops of the role, the first warpgroup alone waits, for the signal that is left.
+    With `last`, after all loops of the role, the first warpgroup alone waits, for the signal that is left.
     """
 
     interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
@@ -147,9 +147,9 @@ class OrderWaitOp(Operation, name="order_wait"):
 
 
 class OrderSignalOp(Operation, name="order_signal"):
-    """A warpgroup signals to the one behind it in the role, for its next `order_wait`; the last signals to the first.
+    """A warpgroup signals to the one after it in the role, for its next `order_wait`; the last signals to the first.
 
-    With `first`, in front of all loops of the role, the last warpgroup alone signals, so that the first one starts.
+    With `first`, before all loops of the role, the last warpgroup alone signals, so that the first one starts.
     """
 
     interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)

@@ -1,4 +1,4 @@
-"""Accesses to multicast addresses, behind which the memory of several devices lies (PTX ISA 9.7.9.12)."""
+"""Accesses to multicast addresses, each of which stands for memory of several devices (PTX ISA 9.7.9.12)."""
 
 from collections.abc import Sequence
 

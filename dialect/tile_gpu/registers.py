@@ -23,7 +23,7 @@ def whole_warpgroups(warps: int) -> int:
 
 
 def registers_per_thread(warps: int, registers: int = REGISTER_FILE) -> int:
-    """The most registers that a thread of a block of so many warps can have, of `registers` for the block."""
+    """The most registers that a thread of a block of `warps` warps can have, of `registers` for the block."""
     threads = -(-warps // _WARP_GRANULE) * _WARP_GRANULE * _LANES
     return min(MAXIMUM_REGISTERS, registers // threads // _REGISTER_GRANULE * _REGISTER_GRANULE)
 

@@ -274,7 +274,7 @@ class TmaStoreOp(Operation, name="tma_store"):
 
     Through a map of kind im2col, copies it to the column of pixels from the one at `coordinates`. With `reduction`
     combines each element in memory with that of the buffer, atomically, with order relaxed.gpu. With `end` the rows of
-    the tensor have so many elements, of which the map has whole multiples of 16 bytes: the lanes of the warp that
+    the tensor have `end` elements, of which the map has whole multiples of 16 bytes: the lanes of the warp that
     issues the copy store the others one by one.
     """
 

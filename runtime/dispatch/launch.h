@@ -1,4 +1,4 @@
-// `launch` for Python: the native path, and the Python path behind it.
+// `launch` for Python: the native path, and the Python path for all other launches.
 #pragma once
 
 #include "python_api.h"

@@ -161,7 +161,7 @@ uint64_t bits_of(double value) {
   return bits;
 }
 
-/// The text's content in key words, behind its length.
+/// The text's content in key words, after its length.
 Outcome add_text(Call &call, PyObject *value) {
   Py_ssize_t size;
   const char *text = PyUnicode_AsUTF8AndSize(value, &size);

@@ -7,7 +7,7 @@ namespace dispatch {
 
 namespace {
 
-/// Adds the items of a tuple behind their number.
+/// Adds the items of a tuple after their number.
 template <class Read> Outcome read_tuple(Call &call, PyObject *value, unsigned depth, const Read &read) {
   const Py_ssize_t size = tuple_size(value);
   Outcome outcome = depth == max_depth ? Outcome::Size : add_tagged(call, TagTuple, uint64_t(size));
@@ -16,7 +16,7 @@ template <class Read> Outcome read_tuple(Call &call, PyObject *value, unsigned d
   return outcome;
 }
 
-/// Adds the fields of a record behind its class, which its reader keeps alive.
+/// Adds the fields of a record after its class, which its reader keeps alive.
 template <class Read>
 Outcome read_record(Call &call, const Reader &reader, PyObject *value, unsigned depth, const Read &read) {
   call.changeable = true;

@@ -50,7 +50,7 @@ def ones(*shape: int) -> np.ndarray:
 
 
 def total(cost: KernelCost, attribute: str, iterations: int, blocks: int) -> float:
-    """A quantity of a launch whose only loop has so many iterations."""
+    """A quantity of a launch with one loop, by the number of iterations of the loop."""
     return blocks * sum(
         getattr(loop.work, attribute) * (iterations if loop.work.depth == 0 else 1) for loop in cost.loops
     )

@@ -177,7 +177,7 @@ def assigned_before_a_return(n):
 @BACKENDS
 @pytest.mark.parametrize("function", [assigned_in_a_branch, assigned_in_the_inner_loop, assigned_before_a_return])
 def test_names_that_a_return_does_not_need(function: Callable[[int], int], options: dict[str, Any]) -> None:
-    """Nothing reads them behind the branch, unless the loop ends without the `return`."""
+    """Nothing reads them after the branch, unless the loop ends without the `return`."""
 
     @ct.kernel
     def kernel(out):

@@ -150,8 +150,8 @@ PLANTED: dict[str, tuple[Roles, Roles]] = {
         ("get x, for-1(get x, release x), release x", f"for({X})", None, {}),
         ("get x, for-1(get x, release x), release x", f"for({X})", None, {"x": 2}),
     ),
-    # The loads are an iteration ahead in one ring, and wait in it for the slot that is released behind the other one.
-    "a loop whose first loads are in front of it": (
+    # The loads are an iteration ahead in one ring, and wait in it for the slot that is released after the other one.
+    "a loop whose first loads precede it": (
         ("for(get x, get y, release y, release x)", f"{X}, for-1({X}, {Y}), {Y}", None, {}),
         ("for(get x, get y, release y, release x)", f"{X}, for-1({X}, {Y}), {Y}", None, {"x": 2}),
     ),
@@ -163,12 +163,12 @@ PLANTED: dict[str, tuple[Roles, Roles]] = {
         (f"for(get y, for({TWO_OF_X}), release y)", f"for({Y}, for({X}, {X}))", None, {}),
         (f"for(get y, for({TWO_OF_X}), release y)", f"for({Y}, for({X}, {X}))", None, {"x": 2}),
     ),
-    # The loads fill y again in front of the inner loop, behind which the threads release it.
+    # The loads fill y again before the inner loop; the threads release it after the loop.
     "an outer loop": (
         (f"for(get y, get y, for({GET_X}), release y, release y)", f"for({Y}, {Y}, for({X}))", None, {}),
         (f"for(get y, get y, for({GET_X}), release y, release y)", f"for({Y}, {Y}, for({X}))", None, {"y": 2}),
     ),
-    # The slot that the threads get in front of both loops is released behind them.
+    # The slot that the threads get before both loops is released after them.
     "a ring of two loops": (
         ("get x, for(get x, release x), two(get x, release x), release x", f"{X}, for({X}), two({X})", None, {}),
         ("get x, for(get x, release x), two(get x, release x), release x", f"{X}, for({X}), two({X})", None, {"x": 2}),
@@ -178,12 +178,12 @@ PLANTED: dict[str, tuple[Roles, Roles]] = {
         (f"first, for(wait, {GET_X}, {GET_X}, signal), last", f"for({X}, {X})", None, {}),
         (f"first, for(wait, {GET_X}, {GET_X}, signal), last", f"for({X}, {X})", None, {"x": 2}),
     ),
-    # Without the signal to the first warpgroup in front of the loop none of them starts.
+    # Without the signal to the first warpgroup before the loop none of them starts.
     "the order of warpgroups without a start": (
         ("for(wait, signal)", "", None, {}),
         ("first, for(wait, signal), last", "", None, {}),
     ),
-    # Two roles have alternate iterations of the loads. The first one waits for the end of the iteration behind its own.
+    # Two roles have alternate iterations of the loads. The first one waits for the end of the iteration after its own.
     "alternate iterations": (
         (f"for({GET_B}, {GET_X}, {A}, skip x)", f"for({X})", f"for(skip x, {GET_A}, {GET_X}, {B})", {}),
         (f"for({GET_X}, {A}, {GET_B}, skip x)", f"for({X})", f"for(skip x, {GET_A}, {GET_X}, {B})", {}),
@@ -212,9 +212,9 @@ def test_problem_names_the_steps_of_the_cycle_and_their_lines() -> None:
 @pytest.mark.parametrize(
     ("compute", "load", "problem"),
     [
-        # Nobody fills y.
+        # No role fills y.
         (f"for({GET_X}, {GET_Y})", f"for({X})", "get of the ring of one slot from tma to threads (kernel.mlir:14:7)"),
-        # A slot that is never released stops the loads, and so do slots that nobody gets.
+        # A slot that is never released stops the loads, and so do slots that no role gets.
         ("for(get x)", f"for({X})", "put_begin of the ring of one slot from tma to threads (kernel.mlir:16:7)"),
         (f"for({GET_X})", f"for({X}, {Y})", "put_begin of the ring of one slot from tma to threads (kernel.mlir:19:7)"),
         (
@@ -272,7 +272,7 @@ def test_loops_with_too_many_executions_are_no_proof() -> None:
 
 
 class Program:
-    """A random program of three roles: steps on rings in front of a loop, in it and behind it, with one branch."""
+    """A random program of three roles: steps on rings before a loop, in it and after it, with one branch."""
 
     def __init__(self, seed: int) -> None:
         choose = random.Random(seed)
@@ -291,7 +291,7 @@ class Program:
                 self._add(choose, role, ring, steps, rounds)
 
     def _add(self, choose: random.Random, role: str, ring: str, steps: list[str], rounds: int) -> None:
-        """Adds the steps of a party to the loop, mixed with others; with one ahead some are in front of it too."""
+        """Adds the steps of a party to the loop, mixed with others; with one ahead some are before it too."""
         own = [f"{step} {ring}" for _ in range(rounds) for step in steps]
         if rounds == 2 and steps[0] == "get" and choose.random() < 0.5:
             own = [own[0], own[2], own[1], own[3]]

@@ -200,6 +200,6 @@ def test_accesses_of_one_place_keep_their_order() -> None:
     assert (get, first, second) == (set(), {0}, {0})
     assert release == {0, 1, 2}
     assert other == barrier == set()
-    # A print keeps its order with everything, and so do the accesses behind it with it.
+    # A print keeps its order with all operations, and the accesses after it keep their order with the print.
     assert print_ >= {3, 4, 5}
     assert 6 in last

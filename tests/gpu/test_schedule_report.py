@@ -139,7 +139,7 @@ def test_multiply_of_256_columns_by_a_pair_and_by_one_block(rows: int, ctas: int
 
 
 def test_problem_of_a_multiply() -> None:
-    """One slot holds both operands: the second load is not before the first one, nor behind that of the next slot."""
+    """One slot holds both operands: the second load is not before the first one, nor after that of the next slot."""
     (report,) = reports(multiply, MULTIPLY, "sm_100a")
     names = [operation.name for operation in report.loop.problem.operations]
     first, second, mma = names

@@ -71,7 +71,7 @@ def test_schedule_in_program_order_changes_nothing_but_its_attribute() -> None:
         (changed(p0="array<i32: 1>"), f"{MUST_BE} array<i32: 1>"),
         (changed(p0=at(-1, 0)), "tile_gpu.schedule must have no negative number, but is array<i32: -1, 0>"),
         (changed(p3=at(0, 1)), "two operations of a loop have order 1 in its schedule"),
-        # The slot is got behind the load of it, or in the iteration after.
+        # The slot is got after the load of it, or in the iteration after.
         (changed(p0=at(0, 1), p1=at(0, 0)), OPERAND.format((0, 0), (0, 1))),
         (changed(p1=at(1, 1)), OPERAND.format((1, 1), (0, 0))),
     ],
@@ -93,7 +93,7 @@ def test_schedule_of_an_operation_outside_of_loops_is_rejected() -> None:
     ("body", "message"),
     [
         (changed(p3=""), "kernel.mlir:15:7: error: tile_gpu.get has no schedule, as all operations of its loop have"),
-        # The slot is released in front of the load of it.
+        # The slot is released before the load of it.
         (
             changed(p1=at(0, 2), p2=at(0, 1)),
             "kernel.mlir:14:1: error: tile_gpu.release precedes tile_gpu.load_shared (kernel.mlir:13:9) in the "
@@ -117,7 +117,7 @@ def test_schedule_that_breaks_a_dependence_is_refused_with_the_line(body: list[t
 
 
 def test_schedule_that_deadlocks_is_refused() -> None:
-    """The loads fill x in front of y: of the next iteration when the threads have released the only slot of x."""
+    """The loads fill x before y: of the next iteration when the threads have released the only slot of x."""
     twin = [(GET_X, at(0, 0)), (RELEASE_X, at(0, 1)), (GET_Y, at(1, 2)), (RELEASE_Y, at(1, 3))]
     expand(kernel(twin))
     deadlock = [(GET_X, at(0, 0)), (RELEASE_X, at(0, 3)), (GET_Y, at(1, 1)), (RELEASE_Y, at(1, 2))]

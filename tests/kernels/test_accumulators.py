@@ -62,7 +62,7 @@ EXACT: dict[str, tuple[int, Callable[[list[np.ndarray], int], np.ndarray]]] = {
 
 
 def _given(random: np.random.Generator, tiles: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]]:
-    """A, B, C of so many tiles, and the product of each step; all sums are exact in float32."""
+    """A, B, C of a number of tiles, and the product of each step; all sums are exact in float32."""
     A, B = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((ROWS, 4 * DEPTH), (4 * DEPTH, COLUMNS)))
     parts = [slice(k * DEPTH, (k + 1) * DEPTH) for k in range(4)]
     products = [A[:, part].astype(np.float64) @ B[part] for part in parts]

@@ -69,7 +69,7 @@ def test_rows_that_are_not_aligned(depth: int, target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_loads_of_several_iterations_are_on_their_way(target: str) -> None:
-    """The body is repeated for each of the tiles, with a load behind the signal that its tile is stored.
+    """The body is repeated for each of the tiles, with a load after the signal that its tile is stored.
 
     Two blocks share an SM, so that two tiles of each hide the latency.
     """

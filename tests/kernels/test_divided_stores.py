@@ -18,7 +18,7 @@ import tilec as ct
 from tilec.signature import Signature
 
 TARGETS = ("sm_100a", "sm_90a")
-# The second tiles lie partly behind the ends of C, and so do slices of them.
+# The second tiles lie partly beyond the ends of C, and so do slices of them.
 M, N, K = 136, 336, 48
 
 

@@ -186,7 +186,7 @@ def attention(blocks: int, width: int) -> tuple[Any, ...]:
     return test_late_sums.attention, (1,), 3, args, expected, magnitudes
 
 
-# Up to three iterations are in front of the loop.
+# Up to three iterations are before the loop.
 @pytest.mark.parametrize("blocks", [1, 2, 3, 5])
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 @pytest.mark.parametrize("name", CASES)

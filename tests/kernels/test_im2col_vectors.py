@@ -41,7 +41,7 @@ VECTORS = {
     "C1": (5, 3, 1, 1, (1, 1), [[-1, 0, 1, 2, 3], [0, 1, 2, 3, 4], [1, 2, 3, 4, 5]]),
     # The same with stride 2: four outputs of eight pixels.
     "C2": (8, 3, 1, 2, (1, 1), [[-1, 1, 3, 5], [0, 2, 4, 6], [1, 3, 5, 7]]),
-    # Dilation 2 and more padding behind: the last output reads two positions behind the image.
+    # Dilation 2 and more padding at the end: the last output reads two positions beyond the image.
     "C3": (
         9,
         3,

@@ -77,7 +77,7 @@ def arguments(random, blocks, keys=32, width=128, tiles=1, used=slice(None)):
     return args, weights @ v, weights @ np.abs(v)
 
 
-# Two iterations are in front of the loop, and two behind it.
+# Two iterations are before the loop, and two after it.
 @pytest.mark.parametrize("blocks", [1, 2, 3, 4, 7])
 def test_attention_of_few_blocks_of_keys(blocks, random):
     args, expected, magnitudes = arguments(random, blocks)

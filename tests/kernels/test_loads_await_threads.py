@@ -56,7 +56,7 @@ def test_multiplies_do_not_run_ahead_of_loads_that_await_threads(target: str, n:
 
 @ct.kernel
 def some_blocks(Q, K, rows, V, C, n: int, last: int):
-    """A sum of products of scores, without those of the blocks behind the last one, for which it is only rescaled."""
+    """A sum of products of scores, without those of the blocks after the last one, for which it is only rescaled."""
     q, order = ct.load(Q, (0, 0), (64, 64)), ct.arange(64, dtype=ct.int32)
     total, largest = ct.zeros((64, 64), ct.float32), ct.full((64, 1), -4, dtype=ct.float32)
     for i in range(n):

@@ -40,7 +40,7 @@ def attention(Q, K, V, R, keys: ct.Constant[int], width: ct.Constant[int]):
 
 @ct.kernel
 def causal(Q, K, V, R, keys: ct.Constant[int], width: ct.Constant[int]):
-    """Blocks of keys in front of the diagonal, then those with a mask: two loops with the same rings."""
+    """Blocks of keys before the diagonal, then those with a mask: two loops with the same rings."""
     tile = ct.bid(0)
     q = ct.load(Q, (tile, 0), (ROWS, width))
     largest = ct.full((ROWS, 1), -1e30, ct.float32)
@@ -119,7 +119,7 @@ def test_two_loops_with_the_same_rings(keys: int, width: int, stages: int | None
 
 
 def test_no_block_of_keys_stores_what_the_accumulator_has() -> None:
-    """0 / 0: the loops in front of the last loads and behind the first ones are left out too."""
+    """0 / 0: the loops before the last loads and after the first ones are left out too."""
     args = arguments(128, 0, 64, 64)
     made = compiled(attention, (*args[:1], *(np.zeros((64, 64), np.float16),) * 2, *args[3:]), "sm_100a")
     out = run(made, (*args[:1], *(np.zeros((0, 64), np.float16),) * 2, *args[3:]), 1, "simulate", 0)
@@ -128,7 +128,7 @@ def test_no_block_of_keys_stores_what_the_accumulator_has() -> None:
 
 @pytest.mark.parametrize(("kernel", "loops"), [(attention, 1), (causal, 2)])
 def test_keys_of_the_next_block_are_loaded_before_the_values(kernel: object, loops: int) -> None:
-    """In a ring of one slot, values wait for the multiply of the block before; keys behind them would wait too."""
+    """In a ring of one slot, values wait for the multiply of the block before; keys after them would wait too."""
     made = compiled(kernel, arguments(256, 256, 128, 256), "sm_100a")
     assert order_of_loads(made) == ["%map_1", "%map_2"] * loops
     # A load with the steps around it, and the loop.

@@ -36,7 +36,7 @@ def gpu_text(kernel, args, target, **hints):
     return tilec.compile(kernel, target=target, signature=signature, hints=hints, stop="gpu").gpu
 
 
-# Two and four warpgroups; the first iteration is in front of the loop.
+# Two and four warpgroups; the first iteration is before the loop.
 @pytest.mark.parametrize(("rows", "keys", "width"), [(128, 128, 64), (128, 64, 128), (256, 64, 64)], ids=str)
 @pytest.mark.parametrize("blocks", [1, 2, 3, 6])
 def test_attention_of_few_blocks_of_keys(target, rows, keys, width, blocks, random):

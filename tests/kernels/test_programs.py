@@ -112,7 +112,7 @@ def test_computed_operand(target, switches, random):
         assert_within(c, 2 * a @ b, product_tolerance(2 * a, b, 2 * a @ b, "f2"))
 
 
-# The sum with the first block along K is halved so many times, and once less for each later block.
+# The number of times that the sum with the first block along K is halved, and once less for each later block.
 @pytest.mark.parametrize(("kernel", "halvings"), [("rescaled", 3), ("rescaled_in_two_loops", 4)])
 def test_accumulator_is_rescaled_in_loops(kernel, halvings, target, switches, random):
     A, B = matrix(random, (136, 200), "f2"), matrix(random, (200, 136), "f2")

@@ -32,7 +32,7 @@ def softmax_persistent(x, y, columns: Constant):
 
 @ct.kernel
 def layer_norm(x, weight, bias, y, columns: Constant):
-    """Three passes over the blocks of a row; elements behind the end of the row are zero, and masked in the second."""
+    """Three passes over the blocks of a row; elements after the end of the row are zero, and masked in the second."""
     i, n = ct.bid(0), x.shape[1]
     count = ct.num_tiles(x, axis=1, shape=(1, columns))
     mean = ct.full((1, columns), 0, dtype=ct.float32)
@@ -241,7 +241,7 @@ def test_rows_of_whole_vectors_leave_by_vector_stores(target: str) -> None:
 
 
 def test_other_rows_leave_by_the_widest_boxes(target: str) -> None:
-    """TMA writes 16 bytes as a whole; a lane stores the elements behind the last 16 bytes of the row."""
+    """TMA writes 16 bytes as a whole; a lane stores the elements after the last 16 bytes of the row."""
     ptx = stage(softmax, "x: f32[?,?], y: f32[?,?], columns=4096", target, "ptx")
     assert ptx.count("cp.async.bulk.tensor.2d.global.shared::cta") == 4096 // 256
     assert ptx.count("st.global.f32") == 3

@@ -16,7 +16,7 @@ from tilec.signature import Signature
 
 STORE, REDUCTION = "cp.async.bulk.tensor.2d.global.shared::cta", "cp.reduce.async.bulk.tensor.2d.global.shared::cta"
 LOAD = "cp.async.bulk.tensor.2d.shared::"
-# The last instruction of the code that stores the elements behind the last multiple of 16 bytes.
+# The last instruction of the code that stores the elements beyond the last multiple of 16 bytes.
 ROW_ENDS = "fence.proxy.async.global;\n    bar.warp.sync 0xffffffff;"
 ROWS, DEPTH, STRIDE = 70, 64, 144
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}

@@ -19,7 +19,7 @@ SEEDS = range(5)
 
 
 class Product:
-    """matmul with K of so many tiles and a ring of so many slots; sums of small integers are exact."""
+    """matmul with a number of tiles along K and of slots of the ring; sums of small integers are exact."""
 
     def __init__(self, tiles: int, stages: int) -> None:
         random = np.random.default_rng(tiles)

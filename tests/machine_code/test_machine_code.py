@@ -126,7 +126,7 @@ def tileiras_matmul() -> tuple[Instruction, ...]:
 def test_figures_of_a_matmul_by_tileiras(tileiras_matmul: tuple[Instruction, ...]) -> None:
     """Counted by other code in an earlier measurement: six stages, and 69 instructions around four multiplies.
 
-    That measurement counts 832 instructions; seven behind the last jump, which nothing reaches, nvdisasm leaves out of
+    That measurement counts 832 instructions; seven after the last jump, which nothing reaches, nvdisasm leaves out of
     JSON. The sum of the roles is that of what is reached.
     """
     sheet = sheet_of(tileiras_matmul, 256)

@@ -57,7 +57,7 @@ def _over(kernel: KernelOp) -> Iterator[Change]:
 
 
 def _tensor_memory_before(op: ir.Operation) -> list[ir.Value]:
-    """The tiles in tensor memory that are defined in the block of an operation, in front of it."""
+    """The tiles in tensor memory that are defined in the block of an operation, before it."""
     before = [other.operation for other in op.block.operations if other.operation.is_before_in_block(op)]
     values = [*op.block.arguments, *(result for other in before for result in other.results)]
     return [value for value in values if isinstance(value.type, BufferType) and value.type.memory == TENSOR]

@@ -183,7 +183,7 @@ def test_accumulators_of_all_columns_of_tensor_memory() -> None:
 
 @pytest.mark.parametrize("name", ["attention causal 256x128 d128", "moe f16 128x128x64"])
 def test_scalars_of_roles_with_few_registers_at_launch(name: str, tmp_path: Path) -> None:
-    """Threads have 128 and 168 registers at launch, for what is computed in front of the roles."""
+    """Threads have 128 and 168 registers at launch, for values that are computed before the roles."""
     source = tmp_path / "kernel.tileirbc"
     source.write_bytes(bytecode(next(case for case in SHEET if case.name == name)))
     ptx = ct.compile(str(source), target="sm_100a", stop="ptx").ptx

@@ -93,7 +93,7 @@ def test_arrival_on_an_mbarrier(over_lanes, count, form, seed):
 
 
 def test_an_arrival_follows_copies_alone(over_lanes):
-    """A store of the thread in front of it is not ordered before: it needs an arrival with a release."""
+    """A store of the thread before it is not ordered before: it needs an arrival with a release."""
     copy = """
     setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [bar], 64; bar.sync 0;
     st.shared.u32 [%r3], %r0; cp.async.mbarrier.arrive.noinc.shared.b64 [bar];"""

@@ -37,7 +37,7 @@ def product():
 
 
 def _fences_moved_behind_arrivals(ptx: str) -> list[str]:
-    """One copy of the PTX per fence within three lines before an arrival, with this fence moved behind the arrival."""
+    """One copy of the PTX per fence within three lines before an arrival, with this fence moved after the arrival."""
     lines = ptx.splitlines()
     moved = []
     for number, line in enumerate(lines):

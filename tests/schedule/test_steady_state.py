@@ -58,7 +58,7 @@ def test_one_role_waits_for_each_result() -> None:
 
 
 def test_short_loads_occupy_their_unit_too() -> None:
-    """A load of 30 clocks is issued as fast as it is executed, but waits for the load of 200 clocks in front of it."""
+    """A load of 30 clocks is issued as fast as it is executed, but waits for the load of 200 clocks before it."""
     short = Operation("short", Kind.STREAM, 30, (Use("tma", 30),))
     schedule = steady_state(Problem("loads", (LOAD, short), ()), (0, 0), (0, 0), ())
     assert schedule is not None
@@ -66,7 +66,7 @@ def test_short_loads_occupy_their_unit_too() -> None:
 
 
 def test_loads_of_threads_wait_for_those_of_tma() -> None:
-    """Math frees the slot of a stream; the next load waits behind that stream, and takes 100 clocks."""
+    """Math frees the slot of a stream; the next load waits for that stream, and takes 100 clocks."""
     stream = Operation("stream", Kind.STREAM, 30, (Use("l2", 300),))
     load = Operation("load", Kind.TILE, 40, (Use("l2", 20),))
     math = Operation("math", Kind.TILE, 50)
@@ -120,7 +120,7 @@ def two_roles_with_exponentials(uses: tuple[Use, ...]) -> Problem:
         (Use("mufu", 200), 500),
         # Three quarters of the clocks each: 100 + 200 * 2 * 3 / 4.
         (Use("mufu", 150), 400),
-        # Half of them each, or of the unit: nobody waits.
+        # Half of them each, or of the unit: no role waits.
         (Use("mufu", 100), 300),
         (Use("mufu", 200, share=50), 300),
     ],

@@ -177,5 +177,5 @@ def box_load(destination: str, row: str, barrier: str) -> str:
 
 
 def expect_bytes(barrier: str, bytes_: str) -> str:
-    """The arrival of the thread that issues copies of so many bytes."""
+    """The arrival of the thread that issues copies, by their number of bytes."""
     return f"mbarrier.arrive.expect_tx.shared::cta.b64 _, [{barrier}], {bytes_};"
