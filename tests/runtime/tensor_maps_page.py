@@ -78,7 +78,7 @@ im2col_w, got sm_90a (CUDA driver API, cuTensorMapEncodeIm2colWide, compute capa
 ## Rules of tensor maps
 
 A rule without kinds holds for all four. The source is a parameter of a function of the CUDA driver API, a section of
-the PTX ISA, or both: a map must satisfy both. A rule marked *unless unconfirmed* forbids what neither defines;
+the PTX ISA, or both: a map must satisfy both. A rule marked *unless unconfirmed* forbids values that neither defines;
 `allow_unconfirmed=True` permits it. The tests are cases of `{tests}`,
 which has a legal map beside each illegal one.
 
@@ -88,7 +88,7 @@ COPY_HEAD = """
 
 The simulator refuses a kernel with an instruction that violates one of these rules, or stops it there. Sections are
 those of the PTX ISA, unless a row names another manual, and tests are in `{tests}`. `runtime/ptxsim/FIDELITY.md` lists
-what NVIDIA does not document.
+the behavior that NVIDIA does not document.
 
 """
 LAUNCH_HEAD = """

@@ -36,7 +36,7 @@ HEAD = """# Operations of Tile IR
 A cell says what {targets} do with an operation on an element type, of an operand, result, view or pointer:
 
 * *right (24)*: 24 vectors with this operation and element type run in the simulator with the expected result.
-* *[1]*: vectors are refused for the reason with this number; a target before a cell limits it to this target.
+* *[1]*: vectors are refused for the reason with this number; a target at the start of a cell limits it to this target.
 * *{not_legal}*: the specification has no such operation.
 
 A column without a legal cell is left out. *none* stands for operations without elements.
