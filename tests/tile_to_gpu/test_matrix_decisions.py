@@ -162,7 +162,12 @@ GATHERED = "A: f16[1024,256], I: i32[1024], B: f16[256,64], C: f32[128,64], tm={
         (gathered_rows, (2, 64, 0), "sm_100a", "registers, since TMA gathers 4 rows at once, the tile has 2"),
         (gathered_rows, (128, 8, 0), "sm_100a", "4 gathered rows have 64 bytes, TMA writes multiples of 128"),
         (gathered_columns, (128, 64, 0), "sm_100a", "TMA gathers rows of a matrix, not along dimension 1 of rank 2"),
-        (padded_rows, (128, 64, 0), "sm_100a", "registers, since padding with nan is not what TMA fills"),
+        (
+            padded_rows,
+            (128, 64, 0),
+            "sm_100a",
+            "registers, since TMA fills elements outside of the array with zeros, not with nan",
+        ),
     ],
 )
 def test_gathered_operand(kernel, sizes, target, path):

@@ -172,13 +172,13 @@ entry @k(%p: tile<ptr<f4E2M1FN>>, %c: tile<ptr<f32>>) {
         (
             one_row,
             "X: f32[?], Y: f32[?], n=16384",
-            "the load does not use TMA: a ring of tiles of 65536 bytes has less than two slots",
+            "the load does not use TMA: a ring of tiles of 65536 bytes has fewer than two slots",
         ),
         (
             three_rows,
             "X: f32[?], Y: f32[?], Z: f32[?], R: f32[?], n=8192",
-            "the load does not use TMA: the tiles that loops load have 98304 bytes, and rings of them less than three "
-            "slots",
+            "the load does not use TMA: the tiles that loops load have 98304 bytes, and rings of them fewer than "
+            "three slots",
         ),
         (PACKED_LOOP, None, "the load does not use TMA: its elements share bytes"),
         (

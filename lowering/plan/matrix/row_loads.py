@@ -30,7 +30,7 @@ _BLOCK_COUNT = "cuda_tile.get_num_tile_blocks"
 _LOOPS = (_FOR, "cuda_tile.loop")
 # The widest element of a tensor map, which makes the widest box of a row.
 _WIDEST_ELEMENT, _WIDEST_ELEMENT_BYTES = "i64", 8
-# Tiles of more bytes leave less than three slots in shared memory.
+# Larger tiles leave fewer than three slots in shared memory.
 SLOT_LIMIT_BYTES = 65536
 _KILOBYTE = 1024
 
@@ -42,7 +42,7 @@ def row_maps(entry: ir.OpView, target: Target, order: MemoryOrder | None) -> dic
     slot = sum(_slot_bytes(tile) for tile, map in maps.items() if isinstance(map, TensorMap))
     if slot <= SLOT_LIMIT_BYTES:
         return maps
-    refusal = f"the tiles that loops load have {slot} bytes, and rings of them less than three slots"
+    refusal = f"the tiles that loops load have {slot} bytes, and rings of them fewer than three slots"
     return {tile: map if isinstance(map, str) else refusal for tile, map in maps.items()}
 
 
@@ -64,11 +64,11 @@ def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
     if per_byte(load.view.type.element) > 1:
         return "its elements share bytes"
     if not order.may_run_early(load):
-        return "the load is ordered with other accesses, or may be left out by a branch or an exit"
+        return "the load is ordered with other accesses, or a branch or an exit may skip it"
     if not has_known_position(load):
         return "its index, or a loop or branch around it, depends on memory or on values that a loop carries"
     if _slot_bytes(load.operation.results[0]) > SLOT_LIMIT_BYTES // 2:
-        return f"a ring of tiles of {_slot_bytes(load.operation.results[0])} bytes has less than two slots"
+        return f"a ring of tiles of {_slot_bytes(load.operation.results[0])} bytes has fewer than two slots"
     return None
 
 
@@ -153,7 +153,7 @@ def _in_wide_boxes(load: ir.OpView, map: TensorMap, target: Target) -> TensorMap
     copy_bytes, device = _slot_bytes(load.operation.results[0]) // (row * size // span), device_of(target.name)
     least_bytes = device.tma_issue_cycles * device.hbm_bytes_per_cycle
     if copy_bytes < least_bytes and access_vector(load)[1] * size == VECTOR_BYTES:
-        return f"a copy by TMA has {copy_bytes} bytes, and {least_bytes:.0f} take as long to read as TMA to issue"
+        return f"TMA issues copies of {copy_bytes} bytes slower than memory reads them: use {least_bytes:.0f} bytes"
     return map
 
 

@@ -68,7 +68,7 @@ def map_of_tensor(view: ir.Value, swizzle: str | None, rounds_to_tf32: bool) -> 
     if moved_as is None:
         return f"element type {spell(type.element)} has no tensor map"
     if type.padding not in (None, "zero"):
-        return f"padding with {type.padding} is not what TMA fills"
+        return f"TMA fills elements outside of the array with zeros, not with {type.padding}"
     bits = element_bits(type.element)
     contiguous = contiguous_dimension(type)
     if contiguous is None:
