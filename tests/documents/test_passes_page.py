@@ -11,7 +11,6 @@ import tilec
 from tilec import pipeline
 from tilec.dialect.mlir import passmanager
 from tilec.lowering.gpu.pass_table import pass_table
-from tilec.lowering.gpu.passes import PASSES as GPU_PASSES
 from tilec.lowering.tile.passes import DEFAULT, PASSES, run
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.text_input.module import Module
@@ -45,9 +44,7 @@ def test_page_lists_every_pass_in_order() -> None:
     assert tuple(re.split(r",\s+", shown)) == DEFAULT
 
 
-def test_page_and_description_of_the_dialect_list_the_passes_over_tile_gpu_in_order() -> None:
-    shown = re.search(r"schedule loops: `(.*?)`", PAGE, re.DOTALL)[1]
-    assert re.split(r",\s+", shown) == list(GPU_PASSES)
+def test_description_of_the_dialect_has_the_table_of_the_passes_over_tile_gpu() -> None:
     description = (Path(tilec.__file__).parent / "dialect" / "tile_gpu" / "README.md").read_text()
     assert f"\n\n{pass_table()}\n" in description
 
