@@ -10,8 +10,8 @@ namespace ptxsim {
 /// Reads the operation of multimem.ld_reduce or multimem.red; it is malformed without one.
 AtomicOperation take_multimem_operation(Decoder &decoder);
 
-/// Whether multimem accesses this number of elements at once: vectors have floats, at least 4 and at most 16 bytes. An address
-/// without a state space is generic.
+/// Whether multimem accesses this number of elements at once: vectors have floats, at least 4 and at most 16 bytes. An
+/// address without a state space is generic.
 bool is_multimem_access(Type type, uint32_t elements, Space space);
 
 /// Whether multimem.ld_reduce (`loads`) or multimem.red has the operation for a type.
