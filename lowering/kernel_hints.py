@@ -27,6 +27,6 @@ def kernel_hint(kernel: Any, name: str) -> int | None:
 
 
 def followed_options(given: CompileOptions, hints: Mapping[str, int | None], target: Target) -> CompileOptions:
-    """The options of a compile, completed by the hints of a kernel; what the target does not have is off."""
+    """The options of a compile, completed by the hints of a kernel; features that the target lacks are off."""
     completed = given.completed({name: value for name, value in hints.items() if value is not None})
     return completed if target.moves_registers else replace(completed, register_budgets=False)

@@ -51,7 +51,7 @@ def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1)
 def _with_rest(
     runs: Sequence[range], needs: Mapping[range, int], warps: Sequence[int], share: int, budgets: Sequence[int]
 ) -> list[int]:
-    """The budgets with what no role needs, for those that need least, if threads then have more at launch.
+    """The budgets, plus the unused registers for the roles that need least, if threads then have more at launch.
 
     ptxas 13.0 and 13.5 keep values that are live across setmaxnreg in registers that each thread has at launch, and
     spill them if those are too few beside aligned groups of registers.

@@ -1,4 +1,4 @@
-"""The table of targets: what each GPU architecture has. No other code of the compiler names a target."""
+"""The table of targets: the features of each GPU architecture. No other code of the compiler names a target."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def clean_up(module: ir.Module) -> None:
 
 @dataclass
 class _CarriedIds:
-    """The id and the location that each location with an id stands for, by its attribute: locations have no hash."""
+    """The id and the location of each location with an id, by its attribute: locations have no hash."""
 
     origins: dict[ir.Attribute, tuple[int, ir.Location]] = field(default_factory=dict)
 

@@ -19,7 +19,7 @@ from tilec.remarks import Remark
 
 
 class State(Enum):
-    """What holds for a kernel, and how it is reached; the dialect has no attribute for it."""
+    """A property of a kernel, and the pass that establishes it; the dialect has no attribute for it."""
 
     # Every tile has a slot of a channel, a buffer, or the columns of an accumulator.
     CHANNELLED = "no placed tiles: run make-channels first"
@@ -39,12 +39,12 @@ class State(Enum):
 
 @dataclass
 class Context:
-    """What the passes over one kernel share.
+    """The state that the passes over one kernel share.
 
     Attributes:
         target: the target of the kernel.
         options: the options of the compile, with the hints of the kernel.
-        remarks: receives what was not possible.
+        remarks: receives the remarks of passes.
     """
 
     target: Target
@@ -60,7 +60,7 @@ class Context:
         return cls(target, followed, remarks)
 
     def holds(self, state: State, kernel: KernelOp) -> bool:
-        """Whether the kernel is in a state. What few passes change is looked for once."""
+        """Whether the kernel is in a state. States that few passes change are looked up once."""
         if state in self._holding:
             return True
         holds = state.holds(kernel)
@@ -80,7 +80,7 @@ class Context:
         self._holding.discard(State.EXPANDED)
 
     def changed(self) -> None:
-        """Drops what was read from the kernel: a pass calls this when it changes the kernel and reads it again."""
+        """Drops the facts about the kernel: a pass calls this when it changes the kernel and reads it again."""
         self._plans.clear()
 
 
@@ -91,7 +91,7 @@ class KernelPass:
     Attributes:
         name: the name of the pass.
         run: rewrites a kernel in place; its docstring is the contract in words.
-        guarantees: what holds afterwards, in Markdown.
+        guarantees: the properties of a kernel after the pass, in Markdown.
         without: the kernel without the pass, which is correct too.
         needs: the states of the kernels that it takes.
         gives: the states of the kernels that it leaves.

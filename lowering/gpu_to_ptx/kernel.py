@@ -356,7 +356,7 @@ def _needs_registers(kernel: KernelOp) -> bool:
 
 
 def _free_heap_memory(lowering: Lowering) -> None:
-    """Frees what one thread allocated, after all roles have ended."""
+    """Frees the memory that one thread allocated, after all roles have ended."""
     lowering.b.execute("bar.sync 0;")
     lowering.begin_role(Role(COMPUTE, lowering.compute_threads // LANES))
     with if_first_thread(lowering, "free"):

@@ -35,7 +35,7 @@ class Constant:
     Attributes:
         value: the value, in the unit of the quantity (constants.py).
         certainty: a key of CERTAINTIES.
-        source: who states or measured it.
+        source: the publication or program that states or measured it.
     """
 
     value: float

@@ -1,4 +1,4 @@
-"""The constants of H100 SXM: those of H200 but for the memory."""
+"""The constants of H100 SXM: those of H200 except the memory."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tilec.lowering.model.tensor_pipe import Multiply, PipeUse, latency_cycles, 
 
 _BITS_PER_BYTE = 8
 _KILOBYTE = 1024
-# Shared memory of a block for barriers, and what the hardware reserves (CUDA programming guide: 1 KB).
+# Shared memory of a block for barriers, and the reserve of the hardware (CUDA programming guide: 1 KB).
 _RESERVED_BYTES = 2 * _KILOBYTE
 _ACCUMULATOR_BYTES = 4
 # Registers of a thread beyond its part of the accumulator.
@@ -185,7 +185,7 @@ def _fitting_blocks(matmul: Matmul, device: Device) -> int:
 
 
 def _dram_bytes(matmul: Matmul, resident: int, device: Device) -> float:
-    """Bytes of A and B that a step of one SM takes from DRAM: what the tiles of a wave do not share."""
+    """Bytes of A and B that a step of one SM takes from DRAM: those that the tiles of a wave do not share."""
     bytes_per_element = matmul.element_bits / _BITS_PER_BYTE
     steps = ceil(matmul.depth / matmul.tile[2])
     tiles = matmul.grid[0] * matmul.grid[1]

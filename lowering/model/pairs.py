@@ -10,7 +10,7 @@ from tilec.lowering.target import Target
 
 # Extents of a product that fills all SMs several times; those of a launch are unknown when a kernel is compiled.
 EXTENT = 4096
-# Of the staging buffer of stores, which divides a tile into slices.
+# The size of the staging buffer of stores, which divides a tile into slices.
 _STAGING_BYTES = 32768
 
 

@@ -33,7 +33,7 @@ class Step(NamedTuple):
         tensor_cycles: cycles of the tensor pipe.
         shared_bytes: bytes read or written in shared memory, by TMA, multiplies and threads.
         l2_bytes: bytes between L2 and the SM.
-        dram_bytes: those that L2 does not hold.
+        dram_bytes: bytes that L2 does not hold.
         copies: TMA instructions.
         tensor_memory_read_bytes: bytes of tcgen05.ld.
         tensor_memory_written_bytes: bytes of tcgen05.st.
@@ -41,7 +41,7 @@ class Step(NamedTuple):
         alu: comparisons, integer and logic operations, of one thread each.
         exponentials: operations of MUFU, of one thread each.
         shuffles: shuffles, of one thread each.
-        joined: those of `fma` and `alu` that an instruction does beside another one, of one thread each.
+        joined: operations of `fma` and `alu` that an instruction does beside another one, of one thread each.
         other_instructions: further instructions of one warp each.
     """
 

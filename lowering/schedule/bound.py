@@ -68,7 +68,7 @@ def _units(problem: Problem) -> Iterator[Bound]:
 
 
 def _streams(problem: Problem, roles: Roles) -> Iterator[Bound]:
-    """The instruction streams of roles, as far as operations certainly share one."""
+    """The instruction streams of roles: the operations that certainly share one."""
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for number, group in enumerate(same_components(problem) if roles is None else roles):
         groups[group].append(number)

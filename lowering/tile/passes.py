@@ -99,7 +99,7 @@ PASSES: dict[str, TilePass] = {
     ),
     "split-tiles": TilePass("divide loads and carried values of which only parts are used", _plain(split_tiles)),
     "split-rows": TilePass(
-        "split products of 256 rows, and what is computed from the rows, into halves", _plain(split_rows)
+        "split products of 256 rows, and values computed from the rows, into halves", _plain(split_rows)
     ),
     "split-chains": TilePass(
         "split-rows, if one of these products needs another one in a loop", _plain(split_chains), "splits_chains"

@@ -145,7 +145,7 @@ def _counted(candidate: Candidate, options: CompileOptions, count_columns: Count
     except TensorMemoryError:
         return candidate
     except UnsupportedError:
-        # The passes over tile_gpu raise it again, for a user who compiles as far as them.
+        # The passes over tile_gpu raise it again if the compile runs them.
         columns = plan.target.tensor_memory_columns
     return replace(candidate, plan=replace(plan, columns=columns))
 

@@ -32,7 +32,7 @@ class Rule(Frozen):
         kinds: the kinds of maps to which it applies.
         driver: whether the CUDA driver API states it.
         ptx: the section of the PTX ISA that states it.
-        undocumented: whether it forbids what the manuals neither define nor forbid.
+        undocumented: whether it forbids values that the manuals neither define nor forbid.
     """
 
     name: str

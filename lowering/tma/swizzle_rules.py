@@ -11,7 +11,7 @@ from tilec.lowering.tma.rule import Rule, Violation, rule
 from tilec.lowering.tma.rules import PACKED_SECTION, row_field
 from tilec.lowering.tma.tensor_map import TensorMap
 
-# What both manuals allow: the driver lists no flip and for U4 no atoms of 64 bytes, PTX no spans of 32 and 64 bytes.
+# Allowed by both manuals: the driver lists no flip and for U4 no atoms of 64 bytes, PTX no spans of 32 and 64 bytes.
 PADDED_SWIZZLES = {
     "u4_align16b": ("none", "128B", "128B_atom_32B"),
     "u6_align16b": ("none", "128B", "128B_atom_32B", "128B_atom_64B"),

@@ -44,7 +44,7 @@ from tilec.lowering.scalar_constant import constant_of
 _STORE = StoreTensorMemoryOp.OPERATION_NAME
 # The steps that fill a slot, or empty it.
 _COUNTED = (GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
-# What deeper rings save at least, if their latency bounds the loop.
+# The least saving by deeper rings with which their latency bounds the loop.
 _SAVED = 1.02
 # Rings of this depth never wait for a load.
 _UNLIMITED_STAGES = 32
@@ -136,7 +136,7 @@ class LoopWork:
 
     @property
     def bytes_in_flight(self) -> float:
-        """The most bytes that loads of a block have in flight: all slots, and what threads load in an iteration."""
+        """The most bytes that loads of a block have in flight: all slots, and the loads of threads in an iteration."""
         return self.thread_bytes + sum(ring.stages * ring.bytes for ring in self.rings.values())
 
 
@@ -146,9 +146,9 @@ class LoopCycles:
 
     Attributes:
         units: the cycles of each unit.
-        cycles: those of all units together.
+        cycles: the cycles of all units together.
         bound: the unit that bounds them.
-        transfer: those of HBM at its full bandwidth, if more bytes were in flight; 0 if data may come from L2.
+        transfer: the cycles of HBM at its full bandwidth, if more bytes were in flight; 0 if data may come from L2.
     """
 
     units: dict[str, float]
@@ -324,7 +324,7 @@ class _Reader:
             self.puts[channel] = self.puts.get(channel, 0) + 1
 
     def _actions(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
-        """What the timeline of the role executes for an operation."""
+        """The actions of an operation in the timeline of its role."""
         name, device = op.operation.name, self.device
         if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
             return [Multiply(_port_or_pipe_cycles(op, device), latency_cycles(multiply, device))]
@@ -370,7 +370,7 @@ class _Reader:
         if not is_barrier_step(op.operation):
             return []
         if op.operation.name == ReleaseOp.OPERATION_NAME and op.consumer:
-            # The first consumer stands for all.
+            # The first consumer represents all.
             return []
         channel = self._channel_name(op.channel)
         if op.operation.name == ReleaseOp.OPERATION_NAME and op.late:

@@ -102,7 +102,7 @@ class Accumulators:
         for place in sorted(self._places, key=lambda place: place.over is None):
             if _is_filled_by_multiplies(place):
                 _make_ring(place, declarations)
-            # Loops without iterations leave places that nothing uses.
+            # Loops without iterations leave accumulators without uses.
             elif place.accesses:
                 _hand_over(place, declarations)
         stand_ins: dict[ir.Type, ir.Value] = {}
@@ -143,7 +143,7 @@ def accumulator_sets(operations: Sequence[ir.Operation]) -> Sets:
 
 
 def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
-    """The places of accumulators, with the operations that use them."""
+    """The accumulators, with the operations that use them."""
     owners = accumulator_sets(operations)
     used = (*MULTIPLIES, *CARRIERS, _PLACE, _READ, _UNDEFINED)
     kept = [(number, op) for number, op in enumerate(operations) if op.name in used]

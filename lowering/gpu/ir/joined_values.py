@@ -43,13 +43,13 @@ def carried_as(use: ir.OpOperand) -> ir.Value:
 
 
 class Sets:
-    """Sets of values, each with one value that stands for it."""
+    """Sets of values, each with one value that represents it."""
 
     def __init__(self) -> None:
         self._of: dict[ir.Value, ir.Value] = {}
 
     def of(self, value: ir.Value) -> ir.Value:
-        """The value that stands for the set of a value."""
+        """The value that represents the set of a value."""
         found = value
         while found in self._of:
             found = self._of[found]

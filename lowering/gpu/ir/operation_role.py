@@ -25,7 +25,7 @@ from tilec.lowering.gpu.ir.compute_roles import compute_role
 LOAD, MULTIPLY = "load", "mma"
 # Read once: an attribute of an enumeration takes as long as the look-up of an interface.
 _ANY, _PRODUCER, _CONSUMER, _SCALAR = Executor.ANY, Executor.PRODUCER, Executor.CONSUMER, Category.SCALAR
-# Of the operations that one role executes, or all.
+# The role of an executor; None if no role, or every role, executes its operations.
 _ROLES = {
     Executor.NONE: None,
     Executor.EVERY: None,

@@ -32,6 +32,6 @@ def tile_bytes(type: ir.Type) -> float:
 
 @cached
 def thread_elements(tile: ir.RankedTensorType) -> int:
-    """The different elements of a tile that a thread has, as far as registers repeat others."""
+    """The different elements of a tile that a thread has, without registers that repeat others."""
     layout = parse_layout(ir.StringAttr(tile.encoding).value)
     return layout.register_count >> layout.free_register_mask.bit_count()

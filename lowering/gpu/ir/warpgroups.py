@@ -29,7 +29,7 @@ _EXCHANGES = tuple(op.OPERATION_NAME for op in (CatOp, ConvertLayoutOp, ExtractO
 _ALONE = (
     *("arith.", "math.", "scf.if", "scf.yield", MathOp.OPERATION_NAME),
     *(BroadcastOp.OPERATION_NAME, GetOp.OPERATION_NAME, IotaOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME),
-    # Of the warpgroups that these order, each goes on while the others compute.
+    # These order warpgroups, each of which continues while the others compute.
     *(OrderSignalOp.OPERATION_NAME, OrderWaitOp.OPERATION_NAME),
     *(op.OPERATION_NAME for op in (ReshapeOp, SkipOp, SplatOp, ViewBufferOp, YieldOp, WgmmaOp, WgmmaWaitOp)),
 )

@@ -68,7 +68,7 @@ def decoded_pair(lowering: Lowering, byte: ir.Value) -> tuple[ir.Value, ...]:
 
 
 def _moved_pair(lowering: Lowering, byte: ir.Value) -> ir.Value:
-    """Signs, exponents and fractions at their places in two f16, times 2**14, as the bias of an exponent is 1, not 15.
+    """Signs, exponents and fractions at their bits in two f16, times 2**14, as the bias of an exponent is 1, not 15.
 
     Subnormal numbers are subnormal in f16, so the product is exact.
     """

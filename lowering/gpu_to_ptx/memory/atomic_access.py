@@ -59,7 +59,7 @@ def fetch_and_update(
     one: Access,
     otherwise: Sequence[ir.Value],
 ) -> list[ir.Value]:
-    """Updates successive elements and returns what they were, or `otherwise` if the guard is false.
+    """Updates successive elements and returns their old values, or `otherwise` if the guard is false.
 
     `operands` are the values, or for `compare_and_swap` the compared values and the new ones.
     """

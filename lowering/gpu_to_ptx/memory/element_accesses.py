@@ -35,7 +35,7 @@ class ElementAccesses:
 
     @property
     def distinct(self) -> list[list[int]]:
-        """The groups without repetitions: of the registers of a thread that hold one element, only the first."""
+        """The groups without repetitions: only the first register of a thread that holds an element."""
         return [group for group in self.groups if not group[0] & self.layout.free_register_mask]
 
 

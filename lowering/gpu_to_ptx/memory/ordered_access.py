@@ -37,7 +37,7 @@ class AccessOrder:
 
     @property
     def acquires(self) -> bool:
-        """Whether later accesses must see what the accessed value was released with."""
+        """Whether later accesses must see the writes that precede the release of the accessed value."""
         return "acquire" in _SIDES.get(self.order or "", ())
 
     def fence(self, lowering: Lowering, side: str, accesses: int) -> None:

@@ -41,7 +41,7 @@ def mask_of_cluster(lowering: Lowering) -> ir.Value:
 
 
 def cluster_barrier(lowering: Lowering) -> None:
-    """Waits for all threads of the cluster; what they wrote is then visible to each other."""
+    """Waits for all threads of the cluster; their writes are then visible to each other."""
     lowering.b.execute("barrier.cluster.arrive.aligned;")
     lowering.b.execute("barrier.cluster.wait.aligned;")
     lowering.scratch_slots.after_barrier()

@@ -1,4 +1,4 @@
-"""What is known of registers that hold numbers of elements along a dimension, or results of their comparisons."""
+"""Facts about registers that hold numbers of elements along a dimension, or results of their comparisons."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class Lowering:
         With `leads_pair` it is code of the CTAs that lead a pair alone.
 
         PTX ISA, elect.sync: the same thread is elected for the same membermask every time, so that one thread commits
-        what it issued. The election stands beside the instructions: ptxas then needs no predicate for those that a warp
+        the operations that it issued. The election is beside them: ptxas then needs no predicate for those that a warp
         issues once, where for a comparison of the thread number it branches to a single thread.
         """
         condition = self.issuer(leads_pair=leads_pair)

@@ -28,7 +28,7 @@ class ScratchSlots:
             self._slots[taken] = WRITTEN
 
     def overwrite(self) -> None:
-        """Marks read slots as written: each thread overwrites only what it alone has read."""
+        """Marks read slots as written: each thread overwrites only elements that it alone has read."""
         self._slots = [WRITTEN if state == READ else state for state in self._slots]
 
     def after_barrier(self) -> None:

@@ -28,7 +28,7 @@ def iota(lowering: Lowering, operation: ir.Operation) -> None:
     layout, kind = layout_of(result.type), element(result)
     thread = linear_index(lowering, layout.thread_matrix, lowering.thread)
     bits = image_bits(layout.thread_matrix)
-    # Registers that have the same element get one value, so that what is computed from it is computed once.
+    # Registers that have the same element get one value, so that results computed from it are computed once.
     made: dict[int, ir.Value] = {}
     constants = [layout.register_matrix(register) for register in range(layout.register_count)]
     for constant in constants:

@@ -291,7 +291,7 @@ def _stays_in_memory(accumulator: Accumulator, user: ir.Operation, number: int) 
 
 
 def _targets(user: ir.Operation) -> Iterator[tuple[int, ir.Value]]:
-    """The numbers of the operands that a loop or a terminator carries, with what they become."""
+    """The numbers of the operands that a loop or a terminator carries, with the values that they become."""
     if user.name in (_FOR, _LOOP):
         skipped = 3 if user.name == _FOR else 0
         arguments = list(user.regions[0].blocks[0].arguments)[int(user.name == _FOR) :]

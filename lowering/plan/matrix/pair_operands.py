@@ -17,7 +17,7 @@ from tilec.lowering.tile_to_gpu.access.tensor_maps import tensor_map_for
 from tilec.lowering.tile_to_gpu.access.tile_hints import allows_tma
 
 PAIR = 2
-# PTX ISA 9.7.16.2.1, table 39: what all kinds of pairs have.
+# PTX ISA 9.7.16.2.1, table 39: the limits of all kinds of pairs.
 COLUMN_STEP, MOST_COLUMNS = 32, 256
 # Half of the columns of a right operand in which they are contiguous is at least a row of the widest swizzle.
 _SWIZZLE_BYTES = 128

@@ -1,7 +1,7 @@
 """Numbers of tiles of a view: whether they are known to lie inside the index space, and numbers that do not wrap.
 
-Accesses that are expanded check what is not known, so that a tile outside the index space is padding in loads and is
-dropped by stores, as in views that are not expanded.
+Accesses that are expanded check the bounds that are not known, so that a tile outside the index space is padding in
+loads and is dropped by stores, as in views that are not expanded.
 """
 
 from __future__ import annotations

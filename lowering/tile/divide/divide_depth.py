@@ -209,7 +209,7 @@ def _product(bound: ir.Value, parts: int) -> ir.Value:
 
 
 def _only_multiplies(block: ir.Block, multiplies: Sequence[_Multiply], parts: int) -> bool:
-    """Whether a block is that of a counted loop that adds products to what it carries, and else computes scalars.
+    """Whether a block is the body of a counted loop that only adds products to its carried values and computes scalars.
 
     Its numbers of parts fit the type of its counter.
     """

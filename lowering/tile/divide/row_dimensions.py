@@ -158,7 +158,7 @@ def _is_made_anywhere(value: ir.Value) -> bool:
 
 
 def _first_block(op: ir.OpView) -> ir.Block:
-    """Stands for a loop or a branch: the hash of an operation changes with its operands, which the passes replace."""
+    """The key of a loop or a branch: the hash of an operation changes with its operands, which the passes replace."""
     return op.operation.regions[0].blocks[0]
 
 

@@ -159,7 +159,7 @@ class _Division:
         self._pending.clear()
 
     def _join_tokens(self, op: ir.OpView) -> None:
-        """The token of a divided access stands for both halves; the first operation that waits for it joins theirs.
+        """The token of a divided access represents both halves; the first operation that waits for it joins theirs.
 
         It is joined before a structure in which an operation waits for it, as others there may wait too.
         """

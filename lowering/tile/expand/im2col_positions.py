@@ -96,7 +96,7 @@ def _divided(numbers: IndexArithmetic, high: Number, low: Number, bits: int, ext
     quotient: Number = 0
     left = high
     for place in reversed(range(bits)):
-        # Twice the rest may exceed the integers, so it is compared with what it lacks of the extent.
+        # Twice the rest may exceed the integers, so the rest is compared with the extent minus the rest.
         next = numbers.sum([left, _digit(numbers, low, place)])
         lacking = numbers.difference(extent, left)
         is_less = numbers.is_less(numbers.made(next), lacking)

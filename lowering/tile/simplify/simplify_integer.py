@@ -58,7 +58,7 @@ def _remainder(op: ir.OpView) -> ir.Value | None:
 
 
 def _is_one(op: ir.OpView, value: ir.Value) -> bool:
-    # The one bit of a signed i1 stands for -1.
+    # The one bit of a signed i1 means -1.
     return _number(value) == 1 and not (op.signedness == "signed" and _bits(value) == 1)
 
 

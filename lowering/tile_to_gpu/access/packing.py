@@ -117,7 +117,7 @@ def refuse_partial_bytes(operations: Iterable[ir.OpView]) -> None:
 
 
 def _partial_bytes(op: ir.OpView) -> str | None:
-    """What an access would need to touch whole bytes, and what it has; None if it touches whole bytes."""
+    """The requirement of an access to touch whole bytes, and the actual value; None if it touches whole bytes."""
     type, (k, _) = op.view.type, access_vector(op)
     tensor, step, index = type.tensor_view, tile_steps(type)[k], splat(list(op.index)[k])
     if type.tile_shape[k] % 2:
