@@ -21,6 +21,7 @@ import pytest
 
 import tilec
 from tilec.errors import CompilerWarning, Note, TilecError
+from tilec.lowering.gpu.schedule.role_liveness import Liveness
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.matrix.matrix_plan import Multiply
 from tilec.lowering.schedule import verify
@@ -178,7 +179,8 @@ def recording_result(function: Callable[..., Any], recorder: Recorder) -> Callab
 def _record_decisions(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
     """The reasons and remarks of decisions, which tests and reports print."""
     patch.setattr(Multiply, "__str__", recording_result(Multiply.__str__, recorder))
-    _record_texts(recorder, patch, Choice, lambda choice: [choice.reason])
+    _record_texts(recorder, patch, Choice, lambda choice: [choice.reason, choice.runner_up])
+    _record_texts(recorder, patch, Liveness, lambda found: [found.problem] if found.problem else [])
     _record_texts(recorder, patch, Bound, lambda bound: [bound.reason])
     _record_texts(recorder, patch, Answer, lambda answer: answer.remarks)
 

@@ -60,6 +60,13 @@ def test_a_pass_that_needs_channels_refuses_placed_tiles() -> None:
         run_pass(module, "pipeline", target="sm_100a")
 
 
+def test_a_pass_that_needs_expanded_loops_refuses_schedules() -> None:
+    text = (Path(__file__).parents[1] / "gpu" / "expand_schedules.mlir").read_text()
+    module = read_stage_module(text, "k.mlir")
+    with pytest.raises(UnsupportedError, match="needs a kernel with no schedules: run expand-schedules first"):
+        run_pass(module, "repeat-scalars", target="sm_100a")
+
+
 def context_of(module: ir.Module, **options: object) -> tuple[Context, ir.OpView]:
     (found,) = module.body.operations
     return Context.of(found, TARGETS["sm_100a"], CompileOptions.of(options), []), found

@@ -88,6 +88,18 @@ def test_long_rows_are_divided_until_registers_suffice(size: int, ctas: int, tar
     assert re.search(rf"  {ctas} blocks per tile, chosen because a block would need \d+ registers per thread of", cost)
 
 
+def test_the_plan_says_why_one_block_computes_a_tile(target: str) -> None:
+    plan = rows(kernels.softmax, 32768, target, warps=8).explain("plan")
+    reason = r"a block needs \d+ registers per thread of \d+; runner-up: 2"
+    assert re.search(rf"CTAs per tile block: 1; {reason}", plan), plan
+
+
+def test_the_plan_says_that_sums_of_a_pair_have_too_many_columns() -> None:
+    signature = PRODUCT.format(256, 256)
+    plan = tilec.compile(kernels.three_products, signature=signature, target=TARGET, stop="gpu-raw").explain("plan")
+    assert "CTAs per tile block: 1; the accumulators of a pair do not fit tensor memory" in plan
+
+
 LONG_ROWS_OF_ONE_BLOCK = {
     "enough registers": (kernels.softmax, 16384, {}),
     "hint": (kernels.softmax, 65536, {"num_ctas": 1}),
