@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.schedule import set_schedule
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.loops.reorder_body import dependences, reorder_body
 from tilec.lowering.gpu.loops.rotate_loop import rotate_loop
+from tilec.lowering.gpu.passes import run_pass
+from tilec.lowering.gpu.schedule.legal_schedules import schedule_error
 from tilec.text_input.stage_module import read_stage_module
 
 MASK = 2**32 - 1
@@ -152,6 +155,40 @@ def test_rotated_loops_store_the_same(seed: int) -> None:
         reorder_body(body, {number: choose.randrange(9) for number in range(len(body.operations) - 1)})
     assert module.operation.verify()
     assert [stored(module, bounds) for bounds in BOUNDS] == expected
+
+
+def test_loops_with_legal_schedules_store_the_same() -> None:
+    """Of random schedules the expander takes those without an error, and then each tile is stored as before."""
+    legal = 0
+    for seed in range(200):
+        choose = random.Random(seed)
+        module = read_stage_module(random_kernel(choose), "kernel.mlir")
+        expected = [stored(module, bounds) for bounds in BOUNDS]
+        with module.context, ir.Location.unknown():
+            loop = the_loop(module)
+            order = random_order(choose, body_of(loop))
+            if schedule_error(loop, order) is not None:
+                continue
+            set_schedule(order)
+            run_pass(module, "expand-schedules", target="sm_100a")
+        legal += 1
+        assert [stored(module, bounds) for bounds in BOUNDS] == expected
+    assert legal >= 80
+
+
+def random_order(choose: random.Random, operations: list[ir.Operation]) -> list[tuple[ir.Operation, int]]:
+    """Operations but scalars in about their order, some up to two iterations ahead and then behind or among others."""
+    ahead = dict.fromkeys(range(len(operations)), 0)
+    for _ in range(choose.randint(0, 2)):
+        for number in random_members(choose, operations):
+            ahead[number] += 1
+    distance = choose.choice((0, 0, 1, 3))
+    places = {
+        number: number + distance * choose.random() + count * choose.choice((1, len(operations)))
+        for number, count in ahead.items()
+    }
+    ordered = sorted(places, key=places.__getitem__)
+    return [(operations[number], ahead[number]) for number in ordered if not is_rematerializable(operations[number])]
 
 
 def test_buffers_are_not_carried() -> None:

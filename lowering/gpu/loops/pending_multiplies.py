@@ -19,8 +19,10 @@ def can_count_pending(body: ir.Block) -> bool:
     operations = [op.operation for op in body.operations]
     multiplies = [op for op in operations if op.name == _MULTIPLY]
     waits = [op for op in operations if op.name == _WAIT]
-    awaited = [op.operands[0].owner for op in waits if not isinstance(op.operands[0].owner, ir.Block)]
-    return len(multiplies) <= MOST_PENDING and {op.operation for op in awaited} == set(multiplies)
+    awaited = [op.operands[0].owner for op in waits]
+    if len(multiplies) > MOST_PENDING or any(isinstance(owner, ir.Block) for owner in awaited):
+        return False
+    return len(awaited) == len(multiplies) and {owner.operation for owner in awaited} == set(multiplies)
 
 
 def await_all(body: ir.Block) -> None:

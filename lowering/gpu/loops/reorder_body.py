@@ -21,14 +21,23 @@ Dependences = list[set[int]]
 _WAIT = WgmmaWaitOp.OPERATION_NAME
 
 
-def reorder_body(body: ir.Block, ranks: Mapping[int, int]) -> list[int]:
+def reorder_body(body: ir.Block, ranks: Mapping[int, int], *, is_exact: bool = False) -> list[int]:
     """Moves the operations of a body, whose `ranks` are by number, in place; returns their numbers in the new order.
 
     An operation without a rank has that of the first one that uses its results, else that of the one it follows.
+    Where the order `is_exact`, operations with ranks are in their order, which dependences allow; else as far as these
+    allow it, waits in the order of their multiplies, and those whose results the next iteration uses late.
     """
     *operations, end = [op.operation for op in body.operations]
     preceding = dependences(operations)
-    order = _with_waits_in_order(operations, _sorted(preceding, _all_ranks(operations, preceding, ranks)))
+    if is_exact:
+        order = _sorted(preceding, _all_ranks(operations, preceding, ranks))
+        ranked = [ranks[number] for number in order if number in ranks]
+        assert ranked == sorted(ranked), "no operation precedes one on which it depends"
+    else:
+        late = _late_waits(operations, preceding, max(ranks.values(), default=0) + 1)
+        order = _sorted(preceding, _all_ranks(operations, preceding, {**ranks, **late}))
+        order = _with_waits_in_order(operations, order)
     for number in order:
         operations[number].move_before(end)
     return order
@@ -68,10 +77,8 @@ def dependences(operations: Sequence[ir.Operation]) -> Dependences:
     preceding: Dependences = []
     accesses = _Accesses()
     for number, op in enumerate(operations):
-        # The assembler moves nothing over a schedule_barrier, which stays with the signal in front of it.
-        place_of = operations[number - 1] if op.name == ScheduleBarrierOp.OPERATION_NAME and number else op
         found = {numbers[owner] for owner in _owners(op) if owner in numbers}
-        preceding.append(found | accesses.added(number, accessed_places(place_of)))
+        preceding.append(found | accesses.added(number, accessed_places(_placed_as(number, operations))))
     for wait, writer in _register_writes(operations):
         if writer in numbers and numbers[writer] > numbers[wait]:
             preceding[numbers[writer]].add(numbers[wait])
@@ -91,6 +98,29 @@ def _register_writes(operations: Sequence[ir.Operation]) -> Iterator[tuple[ir.Op
                 passed = end.operands[list(body.arguments).index(value) - 1]
                 if not isinstance(passed.owner, ir.Block):
                     yield wait, passed.owner.operation
+
+
+def access_dependences(operations: Sequence[ir.Operation]) -> set[tuple[int, int, int]]:
+    """The accesses of one place that keep their order, in two iterations of a body.
+
+    Each is the number of an operation, that of the one that it follows, and the number of iterations between.
+    """
+    places = [accessed_places(_placed_as(number, operations)) for number in range(len(operations))]
+    accesses, count = _Accesses(), len(operations)
+    found = set[tuple[int, int, int]]()
+    for number in range(2 * count):
+        for before in accesses.added(number, places[number % count]):
+            found.add((number % count, before % count, number // count - before // count))
+    return found
+
+
+def _placed_as(number: int, operations: Sequence[ir.Operation]) -> ir.Operation:
+    """The operation with whose accesses one stays: a schedule_barrier has those of the signal in front of it.
+
+    The assembler moves nothing over a schedule_barrier.
+    """
+    is_barrier = operations[number].name == ScheduleBarrierOp.OPERATION_NAME
+    return operations[number - 1] if is_barrier and number else operations[number]
 
 
 @dataclass
@@ -157,14 +187,16 @@ def _users(operations: Sequence[ir.Operation], preceding: Dependences) -> list[l
     return users
 
 
+def _late_waits(operations: Sequence[ir.Operation], preceding: Dependences, rank: int) -> dict[int, int]:
+    """A rank for each wait whose result only the next iteration uses."""
+    users = _users(operations, preceding)
+    return {number: rank for number, op in enumerate(operations) if op.name == _WAIT and not users[number]}
+
+
 def _all_ranks(operations: Sequence[ir.Operation], preceding: Dependences, ranks: Mapping[int, int]) -> list[int]:
     """The ranks of all operations; what has to precede an operation has no greater one."""
     last = max(ranks.values(), default=0) + 1
-    users = _users(operations, preceding)
-    # A wait whose result only the next iteration uses is late.
-    late = {number: last for number, op in enumerate(operations) if op.name == _WAIT and not users[number]}
-    spread_ranks = spread(operations, preceding, {**ranks, **late}, is_rank=True)
-    found = [last if rank is None else rank for rank in spread_ranks]
+    found = [last if rank is None else rank for rank in spread(operations, preceding, ranks, is_rank=True)]
     for number in reversed(range(len(operations))):
         for source in preceding[number]:
             found[source] = min(found[source], found[number])

@@ -24,7 +24,6 @@ from tilec.dialect.tile_gpu.categories import STEPS, TENSOR_CORE_OPERATIONS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.schedule import set_schedule
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.operation_role import LOAD, MULTIPLY, is_rematerializable
@@ -32,7 +31,7 @@ from tilec.lowering.gpu.ir.slots import GET, PUT, VIEW, step_of_buffer
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead
 from tilec.lowering.gpu.loops.other_iteration import scalars_behind
-from tilec.lowering.gpu.schedule.role_liveness import liveness
+from tilec.lowering.gpu.schedule.legal_schedules import are_legal, write_schedules
 from tilec.lowering.gpu.schedule.role_steps import LoopOrder
 
 _COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
@@ -41,9 +40,8 @@ _COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 def advance_multiplies(kernel: KernelOp, context: Context) -> None:
     """Gives the loops of the roles `mma` and `load` schedules, where that is possible and all roles terminate."""
     for loop, loads in _loops_of_multiplies(kernel):
-        rotations = _rotations(loop, loads)
-        if rotations and _are_live(kernel, rotations):
-            _schedule(rotations, context)
+        if rotations := _rotations(loop, loads):
+            write_schedules(kernel, _orders(rotations), context)
 
 
 def advance_again(
@@ -62,15 +60,9 @@ def advance_again(
         copies = _rotation_of_loads(loads, multiplies.group, lambda _: True)
         if copies is None:
             continue
-        rotations = [multiplies, replace(copies, count=2)]
-        if _are_live(kernel, rotations) and is_worth(loop, _rings_of_sums(multiplies.group)):
-            _schedule(rotations, context)
-
-
-def _schedule(rotations: Sequence[_Rotation], context: Context) -> None:
-    for rotation in rotations:
-        set_schedule(rotation.order())
-    context.scheduled()
+        orders = _orders([multiplies, replace(copies, count=2)])
+        if are_legal(kernel, orders) and is_worth(loop, _rings_of_sums(multiplies.group)):
+            write_schedules(kernel, orders, context)
 
 
 @dataclass(frozen=True)
@@ -89,9 +81,8 @@ class _Rotation:
         return [(op, ahead) for op, ahead in order if not is_rematerializable(op)]
 
 
-def _are_live(kernel: KernelOp, rotations: Sequence[_Rotation]) -> bool:
-    """Whether all roles terminate after some rotations: threads may wait for a multiply that waits for them."""
-    return liveness(kernel, {rotation.loop: rotation.order() for rotation in rotations}).is_proven
+def _orders(rotations: Sequence[_Rotation]) -> dict[ir.Operation, LoopOrder]:
+    return {rotation.loop: rotation.order() for rotation in rotations}
 
 
 def _loops_of_multiplies(kernel: KernelOp) -> list[tuple[ir.Operation, ir.Operation | None]]:

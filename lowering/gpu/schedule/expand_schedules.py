@@ -8,21 +8,19 @@ Without it loops are in the order of the program, whatever their schedules are.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import Position, position_of, remove_schedule
 from tilec.dialect.walk import operations_inside
-from tilec.errors import VerificationError
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.pending_multiplies import await_all, can_count_pending, count_pending
 from tilec.lowering.gpu.loops.reorder_body import dependences, reorder_body, spread
 from tilec.lowering.gpu.loops.rotate_loop import Origins, rotate_loop
+from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, present_order, schedule_error
 from tilec.lowering.gpu.schedule.role_steps import LoopOrder
 
 _Number = TypeVar("_Number")
@@ -32,7 +30,7 @@ def expand_schedules(kernel: KernelOp, _context: Context) -> None:
     """Rewrites the loops of a kernel that have schedules, in place.
 
     Raises:
-        VerificationError: a schedule has an operation before another one on which it depends, or lacks one.
+        VerificationError: a schedule breaks a rule (legal_schedules.py).
     """
     loops = {op.parent.operation: None for op in operations_inside(kernel) if position_of(op) is not None}
     # An inner loop is after those around it.
@@ -41,23 +39,17 @@ def expand_schedules(kernel: KernelOp, _context: Context) -> None:
 
 
 def _expand(loop: ir.Operation) -> None:
+    order = present_order(loop)
+    if error := schedule_error(loop, order):
+        raise error
     operations = operations_of_body(loop)
-    positions = {number: found for number, op in enumerate(operations) if (found := position_of(op)) is not None}
-    for number, op in enumerate(operations):
-        if number not in positions and not is_rematerializable(op):
-            raise _error(op, "has no schedule, as all operations of its loop have that are not scalar arithmetic")
-    if not can_count_pending(loop.regions[0].blocks[0]):
-        raise _error(loop, "has a schedule, and awaits multiplies of warpgroups in another iteration")
+    # The hash of an operation depends on its attributes.
+    numbers = {op: number for number, op in enumerate(operations)}
+    ranks = {numbers[op]: rank for rank, (op, _) in enumerate(order)}
+    advances = {numbers[op]: ahead for op, ahead in order}
     remove_schedule(operations)
-    ranks = {number: position.order for number, position in positions.items()}
-    counts = {number: position.ahead for number, position in positions.items()}
-    made = arranged(loop, ranks, counts, is_exact=True)
-    assert made is not None, "a schedule that is exact is possible, or an error"
-
-
-def operations_of_body(loop: ir.Operation) -> list[ir.Operation]:
-    """The operations of a body, without the terminator."""
-    return [op.operation for op in loop.regions[0].blocks[0].operations][:-1]
+    made = arranged(loop, ranks, advances, is_exact=True)
+    assert made is not None, "a schedule without an error is possible"
 
 
 def arranged(
@@ -88,23 +80,16 @@ def arranged(
         scalars = {number for number, op in enumerate(operations) if is_rematerializable(op)}
         members = {number for number, count in ahead.items() if count and count >= least} - scalars
         preceding = dependences(operations)
-        for number in members:
-            for source in sorted(preceding[number] - members - scalars):
-                if is_exact:
-                    raise _broken(operations[number], operations[source], "is more iterations ahead than")
-                return None
+        if any(preceding[number] - members - scalars for number in members):
+            return None
         rotated = rotate_loop(loop, members) if members else None
         if rotated is None:
-            if is_exact:
-                raise _error(loop, "has a schedule that passes a buffer to another iteration")
             return None
         loop, origins = rotated
         ranks, ahead = _moved(ranks, origins), _moved(ahead, origins)
         numbers = [None if number is None else numbers[number] for number in origins]
     operations = operations_of_body(loop)
-    order = reorder_body(loop.regions[0].blocks[0], ranks)
-    if is_exact:
-        _check_order(operations, [number for number in order if number in ranks], ranks)
+    order = reorder_body(loop.regions[0].blocks[0], ranks, is_exact=is_exact)
     count_pending(loop.regions[0].blocks[0])
     for place, number in enumerate(order):
         origin = numbers[number]
@@ -119,24 +104,6 @@ def order_of(loop: ir.Operation, positions: Sequence[Position | None]) -> LoopOr
     return [(op, each.ahead) for op, each in sorted(found, key=lambda pair: pair[1].order)]
 
 
-def _check_order(operations: Sequence[ir.Operation], order: Sequence[int], ranks: Mapping[int, int]) -> None:
-    """Raises an error if operations are not in the order of their ranks, as one depends on another of a later rank."""
-    for first, second in itertools.pairwise(order):
-        if ranks[first] > ranks[second]:
-            raise _broken(operations[second], operations[first], "precedes")
-
-
 def _moved(numbers: Mapping[int, _Number], origins: Origins) -> dict[int, _Number]:
     """What operations of the body before have, by number, for those of the new one."""
     return {place: numbers[number] for place, number in enumerate(origins) if number is not None and number in numbers}
-
-
-def _broken(op: ir.Operation, source: ir.Operation, how: str) -> VerificationError:
-    where = source_location(source.location)
-    return _error(
-        op, f"{how} {source.name}{'' if where is None else f' ({where})'} in the schedule, on which it depends"
-    )
-
-
-def _error(op: ir.Operation, problem: str) -> VerificationError:
-    return VerificationError(f"{op.name} {problem}", source_location(op.location))

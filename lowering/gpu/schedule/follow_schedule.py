@@ -22,7 +22,6 @@ from tilec.dialect.tile_gpu.channel import MakeChannelOp, ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.matrix import DotOp, WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
-from tilec.dialect.tile_gpu.schedule import set_schedule
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
@@ -38,7 +37,8 @@ from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.roles.register_budgets import registers_of_role, set_budgets
-from tilec.lowering.gpu.schedule.expand_schedules import arranged, operations_of_body, order_of
+from tilec.lowering.gpu.schedule.expand_schedules import arranged, order_of
+from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.schedule.loop_schedule import GAIN, role_orders, shorter_schedule, steady_intervals
 from tilec.lowering.gpu.schedule.role_liveness import liveness
@@ -170,16 +170,16 @@ class _Loop:
             candidate.trial.operation.erase()
         if kept is not None:
             self._keep(kept)
-            self.context.scheduled()
 
     def _keep(self, candidate: _Candidate) -> None:
+        """Gives the loop a schedule that is legal, and its rings and roles what it needs."""
+        if not write_schedules(self.kernel, candidate.orders, self.context):
+            return
         for channel, count in candidate.slots.items():
             set_stages(channel.owner, count)
         if candidate.budgets is not None:
             assert self.kernel.roles is not None, "loops of roles have schedules"
             self.kernel.roles.operation.attributes[_BUDGETS] = candidate.budgets
-        for order in candidate.orders.values():
-            set_schedule(order)
 
     def _problem(self, kernel: KernelOp) -> LoopProblem | None:
         loops = divided_loops(kernel)

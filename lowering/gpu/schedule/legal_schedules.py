@@ -1,0 +1,173 @@
+"""The rules of schedules (README.md, Schedules): an order of the operations of a loop obeys them, or is not written.
+
+An operation with a position (ahead, order) is executed for iteration i in iteration i - ahead of the expanded loop, at
+its place in the order. An operation that follows another one of the same iteration, or of an earlier one, has to be
+executed after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.schedule import Position, position_of, set_schedule
+from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
+from tilec.dialect.walk import operations_inside
+from tilec.errors import VerificationError
+from tilec.lowering.gpu.ir.enclosing import ancestor_in
+from tilec.lowering.gpu.ir.operation_role import is_rematerializable
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.pending_multiplies import can_count_pending
+from tilec.lowering.gpu.loops.reorder_body import access_dependences
+from tilec.lowering.gpu.schedule.role_liveness import liveness
+from tilec.lowering.gpu.schedule.role_steps import LoopOrder
+
+_MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
+
+
+def write_schedules(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder], context: Context) -> bool:
+    """Gives loops schedules, if these are legal; returns whether they are."""
+    if not are_legal(kernel, orders):
+        return False
+    for order in orders.values():
+        set_schedule(order)
+    context.scheduled()
+    return True
+
+
+def are_legal(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder]) -> bool:
+    """Whether loops may have orders: each obeys the rules of schedules, and all roles still terminate."""
+    is_expandable = all(schedule_error(loop, order) is None for loop, order in orders.items())
+    return is_expandable and liveness(kernel, orders).is_proven
+
+
+def operations_of_body(loop: ir.Operation) -> list[ir.Operation]:
+    """The operations of a body, without the terminator."""
+    return [op.operation for op in loop.regions[0].blocks[0].operations][:-1]
+
+
+def present_order(loop: ir.Operation) -> LoopOrder:
+    """The order that the attributes of the operations of a body say."""
+    positions = [(op, found) for op in operations_of_body(loop) if (found := position_of(op)) is not None]
+    return [(op, position.ahead) for op, position in sorted(positions, key=lambda pair: pair[1].order)]
+
+
+def schedule_error(loop: ir.Operation, order: LoopOrder) -> VerificationError | None:
+    """The rule that an order of the operations of a loop breaks, or None."""
+    positions = {op: Position(ahead, number) for number, (op, ahead) in enumerate(order)}
+    body = loop.regions[0].blocks[0]
+    for op in operations_of_body(loop):
+        if op not in positions and not is_rematerializable(op):
+            return _error(op, "has no schedule, as all operations of its loop have that are not scalar arithmetic")
+    waits = [(op, op.operands[0].owner) for op, _ in order if op.name == _WAIT]
+    if not can_count_pending(body) or any(
+        positions[wait].ahead != positions[owner.operation].ahead for wait, owner in waits
+    ):
+        return _error(loop, "has a schedule, and awaits multiplies of warpgroups in another iteration")
+    for op, position in positions.items():
+        if any(_is_passed(result, position, positions, body) for result in op.results):
+            return _error(loop, "has a schedule that passes a buffer to another iteration")
+    for dependence in _dependences(loop, positions):
+        if problem := dependence.problem(positions):
+            return problem
+    issued = [op for op, _ in order if op.name == _MULTIPLY]
+    for wait, (_, owner), multiply in zip((wait for wait, _ in waits), waits, issued, strict=True):
+        if owner.operation != multiply:
+            return _error(wait, "awaits multiplies of warpgroups in another order than that of their issue")
+    return None
+
+
+@dataclass(frozen=True)
+class _Dependence:
+    """An operation that is executed after another one, of `distance` iterations before."""
+
+    source: ir.Operation
+    target: ir.Operation
+    distance: int = 0
+
+    def problem(self, positions: Mapping[ir.Operation, Position]) -> VerificationError | None:
+        source, target = positions[self.source], positions[self.target]
+        ahead = target.ahead - self.distance
+        if ahead > source.ahead:
+            return self._broken("is more iterations ahead than")
+        if ahead == source.ahead and target.order < source.order:
+            return self._broken("precedes")
+        return None
+
+    def _broken(self, how: str) -> VerificationError:
+        where = source_location(self.source.location)
+        source = f"{self.source.name}{'' if where is None else f' ({where})'}"
+        return _error(self.target, f"{how} {source} in the schedule, on which it depends")
+
+
+def _dependences(loop: ir.Operation, positions: Mapping[ir.Operation, Position]) -> Iterator[_Dependence]:
+    """What operations with positions follow: their operands, accesses of the same place, and reads of registers."""
+    operations = operations_of_body(loop)
+    for number, before, distance in sorted(access_dependences(operations), key=lambda found: (found[2], *found)):
+        yield _Dependence(operations[before], operations[number], distance)
+    for op in positions:
+        for inner in (op, *operations_inside(op)):
+            for value in inner.operands:
+                yield from (_Dependence(source, op, distance) for source, distance in _sources(value, loop))
+        if op.name == _WAIT:
+            yield from _rewrites(op, loop, positions)
+
+
+def _rewrites(
+    wait: ir.Operation, loop: ir.Operation, positions: Mapping[ir.Operation, Position]
+) -> Iterator[_Dependence]:
+    """A tile that is carried to the multiply of a wait is computed again, in the same registers, after the wait."""
+    multiply = wait.operands[0].owner.operation
+    for value in multiply.operands:
+        for source, distance in _sources(value, loop):
+            iterations = distance + positions[source].ahead - positions[multiply].ahead
+            if is_register_tile(value.type) and iterations == 1:
+                yield _Dependence(wait, source, positions[source].ahead - positions[wait].ahead)
+
+
+def _sources(value: ir.Value, loop: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
+    """The operations that compute a value, through scalar arithmetic and views, each of some iterations before."""
+    body = loop.regions[0].blocks[0]
+    arguments, yielded = list(body.arguments), body.operations[len(body.operations) - 1].operation
+    waiting, known = [(value, 0)], set[ir.Value]()
+    while waiting:
+        value, distance = waiting.pop(0)
+        if value in known:
+            continue
+        known.add(value)
+        if isinstance(value.owner, ir.Block):
+            if value.owner == body and value != arguments[0]:
+                waiting.append((yielded.operands[arguments.index(value) - 1], distance + 1))
+            continue
+        op = value.owner.operation
+        if op.block != body:
+            continue
+        if is_rematerializable(op):
+            # The shortest distances come first.
+            waiting[:0] = [(operand, distance) for operand in op.operands]
+        else:
+            yield op, distance
+
+
+def _is_passed(
+    result: ir.Value, position: Position, positions: Mapping[ir.Operation, Position], body: ir.Block
+) -> bool:
+    """Whether a buffer is in use in a later iteration of the expanded loop than that which computes it."""
+    if is_register_tile(result.type) or is_scalar(result.type):
+        return False
+    for user in {ancestor_in(use.owner.operation, body) for use in result.uses}:
+        if user not in positions and len(user.results):
+            # A view of the buffer, which is made where it is used.
+            if any(_is_passed(view, position, positions, body) for view in user.results):
+                return True
+        elif (positions[user].ahead if user in positions else 0) < position.ahead:
+            return True
+    return False
+
+
+def _error(op: ir.Operation, problem: str) -> VerificationError:
+    return VerificationError(f"{op.name} {problem}", source_location(op.location))
