@@ -256,9 +256,8 @@ RECORDS = (
         "delay-multiplies",
         delay_multiplies,
         guarantees=(
-            "a `wgmma` whose lhs is in registers, and whose accumulator a loop carries, is issued in the next "
-            "iteration, behind the `wgmma` that starts it, if the registers of lhs remain; that loop has "
-            "`tile_gpu.iterations_ahead`"
+            "a `wgmma` whose lhs is in registers, and whose accumulator a loop carries, is scheduled behind the "
+            "`wgmma` that starts the next iteration, if the registers of lhs remain"
         ),
         without="the tensor core waits for the threads",
         needs=(State.CHANNELLED, State.EXPANDED),

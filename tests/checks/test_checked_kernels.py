@@ -125,6 +125,15 @@ def test_attention(target: str) -> None:
         assert np.abs(out - exact).max() < 2.0**-9 * np.abs(v.astype(np.float64)).max()
 
 
+def test_assertions_leave_attention_its_schedule(target: str) -> None:
+    """Multiplies, and the steps on channels around them, are in other iterations than the assertions of the loads."""
+    rows = (np.zeros((count, 64), np.float16) for count in (128, 192, 192))
+    arguments = (*rows, np.zeros((128, 64), np.float32), 3, 128, 64, 64)
+    signature = Signature.from_arguments(kernels.attention, arguments)
+    stage = ct.compile(kernels.attention, target=target, signature=signature, checks=True, stop="gpu").stage("gpu")
+    assert "tile_gpu.iterations_ahead" in stage.text and "tile_gpu.assert" in stage.text
+
+
 def test_convolution(target: str) -> None:
     x, f = small_integers(1, 128, 64), small_integers(3, 64, 64)
     y = np.zeros((1, 128, 64), np.float32)

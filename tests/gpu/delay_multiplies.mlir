@@ -1,7 +1,7 @@
-// RUN: tilec opt %s --passes delay-multiplies --target sm_90a
+// RUN: tilec opt %s --passes delay-multiplies,expand-schedules --target sm_90a
 // The second multiply has its lhs in registers and updates a carried accumulator: the next iteration issues it,
-// behind the first multiply, and awaits it where it uses the
-// accumulator. The multiply of the last iteration is behind the loop.
+// behind the first multiply, and awaits it where it uses the accumulator. The schedule has all others an iteration
+// ahead, so that the first ones are in front of the loop. The multiply of the last iteration is behind the loop.
 // The second loop stays: the ring of its second multiply has one slot, which the role of the loads may need earlier.
 
 #d = "register=(0,1)(8,0)(0,8)(0,16)(0,32) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=64x64"
@@ -19,7 +19,7 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
   %w = tile_gpu.make_channel stages 1 producer tma consumers [wgmma] reuse ring : channel<[!b]>
   tile_gpu.roles compute warps 4 {
     %left = tile_gpu.get %q consumer 0 : channel<[!a]>
-    %r = scf.for %i = %m to %n step %one iter_args(%o = %none) -> (!d) : i32 {
+    %r = scf.for %i = %m to %n step %one iter_args(%o = %none) -> (!d) : i32 id 0 {
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       %s = tile_gpu.wgmma f16 %left, %keys, %none : !a, !b -> !d
       %t = tile_gpu.wgmma_wait %s pending 0 : !d
@@ -34,7 +34,7 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
       scf.yield %y : !d
     }
     tile_gpu.store_view %r -> %x[%m, %m] extents [%n, %n] strides [%n, %one] vector 1 : !d
-    %z = scf.for %i = %m to %n step %one iter_args(%o = %none) -> (!d) : i32 {
+    %z = scf.for %i = %m to %n step %one iter_args(%o = %none) -> (!d) : i32 id 1 {
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       %s = tile_gpu.wgmma f16 %left, %keys, %none : !a, !b -> !d
       %t = tile_gpu.wgmma_wait %s pending 0 : !d
@@ -49,6 +49,20 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
     }
     tile_gpu.store_view %z -> %x[%m, %m] extents [%n, %n] strides [%n, %one] vector 1 : !d
   } load warps 1 {
+    %left = tile_gpu.put_begin %q : channel<[!a]>
+    tile_gpu.put_commit %q : channel<[!a]>
+    scf.for %i = %m to %n step %one : i32 id 0 {
+      %keys = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+      %values = tile_gpu.put_begin %v : channel<[!b]>
+      tile_gpu.put_commit %v : channel<[!b]>
+    }
+    scf.for %i = %m to %n step %one : i32 id 1 {
+      %keys = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+      %values = tile_gpu.put_begin %w : channel<[!b]>
+      tile_gpu.put_commit %w : channel<[!b]>
+    }
   }
 }
 

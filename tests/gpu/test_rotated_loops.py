@@ -240,3 +240,27 @@ def test_accesses_of_one_place_keep_their_order() -> None:
     # A print keeps its order with all operations, and the accesses after it keep their order with the print.
     assert print_ >= {3, 4, 5}
     assert 6 in last
+
+
+def test_an_assertion_keeps_its_order_with_stores_and_output() -> None:
+    """It may be before or after steps on channels, which wait for other roles; not after the store that it guards."""
+    text = (
+        HEAD
+        + f"""
+  %holds = arith.cmpi slt, %lower, %upper : i32
+  %c = tile_gpu.make_channel stages 2 producer tma consumers [threads] reuse ring : channel<[!s]>
+  scf.for %i = %lower to %upper step %step : i32 {{
+    %slot = tile_gpu.get %c consumer 0 : channel<[!s]>
+    tile_gpu.assert %holds, "holds" : i1
+    {store("%first")}
+    tile_gpu.assert %holds, "still holds" : i1
+    tile_gpu.print "done"
+    tile_gpu.release %c consumer 0 : channel<[!s]>
+  }}
+}}
+"""
+    )
+    module = read_stage_module(text, "kernel.mlir")
+    _, assertion, stored_, second, printed, release = dependences(body_of(the_loop(module)))
+    assert (assertion, stored_, second) == (set(), {1}, {1, 2})
+    assert printed >= {0, 3} and release == {4}

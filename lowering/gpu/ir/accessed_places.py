@@ -19,6 +19,7 @@ from tilec.dialect.tile_gpu.categories import (
     TMA_LOADS,
 )
 from tilec.dialect.tile_gpu.channel import TMA, GetOp, MakeChannelOp, ReleaseOp
+from tilec.dialect.tile_gpu.debug import AssertOp
 from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import (
     BarrierOp,
@@ -45,6 +46,8 @@ EVERYTHING = "everything"
 _MEMORY, _STAGING = "memory", "staging"
 # A store of a thread, which is complete after the next store of the thread.
 _TENSOR_STORES = "stores of tensor memory"
+# Copies of threads, whose addresses an assertion before them may check; TMA loads nothing outside of its tensor.
+_CHECKED = "copies behind assertions"
 
 _WAIT = WgmmaWaitOp.OPERATION_NAME
 _STORE = TmaStoreOp.OPERATION_NAME
@@ -56,6 +59,8 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
     StoreTensorMemoryOp.OPERATION_NAME: (_TENSOR_STORES,),
     **dict.fromkeys((StoreSharedOp.OPERATION_NAME, *TMA_LOADS, *COPIES_OF_THREADS), ()),
     Tcgen05CopyScalesOp.OPERATION_NAME: (),
+    # It keeps its order with what it may guard, with stores, and with other output, but waits for no other role.
+    AssertOp.OPERATION_NAME: (_CHECKED, _MEMORY),
 }
 _OF_CONSUMERS = (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
 _OF_CHANNELS = (PUT, GET)
@@ -93,6 +98,8 @@ def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
         yield from ((place, True) for value in op.operands for place in _places_of_buffer(value))
         if any(map(_is_staged, op.operands)):
             yield _STAGING, True
+        if op.name in COPIES_OF_THREADS:
+            yield _CHECKED, False
     elif op.name not in ("scf.if", "scf.yield") and not has_no_effects(op):
         yield EVERYTHING, True
 

@@ -2,6 +2,8 @@
 
 before:   for i < n { a = f(i);  g(i, a) }
 after:    if 0 < n { a = f(0);  for i < n - 1 carrying a { g(i, a);  a = f(i + 1) };  g(n - 1, a) }
+
+If g has no use of the counter, and f has or is longer, the loop is `for 1 <= i < n carrying a { g(a);  a = f(i) }`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from tilec.lowering.gpu.ir.enclosing import ancestor_in
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead, set_iterations_ahead
 from tilec.lowering.gpu.loops.other_iteration import copy_all
-from tilec.lowering.gpu.loops.shorter_loop import last_counter, shorter_loop
+from tilec.lowering.gpu.loops.shorter_loop import ShorterLoop, last_counter, without_first, without_last
 
 # For each operation of a body its number in the body before; None for those that are new.
 Origins = list[int | None]
@@ -51,10 +53,15 @@ def rotate_loop(loop: ir.Operation, numbers: Collection[int]) -> tuple[ir.Operat
 
 
 def _passed(ahead: Sequence[ir.Operation], others: Collection[ir.Operation], body: ir.Block) -> list[ir.Value]:
-    """The results of operations that others of the body use, or the next iteration."""
-    results = (result for op in ahead for result in op.results)
-    return [
+    """The results of operations that the next iteration uses, and those that others of the body do."""
+    end = body.operations[len(body.operations) - 1].operation
+    results = [result for op in ahead for result in op.results]
+    used = [
         result for result in results if any(ancestor_in(use.owner.operation, body) in others for use in result.uses)
+    ]
+    return [
+        *dict.fromkeys(value for value in end.operands if value in used),
+        *(v for v in used if v not in list(end.operands)),
     ]
 
 
@@ -97,20 +104,27 @@ class _Rotation:
         self.loop, self.ahead, self.rest, self.passed, self.yielded = loop, ahead, rest, passed, yielded
         self.counter, *self.carried = loop.regions[0].blocks[0].arguments
         self.lower, _, self.step, *self.initial = loop.operands
+        used = _used_by(rest)
+        is_longer = len(ahead) > len(rest)
+        # The loop counts the iterations of the part that uses the counter, or of the longer one.
+        self.is_counted = self.counter in used or not (self.counter in _used_by(ahead) or is_longer)
+        # The others are operands of what is ahead alone, which has those that the rest yields before it.
+        self.kept = [number for number, value in enumerate(self.carried) if value in used or value in yielded]
 
     def made(self, followed: Origins) -> ir.Operation:
         """Replaces the loop; returns the new one. Of what is ahead, scalars have no number."""
         with self.loop.location:
             with ir.InsertionPoint(self.loop):
-                shorter = shorter_loop(self.loop)
+                shorter = without_last(self.loop) if self.is_counted else without_first(self.loop)
                 types = [result.type for result in self.loop.results]
                 branch = ir.Operation.create("scf.if", types, [shorter.runs], regions=2)
             with ir.InsertionPoint(branch.regions[0].blocks.append()):
                 values = dict(zip([self.counter, *self.carried], [self.lower, *self.initial], strict=True))
                 copy_all(self.ahead, values)
-                made = self._following(shorter.bound, [values[value] for value in self.passed], followed)
-                values = dict(zip([*self.carried, *self.passed], made.results, strict=True))
-                values[self.counter] = last_counter(self.lower, shorter.distance, self.step)
+                made = self._following(shorter, [values[value] for value in self.passed], followed)
+                values = dict(zip(self._carried(), made.results, strict=True))
+                if self.is_counted:
+                    values[self.counter] = last_counter(self.lower, shorter.distance, self.step)
                 copy_all(self.rest, values)
                 ir.Operation.create("scf.yield", operands=[values.get(value, value) for value in self.yielded])
             if self.initial:
@@ -121,24 +135,35 @@ class _Rotation:
         self.loop.erase()
         return made
 
-    def _following(self, bound: ir.Value, first: Sequence[ir.Value], followed: Origins) -> ir.Operation:
+    def _carried(self) -> list[ir.Value]:
+        """What the new loop carries."""
+        return [*(self.carried[number] for number in self.kept), *self.passed]
+
+    def _following(self, shorter: ShorterLoop, first: Sequence[ir.Value], followed: Origins) -> ir.Operation:
         """The loop with one iteration less, which carries what the rest needs of those that are ahead."""
-        initial = [*self.initial, *first]
+        initial = [*(self.initial[number] for number in self.kept), *first]
         types = [value.type for value in initial]
         attributes = {name: self.loop.attributes[name] for name in self.loop.attributes}
-        operands = [self.lower, bound, self.step, *initial]
+        operands = [shorter.lower, shorter.upper, self.step, *initial]
         made = ir.Operation.create("scf.for", types, operands, attributes, regions=1)
         set_iterations_ahead(made, iterations_ahead(self.loop) + 1)
         locations = [self.loop.location] * (1 + len(types))
         body = made.regions[0].blocks.append(self.counter.type, *types, arg_locs=locations)
+        counter = body.arguments[0]
         with ir.InsertionPoint(body):
-            values = dict(zip([self.counter, *self.carried, *self.passed], body.arguments, strict=True))
+            values = dict(zip([self.counter, *self._carried()], body.arguments, strict=True))
             copy_all(self.rest, values)
             ended = [values.get(value, value) for value in self.yielded]
             following = dict(zip(self.carried, ended, strict=True))
-            following[self.counter] = emitter.binary("arith.addi", body.arguments[0], self.step)
+            following[self.counter] = emitter.binary("arith.addi", counter, self.step) if self.is_counted else counter
             for number, copy in zip(followed, copy_all(self.ahead, following), strict=True):
                 if number is not None:
                     set_iterations_ahead(copy, iterations_ahead(copy) + 1)
-            ir.Operation.create("scf.yield", operands=[*ended, *(following[value] for value in self.passed)])
+            passed = [following[value] for value in self.passed]
+            ir.Operation.create("scf.yield", operands=[*(ended[number] for number in self.kept), *passed])
         return made
+
+
+def _used_by(operations: Sequence[ir.Operation]) -> set[ir.Value]:
+    """The operands of operations, and of those inside of them."""
+    return {value for op in operations for inner in (op, *operations_inside(op)) for value in inner.operands}

@@ -5,7 +5,8 @@ after:    p, o of the first iteration
           for 1 <= i < n { s = q @ k(i);  o += p @ v(i - 1);  wait s;  f(s);  wait o;  p = f(s);  o = o * g(s) }
           o += p @ v(n - 1);  wait o
 
-The registers of p are written again after the multiply that reads them, so that only p and the sums s are live at once.
+All but that multiply is scheduled an iteration ahead. The registers of p are written again after the multiply that
+reads them, so that only p and the sums s are live at once.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
-from tilec.lowering import emitter
+from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.ir.slots import GET, VIEW, owner_of
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.loops.iterations_ahead import set_iterations_ahead
-from tilec.lowering.gpu.loops.other_iteration import copy_all
 from tilec.lowering.gpu.memory.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.roles.register_budgets import set_budgets
+from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
+from tilec.lowering.gpu.schedule.role_steps import LoopOrder
 from tilec.lowering.layout.layout_text import parse_layout
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
@@ -62,7 +63,7 @@ class _Delayed:
 
 
 def delay_multiplies(kernel: KernelOp, context: Context) -> None:
-    """Rewrites the loops of roles in place, where that is possible; run after rings have their slots.
+    """Gives the loops of roles schedules, where that is possible; run after rings have their slots.
 
     Roles without register budgets get some if a delayed multiply needs more than an equal share, with the option
     `register_budgets`.
@@ -79,7 +80,7 @@ def delay_multiplies(kernel: KernelOp, context: Context) -> None:
             if needed > budgets[number] and context.options.register_budgets:
                 budgets = set_budgets(kernel, roles, {number: needed}) or budgets
             if found is not None and needed <= budgets[number]:
-                _rotate(loop, found)
+                write_schedules(kernel, {loop: _order(loop, found)}, context)
 
 
 def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
@@ -163,82 +164,23 @@ def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
     return len(waits) == 1 and len(made) == len(computed) and all(rest.index(op) > waits[0] for op in made)
 
 
-# ---- the loop without its first iteration
+# ---- the schedule
 
 
-def _rotate(loop: ir.Operation, found: _Delayed) -> None:
-    """Replaces a loop by the rest of the first iteration, a loop over the others, and the multiply of the last."""
-    body, initial = loop.regions[0].blocks[0], list(loop.operands)[3:]
-    multiply = found.multiply.opview
-    *rest, end = [op.operation for op in body.operations if op.operation not in found.members]
-    passed = [*(value for number, value in enumerate(end.operands) if number != found.carried)]
-    passed += [multiply.lhs, multiply.accumulator]
-    with loop.location:
-        with ir.InsertionPoint(loop):
-            runs, start = _second_counter(loop)
-            branch = ir.Operation.create("scf.if", [result.type for result in loop.results], [runs], regions=2)
-        with ir.InsertionPoint(branch.regions[0].blocks.append()):
-            values = dict(zip(body.arguments, [loop.operands[0], *initial], strict=True))
-            copy_all(rest, values)
-            made = _following(loop, start, [values.get(value, value) for value in passed], passed, found)
-            values = {multiply.lhs: made.results[-2], multiply.accumulator: made.results[-1]}
-            copy_all(found.members, values)
-            results = list(made.results)[:-2]
-            results.insert(found.carried, values[found.end[0].results[0]])
-            ir.Operation.create("scf.yield", operands=results)
-        with ir.InsertionPoint(branch.regions[1].blocks.append()):
-            ir.Operation.create("scf.yield", operands=initial)
-    for result, replacement in zip(loop.results, branch.results, strict=True):
-        result.replace_all_uses_with(replacement)
-    loop.erase()
-
-
-def _second_counter(loop: ir.Operation) -> tuple[ir.Value, ir.Value]:
-    """Whether the loop has an iteration, and the counter of the second one; the upper bound if there is none."""
-    lower, upper, step = list(loop.operands)[:3]
-    # Without overflow: the difference of the bounds is exact as an unsigned number.
-    distance = emitter.binary("arith.subi", upper, lower)
-    several = emitter.less_than(step, distance, unsigned=True)
-    second = emitter.binary("arith.addi", lower, step)
-    start = emitter.create("arith.select", [upper.type], [several, second, upper]).result
-    return emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes), start
-
-
-def _following(
-    loop: ir.Operation, start: ir.Value, initial: Sequence[ir.Value], passed: Sequence[ir.Value], found: _Delayed
-) -> ir.Operation:
-    """The loop from its second iteration on; it carries lhs and accumulator of the delayed multiply."""
-    old, (_, upper, step) = loop.regions[0].blocks[0], list(loop.operands)[:3]
-    types = [value.type for value in initial]
-    attributes = {name: loop.attributes[name] for name in loop.attributes}
-    made = ir.Operation.create("scf.for", types, [start, upper, step, *initial], attributes, regions=1)
-    set_iterations_ahead(made, 1)
-    body = made.regions[0].blocks.append(upper.type, *types, arg_locs=[loop.location] * (1 + len(types)))
-    with ir.InsertionPoint(body):
-        arguments = [value for number, value in enumerate(old.arguments) if number != found.carried + 1]
-        values = dict(zip(arguments, list(body.arguments)[:-2], strict=True))
-        _copy_body(old, found, values, list(body.arguments)[-2:])
-        ir.Operation.create("scf.yield", operands=[values.get(value, value) for value in passed])
-    return made
-
-
-def _copy_body(old: ir.Block, found: _Delayed, values: dict[ir.Value, ir.Value], operands: Sequence[ir.Value]) -> None:
-    """Copies a body, with the delayed multiply of the iteration before behind the first multiply of this one."""
-    multiply = found.multiply.opview
-    rest = [op.operation for op in old.operations if op.operation not in found.members][:-1]
+def _order(loop: ir.Operation, found: _Delayed) -> LoopOrder:
+    """The body with the delayed multiply behind the first one; all others are an iteration ahead of it."""
+    body = loop.regions[0].blocks[0]
+    rest = [op for op in operations_of_body(loop) if op not in found.members]
     started = rest.index(found.first) + 1
-    awaited = _first_use(rest, old.arguments[found.carried + 1], multiply.lhs)
-    before = dict(zip([multiply.lhs, multiply.accumulator], operands, strict=True))
-    copies = copy_all(rest[:started], values)
-    copy_all(found.start, before)
-    copies += copy_all(rest[started:awaited], values)
-    copy_all(found.end, before)
-    values[old.arguments[found.carried + 1]] = before[found.end[0].results[0]]
-    copies += copy_all(rest[awaited:], values)
-    for op in copies:
-        if op.name == _WAIT:
-            # The delayed multiply is in flight.
-            op.attributes["pending"] = ir.IntegerAttr.get(emitter.integer_type(32), 1)
+    awaited = _first_use(rest, body.arguments[found.carried + 1], found.multiply.opview.lhs)
+    order = [
+        *((op, 1) for op in rest[:started]),
+        *((op, 0) for op in found.start),
+        *((op, 1) for op in rest[started:awaited]),
+        *((op, 0) for op in found.end),
+        *((op, 1) for op in rest[awaited:]),
+    ]
+    return [(op, ahead) for op, ahead in order if not is_rematerializable(op)]
 
 
 def _first_use(rest: Sequence[ir.Operation], accumulator: ir.Value, lhs: ir.Value) -> int:

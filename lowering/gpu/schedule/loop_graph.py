@@ -158,7 +158,8 @@ class LoopGraph:
         """A warpgroup starts what is ordered when the one before it has issued it; the first one an iteration later."""
         for number, (first, _) in enumerate(self.ordered):
             _, before = self.ordered[number - 1]
-            self.add_link(Link(before, first, int(number == 0), NAMED_BARRIER, wait=Wait.ISSUE))
+            distance = int(number == 0) + first.ahead - before.ahead
+            self.add_link(Link(before, first, distance, NAMED_BARRIER, wait=Wait.ISSUE))
 
     def link_uses(self) -> None:
         """Operations of a role that use one slot, or one place, keep their order, as the steps around them do."""
