@@ -241,10 +241,9 @@ RECORDS = (
         "issue-early",
         issue_early,
         guarantees=(
-            "in loops of roles with several `wgmma`, those that need only tiles of `tma` follow the first one, as far"
-            " as the role of the loads needs nothing between; waits are in front of the first use or release, in the "
-            "order of the multiplies, and `pending` says how many of those behind are in flight, if the registers of "
-            "the sums remain"
+            "in loops of roles with several `wgmma`, those that need only tiles of `tma` are scheduled behind the first"
+            " one, as far as the role of the loads needs nothing between; waits are in front of the first use or "
+            "release, in the order of the multiplies, if the registers of the sums remain"
         ),
         without="each multiply is awaited before the next one is issued",
         needs=(State.CHANNELLED, State.EXPANDED),

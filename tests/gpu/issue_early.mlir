@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes issue-early --target sm_90a
+// RUN: tilec opt %s --passes issue-early,expand-schedules --target sm_90a
 // The third multiply of the first loop needs only tiles that TMA loads: it follows the first one. Waits come in front of the first use of
 // sums, in front of the release of an operand, or at the end, in the order of the multiplies, and say how many of those behind are in flight.
 // In the other loops the second multiply stays where it is, or a loop as a whole:
@@ -42,7 +42,7 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
     // CHECK-NEXT: tile_gpu.release
     // CHECK-NEXT: arith.mulf
     // CHECK-NEXT: scf.yield
-    %r:2 = scf.for %i = %m to %n step %one iter_args(%o = %none, %e = %none) -> (!d, !d) : i32 {
+    %r:2 = scf.for %i = %m to %n step %one iter_args(%o = %none, %e = %none) -> (!d, !d) : i32 id 0 {
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       %s0 = tile_gpu.wgmma f16 %left, %keys, %none : !a, !b -> !d
       %s = tile_gpu.wgmma_wait %s0 pending 0 : !d
@@ -67,7 +67,7 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
     // CHECK-NEXT: tile_gpu.get
     // CHECK-NEXT: tile_gpu.wgmma f16
     // CHECK-NEXT: tile_gpu.wgmma_wait {{.*}} pending 0
-    %r1 = scf.for %i = %m to %n step %one iter_args(%e = %none) -> (!d) : i32 {
+    %r1 = scf.for %i = %m to %n step %one iter_args(%e = %none) -> (!d) : i32 id 1 {
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       %s0 = tile_gpu.wgmma f16 %left, %keys, %none : !a, !b -> !d
       %s = tile_gpu.wgmma_wait %s0 pending 0 : !d
@@ -89,7 +89,7 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
     // CHECK-NEXT: tile_gpu.get
     // CHECK-NEXT: tile_gpu.wgmma f16
     // CHECK-NEXT: tile_gpu.wgmma_wait {{.*}} pending 0
-    %r2 = scf.for %i = %m to %n step %one iter_args(%e = %none) -> (!d) : i32 {
+    %r2 = scf.for %i = %m to %n step %one iter_args(%e = %none) -> (!d) : i32 id 2 {
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       %s0 = tile_gpu.wgmma f16 %left, %keys, %none : !a, !b -> !d
       %s = tile_gpu.wgmma_wait %s0 pending 0 : !d
@@ -109,7 +109,9 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
     // CHECK-NEXT: tile_gpu.get
     // CHECK-NEXT: tile_gpu.wgmma f16
     // CHECK-NEXT: tile_gpu.wgmma_wait {{.*}} pending 0
-    %r3 = scf.for %i = %m to %n step %one iter_args(%e = %none) -> (!d) : i32 {
+    %r3 = scf.for %i = %m to %n step %one iter_args(%e = %none) -> (!d) : i32 id 3 {
+      %stored = tile_gpu.put_begin %h : channel<[!b]>
+      tile_gpu.put_commit %h : channel<[!b]>
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
       %s0 = tile_gpu.wgmma f16 %left, %keys, %none : !a, !b -> !d
       %s = tile_gpu.wgmma_wait %s0 pending 0 : !d
@@ -128,7 +130,7 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
     // CHECK-NEXT: arith.addf
     // CHECK-NEXT: tile_gpu.wgmma f16
     // CHECK-NEXT: tile_gpu.wgmma_wait {{.*}} pending 0
-    %r4 = scf.for %i = %m to %n step %one iter_args(%e = %all) -> (!w) : i32 {
+    %r4 = scf.for %i = %m to %n step %one iter_args(%e = %all) -> (!w) : i32 id 4 {
       %keys = tile_gpu.get %l consumer 0 : channel<[!c]>
       %s0 = tile_gpu.wgmma f16 %left, %keys, %all : !a, !c -> !w
       %s = tile_gpu.wgmma_wait %s0 pending 0 : !w
@@ -142,5 +144,35 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
     tile_gpu.store_view %r4 -> %x[%m, %m] extents [%n, %n] strides [%n, %one] vector 1 : !w
     // CHECK: load
   } load warps 1 {
+    %left = tile_gpu.put_begin %q : channel<[!a]>
+    tile_gpu.put_commit %q : channel<[!a]>
+    scf.for %i = %m to %n step %one : i32 id 0 {
+      %keys = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+      %values = tile_gpu.put_begin %v : channel<[!b]>
+      tile_gpu.put_commit %v : channel<[!b]>
+    }
+    scf.for %i = %m to %n step %one : i32 id 1 {
+      %keys = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+      tile_gpu.get %g consumer 0 : channel<[]>
+      tile_gpu.release %g consumer 0 : channel<[]>
+      %values = tile_gpu.put_begin %v : channel<[!b]>
+      tile_gpu.put_commit %v : channel<[!b]>
+    }
+    scf.for %i = %m to %n step %one : i32 id 2 {
+      %keys = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+      %values = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+    }
+    scf.for %i = %m to %n step %one : i32 id 3 {
+      %keys = tile_gpu.put_begin %k : channel<[!b]>
+      tile_gpu.put_commit %k : channel<[!b]>
+    }
+    scf.for %i = %m to %n step %one : i32 id 4 {
+      %keys = tile_gpu.put_begin %l : channel<[!c]>
+      tile_gpu.put_commit %l : channel<[!c]>
+    }
   }
 }

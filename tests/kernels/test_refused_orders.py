@@ -11,7 +11,13 @@ import test_followed_schedules
 import test_shared_operands
 from compare import assert_within, run_everywhere
 
-from tilec.lowering.gpu.schedule import advance_multiplies, delay_multiplies, follow_schedule, legal_schedules
+from tilec.lowering.gpu.schedule import (
+    advance_multiplies,
+    delay_multiplies,
+    follow_schedule,
+    issue_early,
+    legal_schedules,
+)
 
 
 def backwards(order: Callable[..., Any]) -> Callable[..., Any]:
@@ -19,10 +25,11 @@ def backwards(order: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: list(order(*args))[::-1]
 
 
-ATTENTION, LINEAR = "attention, 64 columns", "linear attention"
+ATTENTION, LINEAR, GRADIENT = "attention, 64 columns", "linear attention", "gradient"
 # By heuristic, the function that returns its order, and a kernel with a loop that the heuristic arranges.
 ORDERS = {
     "advance-multiplies": (advance_multiplies._Rotation, "order", ATTENTION, "sm_100a"),
+    "issue-early": (issue_early, "_issued", GRADIENT, "sm_90a"),
     "delay-multiplies": (delay_multiplies, "_order", ATTENTION, "sm_90a"),
     "follow-schedule": (follow_schedule, "order_of", LINEAR, "sm_100a"),
 }

@@ -17,11 +17,14 @@ from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in
+from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.ir.slots import GET, VIEW, step_of_buffer
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.loops.pending_multiplies import MOST_PENDING, count_pending
+from tilec.lowering.gpu.loops.pending_multiplies import MOST_PENDING
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.roles.register_budgets import registers_of_role, set_budgets
+from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
+from tilec.lowering.gpu.schedule.role_steps import LoopOrder
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 _RELEASE = ReleaseOp.OPERATION_NAME
@@ -30,7 +33,7 @@ _COMMIT = PutCommitOp.OPERATION_NAME
 
 
 def issue_early(kernel: KernelOp, context: Context) -> None:
-    """Rewrites the loops of roles in place; a loop stays whose sums would need more registers than its role has.
+    """Gives the loops of roles schedules; a loop stays whose sums would need more registers than its role has.
 
     Roles without register budgets get some if an equal share is too small, with the option `register_budgets`.
     """
@@ -39,25 +42,32 @@ def issue_early(kernel: KernelOp, context: Context) -> None:
         return
     for number, region in enumerate(roles.bodies.values()):
         for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
-            _issue_early(loop, kernel, roles, number, context.options.register_budgets)
+            if order := _order(loop, kernel, roles, number, context.options.register_budgets):
+                write_schedules(kernel, {loop: order}, context)
 
 
-def _issue_early(loop: ir.Operation, kernel: KernelOp, roles: RolesOp, number: int, may_set_budgets: bool) -> None:
+def _order(loop: ir.Operation, kernel: KernelOp, roles: RolesOp, number: int, may_set_budgets: bool) -> LoopOrder:
+    """The order of a body; empty if it stays as it is. It is made in the body, and unmade."""
     body = loop.regions[0].blocks[0]
     before = [op.operation for op in body.operations]
     multiplies = _multiplies(before)
     if multiplies is None:
-        return
+        return []
+    present = _issued(loop)
     _issue_together(multiplies, body)
     _wait_late(body)
+    order = _issued(loop)
     needed = tile_peak(body).needed
+    for op in before[:-1]:
+        op.move_before(before[-1])
     if needed > registers_of_role(roles, number) and may_set_budgets:
         set_budgets(kernel, roles, {number: needed})
-    if needed > registers_of_role(roles, number):
-        for op in before[:-1]:
-            op.move_before(before[-1])
-        return
-    count_pending(body)
+    return [] if order == present or needed > registers_of_role(roles, number) else [(op, 0) for op in order]
+
+
+def _issued(loop: ir.Operation) -> list[ir.Operation]:
+    """The operations of a body but scalars."""
+    return [op for op in operations_of_body(loop) if not is_rematerializable(op)]
 
 
 def _multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation] | None:
