@@ -127,8 +127,7 @@ def test_schedule_that_deadlocks_is_refused() -> None:
         expand(kernel(deadlock))
 
 
-def test_multiplies_that_are_awaited_in_the_next_iteration_have_no_schedule() -> None:
-    text = """
+WARPGROUP = """
 #d = "register=(0,1)(8,0)(0,8)(0,16)(0,32) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=64x64"
 !d = tensor<64x64xf32, #d>
 !a = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
@@ -139,12 +138,49 @@ tile_gpu.kernel @k(%n: i32) target "sm_90a" warps 4 {
   %none = arith.constant dense<0.0> : !d
   %left = tile_gpu.shared : !a
   %right = tile_gpu.shared : !b
-  %r = scf.for %i = %zero to %n step %one iter_args(%o = %none) -> (!d) : i32 {
-    %t = tile_gpu.wgmma_wait %o pending 0 {tile_gpu.schedule = array<i32: 0, 0>} : !d
-    %s = tile_gpu.wgmma f16 %left, %right, %t {tile_gpu.schedule = array<i32: 0, 1>} : !a, !b -> !d
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ((0, 2), (0, 3), None),
+        (
+            (0, 3),
+            (0, 2),
+            "tile_gpu.wgmma_wait awaits multiplies of warpgroups in another order than that of their issue",
+        ),
+        ((0, 2), (1, 3), "scf.for has a schedule, and awaits multiplies of warpgroups in another iteration"),
+    ],
+)
+def test_multiplies_are_awaited_in_the_order_of_issue(
+    first: tuple[int, int], second: tuple[int, int], message: str | None
+) -> None:
+    """Of the first wait the second multiply is in flight."""
+    text = f"""{WARPGROUP}
+  scf.for %i = %zero to %n step %one : i32 {{
+    %s = tile_gpu.wgmma f16 %left, %right, %none {{tile_gpu.schedule = {at(0, 0)}}} : !a, !b -> !d
+    %t = tile_gpu.wgmma f16 %left, %right, %none {{tile_gpu.schedule = {at(1 if second[0] else 0, 1)}}} : !a, !b -> !d
+    %u = tile_gpu.wgmma_wait %s pending 0 {{tile_gpu.schedule = {at(*first)}}} : !d
+    %v = tile_gpu.wgmma_wait %t pending 0 {{tile_gpu.schedule = {at(0, second[1])}}} : !d
+  }}
+}}
+"""
+    if message is None:
+        assert "pending = 1" in expand(text) or "pending 1" in expand(text)
+        return
+    with pytest.raises(TilecError, match=message):
+        expand(text)
+
+
+def test_multiplies_that_are_awaited_in_the_next_iteration_have_no_schedule() -> None:
+    text = f"""{WARPGROUP}
+  %r = scf.for %i = %zero to %n step %one iter_args(%o = %none) -> (!d) : i32 {{
+    %t = tile_gpu.wgmma_wait %o pending 0 {{tile_gpu.schedule = array<i32: 0, 0>}} : !d
+    %s = tile_gpu.wgmma f16 %left, %right, %t {{tile_gpu.schedule = array<i32: 0, 1>}} : !a, !b -> !d
     scf.yield %s : !d
-  }
-}
+  }}
+}}
 """
     with pytest.raises(
         TilecError, match="scf.for has a schedule, and awaits multiplies of warpgroups in another iteration"
