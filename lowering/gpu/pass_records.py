@@ -11,9 +11,7 @@ from tilec.lowering.gpu.channels.pipeline import pipeline
 from tilec.lowering.gpu.channels.reuse_channels import reuse_channels
 from tilec.lowering.gpu.channels.ring_depth import ring_depth
 from tilec.lowering.gpu.channels.share_loads import share_loads
-from tilec.lowering.gpu.columns.divide_operands import divide_operands
-from tilec.lowering.gpu.columns.divide_tensor_loads import divide_tensor_loads
-from tilec.lowering.gpu.columns.divide_updates import divide_updates
+from tilec.lowering.gpu.columns.divide_columns import divide_columns
 from tilec.lowering.gpu.columns.emulate_exponentials import emulate_exponentials
 from tilec.lowering.gpu.columns.order_steps import order_steps
 from tilec.lowering.gpu.columns.place_early import place_early
@@ -75,31 +73,15 @@ RECORDS = (
         option="roles",
     ),
     KernelPass(
-        "divide-tensor-loads",
-        divide_tensor_loads,
-        guarantees="columns of an accumulator are read where they are used, if that leaves columns for the others",
-        without="accumulators are read whole",
-        needs=(State.CHANNELLED, State.UNDIVIDED),
-    ),
-    KernelPass(
-        "divide-updates",
-        divide_updates,
-        guarantees="accumulators are updated in parts of 32 columns",
-        without="a thread has whole rows in registers",
-        needs=(State.CHANNELLED, State.UNDIVIDED),
-        after=("divide-tensor-loads",),
-    ),
-    KernelPass(
-        "divide-operands",
-        divide_operands,
+        "divide-columns",
+        divide_columns,
         guarantees=(
-            "tiles that threads convert for multiplies are stored in tensor memory in parts of 16 columns; those over"
-            " an accumulator are computed so too, and multiplied in two parts, the first as soon as its columns are "
-            "stored"
+            "columns of an accumulator are read where they are used, if that leaves columns for the others; threads "
+            "update accumulators in parts of 32 columns, and compute and store operands of multiplies in parts of 16; "
+            "an operand over an accumulator is multiplied in two parts, the first as soon as its columns are stored"
         ),
-        without="the multiply waits for the whole tile",
+        without="a thread has whole rows in registers, and a multiply waits for the whole tile",
         needs=(State.CHANNELLED, State.UNDIVIDED),
-        after=("divide-updates",),
     ),
     KernelPass(
         "order-steps",
@@ -110,7 +92,7 @@ RECORDS = (
         ),
         without="waits and signals stand between arithmetic that could overlap",
         needs=(State.CHANNELLED, State.UNDIVIDED),
-        after=("divide-operands",),
+        after=("divide-columns",),
     ),
     KernelPass(
         "fuse-channels",
@@ -146,7 +128,7 @@ RECORDS = (
         guarantees="channels that are never in use at the same time share slots",
         without="each has memory of its own",
         needs=(State.CHANNELLED, State.UNDIVIDED),
-        after=("share-loads", "divide-tensor-loads"),
+        after=("share-loads", "divide-columns"),
     ),
     KernelPass(
         "partition-roles",

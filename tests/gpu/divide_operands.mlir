@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes make-channels,divide-operands,order-steps --target sm_100a
+// RUN: tilec opt %s --passes make-channels,divide-columns,order-steps --target sm_100a
 // A tile that threads convert for a multiply is computed and stored in parts of 16 columns. The multiply has two parts, of which
 // the first waits for the first columns alone; what else needs the tile gets it whole. The assembler must not move arithmetic over
 // the signal for the first columns.

@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes divide-tensor-loads --target sm_100a
+// RUN: tilec opt %s --passes divide-columns --target sm_100a
 // Columns of an accumulator are read where they are used, and its slot is released after the last of them.
 
 !d = buffer<128x128xf32, tensor, lanes=128>

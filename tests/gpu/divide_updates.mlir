@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes divide-updates --target sm_100a
+// RUN: tilec opt %s --passes divide-columns --target sm_100a
 // An accumulator that threads scale is loaded, scaled and stored in parts of 32 columns; only the last store is waited for.
 
 !d = buffer<128x64xf32, tensor, lanes=128>

@@ -65,3 +65,8 @@ def part_of(value: ir.Value, type: ir.RankedTensorType, number: int, role: str) 
 def owner(value: ir.Value) -> ir.Operation | None:
     """The operation that computes a value; None for an argument of a block."""
     return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def operations_in(block: ir.Block) -> list[ir.Operation]:
+    """The operations of a block, without those inside of them."""
+    return [op.operation for op in block.operations]

@@ -1,4 +1,4 @@
-"""Reads columns of tensor memory where they are used, in place of a whole accumulator whose columns are extracted.
+"""Loads of accumulators whose columns are extracted become loads of these columns, where they are used.
 
 Before:  %x = load_tensor_memory %slot;  release;  %x0 = extract %x[0, 0] ..  %x1 = extract %x[0, 1] ..
 after:   %x0 = load_tensor_memory %slot from 0 ..  %x1 = load_tensor_memory %slot from 64;  release ..
@@ -54,8 +54,8 @@ class _Read:
         return self.outermost.results[0]
 
 
-def divide_tensor_loads(kernel: KernelOp, context: Context) -> None:
-    """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles, and before slots are reused."""
+def divide_loads(kernel: KernelOp, context: Context) -> None:
+    """Rewrites the loads of accumulators whose columns alone are used, in a tile_gpu.kernel of one role."""
     is_short = cache(lambda: memory_plan(kernel).columns_used > context.target.tensor_memory_columns)
     for branch in [op for op in operations_named(kernel, ("scf.if",)) if _chooses_reads(op)]:
         _separate(branch)

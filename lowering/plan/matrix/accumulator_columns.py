@@ -1,4 +1,4 @@
-"""Accumulators in tensor memory of which only columns are read into registers (divide_tensor_loads.py)."""
+"""Accumulators in tensor memory of which only columns are read into registers (divide_columns.py)."""
 
 from __future__ import annotations
 

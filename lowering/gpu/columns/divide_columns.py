@@ -1,0 +1,244 @@
+"""Accumulators and operands in tensor memory are read, computed and stored in parts of their columns.
+
+loads:    %x = load %s;  extract %x[0, 0] ..                  ->  load %s from 0 ..  where the columns are used
+updates:  %o = load %s;  %n = mulf %o, %a;  store %n, %s      ->  load %s from 0;  mulf;  store from 0 pending;  ..
+operands: %e = exp2 %x;  %h = truncf %e;  store %h, %s;  put  ->  extract %x[0, 0];  exp2;  truncf;  store from 0 ..
+
+The registers of a part are free before those of the next one are used. The multiply of an operand over an accumulator
+has two parts (divided_multiply.py).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import interface_of
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.shape import CatOp
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.walk import operations_inside
+from tilec.lowering import emitter
+from tilec.lowering.gpu.columns.column_parts import (
+    WARPS,
+    has_column_parts,
+    operations_in,
+    owner,
+    part_of,
+    part_type,
+    repeats_columns,
+)
+from tilec.lowering.gpu.columns.divided_loads import divide_loads
+from tilec.lowering.gpu.columns.divided_multiply import columns_ahead, divide_multiply, use_of
+from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.hand_over import give
+from tilec.lowering.gpu.ir.handed_place import handed_place, is_place, use_place
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.model.constants import Device, device_of
+
+_UPDATE_COLUMNS = 32
+# With 32 columns in each part of exponentials, ptxas 13.5 spills a register of attention of 256 rows, with 16 none.
+_OPERAND_COLUMNS = 16
+_LOAD, _STORE = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME
+
+
+@dataclass
+class _Stored:
+    """A tile that is computed and stored in parts.
+
+    Attributes:
+        arithmetic: the operations that compute it, in program order.
+        store: the operation that stores it.
+        columns: the columns of a part.
+        load: the load of the tile that an update changes; operands are computed from tiles in registers.
+        parts: the parts of the results so far.
+    """
+
+    arithmetic: Sequence[ir.Operation]
+    store: ir.Operation
+    columns: int
+    load: ir.Operation | None = None
+    parts: dict[ir.Operation, list[ir.Value]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.role = compute_role(self.store if self.load is None else self.load)
+        self.divided = [*([] if self.load is None else [self.load]), *self.arithmetic]
+        self.parts = {op: [] for op in self.divided}
+
+    @property
+    def buffer(self) -> ir.Value:
+        """The place of the parts."""
+        return self.store.operands[1] if self.load is None else self.load.operands[0]
+
+    @property
+    def location(self) -> ir.Location:
+        return (self.store if self.load is None else self.load).location
+
+    @property
+    def ends(self) -> range:
+        """The numbers of the columns after each part."""
+        width = self.buffer.type.shape[1]
+        return range(self.columns, width + self.columns, self.columns)
+
+
+def divide_columns(kernel: KernelOp, context: Context) -> None:
+    """Rewrites a tile_gpu.kernel in place; run after its channels are made, before it is split into roles."""
+    divide_loads(kernel, context)
+    if kernel.warps != WARPS:
+        return
+    operations = operations_inside(kernel)
+    loads = [op for op in operations if op.name == _LOAD and has_column_parts(op, _UPDATE_COLUMNS)]
+    for update in [update for op in loads if (update := _update(op)) is not None]:
+        _divide(update)
+    stores = [op for op in operations_inside(kernel) if op.name == _STORE and has_column_parts(op, _OPERAND_COLUMNS)]
+    for store in [op for op in stores if _is_converted(op)]:
+        _divide_operand(store, device_of(context.target.name))
+
+
+# ---- updates
+
+
+def _update(load: ir.Operation) -> _Stored | None:
+    """The update that begins with a load; None if its elements have other uses."""
+    arithmetic, value = list[ir.Operation](), load.results[0]
+    while True:
+        users = [use.owner.operation for use in value.uses]
+        if len(users) != 1 or users[0].block != load.block:
+            return None
+        (user,) = users
+        if user.name == _STORE:
+            found = _Stored(arithmetic, user, _UPDATE_COLUMNS, load)
+            return found if arithmetic and _stays_in_place(load, user) else None
+        if not interface_of(user.name).is_elementwise or len(user.results) != 1:
+            return None
+        if not all(other == value or repeats_columns(other) for other in user.operands):
+            return None
+        arithmetic.append(user)
+        value = user.results[0]
+
+
+def _stays_in_place(load: ir.Operation, store: ir.Operation) -> bool:
+    """Whether the store has the place of the load, which nothing accesses or gives away in between.
+
+    Elements of another type have other columns: their parts do not take the place of those that are loaded.
+    """
+    loaded, stored = load.operands[0], store.operands[1]
+    place = handed_place(loaded)
+    if place is None or not is_place(stored, place) or stored.type != loaded.type:
+        return False
+    behind = itertools.dropwhile(lambda op: op != load, operations_in(load.block))
+    between = list(itertools.takewhile(lambda op: op != store, behind))[1:]
+    return not use_place(between, place)
+
+
+# ---- operands
+
+
+def _is_converted(store: ir.Operation) -> bool:
+    """Whether a store is the only use of a tile that is converted from one of the same layout."""
+    value = store.operands[0]
+    op = owner(value)
+    if op is None or op.name != "arith.truncf" or len(list(value.uses)) != 1:
+        return False
+    return op.block == store.block and op.operands[0].type.encoding == value.type.encoding
+
+
+def _divide_operand(store: ir.Operation, device: Device) -> None:
+    use = use_of(store)
+    if use is None:
+        # What threads compute in front of the wait for a slot stays there.
+        _divide(_Stored([store.operands[0].owner.operation], store, _OPERAND_COLUMNS))
+        return
+    operand = _Stored(_arithmetic(store), store, _OPERAND_COLUMNS)
+    ahead = columns_ahead(operand.arithmetic, use.multiply, _OPERAND_COLUMNS, device)
+    _divide(operand, ahead, divide_multiply(use, ahead) if ahead else None)
+
+
+def _arithmetic(store: ir.Operation) -> list[ir.Operation]:
+    """The arithmetic behind the stored tile, in program order, as far as nothing in front of the store needs it."""
+    found: list[ir.Operation] = []
+    layout = store.operands[0].type.encoding
+    for op in reversed(list(itertools.takewhile(lambda op: op != store, operations_in(store.block)))):
+        users = [use.owner.operation for result in op.results for use in result.uses]
+        if not any(user == store or user in found for user in users) or not _has_parts(op, layout):
+            continue
+        if all(user in found or user.block == store.block and not user.is_before_in_block(store) for user in users):
+            found.append(op)
+    return found[::-1]
+
+
+def _has_parts(op: ir.Operation, layout: ir.Attribute) -> bool:
+    """Whether each part of the columns of a result needs the same part of the operands, or equal columns."""
+    if not interface_of(op.name).is_elementwise or len(op.results) != 1 or op.name == "arith.constant":
+        return False
+    tiles = [op.results[0], *(value for value in op.operands if not repeats_columns(value))]
+    return all(isinstance(tile.type, ir.RankedTensorType) and tile.type.encoding == layout for tile in tiles)
+
+
+# ---- parts
+
+
+def _divide(stored: _Stored, ahead: int = 0, first: ir.Value | None = None) -> None:
+    """Computes and stores parts; `first` is the channel that gives the columns `ahead` of the others."""
+    store, ends = stored.store, stored.ends
+    with stored.location, ir.InsertionPoint(store):
+        for end in ends:
+            _store_part(stored, pending=end not in (ahead, ends[-1]))
+            if end == ahead and first is not None:
+                for step in give(first):
+                    set_compute_role(step, stored.role)
+        for op in stored.arithmetic:
+            others = [use for use in op.results[0].uses if use.owner.operation not in (*stored.arithmetic, store)]
+            whole = _joined(stored, op) if others else None
+            for use in others:
+                use.owner.operation.operands[use.operand_number] = whole
+    for op in (store, *reversed(stored.divided)):
+        op.erase()
+
+
+def _store_part(stored: _Stored, pending: bool) -> None:
+    """Computes and stores the next part at the insertion point."""
+    buffer, parts = stored.buffer, stored.parts
+    number = len(parts[stored.arithmetic[-1]])
+    first = number * stored.columns
+
+    def part(tile: ir.Value) -> ir.RankedTensorType:
+        return part_type(buffer.type, tile.type, stored.columns)
+
+    def operand(tile: ir.Value) -> ir.Value:
+        known = parts.get(owner(tile))
+        return part_of(tile, part(tile), number, stored.role) if known is None else known[number]
+
+    for op in stored.divided:
+        if stored.load is not None and op == stored.load:
+            made = emitter.gpu(LoadTensorMemoryOp, [buffer], [part(op.results[0])], first_column=first)
+        else:
+            attributes = {name: op.attributes[name] for name in op.attributes}
+            made = ir.Operation.create(op.name, [part(op.results[0])], list(map(operand, op.operands)), attributes)
+        set_compute_role(made.operation, stored.role)
+        parts[op].append(made.results[0])
+    value = parts[stored.arithmetic[-1]][number]
+    made = emitter.gpu(StoreTensorMemoryOp, [value, buffer], [], first_column=first, pending=pending)
+    set_compute_role(made.operation, stored.role)
+
+
+def _joined(stored: _Stored, op: ir.Operation) -> ir.Value:
+    """The tile of all parts of a result, a power of two of them, at the insertion point."""
+    parts, buffer, whole = stored.parts[op], stored.buffer.type, op.results[0].type
+    while len(parts) > 1:
+        parts = _joined_pairs(parts, buffer, whole, stored.role)
+    return parts[0]
+
+
+def _joined_pairs(
+    parts: Sequence[ir.Value], buffer: BufferType, whole: ir.RankedTensorType, role: str
+) -> list[ir.Value]:
+    type = whole if len(parts) == 2 else part_type(buffer, whole, 2 * parts[0].type.shape[1])
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    made = [emitter.gpu(CatOp, pair, [type], dimension=1).operation for pair in pairs]
+    for op in made:
+        set_compute_role(op, role)
+    return [op.results[0] for op in made]
