@@ -5,7 +5,6 @@ from __future__ import annotations
 from tilec.lowering.gpu.channels.copy_rows import copy_rows
 from tilec.lowering.gpu.channels.fill_accumulators import fill_accumulators
 from tilec.lowering.gpu.channels.fuse_channels import fuse_channels
-from tilec.lowering.gpu.channels.join_programs import join_programs
 from tilec.lowering.gpu.channels.make_channels import make_channels
 from tilec.lowering.gpu.channels.pipeline import pipeline
 from tilec.lowering.gpu.channels.reuse_channels import reuse_channels
@@ -102,21 +101,13 @@ RECORDS = (
         needs=(State.CHANNELLED, State.UNDIVIDED),
     ),
     KernelPass(
-        "join-programs",
-        join_programs,
-        guarantees=(
-            "where L2 takes 1.7 times as long as any other unit in the loop of `wgmma`, adjacent tile blocks are a "
-            "cluster, and load by multicast what both need"
-        ),
-        without="each tile block loads all that it needs",
-        needs=(State.CHANNELLED, State.UNDIVIDED),
-        after=("fuse-channels",),
-        option="multicast",
-    ),
-    KernelPass(
         "share-loads",
         share_loads,
-        guarantees="CTAs of a tile block load once what all need: for multiplies of pairs, or by multicast",
+        guarantees=(
+            "CTAs of a tile block load once what all need: for multiplies of pairs, or by multicast; so do adjacent "
+            "tile blocks of one CTA, which are a cluster then, where L2 takes 1.7 times as long as any other unit in "
+            "the loop of `wgmma`"
+        ),
         without="each CTA loads all that it needs",
         needs=(State.CHANNELLED, State.UNDIVIDED),
         after=("fuse-channels",),

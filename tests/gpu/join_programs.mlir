@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes join-programs --target sm_90a
+// RUN: tilec opt %s --passes share-loads --target sm_90a
 // Tile blocks 2i and 2i + 1 have the same column %j: each loads half of the rows of rhs for both, if the launch has clusters.
 
 !a = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>

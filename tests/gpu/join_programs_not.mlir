@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes join-programs --target sm_90a
+// RUN: tilec opt %s --passes share-loads --target sm_90a
 // The number of iterations depends on the tile block: a pair of them could not fill its slots together.
 
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>

@@ -6,7 +6,6 @@ import pytest
 
 from tilec.compile_options import DEFAULTS
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.channels.join_programs import join_programs
 from tilec.lowering.gpu.channels.share_loads import share_loads
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.target import target_named
@@ -205,8 +204,8 @@ NOT_JOINED = {
 @pytest.mark.parametrize("reason", NOT_JOINED)
 def test_adjacent_tile_blocks_that_do_not_load_once(reason):
     expected = f"adjacent tile blocks do not load the same operands once: {reason}"
-    assert remarks(join_programs, changed(JOINED, *NOT_JOINED[reason]), "sm_90a") == [expected]
+    assert remarks(share_loads, changed(JOINED, *NOT_JOINED[reason]), "sm_90a") == [expected]
 
 
 def test_adjacent_tile_blocks_that_load_once_have_no_remark():
-    assert remarks(join_programs, JOINED, "sm_90a") == []
+    assert remarks(share_loads, JOINED, "sm_90a") == []

@@ -1,4 +1,4 @@
-"""Adjacent tile blocks become a cluster that loads once what both need, where L2 is far slower than the multiplies.
+"""Adjacent tile blocks that load the same tiles: a cluster of them loads once what both need.
 
     tma_load %b[%n, %k] -> 64x256
     ->  tma_load %b[%n, %k] multicast along 1 if %same -> 64x256, in a kernel with joined_programs 2
@@ -19,7 +19,8 @@ from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, ProgramIdOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_below, operations_named
-from tilec.lowering.gpu.channels.share_loads import loads_into, part_box, with_box
+from tilec.lowering import emitter
+from tilec.lowering.gpu.channels.parts_of_loads import loads_into, part_box, with_box
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.equal_values import EqualValues
@@ -53,9 +54,9 @@ class _SharedLoad:
     scalars: tuple[ir.Value, ...]
 
 
-def join_programs(kernel: KernelOp, context: Context) -> None:
-    """Rewrites a tile_gpu.kernel in place; run after `fuse-channels`, before the kernel is split into roles."""
-    if kernel.cluster_ctas > 1 or kernel_hint(kernel, NUM_CTAS) is not None:
+def join_blocks(kernel: KernelOp, context: Context) -> None:
+    """Joins adjacent tile blocks of a kernel whose multiplies wait for L2; a remark says why they are not joined."""
+    if kernel_hint(kernel, NUM_CTAS) is not None:
         return
     neighbours, device = _Neighbours(kernel), device_of(context.target.name)
     streams = {op: _streamed_loads(op) for op in operations_named(kernel, (MakeChannelOp.OPERATION_NAME,))}
@@ -71,7 +72,7 @@ def join_programs(kernel: KernelOp, context: Context) -> None:
             message = f"adjacent tile blocks do not load the same operands once: {error}"
             context.remarks.append(Remark("tma", message, source_location(loads[0].operation.location)))
             return
-    kernel.operation.attributes["joined_programs"] = ir.IntegerAttr.get(_I32(), _PAIR)
+    kernel.operation.attributes["joined_programs"] = ir.IntegerAttr.get(emitter.integer_type(32), _PAIR)
     for channel, found in shared.items():
         channel.operation.attributes["across"] = ir.StringAttr.get(CLUSTER)
         for each in found:
@@ -220,14 +221,14 @@ def _share(shared: _SharedLoad) -> None:
 
 def _condition(scalars: Iterable[ir.Value]) -> ir.Value:
     """Whether the launch has clusters, and the scalars are equal in both tile blocks of one."""
-    size = build(ClusterSizeOp.OPERATION_NAME, [], [_I32()]).result
-    condition = _is_equal(size, _constant(_PAIR))
+    size = emitter.gpu(ClusterSizeOp, [], [emitter.integer_type(32)]).result
+    condition = _is_equal(size, emitter.i32(_PAIR))
     # A tile block alone is its own neighbour: the number of another one may be outside of the grid.
-    difference = _operation("arith.subi", [size, _constant(1)])
+    difference = emitter.binary("arith.subi", size, emitter.i32(1))
     copies: dict[ir.Value, ir.Value] = {}
     for scalar in scalars:
         same = _is_equal(scalar, _in_neighbour(scalar, difference, copies))
-        condition = _operation("arith.andi", [condition, same])
+        condition = emitter.binary("arith.andi", condition, same)
     return condition
 
 
@@ -238,7 +239,7 @@ def _in_neighbour(value: ir.Value, difference: ir.Value, copies: dict[ir.Value, 
     if value not in copies:
         op = value.owner.operation
         if op.name == ProgramIdOp.OPERATION_NAME and op.opview.axis == _AXIS:
-            copies[value] = _operation("arith.xori", [value, difference])
+            copies[value] = emitter.binary("arith.xori", value, difference)
         else:
             operands = [_in_neighbour(operand, difference, copies) for operand in op.operands]
             copy = op.clone() if operands != list(op.operands) else op
@@ -251,16 +252,3 @@ def _in_neighbour(value: ir.Value, difference: ir.Value, copies: dict[ir.Value, 
 def _is_equal(lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     attributes = {"predicate": predicate_attribute("arith.cmpi", "eq")}
     return ir.Operation.create("arith.cmpi", [ir.IntegerType.get_signless(1)], [lhs, rhs], attributes=attributes).result
-
-
-def _operation(name: str, operands: list[ir.Value]) -> ir.Value:
-    return ir.Operation.create(name, [operands[0].type], operands).result
-
-
-def _constant(value: int) -> ir.Value:
-    attributes = {"value": ir.IntegerAttr.get(_I32(), value)}
-    return ir.Operation.create("arith.constant", [_I32()], attributes=attributes).result
-
-
-def _I32() -> ir.Type:
-    return ir.IntegerType.get_signless(32)

@@ -1,0 +1,175 @@
+"""The multiplies of pairs of CTAs: each CTA loads half of the columns of rhs, and one multiply reads both halves.
+
+tma_load %b[%n, %k] -> 64x256;  tcgen05_mma %a, %b into %d : 128x64, 64x256 -> 128x256
+->  tma_load %b[%n + rank * 128, %k] -> 64x128;  tcgen05_mma pair %a, %b into %d : 128x64, 64x128 -> 128x256
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import (
+    MMA,
+    PAIR,
+    THREADS,
+    TMA,
+    GetOp,
+    MakeChannelOp,
+    PutBeginOp,
+    channel_of,
+)
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import ViewBufferOp
+from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
+from tilec.lowering.gpu.channels.narrow_accumulators import NARROW_ROWS, movable_accesses, move_narrow_accumulators
+from tilec.lowering.gpu.channels.parts_of_loads import load_part, loads_alike, loads_into
+from tilec.lowering.gpu.ir.equal_values import EqualValues
+from tilec.lowering.gpu.ir.slots import GET, step_of_buffer, without_views
+from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout
+from tilec.lowering.target import TENSOR_LANES
+
+# PTX ISA 9.7.16.2.1, table 39: what all kinds of pairs have.
+_COLUMN_STEP, _MAXIMUM_COLUMNS = 32, 256
+_JOINED_BY_PAIRS = ((TMA, [MMA]), (THREADS, [MMA]), (MMA, [THREADS]))
+
+
+class NotPairsError(Exception):
+    """Why the multiplies of a kernel are not those of pairs."""
+
+
+@dataclass(frozen=True)
+class _Half:
+    """A buffer of a channel of which each CTA of a pair gets half of the columns of rhs, along a dimension."""
+
+    channel: MakeChannelOp
+    number: int
+    dimension: int
+
+
+def make_pairs(
+    kernel: KernelOp, multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: EqualValues
+) -> None:
+    """Makes the multiplies of a kernel those of pairs; raises NotPairsError before anything is changed."""
+    halves = _halves(multiplies, channels, equal)
+    for half in halves:
+        columns = half.channel.operation.results[0].type.buffers[half.number].shape[half.dimension]
+        for load in loads_into(half.channel, half.number):
+            box, coordinate = _divided_box(load, half)
+            load_part(kernel, load, box, coordinate, columns // CTAS_OF_A_PAIR, CTAS_OF_A_PAIR)
+        _halve_buffers(half)
+    move_narrow_accumulators(kernel, channels)
+    for op in multiplies:
+        op.operation.attributes["pair"] = ir.UnitAttr.get()
+    for channel in channels:
+        if MMA in (channel.producer, *(name.value for name in channel.consumers)):
+            channel.operation.attributes["across"] = ir.StringAttr.get(PAIR)
+
+
+def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: EqualValues) -> list[_Half]:
+    """What a pair divides; raises NotPairsError."""
+    for channel in channels:
+        consumers = [name.value for name in channel.consumers]
+        if MMA in (channel.producer, *consumers):
+            if (channel.producer, consumers) not in _JOINED_BY_PAIRS:
+                raise NotPairsError("threads read an operand of a multiply as well")
+            if not all(equal.runs_alike(use.owner.operation) for use in channel.operation.results[0].uses):
+                raise NotPairsError("a loop or a branch around a multiply may differ between the blocks")
+    found: list[_Half] = []
+    for op in multiplies:
+        rows, columns = op.accumulator.type.shape
+        has_rows = rows % TENSOR_LANES == 0 or rows == NARROW_ROWS and op.lhs.type.memory == SHARED
+        if op.pair or not has_rows or columns % _COLUMN_STEP or columns > _MAXIMUM_COLUMNS:
+            raise NotPairsError(f"a pair needs 64 or 128 rows per block and 32 to 256 columns, got {rows}x{columns}")
+        half = _half_of(op, channels, equal)
+        if half not in found:
+            found.append(half)
+    divided = [(half.channel, half.number) for half in found]
+    if len(set(divided)) < len(divided):
+        raise NotPairsError("two multiplies read different halves of one right operand")
+    if not movable_accesses(channels):
+        raise NotPairsError("threads read columns of 64 rows of an accumulator")
+    if any(_buffer_of(op.lhs) in divided for op in multiplies):
+        raise NotPairsError("a right operand is the left one of another multiply")
+    return found
+
+
+def _half_of(op: ir.OpView, channels: list[MakeChannelOp], equal: EqualValues) -> _Half:
+    channel, number = _buffer_of(op.rhs)
+    if channel not in channels or channel.producer != TMA:
+        raise NotPairsError("the right operand is not loaded by TMA")
+    half = _Half(channel, number, _dimension_of_columns(op.rhs.type, without_views(op.rhs).type))
+    for load in loads_into(channel, half.number):
+        if not loads_alike(load, equal):
+            raise NotPairsError("the blocks may load different right operands")
+        _divided_box(load, half)
+    return half
+
+
+def _buffer_of(operand: ir.Value) -> tuple[MakeChannelOp | None, int]:
+    """The channel whose slot an operand is in, and the number of the buffer in it."""
+    get = step_of_buffer(operand)
+    if get is None or get.name != GET:
+        return None, 0
+    return channel_of(get.operands[0]), list(get.results).index(without_views(operand))
+
+
+def _dimension_of_columns(rhs: BufferType, held: BufferType) -> int:
+    """The dimension of a buffer that holds the columns of rhs, of which rhs is a view."""
+    contiguous = shared_layout(held).contiguous
+    columns = rhs.shape[1]
+    if shared_layout(rhs).contiguous == 1:
+        if columns // CTAS_OF_A_PAIR < shared_layout(held).panel_elements:
+            raise NotPairsError(f"half of {columns} columns of the right operand is less than a row of its swizzle")
+        return contiguous
+    others = [d for d, extent in enumerate(held.shape) if d != contiguous and extent > 1]
+    if len(others) != 1 or held.shape[others[0]] != columns:
+        raise NotPairsError("the columns of the right operand have several dimensions")
+    return others[0]
+
+
+def _divided_box(load: TmaLoadOp, half: _Half) -> tuple[list[int], int]:
+    """The box of half of the columns, and the coordinate along them; raises NotPairsError."""
+    box, columns = list(load.map.owner.box), load.buffer.type.shape[half.dimension]
+    if half.dimension == shared_layout(load.buffer.type).contiguous:
+        return box, 0
+    wide = [number for number in range(1, len(box)) if box[number] > 1]
+    if len(wide) != 1 or box[wide[0]] != columns:
+        raise NotPairsError("the columns of the right operand have several dimensions")
+    box[wide[0]] //= CTAS_OF_A_PAIR
+    return box, wide[0]
+
+
+def _halve_buffers(half: _Half) -> None:
+    """Changes the types of a channel, of its buffers and of their views."""
+    result = half.channel.operation.results[0]
+    buffers = result.type.buffers
+    buffers[half.number] = _half_type(buffers[half.number], half.dimension)
+    users = [use.owner.operation for use in result.uses]
+    result.set_type(ChannelType.get(buffers))
+    for user in users:
+        if user.name in (PutBeginOp.OPERATION_NAME, GetOp.OPERATION_NAME):
+            user.results[half.number].set_type(buffers[half.number])
+            _halve_views(user.results[half.number], half.dimension)
+
+
+def _halve_views(buffer: ir.Value, dimension: int) -> None:
+    for use in buffer.uses:
+        op = use.owner.operation
+        if op.name == ViewBufferOp.OPERATION_NAME:
+            viewed = _dimension_in_view(buffer.type, dimension, op.results[0].type)
+            op.results[0].set_type(_half_type(op.results[0].type, viewed))
+            _halve_views(op.results[0], viewed)
+
+
+def _dimension_in_view(source: BufferType, dimension: int, view: BufferType) -> int:
+    contiguous = shared_layout(view).contiguous
+    if dimension == shared_layout(source).contiguous:
+        return contiguous
+    return next(d for d, extent in enumerate(view.shape) if d != contiguous and extent > 1)
+
+
+def _half_type(buffer: BufferType, dimension: int) -> BufferType:
+    shape = [extent // CTAS_OF_A_PAIR if d == dimension else extent for d, extent in enumerate(buffer.shape)]
+    return BufferType.get(shape, buffer.element, buffer.memory, buffer.layout)
