@@ -13,7 +13,6 @@ from tilec.lowering.gpu.channels.share_loads import share_loads
 from tilec.lowering.gpu.columns.divide_columns import divide_columns
 from tilec.lowering.gpu.columns.emulate_exponentials import emulate_exponentials
 from tilec.lowering.gpu.columns.order_steps import order_steps
-from tilec.lowering.gpu.columns.place_early import place_early
 from tilec.lowering.gpu.columns.read_early import read_early
 from tilec.lowering.gpu.columns.skip_updates import skip_updates
 from tilec.lowering.gpu.kernel_pass import KernelPass, State
@@ -34,22 +33,15 @@ from tilec.lowering.gpu.schedule.wgmma_in_flight import wgmma_in_flight
 
 RECORDS = (
     KernelPass(
-        "place-early",
-        place_early,
-        guarantees="tiles that a multiply reads are placed as soon as they are computed",
-        without="their registers are in use until the multiply",
-    ),
-    KernelPass(
         "assign-roles",
         assign_roles,
         guarantees=(
-            "each chain of tiles that reads products in a loop and gives operands to multiplies has a "
-            "`tile_gpu.role`: `compute`, `compute1`, ..; the accumulators that chains update in loops, and what is "
-            "computed from them, have the role after those"
+            "tiles that a multiply reads are placed as soon as they are computed; unless `roles=off`, each chain of "
+            "tiles that reads products in a loop and gives operands to multiplies has a `tile_gpu.role`: `compute`, "
+            "`compute1`, ..; the accumulators that chains update in loops, and what is computed from them, have the "
+            "role after those"
         ),
-        without="one role computes all chains",
-        after=("place-early",),
-        option="roles",
+        without="one role computes all chains, and tiles are in registers until the multiply",
     ),
     KernelPass(
         "make-channels",
@@ -57,7 +49,7 @@ RECORDS = (
         guarantees="no placed tiles: each has a slot of a channel, a staging buffer, or the columns of an accumulator",
         without="runs before the lowering to PTX",
         gives=(State.CHANNELLED,),
-        after=("place-early", "assign-roles"),
+        after=("assign-roles",),
     ),
     KernelPass(
         "copy-rows",

@@ -33,7 +33,7 @@ def tile_peak(entry: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
 
 
 def loop_peak(multiply: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
-    """The same in the loop of a multiply, whose operands are placed as soon as they are computed (place_early.py)."""
+    """The same in the loop of a multiply, whose operands are placed as soon as they are computed (assign_roles.py)."""
     return _peak(multiply.operation.block, plan, warps, frozenset(_placed_early(plan)))
 
 

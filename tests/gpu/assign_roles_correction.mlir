@@ -66,12 +66,12 @@ tile_gpu.kernel @k(%q: i64, %n: i32) target "sm_100a" warps 4 {
 }
 
 // CHECK: tile_gpu.roles compute warps 4 {
+// CHECK: tile_gpu.store_tensor_memory
 // CHECK: tile_gpu.reduce
 // CHECK: math.exp2
 // CHECK-NEXT: tile_gpu.put_begin [[F0:%.*]] :
 // CHECK-NEXT: tile_gpu.store_shared
 // CHECK-NEXT: tile_gpu.put_commit [[F0]]
-// CHECK: tile_gpu.store_tensor_memory
 // CHECK: } compute1 warps 4 {
 // CHECK: math.exp2
 // CHECK-NEXT: tile_gpu.put_begin [[F1:%.*]] :

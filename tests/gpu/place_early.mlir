@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes place-early --target sm_100a
+// RUN: tilec opt %s --passes assign-roles --target sm_100a
 // The weights are placed before the accumulator is read, so that the registers of both are not in use at the same time. Tiles
 // of a group share a slot: the second is not placed before the first has been multiplied.
 

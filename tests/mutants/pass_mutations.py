@@ -152,8 +152,8 @@ def _set_numbers(op: ir.Operation, name: str, values: list[int]) -> None:
 # By the name of what changes: the pass after which it changes, and the changes.
 PASS_MUTATIONS: dict[str, tuple[str, Callable[[KernelOp], Iterator[Change]]]] = {
     "role": ("assign-roles", _role),
-    "over": ("place-early", _over),
-    "group": ("place-early", _group),
+    "over": ("assign-roles", _over),
+    "group": ("assign-roles", _group),
     "read_before_next": ("assign-roles", _read_before_next),
     "wanted": ("ring-depth", _wanted),
     "registers": ("register-budgets", _registers),

@@ -3,6 +3,11 @@
 In a loop of attention, threads wait for scores, and multiplies wait for what threads compute from them. If a block has
 two such chains, as of the halves of its rows, the tensor cores multiply for one while the threads of the other compute.
 A chain has all operations whose tiles depend on each other; tiles that both chains need are computed by both.
+
+Before that, tiles are placed as soon as they are computed, so that a chain has no registers for them while it computes:
+
+before:   %p = exp2 ..   %o = read ..   %n = mulf %o, ..   place %n   %h = truncf %p   place %h
+after:    %p = exp2 ..   %h = truncf %p   place %h   %o = read ..   %n = mulf %o, ..   place %n
 """
 
 from __future__ import annotations
@@ -45,6 +50,7 @@ from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements, role_o
 from tilec.lowering.gpu.ir.unknown_values import unknown_values
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
+from tilec.lowering.gpu.memory.staging import is_staged
 from tilec.lowering.gpu.roles.correction_role import Correction, assign_correction, correction
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS
 from tilec.lowering.target import LANES
@@ -72,11 +78,35 @@ _PURE = tuple(
 )  # fmt: skip
 
 
-def assign_roles(kernel: KernelOp, context: Context) -> None:
-    """Marks the operations of a tile_gpu.kernel with placed tiles, in place; run before the tiles get channels.
+# Operations without effects that make a tile smaller, or the same tile for other threads.
+_CONVERSIONS = ("arith.truncf", ConvertLayoutOp.OPERATION_NAME)
 
-    The reason why one role computes several chains is a remark.
+
+def assign_roles(kernel: KernelOp, context: Context) -> None:
+    """Rewrites a tile_gpu.kernel with placed tiles in place; run before the tiles get channels.
+
+    With the option `roles` off, one role computes all chains. The reason why it does otherwise is a remark.
     """
+    operations = operations_inside(kernel)
+    for op in [inner for inner in operations if inner.name == _PLACE]:
+        # The order stays of tiles that have a place in common: values of an accumulator, stores, and those of a group.
+        if not is_accumulator(op.results[0]) and not is_staged(op) and "group" not in op.attributes:
+            _move_behind_source(op)
+    if context.options.roles:
+        _assign_chains(kernel, context)
+
+
+def _move_behind_source(op: ir.Operation) -> None:
+    source = op.operands[0].owner
+    if isinstance(source, ir.Block) or source.operation.block != op.block:
+        return
+    if source.operation.name in _CONVERSIONS:
+        _move_behind_source(source.operation)
+    op.move_after(source.operation)
+
+
+def _assign_chains(kernel: KernelOp, context: Context) -> None:
+    """Marks the operations of chains with their roles."""
     operations = operations_inside(kernel)
     if not _may_have_chains(kernel, operations):
         return
