@@ -8,7 +8,6 @@ from tilec.lowering.gpu.channels.fuse_channels import fuse_channels
 from tilec.lowering.gpu.channels.make_channels import make_channels
 from tilec.lowering.gpu.channels.pipeline import pipeline
 from tilec.lowering.gpu.channels.reuse_channels import reuse_channels
-from tilec.lowering.gpu.channels.ring_depth import ring_depth
 from tilec.lowering.gpu.channels.share_loads import share_loads
 from tilec.lowering.gpu.columns.divide_columns import divide_columns
 from tilec.lowering.gpu.columns.emulate_exponentials import emulate_exponentials
@@ -168,24 +167,16 @@ RECORDS = (
         option="register_budgets",
     ),
     KernelPass(
-        "ring-depth",
-        ring_depth,
-        guarantees=(
-            "rings of TMA loads and of copies have `wanted`: the slots that hide the latency of the loads; two for "
-            "operands that threads load and store in a loop"
-        ),
-        without="four; one",
-        needs=(State.CHANNELLED,),
-        after=("partition-roles",),
-        option="pipeline",
-    ),
-    KernelPass(
         "pipeline",
         pipeline,
-        guarantees="rings have the slots that they want, and more that cost nothing, as far as memory allows",
+        guarantees=(
+            "rings of TMA loads and of copies have `wanted`, the slots that hide the latency of the loads, and two for "
+            "operands that threads load and store in a loop; they have these slots, and more that cost nothing, as far "
+            "as memory allows"
+        ),
         without="one slot",
         needs=(State.CHANNELLED,),
-        after=("ring-depth",),
+        after=("partition-roles",),
         option="pipeline",
     ),
     KernelPass(

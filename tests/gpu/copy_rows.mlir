@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes copy-rows,partition-roles,ring-depth,pipeline --target sm_90a
+// RUN: tilec opt %s --passes copy-rows,partition-roles,pipeline --target sm_90a
 // A role of its own copies rows that threads gather by pointers, and a tile of a view. It computes the
 // pointers and the mask again, in the layout of its four warps, and loads the number of the first row by itself.
 

@@ -10,7 +10,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 attributes {tilec.
   %one = arith.constant 1 : i32
   %yes = arith.constant true
   %map = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 64] swizzle 128B fill zero
-  %cb = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[!b]>
+  %cb = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring wanted 4 : channel<[!b]>
   %cd = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse ring : channel<[!d]>
   %a = tile_gpu.shared : !a
   scf.for %i = %zero to %n step %one : i32 {
@@ -28,5 +28,5 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 attributes {tilec.
 }
 
 // CHECK-NOT: tilec.occupancy
-// CHECK: make_channel stages 4 producer tma
+// CHECK: make_channel stages 6 producer tma
 // CHECK: make_channel stages 2 producer mma

@@ -9,7 +9,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 {
   %one = arith.constant 1 : i32
   %yes = arith.constant true
   %map = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 128] swizzle 128B fill zero
-  %ca = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[!a]>
+  %ca = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring wanted 4 : channel<[!a]>
   %cd = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : channel<[!d]>
   %d = tile_gpu.put_begin %cd : channel<[!d]>
   scf.for %k = %zero to %n step %one : i32 {

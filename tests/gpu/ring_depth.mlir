@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes ring-depth --target sm_100a
+// RUN: tilec opt %s --passes pipeline --target sm_100a
 // A slot is in use for the latency of its loads and of the multiply. Iterations of %short take 512 cycles of shared memory,
 // those of %long 768, so that its ring wants fewer slots. The ring of the outer loop wants one slot to load while
 // the inner loop reads the other.

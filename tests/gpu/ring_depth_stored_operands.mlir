@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes partition-roles,ring-depth,pipeline --target sm_100a
+// RUN: tilec opt %s --passes partition-roles,pipeline --target sm_100a
 // Threads load %loaded in each iteration and store it in a ring, which has two slots: one is multiplied while they
 // store the next. The tile of %first is the same in each iteration, and that of %carried derives from a carried one.
 

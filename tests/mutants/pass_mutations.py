@@ -17,6 +17,7 @@ from attribute_mutations import Change
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import SCHEDULE
+from tilec.dialect.tile_gpu.channel import COPIES, TMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LEAST_BUDGET, REGISTER_FILE, registers_per_thread
 from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS
@@ -81,9 +82,9 @@ def _group(kernel: KernelOp) -> Iterator[Change]:
 
 
 def _wanted(kernel: KernelOp) -> Iterator[Change]:
-    """A ring of TMA wants one slot, or as many as possible."""
+    """A ring of TMA or copies wants one slot, or as many as possible; `pipeline` keeps what a ring wants."""
     for op in _operations(kernel, "tile_gpu.make_channel"):
-        if "wanted" in op.attributes:
+        if op.opview.producer in (TMA, COPIES) and op.opview.reuse == "ring":
             yield from ((str(slots), partial(_set_number, op, "wanted", slots)) for slots in (1, MAXIMUM_STAGES))
 
 
@@ -155,7 +156,7 @@ PASS_MUTATIONS: dict[str, tuple[str, Callable[[KernelOp], Iterator[Change]]]] = 
     "over": ("assign-roles", _over),
     "group": ("assign-roles", _group),
     "read_before_next": ("assign-roles", _read_before_next),
-    "wanted": ("ring-depth", _wanted),
+    "wanted": ("partition-roles", _wanted),
     "registers": ("register-budgets", _registers),
     "polynomials": ("emulate-exponentials", _polynomials),
     "schedule": ("advance-multiplies", _schedule),

@@ -95,8 +95,9 @@ def test_loop_bound_from_a_tile_crosses():
     assert names.count("load_shared") == 2
 
 
-def test_rings_have_four_slots_by_default():
-    assert stages_of(after(MATMUL, "fuse-channels", "partition-roles", "pipeline")) == [4, 1]
+def test_rings_have_twice_the_slots_that_they_want_where_memory_has_room():
+    # A slot of A and B has 24 KB: eight fit. Four hide the latency of their loads.
+    assert stages_of(after(MATMUL, "fuse-channels", "partition-roles", "pipeline")) == [8, 1]
 
 
 def test_without_roles_copies_are_issued_before_the_loop():

@@ -1,4 +1,4 @@
-"""Rings get several slots, so that copies run ahead of their consumers.
+"""Rings get the slots that hide the latency of their loads, so that copies run ahead of their consumers.
 
 With roles, the `load` role runs ahead by itself. Without, each iteration issues the copies of a later iteration, and
 those of the first iterations are issued before the loop.
@@ -16,7 +16,7 @@ from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
-from tilec.lowering.gpu.channels.ring_depth import loads_of, of_ring
+from tilec.lowering.gpu.channels.ring_depth import loads_of, of_ring, set_wanted_stages
 from tilec.lowering.gpu.channels.ring_slots import RingSlots, ring_slots
 from tilec.lowering.gpu.cost.epilogue_remark import epilogue_remark, is_of_tiles
 from tilec.lowering.gpu.ir.enclosing import is_repeated
@@ -38,6 +38,7 @@ def pipeline(kernel: KernelOp, context: Context) -> None:
 
     The hint `occupancy` limits the memory. If one slot per ring exceeds that limit, the hint becomes a remark.
     """
+    set_wanted_stages(kernel, context)
     block = kernel.operation.regions[0].blocks[0]
     target, plan = context.target, context.plan(kernel)
     blocks = followed_occupancy(kernel, target, plan.declared_bytes, plan.tensor_columns, context.remarks)

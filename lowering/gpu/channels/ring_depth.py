@@ -41,11 +41,11 @@ _KERNEL = KernelOp.OPERATION_NAME
 _STORED_STAGES = 2
 
 
-def ring_depth(kernel: KernelOp, context: Context) -> None:
-    """Writes the attribute `wanted` of the rings of a tile_gpu.kernel that loads and copies fill, in place."""
+def set_wanted_stages(kernel: KernelOp, context: Context) -> None:
+    """Writes the attribute `wanted` of rings that loads and copies fill, but where it is given."""
     number = ir.IntegerType.get_signless(32, kernel.operation.context)
     for op in _rings_of(kernel, THREADS):
-        if op.consumer_names in ([MMA], [WGMMA]) and are_loaded_where_stored(of_ring(op)):
+        if op.wanted is None and op.consumer_names in ([MMA], [WGMMA]) and are_loaded_where_stored(of_ring(op)):
             op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, _STORED_STAGES)
     rings = tma_rings(kernel) + _rings_of(kernel, COPIES)
     if not rings:
@@ -55,7 +55,7 @@ def ring_depth(kernel: KernelOp, context: Context) -> None:
     slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in rings)
     default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
     blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
-    for op in rings:
+    for op in [op for op in rings if op.wanted is None]:
         wanted = _streamed_stages(kernel, slots) if is_read_by_threads(op) else loops.wanted_stages(op, plan, blocks)
         op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, min(MAXIMUM_STAGES, wanted))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.tile_gpu.channel import THREADS, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.lowering.gpu.channels.ring_depth import DEFAULT_STAGES, MAXIMUM_STAGES, is_read_by_threads
+from tilec.lowering.gpu.channels.ring_depth import MAXIMUM_STAGES, is_read_by_threads
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.memory.occupancy import blocks_together, share_of_block
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, SharedPlan
@@ -79,9 +79,8 @@ def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | Non
     columns = sum(ring.slot_columns for ring in plans)
     if stages is not None:
         return RingSlots(rings, size_bytes, columns, stages, stages)
-    known = [op.wanted for op in rings if op.wanted is not None]
-    wanted = max(known, default=DEFAULT_STAGES)
-    as_wanted = not known or all(op.producer == THREADS or is_read_by_threads(op) for op in rings)
+    wanted = max(op.wanted or 1 for op in rings)
+    as_wanted = all(op.producer == THREADS or is_read_by_threads(op) for op in rings)
     most = wanted if as_wanted else min(MAXIMUM_STAGES, _MOST_OF_WANTED * wanted)
     return RingSlots(rings, size_bytes, columns, wanted, most)
 
