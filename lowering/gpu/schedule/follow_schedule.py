@@ -108,7 +108,7 @@ def _loops_with_choices(kernel: KernelOp) -> Iterator[int]:
 
 
 def _has_choices(parts: Sequence[LoopPart]) -> bool:
-    """Whether a loop multiplies, and does more than one multiply of what TMA loads: of that `ring-depth` has the slots.
+    """Whether a loop multiplies, and does more than one multiply of what TMA loads: of that `pipeline` has the slots.
 
     Loops without multiplies wait for memory, and several blocks of an SM do so at the same time.
     """
