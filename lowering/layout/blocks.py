@@ -68,3 +68,13 @@ def _same_threads(whole: LinearLayout, block: LinearLayout) -> bool:
 def _all_known(registers: Sequence[int | None]) -> list[int] | None:
     known = [register for register in registers if register is not None]
     return known if len(known) == len(registers) else None
+
+
+def doubled(layout: LinearLayout, dimension: int) -> LinearLayout:
+    """The layout of two tiles concatenated along `dimension`: the highest register bit selects the tile."""
+    return repeated(layout, tuple(2 * e if d == dimension else e for d, e in enumerate(layout.shape)))
+
+
+def halved(layout: LinearLayout, dimension: int) -> LinearLayout | None:
+    """The layout of either half along `dimension`; None unless register bits alone select the half."""
+    return block_of(layout, tuple(e // 2 if d == dimension else e for d, e in enumerate(layout.shape)))

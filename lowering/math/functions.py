@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tilec import cache_files
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.ptx.builder import function as declare
 from tilec.errors import UnsupportedError
-from tilec.lowering.math.cache import cached
+from tilec.hashing import sha256
 from tilec.lowering.math.device_code import Step, device_function, inline_steps
 
 # Names of a C type and the register class of a value of each element type.
@@ -132,3 +136,21 @@ def _compiled(symbol: str, source: str, parameters: tuple[str, ...]) -> MathFunc
     call = Step(f"call.uni ($0), {symbol}, ({values});", parameters[0], tuple(range(len(parameters))))
     body = inline_steps(text, len(parameters))
     return MathFunction(symbol, "" if body else text, parameters, body or (call,))
+
+
+def cached(made_from: Sequence[str], make: Callable[[], str]) -> str:
+    """The result of `make`, from the cache if `made_from` was seen before.
+
+    If the cache folder cannot be read or written, the text is made again.
+    """
+    folder = cache_files.folder("math")
+    if folder is None:
+        return make()
+    path = os.path.join(folder, f"{sha256(chr(0).join(made_from).encode()).hexdigest()}.ptx")
+    kept = cache_files.read(path)
+    if kept is not None:
+        return kept.decode()
+    text = make()
+    with contextlib.suppress(OSError):
+        cache_files.write(path, text.encode())
+    return text

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below, reached
 from tilec.lowering.layout.blocked import blocked, transposing
-from tilec.lowering.layout.blocks import block_of
-from tilec.lowering.layout.halves import doubled, halved
+from tilec.lowering.layout.blocks import block_of, doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import divided, joined
 from tilec.lowering.plan.matrix.accumulator import MULTIPLIES

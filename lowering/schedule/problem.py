@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilec.lowering.schedule.parts import Buffer, Edge, Limits, Operation, RegisterValue
-from tilec.lowering.schedule.validate import validate
+from tilec.lowering.schedule.parts import WHOLE, Buffer, BufferUse, Edge, Limits, Operation, ProblemError, RegisterValue
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Problem:
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
-        validate(self)
+        _validate(self)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -63,3 +63,96 @@ class Problem:
     def always_cut(self, edge: Edge) -> bool:
         """Whether the roles of an edge differ in every schedule: roles of streams and issues hold one class alone."""
         return self.operation(edge.source).kind != self.operation(edge.target).kind
+
+
+def _validate(problem: Problem) -> None:
+    """Raises ProblemError for an inconsistent problem."""
+    if not problem.operations:
+        raise ProblemError(f"problem '{problem.name}': expected at least one operation")
+    _unique("operation", (operation.name for operation in problem.operations))
+    _unique("buffer", (buffer.name for buffer in problem.buffers))
+    _unique("register value", (value.name for value in problem.registers))
+    _unique("memory", (memory.name for memory in problem.limits.memories))
+    for operation in problem.operations:
+        _check_operation(operation)
+    for edge in problem.edges:
+        where = f"edge '{edge.source}' to '{edge.target}'"
+        _known(problem, where, edge.source)
+        _known(problem, where, edge.target)
+        _not_negative(where, edge.latency, edge.distance, edge.cross, edge.moved_kb)
+        if edge.is_same and problem.always_cut(edge):
+            raise ProblemError(f"{where}: operations of different classes cannot have the same role")
+    for buffer in problem.buffers:
+        _check_buffer(problem, buffer)
+    for value in problem.registers:
+        _not_negative(f"register value '{value.name}'", value.count, value.delay)
+        _check_uses(problem, f"register value '{value.name}'", value.source, value.uses)
+
+
+def _unique(what: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if not name or any(character.isspace() for character in name):
+            raise ProblemError(f"{what} '{name}': expected a name without blanks")
+        if name in seen:
+            raise ProblemError(f"{what} '{name}' is defined twice")
+        seen.add(name)
+
+
+def _known(problem: Problem, where: str, name: str) -> None:
+    if name not in problem.index:
+        raise ProblemError(f"{where}: unknown operation '{name}'")
+
+
+def _not_negative(where: str, *values: int) -> None:
+    for value in values:
+        if value < 0:
+            raise ProblemError(f"{where}: expected non-negative numbers, got {value}")
+
+
+def _check_operation(operation: Operation) -> None:
+    where = f"operation '{operation.name}'"
+    _not_negative(where, operation.duration)
+    if operation.warps < 1:
+        raise ProblemError(f"{where}: expected at least one warp, got {operation.warps}")
+    units = [use.unit for use in operation.uses]
+    for use in operation.uses:
+        _not_negative(where, use.busy)
+        if not 1 <= use.share <= WHOLE:
+            raise ProblemError(f"{where}: expected a share of '{use.unit}' from 1 to {WHOLE} percent, got {use.share}")
+        if units.count(use.unit) > 1:
+            raise ProblemError(f"{where}: uses the unit '{use.unit}' twice")
+
+
+def _check_buffer(problem: Problem, buffer: Buffer) -> None:
+    where = f"buffer '{buffer.name}'"
+    _check_uses(problem, where, buffer.source, buffer.uses)
+    _not_negative(where, buffer.size, buffer.depth)
+    if buffer.memory not in problem.capacity:
+        raise ProblemError(f"{where}: unknown memory '{buffer.memory}'")
+    if buffer.overlay and (buffer.is_pooled or buffer.depth > 1):
+        raise ProblemError(f"{where}: an overlay has no ring of its own")
+    if buffer.overlay:
+        _check_overlay(problem, buffer)
+
+
+def _check_overlay(problem: Problem, buffer: Buffer) -> None:
+    where = f"buffer '{buffer.name}'"
+    base = problem.buffer_named.get(buffer.overlay)
+    if base is None:
+        raise ProblemError(f"{where}: unknown overlay '{buffer.overlay}'")
+    if base.overlay or base.is_pooled:
+        raise ProblemError(f"{where}: the overlay '{base.name}' must be a ring")
+    if base.memory != buffer.memory or base.size < buffer.size:
+        raise ProblemError(f"{where}: does not fit in a slot of '{base.name}'")
+    if [other.overlay for other in problem.buffers].count(base.name) > 1:
+        raise ProblemError(f"{where}: '{base.name}' has another overlay")
+
+
+def _check_uses(problem: Problem, where: str, source: str, uses: tuple[BufferUse, ...]) -> None:
+    _known(problem, where, source)
+    if not uses:
+        raise ProblemError(f"{where}: expected at least one use")
+    for use in uses:
+        _known(problem, where, use.operation)
+        _not_negative(where, use.completion, use.distance)

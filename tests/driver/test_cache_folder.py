@@ -13,7 +13,7 @@ import pytest
 
 from tilec import cache_files
 from tilec.driver.failure_folder import new_failure_folder
-from tilec.lowering.math.cache import cached
+from tilec.lowering.math.functions import cached
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="the platform has no owners of files")
 # A user who exists on no machine of the tests.

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import tilec as ct
-from tilec.explain.cost import KernelCost, LoopCost, kernel_costs
-from tilec.lowering.gpu.cost.epilogue_overlap import EpilogueOverlap
+from tilec.explain.cost import EpilogueOverlap, KernelCost, LoopCost, kernel_costs
 from tilec.lowering.gpu.cost.loop_work import cycles_of
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.matmul import Matmul, predict_matmul

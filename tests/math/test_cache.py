@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tilec.lowering.math.cache import cached
+from tilec.lowering.math.functions import cached
 
 
 @pytest.fixture

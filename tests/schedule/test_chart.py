@@ -9,9 +9,8 @@ from small_problems import load_and_multiply
 
 from tilec.lowering.schedule.answer import Answer, How
 from tilec.lowering.schedule.bound import Bound
-from tilec.lowering.schedule.drawing.chart import summary, text_chart
+from tilec.lowering.schedule.drawing.chart import role_names, summary, text_chart
 from tilec.lowering.schedule.drawing.chart_drawing import drawing
-from tilec.lowering.schedule.drawing.role_names import role_names
 from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.store import Store

@@ -6,7 +6,8 @@ those of the first iterations are issued before the loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
@@ -16,20 +17,30 @@ from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
-from tilec.lowering.gpu.channels.ring_depth import loads_of, of_ring, set_wanted_stages
-from tilec.lowering.gpu.channels.ring_slots import RingSlots, ring_slots
+from tilec.lowering.gpu.channels.ring_depth import (
+    MAXIMUM_STAGES,
+    is_read_by_threads,
+    loads_of,
+    of_ring,
+    set_wanted_stages,
+)
 from tilec.lowering.gpu.cost.epilogue_remark import epilogue_remark, is_of_tiles
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.other_iteration import copy_for, scalars_behind
-from tilec.lowering.gpu.memory.occupancy import followed_occupancy, share_of_block
-from tilec.lowering.gpu.memory.shared_plan import SharedPlan, memory_plan
+from tilec.lowering.gpu.memory.occupancy import blocks_together, followed_occupancy, share_of_block
+from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, SharedPlan, memory_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
+from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
+# The most slots of a ring, in those that it wants.
+_MOST_OF_WANTED = 2
+# The full and the empty barrier of a slot.
+_BARRIERS_BYTES = 2 * BARRIER_BYTES
 _PUTS = (PutBeginOp.OPERATION_NAME, *TMA_LOADS, PutCommitOp.OPERATION_NAME)
 
 
@@ -56,7 +67,7 @@ def pipeline(kernel: KernelOp, context: Context) -> None:
     if has_roles:
         stored = [op for op in channels if op.producer in (THREADS, COPIES) and op.wanted is not None]
         groups += [[op] for op in stored if not plan.channels[op.operation.results[0]].slot_columns]
-    rings = ring_slots(kernel, groups, plan, target, context.options.stages)
+    rings = _ring_slots(kernel, groups, plan, target, context.options.stages)
     deep = _deepen_tma(rings)
     context.remarks += filter(None, map(single_slot_remark, rings))
     accumulators = [op for op in channels if op.producer == MMA]
@@ -69,7 +80,7 @@ def pipeline(kernel: KernelOp, context: Context) -> None:
             _run_ahead(loop, channels_ahead, deep)
 
 
-def _deepen_tma(groups: Sequence[RingSlots]) -> list[MakeChannelOp]:
+def _deepen_tma(groups: Sequence[_RingSlots]) -> list[MakeChannelOp]:
     """Sets the slots of the rings that TMA fills; returns those with several."""
     for group in groups:
         for op in group.rings:
@@ -220,7 +231,7 @@ def _in_loop(op: ir.Operation) -> bool:
     return False
 
 
-def single_slot_remark(ring: RingSlots) -> Remark | None:
+def single_slot_remark(ring: _RingSlots) -> Remark | None:
     """The remark at the first load of rings with one slot, if more are wanted and TMA or copies fill them in a loop."""
     loads = [load for first in ring.rings for channel in of_ring(first) for load in loads_of(channel)]
     repeated = [load for load in loads if is_repeated(load)]
@@ -231,3 +242,88 @@ def single_slot_remark(ring: RingSlots) -> Remark | None:
         f"{ring.size_bytes} bytes, and {ring.wanted} hide the latency of the load: use smaller tiles"
     )
     return Remark("pipeline", message, source_location(repeated[0].location))
+
+
+@dataclass
+class _RingSlots:
+    """Rings of equally many slots, the size of one slot of all of them, and the numbers of slots.
+
+    Attributes:
+        rings: the first channels of the rings.
+        size_bytes: bytes of shared memory of a slot and its barriers.
+        columns: columns of tensor memory of a slot.
+        wanted: slots that hide the latency of the loads.
+        most: the most slots that are of use.
+        slots: slots that the rings get.
+    """
+
+    rings: Sequence[MakeChannelOp]
+    size_bytes: int
+    columns: int
+    wanted: int
+    most: int
+    slots: int = 1
+
+
+def _ring_slots(
+    kernel: KernelOp,
+    groups: Iterable[Sequence[MakeChannelOp]],
+    plan: SharedPlan,
+    target: Target,
+    stages: int | None,
+) -> list[_RingSlots]:
+    """The slots of each group of rings, which have one slot in the plan; `stages` replaces the slots wanted.
+
+    Rings get the slots that they want first, always the one that lacks the largest part. What no other block on the SM
+    could use then is theirs too: latencies vary, and a slot more than wanted costs nothing.
+
+    Args:
+        kernel: the tile_gpu.kernel of the rings.
+        groups: the first channels of rings that need equally many slots.
+        plan: the memory plan of the kernel.
+        target: the memory that a block may use.
+        stages: the most slots of a ring, or None.
+    """
+    found = [_wanting(rings, plan, stages) for rings in groups]
+    scratch = scratch_bytes(kernel)
+    used = plan.declared_bytes + (BASE_ALIGNMENT_BYTES + scratch if scratch else 0)
+    _divide(found, target.shared_bytes - used, target.tensor_memory_columns - plan.columns_used, most=False)
+    added = sum((group.slots - 1) * group.size_bytes for group in found)
+    blocks = blocks_together(kernel, target, used + added, plan.tensor_columns)
+    share = share_of_block(target, blocks)
+    columns = plan.columns_used + sum((group.slots - 1) * group.columns for group in found)
+    _divide(found, share.shared_bytes - used - added, share.tensor_memory_columns - columns, most=True)
+    return found
+
+
+def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | None) -> _RingSlots:
+    plans = [plan.channels[op.operation.results[0]] for op in rings]
+    size_bytes = sum(ring.slot_bytes + _BARRIERS_BYTES for ring in plans)
+    columns = sum(ring.slot_columns for ring in plans)
+    if stages is not None:
+        return _RingSlots(rings, size_bytes, columns, stages, stages)
+    wanted = max(op.wanted or 1 for op in rings)
+    as_wanted = all(op.producer == THREADS or is_read_by_threads(op) for op in rings)
+    most = wanted if as_wanted else min(MAXIMUM_STAGES, _MOST_OF_WANTED * wanted)
+    return _RingSlots(rings, size_bytes, columns, wanted, most)
+
+
+def _divide(groups: Sequence[_RingSlots], free_bytes: int, free_columns: int, *, most: bool) -> None:
+    """Adds slots while they fit, up to those wanted or to the most."""
+    while True:
+        lacking = [
+            group
+            for group in groups
+            if group.slots < (group.most if most else group.wanted)
+            and group.size_bytes <= free_bytes
+            and group.columns <= free_columns
+        ]
+        if not lacking:
+            return
+        group = min(lacking, key=_part_of_wanted)
+        group.slots += 1
+        free_bytes, free_columns = free_bytes - group.size_bytes, free_columns - group.columns
+
+
+def _part_of_wanted(group: _RingSlots) -> float:
+    return group.slots / group.wanted

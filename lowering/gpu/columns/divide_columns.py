@@ -5,7 +5,8 @@ updates:  %o = load %s;  %n = mulf %o, %a;  store %n, %s      ->  load %s from 0
 operands: %e = exp2 %x;  %h = truncf %e;  store %h, %s;  put  ->  extract %x[0, 0];  exp2;  truncf;  store from 0 ..
 
 The registers of a part are free before those of the next one are used. The multiply of an operand over an accumulator
-has two parts (divided_multiply.py).
+has two parts, the first of which waits for its own columns alone: so many that it ends when threads have computed the
+rest of the operand.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, PutCommitOp, ReleaseOp, SlotOp
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import CatOp
 from tilec.dialect.tile_gpu.types import BufferType
@@ -32,13 +36,21 @@ from tilec.lowering.gpu.columns.column_parts import (
     repeats_columns,
 )
 from tilec.lowering.gpu.columns.divided_loads import divide_loads
-from tilec.lowering.gpu.columns.divided_multiply import columns_ahead, divide_multiply, use_of
+from tilec.lowering.gpu.cost.operation_work import VisitedTiles, multiply_of, work_of
 from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
-from tilec.lowering.gpu.ir.hand_over import give
+from tilec.lowering.gpu.ir.hand_over import give, take
 from tilec.lowering.gpu.ir.handed_place import handed_place, is_place, use_place
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.model.constants import Device, device_of
+from tilec.lowering.model.step import Step, unit_cycles
+from tilec.lowering.model.tensor_pipe import pipe_use
 
+_SLOT, _CHANNEL = SlotOp.OPERATION_NAME, MakeChannelOp.OPERATION_NAME
+_COMMIT, _GET, _RELEASE = PutCommitOp.OPERATION_NAME, GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
+_MULTIPLY = Tcgen05MmaOp.OPERATION_NAME
+# The number of the operand of a multiply that says whether the accumulator counts.
+_ACCUMULATE = 3
 _UPDATE_COLUMNS = 32
 # With 32 columns in each part of exponentials, ptxas 13.5 spills a register of attention of 256 rows, with 16 none.
 _OPERAND_COLUMNS = 16
@@ -147,14 +159,14 @@ def _is_converted(store: ir.Operation) -> bool:
 
 
 def _divide_operand(store: ir.Operation, device: Device) -> None:
-    use = use_of(store)
+    use = _use_of(store)
     if use is None:
         # What threads compute in front of the wait for a slot stays there.
         _divide(_Stored([store.operands[0].owner.operation], store, _OPERAND_COLUMNS))
         return
     operand = _Stored(_arithmetic(store), store, _OPERAND_COLUMNS)
-    ahead = columns_ahead(operand.arithmetic, use.multiply, _OPERAND_COLUMNS, device)
-    _divide(operand, ahead, divide_multiply(use, ahead) if ahead else None)
+    ahead = _columns_ahead(operand.arithmetic, use.multiply, _OPERAND_COLUMNS, device)
+    _divide(operand, ahead, _divide_multiply(use, ahead) if ahead else None)
 
 
 def _arithmetic(store: ir.Operation) -> list[ir.Operation]:
@@ -242,3 +254,84 @@ def _joined_pairs(
     for op in made:
         set_compute_role(op, role)
     return [op.results[0] for op in made]
+
+
+@dataclass(frozen=True)
+class _OperandUse:
+    """The multiply that reads a stored operand, and the steps by which it gets the operand."""
+
+    channel: ir.Value
+    get: ir.Operation
+    release: ir.Operation
+    multiply: ir.Operation
+
+
+def _use_of(store: ir.Operation) -> _OperandUse | None:
+    """The only use of an operand that threads hand over in this place, in the same block; None for another use."""
+    slot = owner(store.operands[1])
+    if slot is None or slot.name != _SLOT or slot.operands[0].owner.opview.shares is None:
+        return None
+    channel = slot.operands[0]
+    behind = list(itertools.dropwhile(lambda op: op != store, operations_in(store.block)))
+    steps = [op for op in behind if op.name in (_COMMIT, _GET, _RELEASE) and op.operands[0] == channel]
+    multiplies = [op for op in behind if op.name == _MULTIPLY and _is_slot(op.opview.lhs, channel)]
+    if [op.name for op in steps] != [_COMMIT, _GET, _RELEASE] or len(multiplies) != 1:
+        return None
+    (multiply,) = multiplies
+    is_whole = multiply.opview.depth is None and not multiply.opview.pair
+    _, get, release = steps
+    return _OperandUse(channel, get, release, multiply) if is_whole and release.is_before_in_block(multiply) else None
+
+
+def _is_slot(value: ir.Value, channel: ir.Value) -> bool:
+    op = owner(value)
+    return op is not None and op.name == _SLOT and op.operands[0] == channel
+
+
+def _columns_ahead(
+    arithmetic: Sequence[ir.Operation], multiply: ir.Operation, part_columns: int, device: Device
+) -> int:
+    """The columns whose multiply ends when threads have computed the others; 0 if there are too few."""
+    known, work = VisitedTiles(), Step()
+    for op in arithmetic:
+        work += work_of(op.opview, WARPS, device, known)
+    computed = max(unit_cycles(work, device).values())
+    whole = multiply_of(multiply.opview)
+    assert whole is not None
+    multiplied = pipe_use(whole, device).cycles
+    unit = max(part_columns, STEP_BYTES * 8 // whole.element_bits)
+    return int(whole.depth * computed / (computed + multiplied)) // unit * unit
+
+
+def _divide_multiply(use: _OperandUse, ahead: int) -> ir.Value:
+    """Multiplies the first columns of an operand, `ahead` of them, before the others; returns the channel of them.
+
+    before:   put;  get;  tcgen05_mma %slot, %v into %o
+    after:    put first;  ..;  put
+              get first;  tcgen05_mma %slot, %v from 0 depth 80 into %o
+              get;  tcgen05_mma %slot, %v from 80 depth 48 into %o
+    """
+    made = use.channel.owner.operation
+    shares = made.opview.shares
+    with made.location, ir.InsertionPoint.after(made):
+        attributes = {name: made.attributes[name] for name in ("stages", "producer", "consumers", "reuse")}
+        first = build(_CHANNEL, [shares], [use.channel.type], attributes).results[0]
+    multiply, depth = use.multiply, use.multiply.opview.lhs.type.shape[1]
+    with use.get.location, ir.InsertionPoint(use.get):
+        take(first)
+    with multiply.location, ir.InsertionPoint(multiply):
+        earlier = multiply.clone()
+        _set_part(earlier, 0, ahead)
+        use.get.move_before(multiply)
+        use.release.move_before(multiply)
+        multiply.operands[_ACCUMULATE] = emitter.boolean(True)
+        _set_part(multiply, ahead, depth - ahead)
+    return first
+
+
+def _set_part(multiply: ir.Operation, first: int, depth: int) -> None:
+    multiply.attributes["first"], multiply.attributes["depth"] = _i32(first), _i32(depth)
+
+
+def _i32(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)

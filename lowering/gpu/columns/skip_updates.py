@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ExtractOp
@@ -20,7 +21,6 @@ from tilec.dialect.tile_gpu.vote import DiffersFromOneOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
 from tilec.lowering.gpu.columns.column_parts import owner, repeats_columns
-from tilec.lowering.gpu.ir.effects import has_no_effects
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.kernel_pass import Context
 
@@ -91,7 +91,7 @@ def _is_apart(run: Sequence[_Update], block: Sequence[ir.Operation]) -> bool:
     first, last = block.index(run[0].load), block.index(run[-1].store)
     results = {result for op in own for result in op.results}
     between = [op for op in block[first:last] if op not in own]
-    if not all(has_no_effects(op) and results.isdisjoint(op.operands) for op in between):
+    if not all(interface_of(op.name).is_pure and results.isdisjoint(op.operands) for op in between):
         return False
     before = [op for op in block[:first] if op.name == _STORE]
     return not before or not before[-1].opview.pending

@@ -1,4 +1,8 @@
-"""The loops of a kernel: the work of an iteration over all roles, its rings, and the cycles that the model predicts."""
+"""The loops of a kernel: the work of an iteration over all roles, its rings, and the cycles that the model predicts.
+
+One walk over the roles reads work, rings and chains of a loop, which all predictions use: that is why this file has
+more than 400 lines.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from tilec.lowering.gpu.ir.accumulator_branches import fills_accumulator
 from tilec.lowering.gpu.ir.compute_roles import SKIP, unlike_roles
 from tilec.lowering.gpu.ir.slots import channel_of_buffer
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
-from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
 from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, unit_cycles

@@ -1,4 +1,8 @@
-"""The work of one operation of tile_gpu on the units of an SM."""
+"""The work of one operation of tile_gpu on the units of an SM.
+
+Each kind of operation has a function, and `_RULES` is the table of them: they are one file of more than 400 lines, so
+that their figures can be compared.
+"""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from tilec.dialect.tile_gpu.categories import (
 )
 from tilec.dialect.tile_gpu.channel import TMA, GetOp, MakeChannelOp, ReleaseOp
 from tilec.dialect.tile_gpu.debug import AssertOp
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import (
     BarrierOp,
@@ -34,7 +35,6 @@ from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_inside
-from tilec.lowering.gpu.ir.effects import has_no_effects
 from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements
 from tilec.lowering.gpu.ir.slots import GET, PUT, SLOT, owner_of, step_of_buffer, users_of_slots, without_views
 
@@ -100,7 +100,7 @@ def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
             yield _STAGING, True
         if op.name in COPIES_OF_THREADS:
             yield _CHECKED, False
-    elif op.name not in ("scf.if", "scf.yield") and not has_no_effects(op):
+    elif op.name not in ("scf.if", "scf.yield") and not interface_of(op.name).is_pure:
         yield EVERYTHING, True
 
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.attribute_names import BOUND
 from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.ir.compute_roles import unlike_roles
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.warpgroups import independent_warpgroups
-from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.loop_names import loops_of_role
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
@@ -116,3 +117,30 @@ def _count_steps(op: ir.Operation, factor: int, found: Counter[tuple[str, ir.Val
         for block in region.blocks:
             for inner in block.operations:
                 _count_steps(inner.operation, factor, found)
+
+
+# ---- the attribute of loops that no schedule makes shorter: a pass finds this out, and the next one leaves them alone
+
+
+def set_bound(parts: Iterable[LoopPart]) -> None:
+    """Marks the loops of all parts, of which passes replace some."""
+    for part in parts:
+        part.loop.operation.attributes[BOUND] = ir.UnitAttr.get(part.loop.operation.context)
+
+
+def is_bound(parts: Iterable[LoopPart]) -> bool:
+    """Whether one of the loops is marked."""
+    return any(BOUND in part.loop.operation.attributes for part in parts)
+
+
+def is_in_open_loop(op: ir.Operation) -> bool:
+    """Whether an operation is in loops of which none is marked."""
+    loops = [outer for outer in path_to(op) if outer.name in LOOPS]
+    return bool(loops) and not any(BOUND in loop.attributes for loop in loops)
+
+
+def remove_marks(operations: Iterable[ir.Operation]) -> None:
+    """Removes the marks of the loops among some operations."""
+    for op in operations:
+        if op.name == "scf.for" and BOUND in op.attributes:
+            del op.attributes[BOUND]

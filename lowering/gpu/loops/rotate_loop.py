@@ -9,6 +9,7 @@ If g has no use of the counter, and f has or is longer, the loop is `for 1 <= i 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
@@ -16,9 +17,8 @@ from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.enclosing import ancestor_in
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
-from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead, set_iterations_ahead
+from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead, set_iterations_ahead
 from tilec.lowering.gpu.loops.other_iteration import copy_all
-from tilec.lowering.gpu.loops.shorter_loop import ShorterLoop, last_counter, without_first, without_last
 
 # For each operation of a body its number in the body before; None for those that are new.
 Origins = list[int | None]
@@ -115,7 +115,7 @@ class _Rotation:
         """Replaces the loop; returns the new one. Of what is ahead, scalars have no number."""
         with self.loop.location:
             with ir.InsertionPoint(self.loop):
-                shorter = without_last(self.loop) if self.is_counted else without_first(self.loop)
+                shorter = _without_last(self.loop) if self.is_counted else _without_first(self.loop)
                 types = [result.type for result in self.loop.results]
                 branch = ir.Operation.create("scf.if", types, [shorter.runs], regions=2)
             with ir.InsertionPoint(branch.regions[0].blocks.append()):
@@ -124,7 +124,7 @@ class _Rotation:
                 made = self._following(shorter, [values[value] for value in self.passed], followed)
                 values = dict(zip(self._carried(), made.results, strict=True))
                 if self.is_counted:
-                    values[self.counter] = last_counter(self.lower, shorter.distance, self.step)
+                    values[self.counter] = _last_counter(self.lower, shorter.distance, self.step)
                 copy_all(self.rest, values)
                 ir.Operation.create("scf.yield", operands=[values.get(value, value) for value in self.yielded])
             if self.initial:
@@ -139,7 +139,7 @@ class _Rotation:
         """What the new loop carries."""
         return [*(self.carried[number] for number in self.kept), *self.passed]
 
-    def _following(self, shorter: ShorterLoop, first: Sequence[ir.Value], followed: Origins) -> ir.Operation:
+    def _following(self, shorter: _ShorterLoop, first: Sequence[ir.Value], followed: Origins) -> ir.Operation:
         """The loop with one iteration less, which carries what the rest needs of those that are ahead."""
         initial = [*(self.initial[number] for number in self.kept), *first]
         types = [value.type for value in initial]
@@ -167,3 +167,59 @@ class _Rotation:
 def _used_by(operations: Sequence[ir.Operation]) -> set[ir.Value]:
     """The operands of operations, and of those inside of them."""
     return {value for op in operations for inner in (op, *operations_inside(op)) for value in inner.operands}
+
+
+@dataclass(frozen=True)
+class _ShorterLoop:
+    """Scalars in front of a loop.
+
+    Attributes:
+        runs: whether the loop has an iteration.
+        distance: the upper less the lower bound, exact as an unsigned number if the loop has one.
+        lower: the lower bound of the loop without an iteration.
+        upper: its upper bound.
+    """
+
+    runs: ir.Value
+    distance: ir.Value
+    lower: ir.Value
+    upper: ir.Value
+
+
+def _without_last(loop: ir.Operation) -> _ShorterLoop:
+    """The loop without its last iteration; computes the scalars at the insertion point."""
+    lower, upper, step = list(loop.operands)[:3]
+    runs = _runs(loop)
+    distance, several = _distance(loop)
+    before_last = emitter.binary("arith.subi", upper, step)
+    bound = emitter.create("arith.select", [upper.type], [several, before_last, lower]).result
+    return _ShorterLoop(runs, distance, lower, bound)
+
+
+def _without_first(loop: ir.Operation) -> _ShorterLoop:
+    """The loop without its first iteration; computes the scalars at the insertion point."""
+    lower, upper, step = list(loop.operands)[:3]
+    distance, several = _distance(loop)
+    second = emitter.binary("arith.addi", lower, step)
+    start = emitter.create("arith.select", [upper.type], [several, second, upper]).result
+    return _ShorterLoop(_runs(loop), distance, start, upper)
+
+
+def _runs(loop: ir.Operation) -> ir.Value:
+    lower, upper = list(loop.operands)[:2]
+    return emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
+
+
+def _distance(loop: ir.Operation) -> tuple[ir.Value, ir.Value]:
+    """The upper less the lower bound, and whether it is more than a step, if the loop has an iteration."""
+    lower, upper, step = list(loop.operands)[:3]
+    # Without overflow: the difference of the bounds is exact as an unsigned number.
+    distance = emitter.binary("arith.subi", upper, lower)
+    return distance, emitter.less_than(step, distance, unsigned=True)
+
+
+def _last_counter(lower: ir.Value, distance: ir.Value, step: ir.Value) -> ir.Value:
+    """The counter of the last iteration of a loop that has one, computed at the insertion point."""
+    whole = emitter.binary("arith.subi", distance, emitter.constant(distance.type, 1))
+    steps = emitter.binary("arith.divui", whole, step)
+    return emitter.binary("arith.addi", lower, emitter.binary("arith.muli", steps, step))

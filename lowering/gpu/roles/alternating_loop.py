@@ -10,6 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp
 from tilec.dialect.tile_gpu.categories import GLOBAL_STORES
 from tilec.dialect.tile_gpu.channel import TMA, WGMMA, GetOp, PutBeginOp, ReleaseOp
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import (
     COMPUTE,
     COPY,
@@ -25,7 +26,6 @@ from tilec.dialect.tile_gpu.memory import BarrierOp, StoreWaitOp
 from tilec.dialect.tile_gpu.multimem import MultimemReduceViewOp, MultimemStoreViewOp
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.walk import inner_operations, is_within, operations_inside
-from tilec.lowering.gpu.ir.effects import has_no_effects
 from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.ir.operation_role import LOAD, has_repeatable_elements
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
@@ -196,7 +196,7 @@ def is_pure(op: ir.Operation) -> bool:
 
 
 def _is_pure_itself(op: ir.Operation) -> bool:
-    return op.name.startswith("scf.") or has_no_effects(op) or has_repeatable_elements(op)
+    return op.name.startswith("scf.") or interface_of(op.name).is_pure or has_repeatable_elements(op)
 
 
 def _room_refusal(kernel: KernelOp, roles: RolesOp, target: Target) -> str | None:

@@ -12,7 +12,7 @@ The factors cross in shared memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
@@ -22,13 +22,13 @@ from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
-from tilec.lowering.gpu.ir.accumulator_channels import accumulator_sets, is_accumulator
+from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, accumulator_sets, is_accumulator
 from tilec.lowering.gpu.ir.compute_roles import set_compute_role
 from tilec.lowering.gpu.ir.enclosing import is_repeated
-from tilec.lowering.gpu.ir.factor_order import is_read_before_next
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.memory.staging import is_staged
 
+_PLACE, _READ = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME
 _PLACE, _READ = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME
 # What the role computes itself for larger tiles, if nothing else needs it: arithmetic, and loads by threads.
 _COMPUTED = (
@@ -130,7 +130,7 @@ def assign_correction(found: Correction, chain_role: str, role: str) -> None:
     """Gives the operations to a role; the tiles that they need of the role of their chain are placed and read."""
     for op in found.members:
         set_compute_role(op, role)
-    ordered = [value for value in found.crossing if is_read_before_next(value, found.members)]
+    ordered = [value for value in found.crossing if _is_read_before_next(value, found.members)]
     for value, uses in found.crossing.items():
         _compute_early(value)
         owner = value.owner
@@ -177,3 +177,50 @@ def _move_behind_operands(op: ir.Operation) -> None:
         if all(other == owner or other.is_before_in_block(owner) for other in inside):
             op.move_after(owner)
             return
+
+
+def _is_read_before_next(factor: ir.Value, updates: Collection[ir.Operation]) -> bool:
+    """Whether the factor of an iteration is read before the next one is computed: its slot needs no empty barrier.
+
+    In a loop of attention, the chain of an iteration ends where the chain of the next one begins:
+
+        s = q @ k;  a = max of s;  p over s      the chain: the factor a is computed from the sums s
+        o1 = o * a                               the correction role: it reads a
+        o2 = p @ v + o1                          the multiply waits for o1 and p, which is in the columns of s
+
+    The sums of the next iteration are in those columns too, so that they follow p @ v, which follows the read of a.
+    `updates` are the operations of the role that reads it, before the factor crosses in shared memory.
+    """
+    if isinstance(factor.owner, ir.Block):
+        return False
+    block = factor.owner.operation.block
+    behind_factor = set(_operations_behind(factor, block))
+    for multiply in [op.operation for op in block.operations if op.operation.name in MULTIPLIES]:
+        update, sums = _owner(multiply.operands[0]), _sums_under(multiply.operands[1])
+        if sums is None or update is None or update.name != _PLACE or update not in updates or update.block != block:
+            continue
+        is_read = any(op.name == _READ and op.operands[0] == sums for op in behind_factor)
+        if is_read and factor.owner.operation in _operations_behind(update.operands[0], block):
+            return True
+    return False
+
+
+def _sums_under(operand: ir.Value) -> ir.Value | None:
+    """The accumulator in whose columns an operand of a multiply is placed."""
+    op = _owner(operand)
+    return op.opview.over if op is not None and op.name == _PLACE else None
+
+
+def _operations_behind(value: ir.Value, block: ir.Block) -> Iterator[ir.Operation]:
+    """The operations of a block from whose results a value is computed."""
+    waiting, seen = [value], set[ir.Operation]()
+    while waiting:
+        op = _owner(waiting.pop())
+        if op is not None and op.block == block and op not in seen:
+            seen.add(op)
+            waiting += op.operands
+            yield op
+
+
+def _owner(value: ir.Value) -> ir.Operation | None:
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation

@@ -23,8 +23,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.channels.pipeline import set_stages
 from tilec.lowering.gpu.ir.operation_role import MULTIPLY
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.loops.bound_loops import set_bound
-from tilec.lowering.gpu.loops.loop_parts import divided_loops
+from tilec.lowering.gpu.loops.loop_parts import divided_loops, set_bound
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
 from tilec.lowering.gpu.schedule.advance_multiplies import advance_again
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem

@@ -31,9 +31,9 @@ from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.loop_attributes import set_repeats
 from tilec.lowering.gpu.loops.loop_names import loop_names
 from tilec.lowering.gpu.loops.other_iteration import copy_all
-from tilec.lowering.gpu.loops.repeats import set_repeats
 from tilec.lowering.gpu.memory.live_tiles import packed_registers, tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import memory_plan

@@ -29,7 +29,7 @@ from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.operation_role import LOAD, MULTIPLY, is_rematerializable
 from tilec.lowering.gpu.ir.slots import GET, PUT, VIEW, step_of_buffer
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.other_iteration import scalars_behind
 from tilec.lowering.gpu.schedule.legal_schedules import are_legal, write_schedules
 from tilec.lowering.gpu.schedule.role_steps import LoopOrder

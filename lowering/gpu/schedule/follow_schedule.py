@@ -11,9 +11,11 @@ memory: a copy has it expanded, and is read again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from tilec import cache_files, options
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
@@ -30,9 +32,8 @@ from tilec.lowering.gpu.ir.enclosing import ancestor_in
 from tilec.lowering.gpu.ir.operation_role import LOAD, MULTIPLY, is_rematerializable
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.loops.bound_loops import is_bound, is_in_open_loop, remove_marks
-from tilec.lowering.gpu.loops.loop_parts import LoopPart, divided_loops
-from tilec.lowering.gpu.loops.repeats import repeats
+from tilec.lowering.gpu.loops.loop_attributes import repeats
+from tilec.lowering.gpu.loops.loop_parts import LoopPart, divided_loops, is_bound, is_in_open_loop, remove_marks
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
@@ -40,16 +41,30 @@ from tilec.lowering.gpu.roles.register_budgets import registers_of_role, set_bud
 from tilec.lowering.gpu.schedule.expand_schedules import arranged, order_of
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
-from tilec.lowering.gpu.schedule.loop_schedule import GAIN, role_orders, shorter_schedule, steady_intervals
+from tilec.lowering.gpu.schedule.present_interval import present_schedule, role_numbers
 from tilec.lowering.gpu.schedule.role_liveness import liveness
 from tilec.lowering.gpu.schedule.role_steps import LoopOrder
 from tilec.lowering.kernel_hints import OCCUPANCY
-from tilec.lowering.schedule.exact import solver_name
-from tilec.lowering.schedule.role_order import RoleOrder
+from tilec.lowering.schedule.bound import bound
+from tilec.lowering.schedule.exact import Budget, search, solver_name
+from tilec.lowering.schedule.ladder import solve
+from tilec.lowering.schedule.parts import Kind, ProblemError
+from tilec.lowering.schedule.problem import Problem
+from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.role_order import RoleOrder, role_order
 from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.schedule.store import Store
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
+# The part of an iteration that is worth other code.
+_GAIN = 0.01
+# What the solver may take for one loop.
+_BUDGET = Budget(probe=1.0, search=2.0, improve=0.2)
+# Loads from DRAM take about this much longer than those from L2, whose latency problems have.
+_SLOW_MEMORY = 1.5
+# Rings are full behind the first third of these iterations, for they seldom have more than eight slots.
+_FEW_ITERATIONS = 24
 # Operations that are so many iterations ahead have as many copies in front of the loop.
 _MOST_ADVANCE = 3
 _MULTIPLIES = tuple(name for name in MULTIPLIES if name != DotOp.OPERATION_NAME)
@@ -155,8 +170,8 @@ class _Loop:
     def follow(self) -> None:
         """Gives the loop the fastest of the schedules that `lowering/schedule` finds for it, if one is faster."""
         found = self._problem(self.kernel)
-        schedule = None if found is None else shorter_schedule(found, self.options.solver)
-        now = None if found is None or schedule is None else steady_intervals(found)
+        schedule = None if found is None else _shorter_schedule(found, self.options.solver)
+        now = None if found is None or schedule is None else _steady_intervals(found)
         if found is None or schedule is None or now is None:
             return
         best, kept = now, None
@@ -165,7 +180,7 @@ class _Loop:
             if candidate is None:
                 continue
             times = self._times(candidate)
-            if times is not None and times[0] < (1 - GAIN) * best[0] and times[1] <= best[1]:
+            if times is not None and times[0] < (1 - _GAIN) * best[0] and times[1] <= best[1]:
                 best, kept = times, candidate
             candidate.trial.operation.erase()
         if kept is not None:
@@ -195,7 +210,7 @@ class _Loop:
             found = self._problem(candidate.trial)
         except UnsupportedError:
             return None
-        return None if found is None else steady_intervals(found)
+        return None if found is None else _steady_intervals(found)
 
     def _blocks(self, kernel: KernelOp) -> int:
         """The blocks that share an SM; 0 if one does not fit."""
@@ -209,7 +224,7 @@ class _Loop:
         self, found: LoopProblem, schedule: Schedule, has_new_order: Callable[[str], bool]
     ) -> _Candidate | None:
         """The slots of a schedule, and its order in some roles; None if the loop cannot have them."""
-        orders = {role: order for role, order in role_orders(found, schedule).items() if has_new_order(role)}
+        orders = {role: order for role, order in _role_orders(found, schedule).items() if has_new_order(role)}
         orders = {role: order for role, order in orders.items() if not order.is_present()}
         slots = self._slots(found, schedule)
         if any(max(order.advances) > _MOST_ADVANCE for order in orders.values()) or not (orders or slots):
@@ -304,3 +319,55 @@ def _role_around(op: ir.Operation, roles: RolesOp) -> int:
         op = op.parent.operation
     blocks = [region.blocks[0] for region in roles.bodies.values()]
     return blocks.index(op.block)
+
+
+def _shorter_schedule(found: LoopProblem, has_solver: bool) -> Schedule | None:
+    """A schedule of a loop; None if the code is near its bound, or nothing shorter is found.
+
+    It is a stored answer, or a list schedule; with the solver also one that the solver finds.
+    """
+    now = present_schedule(found, quantized(found.problem), _FEW_ITERATIONS)
+    if now is None:
+        return None
+    named = zip(found.problem.operations, found.roles, strict=True)
+    pinned = replace(found.problem, operations=tuple(replace(operation, role=role) for operation, role in named))
+    upper = math.floor((1 - _GAIN) * now.interval)
+    try:
+        if bound(quantized(pinned), role_numbers(found)).interval >= upper:
+            return None
+        store = Store(_folder() if has_solver else None, _BUDGET)
+        return solve(pinned, store, _BUDGET, search if has_solver else _no_search, upper=upper).schedule
+    except ProblemError:
+        return None
+
+
+def _no_search(*_: object) -> None:
+    """The exact scheduler of a compile without the solver: it finds nothing."""
+
+
+def _steady_intervals(found: LoopProblem) -> tuple[int, int] | None:
+    """The interval of the steady state of a loop, and that with a slower memory; None if it has none."""
+    states = [present_schedule(found, quantized(each)) for each in (found.problem, _slower(found.problem))]
+    intervals = [state.interval for state in states if state is not None]
+    return (intervals[0], intervals[1]) if len(intervals) == len(states) else None
+
+
+def _role_orders(found: LoopProblem, schedule: Schedule) -> dict[str, RoleOrder]:
+    """The order that a schedule asks for in each role; warpgroups of one role have that of the first."""
+    first = {part.loop.operation: number for number, part in reversed(list(enumerate(found.parts)))}
+    return {found.roles[number]: role_order(schedule, schedule.role[number], found.ahead) for number in first.values()}
+
+
+def _folder() -> str | None:
+    """The folder of answers; None if the cache keeps nothing, or if other users could write it."""
+    return cache_files.folder("schedules") if options.cache_size_bytes() else None
+
+
+def _slower(problem: Problem) -> Problem:
+    """A problem whose loads take longer."""
+    streams = {operation.name for operation in problem.operations if operation.kind == Kind.STREAM}
+    edges = (
+        replace(edge, latency=round(edge.latency * _SLOW_MEMORY)) if edge.source in streams else edge
+        for edge in problem.edges
+    )
+    return replace(problem, edges=tuple(edges))

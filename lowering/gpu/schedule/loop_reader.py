@@ -29,7 +29,7 @@ from tilec.lowering.gpu.cost.operation_cost import table_cost, thread_work, tile
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles
 from tilec.lowering.gpu.ir.accumulator_branches import fills_accumulator
 from tilec.lowering.gpu.ir.handed_place import handed_place
-from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.loop_parts import LoopPart, is_step
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
 from tilec.lowering.gpu.schedule.loop_graph import Access, Link, LoopGraph, Node, Round, Wait, in_order

@@ -21,7 +21,7 @@ from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.lowering.gpu.cost.loop_work import known_iterations
 from tilec.lowering.gpu.ir.enclosing import LOOPS
-from tilec.lowering.gpu.loops.iterations_ahead import iterations_ahead
+from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
 PUT, COMMIT = PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME

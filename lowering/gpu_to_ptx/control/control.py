@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.lowering.gpu.loops.repeats import repeats
+from tilec.lowering.gpu.loops.loop_attributes import repeats
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element_named
 from tilec.lowering.gpu_to_ptx.registers.extension import extended, lowest_bit
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering

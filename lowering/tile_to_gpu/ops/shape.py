@@ -18,8 +18,7 @@ from tilec.dialect.tile_gpu.shape import (
     UnpackOp,
 )
 from tilec.lowering import emitter
-from tilec.lowering.layout.blocks import block_of, repeated
-from tilec.lowering.layout.halves import doubled, halved
+from tilec.lowering.layout.blocks import block_of, doubled, halved, repeated
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import divided
 from tilec.lowering.layout.scratch import SCRATCH_LIMIT_BYTES
