@@ -1,5 +1,6 @@
 """`tilec.compile`: accepted sources, the stop option, and the results of all stages."""
 
+import gc
 import re
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 import tilec
+from tilec.driver import stages
 from tilec.errors import InputError, UsageError
 from tilec.language.kernel import find
 
@@ -78,6 +80,15 @@ def test_each_stage_without_locations_compiles_to_the_same_instructions(
     # The debug info then refers to lines of the dump.
     assert "// matmul.py" not in again.ptx and f'.file 1 "{path}"' in again.ptx
     assert re.search(r"//.*again\.mlir:\d+", again.ptx)
+
+
+def test_garbage_collector_is_off_until_the_last_stage_ends(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection would take as long as a stage, and would start as soon as one ends."""
+    seen: list[bool] = []
+    monkeypatch.setattr(stages.Dump, "write", lambda *given: seen.append(gc.isenabled()))
+    tilec.compile(scale, signature=SCALE, stop="ptx")
+    assert seen == [False] * 6
+    assert gc.isenabled()
 
 
 def test_module_is_a_source(scale: Any) -> None:

@@ -314,7 +314,8 @@ def compile(
     _check_target(job.target, source, target)
     if job.options.checks and source.stage not in (None, STAGE_NAMES[0]):
         raise UsageError(f"{source.name} is at stage '{source.stage}': checks are inserted into Tile IR, compile that")
-    with COMPILING, limited_compile():
+    # Between stages the collector would start at once, with the objects of all stages.
+    with COMPILING, limited_compile(), suspended_garbage_collector():
         results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
     return Compiled(job.target, entry, results, source, tuple(job.remarks), tuple(job.candidates))
 
@@ -352,12 +353,11 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
 @deep_recursion()
 def _step(stage: Stage, value: Any, job: Job, source: Source, before: list[StageResult]) -> StageResult:
     try:
-        with suspended_garbage_collector():
-            for module in stage.modules:
-                import_module(module)
-            start = time.perf_counter()
-            enter_stage(stage.name)
-            made = stage.make(value, job)
+        for module in stage.modules:
+            import_module(module)
+        start = time.perf_counter()
+        enter_stage(stage.name)
+        made = stage.make(value, job)
     except TilecError:
         raise
     except Exception as error:
