@@ -1,4 +1,4 @@
-"""tile_gpu.kernel to ptx.entry: parameters, initialization of barriers and tensor memory, roles, deallocation."""
+"""From tile_gpu.kernel to ptx.entry: parameters, initialization of barriers and tensor memory, roles, deallocation."""
 
 from __future__ import annotations
 

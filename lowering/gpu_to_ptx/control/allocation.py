@@ -1,4 +1,4 @@
-"""tile_gpu.allocate: one thread calls malloc, and all threads of the block read the address from scratch memory.
+"""Memory of a tile block: one thread calls malloc, and all threads of the block read the address from scratch memory.
 
 Device code may allocate memory of any size, and its addresses are those of global memory, as pointers of tile_gpu are.
 """

@@ -1,4 +1,4 @@
-"""tile_gpu.assert by __assertfail, in the first thread of the role or of each warp that holds a false element."""
+"""Assertions by __assertfail, in the first thread of the role or of each warp that holds a false element."""
 
 from __future__ import annotations
 

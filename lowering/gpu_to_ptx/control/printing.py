@@ -1,4 +1,4 @@
-"""tile_gpu.print by vprintf: the first thread of the role prints scalars from registers, tiles from scratch memory."""
+"""Prints by vprintf: the first thread of the role prints scalars from registers, tiles from scratch memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tile_gpu.global to ptx.variable, and the addresses of variables."""
+"""Variables of a module, from tile_gpu.global to ptx.variable, and the addresses of variables."""
 
 from __future__ import annotations
 
