@@ -19,6 +19,7 @@ from tilec.lowering.gpu.roles.alternate_tiles import alternate_tiles
 from tilec.lowering.gpu.roles.assign_roles import assign_roles
 from tilec.lowering.gpu.roles.partition_roles import partition_roles
 from tilec.lowering.gpu.roles.register_budgets import register_budgets
+from tilec.lowering.gpu.roles.repeat_scalars import repeat_scalars
 from tilec.lowering.gpu.schedule.advance_late_sums import advance_late_sums
 from tilec.lowering.gpu.schedule.advance_loads import advance_loads
 from tilec.lowering.gpu.schedule.advance_multiplies import advance_multiplies
@@ -329,5 +330,17 @@ RECORDS = (
         without="the branches that load it and that give the constant end in the same registers, with a move for each",
         needs=(State.CHANNELLED, State.EXPANDED),
         after=("partition-roles",),
+    ),
+    KernelPass(
+        "repeat-scalars",
+        repeat_scalars,
+        guarantees=(
+            "roles with `registers` compute the short scalars that they use: those of parameters and program numbers "
+            "without a division by another scalar"
+        ),
+        without="each thread keeps them from the launch, in the registers that it has there, or in local memory",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("register-budgets",),
+        option="register_budgets",
     ),
 )
