@@ -102,7 +102,7 @@ class Row:
     failure: str | None = None
 
     def growth(self, field: str) -> float | None:
-        """How much larger a figure is without the pass, as a part of it; None if there is no such figure."""
+        """The growth of a figure without the pass, divided by the figure with it; None if it was not measured."""
         if self.without is None:
             return None
         before, after = getattr(self.base, field), getattr(self.without, field)

@@ -55,7 +55,7 @@ _CALLS = {
     "split",
     "startswith",
 }
-# Texts of reports, and names in tables and counters, by file; their placeholders are left out.
+# Texts of reports, and names in tables and counters, by file, without the values that are formatted into them.
 REPORTS = {
     ("commands/cache.py", " of at most  MiB"),
     ("commands/info.py", "none without a GPU"),

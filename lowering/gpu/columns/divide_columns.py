@@ -161,7 +161,7 @@ def _is_converted(store: ir.Operation) -> bool:
 def _divide_operand(store: ir.Operation, device: Device) -> None:
     use = _use_of(store)
     if use is None:
-        # What threads compute in front of the wait for a slot stays there.
+        # Arithmetic of threads before the wait for a slot stays there.
         _divide(_Stored([store.operands[0].owner.operation], store, _OPERAND_COLUMNS))
         return
     operand = _Stored(_arithmetic(store), store, _OPERAND_COLUMNS)
@@ -170,7 +170,7 @@ def _divide_operand(store: ir.Operation, device: Device) -> None:
 
 
 def _arithmetic(store: ir.Operation) -> list[ir.Operation]:
-    """The arithmetic behind the stored tile, in program order, as far as nothing in front of the store needs it."""
+    """The arithmetic that computes the stored tile alone: in program order, without results that are used before it."""
     found: list[ir.Operation] = []
     layout = store.operands[0].type.encoding
     for op in reversed(list(itertools.takewhile(lambda op: op != store, operations_in(store.block)))):

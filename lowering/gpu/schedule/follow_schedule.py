@@ -59,7 +59,7 @@ from tilec.remarks import Remark
 
 # The part of an iteration that is worth other code.
 _GAIN = 0.01
-# What the solver may take for one loop.
+# The time of the solver for one loop.
 _BUDGET = Budget(probe=1.0, search=2.0, improve=0.2)
 # Loads from DRAM take about this much longer than those from L2, whose latency problems have.
 _SLOW_MEMORY = 1.5
