@@ -170,7 +170,7 @@ def _divide_operand(store: ir.Operation, device: Device) -> None:
 
 
 def _arithmetic(store: ir.Operation) -> list[ir.Operation]:
-    """The arithmetic that computes the stored tile alone: in program order, without results that are used before it."""
+    """The arithmetic that computes the stored tile, in program order, without results that are used before it."""
     found: list[ir.Operation] = []
     layout = store.operands[0].type.encoding
     for op in reversed(list(itertools.takewhile(lambda op: op != store, operations_in(store.block)))):
