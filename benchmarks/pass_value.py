@@ -1,4 +1,4 @@
-"""The value of each pass over tile_gpu: it is left out of the compile of each kernel of the sheet and golden kernel.
+"""The value of each pass over tile_gpu, and of each heuristic of schedule-loops: it is left out of the compile of each kernel of the sheet and golden kernel.
 
     python benchmarks/pass_value.py [--only fuse-channels] [--kernels attention] [--target sm_100a]
 
@@ -33,7 +33,7 @@ from tilec.explain.cost import LoopCost
 from tilec.explain.reports import reports_of
 from tilec.lowering.gpu.cost.loop_work import cycles_of
 from tilec.lowering.gpu.kernel_pass import KernelPass
-from tilec.lowering.gpu.passes import PASSES
+from tilec.lowering.gpu.passes import HEURISTICS, PASSES, table_of
 
 _GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 # The family of a kernel by the first word of its name; all others compute rows or elements.
@@ -156,13 +156,15 @@ def _provide_cutile() -> None:
 
 @contextmanager
 def passes_with(change: Callable[[KernelPass], KernelPass]) -> Iterator[None]:
-    """Replaces the records of all passes."""
-    before = dict(PASSES)
-    PASSES.update({name: change(record) for name, record in before.items()})
+    """Replaces the records of all passes and heuristics."""
+    tables = [(table, dict(table)) for table in (PASSES, HEURISTICS)]
+    for table, before in tables:
+        table.update({name: change(record) for name, record in before.items()})
     try:
         yield
     finally:
-        PASSES.update(before)
+        for table, before in tables:
+            table.update(before)
 
 
 def compile_without(source: str, target: str, name: str, stop: str) -> Any:
@@ -195,7 +197,7 @@ def compile_and_observe(source: str, target: str, stop: str) -> tuple[Any, list[
 
 def is_relied_on(name: str) -> bool:
     """Whether other passes need the state that a pass gives, so that no compile is without it."""
-    return bool(PASSES[name].gives)
+    return bool(table_of(name)[name].gives)
 
 
 # ---- figures
@@ -350,9 +352,10 @@ def _range(rows: Sequence[Row], field: str) -> str:
 
 def main() -> None:
     options = arguments()
-    unknown = set(options.only) - set(PASSES)
+    names = (*PASSES, *HEURISTICS)
+    unknown = set(options.only) - set(names)
     if unknown:
-        sys.exit(f"unknown pass {', '.join(sorted(unknown))}: expected {', '.join(PASSES)}")
+        sys.exit(f"unknown pass {', '.join(sorted(unknown))}: expected {', '.join(names)}")
     chosen = [kernel for kernel in kernels() if options.kernels in kernel.name]
     if not chosen:
         sys.exit(f"no kernel has '{options.kernels}' in its name: {', '.join(kernel.name for kernel in kernels())}")
@@ -365,8 +368,8 @@ def main() -> None:
     show_progress("")
     if options.json:
         options.json.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
-    print(f"{len(PASSES)} passes, {len(jobs)} kernels and targets, {len(rows)} pairs that a pass changes\n")
-    print(table(rows, options.only or PASSES))
+    print(f"{len(PASSES)} passes, {len(HEURISTICS)} heuristics, {len(jobs)} kernels and targets, {len(rows)} pairs that a pass changes\n")
+    print(table(rows, options.only or names))
 
 
 def show_progress(text: str) -> None:
@@ -377,7 +380,7 @@ def show_progress(text: str) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", default=[], metavar="PASS", help="a pass (default: all)")
+    parser.add_argument("--only", action="append", default=[], metavar="PASS", help="a pass or a heuristic (default: all)")
     parser.add_argument("--kernels", default="", metavar="TEXT", help="kernels with this text in their name")
     parser.add_argument("--target", action="append", choices=TARGETS, help="a target (default: both)")
     parser.add_argument("--without-machine-code", action="store_true", help="stop at PTX")

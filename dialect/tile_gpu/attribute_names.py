@@ -12,5 +12,3 @@ ITERATIONS_AHEAD = f"{PREFIX}iterations_ahead"
 SCHEDULE = f"{PREFIX}schedule"
 # The copies of the body that a loop has in PTX.
 REPEATS = f"{PREFIX}repeats"
-# The clocks of a loop that meets its bound.
-BOUND = f"{PREFIX}bound"

@@ -45,11 +45,15 @@ class Context:
         target: the target of the kernel.
         options: the options of the compile, with the hints of the kernel.
         remarks: receives the remarks of passes.
+        at_bound: the ids of the loops that no schedule makes shorter, as a heuristic has found out.
+        observe: is called with the name of each heuristic of a pass that has some, after it has run.
     """
 
     target: Target
     options: CompileOptions
     remarks: list[Remark] = field(default_factory=list)
+    at_bound: set[int | None] = field(default_factory=set)
+    observe: Callable[[str], None] = lambda name: None
     _plans: dict[Target, SharedPlan] = field(default_factory=dict)
     _holding: set[State] = field(default_factory=set)
 

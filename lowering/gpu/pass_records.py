@@ -10,7 +10,6 @@ from tilec.lowering.gpu.channels.pipeline import pipeline
 from tilec.lowering.gpu.channels.reuse_channels import reuse_channels
 from tilec.lowering.gpu.channels.share_loads import share_loads
 from tilec.lowering.gpu.columns.divide_columns import divide_columns
-from tilec.lowering.gpu.columns.emulate_exponentials import emulate_exponentials
 from tilec.lowering.gpu.columns.order_steps import order_steps
 from tilec.lowering.gpu.columns.read_early import read_early
 from tilec.lowering.gpu.columns.skip_updates import skip_updates
@@ -20,16 +19,9 @@ from tilec.lowering.gpu.roles.assign_roles import assign_roles
 from tilec.lowering.gpu.roles.partition_roles import partition_roles
 from tilec.lowering.gpu.roles.register_budgets import register_budgets
 from tilec.lowering.gpu.roles.repeat_scalars import repeat_scalars
-from tilec.lowering.gpu.schedule.advance_late_sums import advance_late_sums
-from tilec.lowering.gpu.schedule.advance_loads import advance_loads
-from tilec.lowering.gpu.schedule.advance_multiplies import advance_multiplies
-from tilec.lowering.gpu.schedule.delay_multiplies import delay_multiplies
 from tilec.lowering.gpu.schedule.expand_schedules import expand_schedules
-from tilec.lowering.gpu.schedule.follow_schedule import follow_schedule
-from tilec.lowering.gpu.schedule.issue_early import issue_early
 from tilec.lowering.gpu.schedule.order_warpgroups import order_warpgroups
-from tilec.lowering.gpu.schedule.unroll_loads import unroll_loads
-from tilec.lowering.gpu.schedule.wgmma_in_flight import wgmma_in_flight
+from tilec.lowering.gpu.schedule.schedule_loops import schedule_loops
 
 RECORDS = (
     KernelPass(
@@ -181,131 +173,28 @@ RECORDS = (
         option="pipeline",
     ),
     KernelPass(
-        "advance-multiplies",
-        advance_multiplies,
+        "schedule-loops",
+        schedule_loops,
         guarantees=(
-            "in the role `mma`, multiplies that need only loads are scheduled one iteration ahead of those that wait "
-            "for threads; so are their loads in the role `load`, where one behind them has a ring of one slot, if it "
-            'is proven that all roles still terminate ("Schedules", "Liveness")'
+            "loops have the order, the iterations ahead and the slots that heuristics and `lowering/schedule` find "
+            '("Schedules"): each heuristic, in their order, gives schedules to loops of which it knows a shorter '
+            "iteration"
         ),
-        without="the tensor core waits for the threads",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("pipeline",),
-        option="pipeline",
-    ),
-    KernelPass(
-        "issue-early",
-        issue_early,
-        guarantees=(
-            "in loops of roles with several `wgmma`, those that need only tiles of `tma` are scheduled behind the first"
-            " one, as far as the role of the loads needs nothing between; waits are in front of the first use or "
-            "release, in the order of the multiplies, if the registers of the sums remain"
-        ),
-        without="each multiply is awaited before the next one is issued",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("pipeline",),
-        option="pipeline",
-        unit="wgmma",
-    ),
-    KernelPass(
-        "delay-multiplies",
-        delay_multiplies,
-        guarantees=(
-            "a `wgmma` whose lhs is in registers, and whose accumulator a loop carries, is scheduled behind the "
-            "`wgmma` that starts the next iteration, if the registers of lhs remain"
-        ),
-        without="the tensor core waits for the threads",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("pipeline", "issue-early"),
-        option="pipeline",
-        unit="wgmma",
-    ),
-    KernelPass(
-        "unroll-loads",
-        unroll_loads,
-        guarantees=(
-            "innermost loops whose threads load few bytes early contain up to four iterations, as long as their early"
-            " loads have at most 64 bytes per thread; these loads come first, and the remaining iterations run in a "
-            "loop of their own"
-        ),
-        without="the loads of one iteration are in flight",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("pipeline",),
-        option="pipeline",
-    ),
-    KernelPass(
-        "wgmma-in-flight",
-        wgmma_in_flight,
-        guarantees=(
-            "loops whose multiplies carry an accumulator wait for the `wgmma` of the iteration before (`pending`), "
-            "and release its slot; the last ones are awaited after the loop"
-        ),
-        without="each multiply is awaited in its iteration",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("pipeline", "delay-multiplies"),
-        option="pipeline",
-        unit="wgmma",
-    ),
-    KernelPass(
-        "advance-loads",
-        advance_loads,
-        guarantees=(
-            "in innermost loops of multiplies, loads of threads that are `early` run so many iterations ahead that "
-            "they hide the latency of memory, as far as registers last; the loop carries the tiles on their way, and "
-            "has `tile_gpu.repeats`"
-        ),
-        without="threads wait for memory in each iteration",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("pipeline", "register-budgets"),
-        option="pipeline",
-    ),
-    KernelPass(
-        "emulate-exponentials",
-        emulate_exponentials,
-        guarantees=(
-            "in loops where MUFU takes as long as other units, `exp2.approx.ftz` of tiles of f32 has `polynomials`: "
-            "the share of the elements with which all units together take the fewest cycles"
-        ),
-        without="MUFU computes all",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("partition-roles",),
-    ),
-    KernelPass(
-        "advance-late-sums",
-        advance_late_sums,
-        guarantees=(
-            "multiplies that `advance-multiplies` has one iteration ahead are scheduled two ahead, and so are their "
-            "loads, where the steady state of the loop (`lowering/schedule`) is then shorter and the sums have two "
-            "slots; loops that then meet their bound have `tile_gpu.bound`, which `follow-schedule` removes"
-        ),
-        without="threads wait for the sums, which are multiplied behind the tile that they made before",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("advance-multiplies", "emulate-exponentials"),
-        option="pipeline",
-    ),
-    KernelPass(
-        "follow-schedule",
-        follow_schedule,
-        guarantees=(
-            "loops of roles that multiply, and whose steady state is more than 1 % longer than its bound, have a "
-            'schedule ("Schedules"), and their rings the slots of it'
-        ),
-        without="loops are as the passes before leave them",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("advance-late-sums",),
-        option="pipeline",
+        without="loops keep the order of the program",
+        needs=(State.CHANNELLED,),
+        after=("partition-roles", "pipeline", "register-budgets"),
     ),
     KernelPass(
         "expand-schedules",
         expand_schedules,
         guarantees=(
             'no loop has a schedule ("Schedules"): operations are in its order, with a prologue for those that run '
-            "iterations ahead and an epilogue for the others; runs before each pass that needs expanded loops"
+            "iterations ahead and an epilogue for the others"
         ),
         without="loops keep the order of the program",
         needs=(State.CHANNELLED,),
         gives=(State.EXPANDED,),
-        after=("follow-schedule",),
+        after=("schedule-loops",),
     ),
     KernelPass(
         "order-warpgroups",
@@ -316,7 +205,7 @@ RECORDS = (
         ),
         without="warpgroups may multiply together and compute together",
         needs=(State.CHANNELLED, State.EXPANDED),
-        after=("issue-early", "delay-multiplies", "wgmma-in-flight", "follow-schedule"),
+        after=("expand-schedules",),
         option="pipeline",
         unit="wgmma",
     ),

@@ -1,16 +1,22 @@
-"""The table of the passes in dialect/tile_gpu/README.md: `python -m tilec.lowering.gpu.pass_table` prints it."""
+"""The tables of passes and of heuristics in dialect/tile_gpu/README.md: `python -m tilec.lowering.gpu.pass_table`."""
 
 from __future__ import annotations
 
 from tilec.lowering.gpu.kernel_pass import KernelPass
 from tilec.lowering.gpu.pass_records import RECORDS
+from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 
-_HEAD = "| pass | guarantees afterwards | without it | needs | off with | of the unit |\n|---|---|---|---|---|---|\n"
+_HEAD = "| {} | guarantees afterwards | without it | needs | off with | of the unit |\n|---|---|---|---|---|---|\n"
 
 
 def pass_table() -> str:
-    """The table in Markdown."""
-    return _HEAD + "".join(map(_row, RECORDS))
+    """The table of the passes in Markdown."""
+    return _HEAD.format("pass") + "".join(map(_row, RECORDS))
+
+
+def heuristic_table() -> str:
+    """The table of the heuristics of schedule-loops in Markdown."""
+    return _HEAD.format("heuristic") + "".join(map(_row, HEURISTICS.values()))
 
 
 def _row(record: KernelPass) -> str:
@@ -21,4 +27,4 @@ def _row(record: KernelPass) -> str:
 
 
 if __name__ == "__main__":
-    print(pass_table(), end="")
+    print(pass_table(), heuristic_table(), sep="\n", end="")

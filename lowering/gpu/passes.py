@@ -8,10 +8,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu.clean_up import clean_up
-from tilec.lowering.gpu.kernel_pass import Context, KernelPass, State
+from tilec.lowering.gpu.kernel_pass import Context, KernelPass
 from tilec.lowering.gpu.pass_records import RECORDS
-from tilec.lowering.gpu.schedule.follow_schedule import has_choices
 from tilec.lowering.gpu.schedule.role_liveness import liveness
+from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 from tilec.lowering.target import target_named
 from tilec.lowering.tile.passes import Observe
 from tilec.process.time_limit import check_time
@@ -19,11 +19,6 @@ from tilec.remarks import Remark
 
 # By name, in the order of a compile.
 PASSES: dict[str, KernelPass] = {record.name: record for record in RECORDS}
-# The pass that reads the work of loops, of which the passes before leave some twice.
-_AFTER_CLEAN_UP = "follow-schedule"
-# Runs in front of each pass that needs loops without schedules.
-_EXPANDER = "expand-schedules"
-
 
 def run(
     module: ir.Module,
@@ -35,7 +30,7 @@ def run(
 ) -> ir.Module:
     """Runs all passes in place, and verifies the module before upstream's; `remarks` gets what was not possible.
 
-    `observe` is called with the name of each pass and the module after it.
+    `observe` is called with the name of each pass, and of each heuristic of a pass, and the module after it.
 
     Of the options, `roles`, `multicast`, `register_budgets` and `pipeline` (False switches off), `solver` and `stages`
     (the most slots of a ring) count here.
@@ -44,16 +39,12 @@ def run(
     with module.context, ir.Location.unknown():
         clean_up(module)
         contexts = [Context.of(kernel, target_named(target), options, found) for kernel in _kernels(module)]
+        for context in contexts:
+            context.observe = lambda name: observe(name, module)
         for record in PASSES.values():
             check_time()
-            if record.name == _AFTER_CLEAN_UP and options.pipeline and any(map(has_choices, _kernels(module))):
-                clean_up(module)
             for kernel, context in zip(_kernels(module), contexts, strict=True):
-                if not record.is_enabled(context):
-                    continue
-                if record.missing(kernel, context) is State.EXPANDED and _EXPANDER in PASSES:
-                    PASSES[_EXPANDER].apply(kernel, context)
-                if record.missing(kernel, context) is None:
+                if record.is_enabled(context) and record.missing(kernel, context) is None:
                     record.apply(kernel, context)
             observe(record.name, module)
         module.operation.verify()
@@ -69,11 +60,11 @@ def _check_liveness(kernel: KernelOp) -> None:
 
 
 def run_pass(module: ir.Module, name: str, *, target: str, options: CompileOptions = DEFAULTS) -> None:
-    """Runs one pass on every kernel of a module, in place, and verifies it; KeyError for an unknown name.
+    """Runs a pass or a heuristic on every kernel of a module, in place, and verifies it; KeyError for an unknown name.
 
     Raises UnsupportedError for a kernel that is not in the states that the pass needs.
     """
-    record = PASSES[name]
+    record = table_of(name)[name]
     with module.context, ir.Location.unknown():
         for kernel in _kernels(module):
             context = Context.of(kernel, target_named(target), options, [])
@@ -87,6 +78,11 @@ def run_pass(module: ir.Module, name: str, *, target: str, options: CompileOptio
                 location = source_location(kernel.operation.location)
                 raise VerificationError(f"the roles of the kernel deadlock: {found.problem}", location)
         module.operation.verify()
+
+
+def table_of(name: str) -> dict[str, KernelPass]:
+    """The table with a pass or a heuristic, in which tests and benchmarks replace it."""
+    return HEURISTICS if name in HEURISTICS else PASSES
 
 
 def _kernels(module: ir.Module) -> list[KernelOp]:

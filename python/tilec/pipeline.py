@@ -20,7 +20,7 @@ from tilec.lowering.tile.passes import TileContext
 from tilec.runtime.interpret.evaluate import evaluate
 
 # The passes that change a module in place. Conversions between levels create a new module and are not among them.
-NAMES = (*tile_passes.PASSES, *gpu_passes.PASSES)
+NAMES = (*tile_passes.PASSES, *gpu_passes.PASSES, *gpu_passes.HEURISTICS)
 
 
 def add(manager: passmanager.PassManager, name: str, *, target: str | None = None) -> passmanager.PassManager:
@@ -39,7 +39,7 @@ def _pass_callback(name: str, target: str | None) -> Callable[[ir.Operation, Any
         return lambda operation, _: _run_in_context(
             operation, lambda module: tile_pass.run(module, TileContext(evaluate))
         )
-    if name in gpu_passes.PASSES:
+    if name in NAMES:
         bound = target or options.from_environment().target
         return lambda operation, _: _run_in_context(
             operation, lambda module: gpu_passes.run_pass(module, name, target=bound)

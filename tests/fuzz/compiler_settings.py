@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from tilec.lowering.gpu.passes import PASSES
+from tilec.lowering.gpu.passes import HEURISTICS, PASSES
 from tilec.lowering.target import TARGETS
 from tilec.lowering.tile.passes import PASSES as TILE_PASSES
 from tilec.lowering.tile.passes import TilePass
@@ -59,16 +59,18 @@ def random_omissions(random: Random) -> tuple[str, ...]:
     if random.random() < 0.5:
         return ()
     over_tiles = tuple(name for name in OPTIONAL_TILE_PASSES if random.random() < 0.1)
-    return over_tiles + tuple(name for name in PASSES if random.random() < 0.25)
+    return over_tiles + tuple(name for name in (*PASSES, *HEURISTICS) if random.random() < 0.25)
 
 
 @contextmanager
 def limited_compiler(settings: Settings) -> Iterator[None]:
     """The compiler without the passes, and the target with the memory, of `settings`."""
-    passes, tile_passes, target = dict(PASSES), dict(TILE_PASSES), TARGETS[settings.target]
+    tables = [(table, dict(table)) for table in (PASSES, HEURISTICS, TILE_PASSES)]
+    target = TARGETS[settings.target]
     try:
         for name in settings.without:
             PASSES.pop(name, None)
+            HEURISTICS.pop(name, None)
             if name in TILE_PASSES:
                 TILE_PASSES[name] = _NOTHING
         sizes = {
@@ -79,7 +81,7 @@ def limited_compiler(settings: Settings) -> Iterator[None]:
         TARGETS[settings.target] = replace(target, **sizes)
         yield
     finally:
-        PASSES.clear()
-        PASSES.update(passes)
-        TILE_PASSES.update(tile_passes)
+        for table, entries in tables:
+            table.clear()
+            table.update(entries)
         TARGETS[settings.target] = target

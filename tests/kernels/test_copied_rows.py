@@ -14,7 +14,7 @@ from gathered_rows import COLUMNS, DEPTH, ROWS, blocks_of_depth, every_third, ma
 
 import tilec as ct
 from tilec.errors import SimulationError
-from tilec.lowering.gpu.passes import PASSES
+from tilec.lowering.gpu.passes import HEURISTICS, PASSES, table_of
 from tilec.signature import Signature
 
 TARGETS = ("sm_100a", "sm_90a")
@@ -371,9 +371,10 @@ def test_any_number_of_warps_multiplies(warps: int, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", [name for name in PASSES if name not in ("make-channels", "copy-rows")])
+@pytest.mark.parametrize("name", [name for name in (*PASSES, *HEURISTICS) if name not in ("make-channels", "copy-rows")])
 def test_without_another_pass(name: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PASSES, name, dataclasses.replace(PASSES[name], run=lambda *_: None))
+    table = table_of(name)
+    monkeypatch.setitem(table, name, dataclasses.replace(table[name], run=lambda *_: None))
     args = matrices(328, np.float16)
     made = compiled(gathered, args, target)
     assert "cp.async.cg" in made.ptx

@@ -1,6 +1,6 @@
 """Loops that follow a schedule have the results of numpy, also where no rule has arranged them before.
 
-Without the rules (the passes that arrange multiplies), a schedule has to find what they do: scores that run ahead.
+Without the rules (the heuristics that arrange multiplies), a schedule has to find what they do: scores that run ahead.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from compare import assert_within, run_everywhere
 
 import tilec
 import tilec as ct
-from tilec.lowering.gpu.passes import PASSES
 from tilec.lowering.gpu.schedule import follow_schedule
 from tilec.lowering.gpu.schedule.follow_schedule import _Loop
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem
 from tilec.lowering.gpu.schedule.present_interval import role_numbers
+from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 from tilec.lowering.gpu.schedule.schedule_report import LoopReport, schedule_reports
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.target import TARGETS
@@ -37,12 +37,12 @@ FOLLOW = "follow-schedule"
 
 def leave_out(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     for name in names:
-        monkeypatch.setitem(PASSES, name, replace(PASSES[name], run=lambda *_: None))
+        monkeypatch.setitem(HEURISTICS, name, replace(HEURISTICS[name], run=lambda *_: None))
 
 
 @pytest.fixture
 def no_rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The compiler without the passes that arrange multiplies by rules."""
+    """The compiler without the heuristics that arrange multiplies by rules."""
     leave_out(monkeypatch, *RULES)
     compare._compiled.cache_clear()
     yield
@@ -87,18 +87,18 @@ def test_scores_run_ahead_without_rules(width: int, no_rules: None) -> None:
     args, _, _ = test_late_sums.arguments(np.random.default_rng(1), 1, keys=128, width=width)
     found = interval(test_late_sums.attention, args, "sm_100a")
     assert found <= 1.05 * interval_with(WITH_RULES, args)
-    assert found < 0.7 * interval_with({FOLLOW: replace(PASSES[FOLLOW], run=lambda *_: None)}, args)
+    assert found < 0.7 * interval_with({FOLLOW: replace(HEURISTICS[FOLLOW], run=lambda *_: None)}, args)
 
 
 def interval_with(entries: Mapping[str, Any], args: tuple[Any, ...]) -> int:
-    """The clocks of an iteration of attention with other entries of the table of passes."""
+    """The clocks of an iteration of attention with other entries of the table of heuristics."""
     with pytest.MonkeyPatch.context() as patch:
         for name, entry in entries.items():
-            patch.setitem(PASSES, name, entry)
+            patch.setitem(HEURISTICS, name, entry)
         return interval(test_late_sums.attention, args, "sm_100a")
 
 
-WITH_RULES = {name: PASSES[name] for name in RULES}
+WITH_RULES = {name: HEURISTICS[name] for name in RULES}
 
 
 def test_slots_of_a_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,8 +233,8 @@ def test_no_schedule_makes_results_wrong(
         keep(loop, candidate)
 
     monkeypatch.setattr(_Loop, "_keep", noted)
-    monkeypatch.setattr(follow_schedule, "steady_intervals", lambda found: (next(clocks),) * 2)
-    monkeypatch.setattr(follow_schedule, "shorter_schedule", lambda found, _: random_schedule(choose, found))
+    monkeypatch.setattr(follow_schedule, "_steady_intervals", lambda found: (next(clocks),) * 2)
+    monkeypatch.setattr(follow_schedule, "_shorter_schedule", lambda found, _: random_schedule(choose, found))
     kernel, grid, output, args, expected, magnitudes = CASES[name](3)
     for seed in range(12):
         clocks = itertools.count(10**9, -(10**8))

@@ -28,7 +28,7 @@ from tilec.lowering.gpu.channels.ring_depth import MAXIMUM_STAGES
 from tilec.lowering.gpu.ir.compute_roles import clear_compute_role, compute_role, set_compute_role
 from tilec.lowering.gpu.ir.operation_role import role_of
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.passes import PASSES
+from tilec.lowering.gpu.passes import table_of
 
 _PLACE, _ROLES = "tile_gpu.place", "tile_gpu.roles"
 
@@ -178,7 +178,8 @@ def changed_pass(mutation: PassMutation, found: list[str]) -> Iterator[None]:
     Raises CompileError where the verifier rejects the change.
     """
     after, changes_of = PASS_MUTATIONS[mutation.name]
-    record = PASSES[after]
+    table = table_of(after)
+    record = table[after]
 
     def run_and_change(kernel: KernelOp, context: Context) -> None:
         record.run(kernel, context)
@@ -189,7 +190,7 @@ def changed_pass(mutation: PassMutation, found: list[str]) -> Iterator[None]:
             _verify(kernel)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(PASSES, after, replace(record, run=run_and_change))
+        patch.setitem(table, after, replace(record, run=run_and_change))
         yield
 
 

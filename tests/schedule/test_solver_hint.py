@@ -11,7 +11,7 @@ import pytest
 import tilec
 import tilec as ct
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.passes import PASSES
+from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 from tilec.lowering.gpu.schedule.loop_problem import loop_problems
 from tilec.lowering.gpu.schedule.present_interval import role_numbers
 from tilec.lowering.gpu.schedule.schedule_report import schedule_reports
@@ -64,11 +64,11 @@ def interval(made: Any) -> int:
 @pytest.mark.skipif(solver_name() is None, reason="needs the extra 'schedule'")
 @pytest.mark.parametrize("blocks", [1, 2, 3, 5])
 def test_schedule_of_the_solver(blocks: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    """Without the passes that arrange multiplies by rules, the solver finds the interval that the threads need."""
+    """Without the heuristics that arrange multiplies by rules, the solver finds the interval that the threads need."""
     monkeypatch.setenv("TILEC_CACHE", str(tmp_path))
     monkeypatch.setenv("TILEC_CACHE_SIZE", "100000000")
     for name in RULES:
-        monkeypatch.setitem(PASSES, name, replace(PASSES[name], run=lambda *_: None))
+        monkeypatch.setitem(HEURISTICS, name, replace(HEURISTICS[name], run=lambda *_: None))
     args, expected = arguments(blocks)
     listed, solved = compiled(args), compiled(args, solver=True)
     assert interval(solved) < 0.98 * interval(listed)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.attribute_names import BOUND
 from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import operations_inside
@@ -117,30 +116,3 @@ def _count_steps(op: ir.Operation, factor: int, found: Counter[tuple[str, ir.Val
         for block in region.blocks:
             for inner in block.operations:
                 _count_steps(inner.operation, factor, found)
-
-
-# ---- the attribute of loops that no schedule makes shorter: a pass finds this out, and the next one leaves them alone
-
-
-def set_bound(parts: Iterable[LoopPart]) -> None:
-    """Marks the loops of all parts, of which passes replace some."""
-    for part in parts:
-        part.loop.operation.attributes[BOUND] = ir.UnitAttr.get(part.loop.operation.context)
-
-
-def is_bound(parts: Iterable[LoopPart]) -> bool:
-    """Whether one of the loops is marked."""
-    return any(BOUND in part.loop.operation.attributes for part in parts)
-
-
-def is_in_open_loop(op: ir.Operation) -> bool:
-    """Whether an operation is in loops of which none is marked."""
-    loops = [outer for outer in path_to(op) if outer.name in LOOPS]
-    return bool(loops) and not any(BOUND in loop.attributes for loop in loops)
-
-
-def remove_marks(operations: Iterable[ir.Operation]) -> None:
-    """Removes the marks of the loops among some operations."""
-    for op in operations:
-        if op.name == "scf.for" and BOUND in op.attributes:
-            del op.attributes[BOUND]

@@ -19,11 +19,12 @@ from dataclasses import replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.channels.pipeline import set_stages
 from tilec.lowering.gpu.ir.operation_role import MULTIPLY
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.loops.loop_parts import divided_loops, set_bound
+from tilec.lowering.gpu.loops.loop_parts import divided_loops
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
 from tilec.lowering.gpu.schedule.advance_multiplies import advance_again
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
@@ -68,7 +69,7 @@ def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp
     schedule = present_schedule(further, rounded, _ITERATIONS)
     if schedule is not None and _is_shorter(schedule, now):
         if work_bound(rounded, role_numbers(found)).interval >= (1 - _GAIN) * schedule.interval:
-            set_bound(parts)
+            context.at_bound.update(id_of(part.loop.operation) for part in parts)
         return True
     slots = _slots_with_factors(found, plan, kernel, target)
     counts = tuple(slots.get(buffer.name, count) for buffer, count in zip(rounded.buffers, found.slots, strict=True))

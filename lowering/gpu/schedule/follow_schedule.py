@@ -21,6 +21,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import MULTIPLIES, STEPS
 from tilec.dialect.tile_gpu.channel import MakeChannelOp, ReleaseOp, SkipOp
+from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.matrix import DotOp, WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
@@ -28,12 +29,12 @@ from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.channels.pipeline import set_stages
-from tilec.lowering.gpu.ir.enclosing import ancestor_in
+from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in, path_to
 from tilec.lowering.gpu.ir.operation_role import LOAD, MULTIPLY, is_rematerializable
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_attributes import repeats
-from tilec.lowering.gpu.loops.loop_parts import LoopPart, divided_loops, is_bound, is_in_open_loop, remove_marks
+from tilec.lowering.gpu.loops.loop_parts import LoopPart, divided_loops
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
@@ -100,25 +101,23 @@ def follow_schedule(kernel: KernelOp, context: Context) -> None:
     if options.solver and solver_name() is None:
         message = "solver=on is not followed: OR-Tools is not installed; install tilec[schedule]"
         remarks.append(Remark("hint", message, source_location(kernel.operation.location)))
-    numbers = list(_loops_with_choices(kernel))
-    if kernel.roles is not None:
-        remove_marks(operations_inside(kernel))
-    for number in numbers:
+    for number in list(_loops_with_choices(kernel, context)):
         _Loop(kernel, number, context).follow()
 
 
-def has_choices(kernel: KernelOp) -> bool:
-    """Whether a schedule may change an innermost loop of a kernel with roles."""
-    return any(True for _ in _loops_with_choices(kernel))
-
-
-def _loops_with_choices(kernel: KernelOp) -> Iterator[int]:
+def _loops_with_choices(kernel: KernelOp, context: Context) -> Iterator[int]:
     """The numbers of the innermost loops of a kernel with roles that a schedule may change."""
+
+    def is_in_open_loop(op: ir.Operation) -> bool:
+        loops = [id_of(outer) for outer in path_to(op) if outer.name in LOOPS]
+        return bool(loops) and context.at_bound.isdisjoint(loops)
+
     multiplies = (op for op in operations_inside(kernel) if op.name in _MULTIPLIES)
-    # Most kernels have one loop, and marks are quicker to read than parts.
+    # Most kernels have one loop, and the loops around a multiply are quicker to read than the parts of all.
     if kernel.roles is not None and any(map(is_in_open_loop, multiplies)):
         for number, parts in enumerate(divided_loops(kernel)):
-            if not is_bound(parts) and _has_choices(parts):
+            is_at_bound = any(id_of(part.loop.operation) in context.at_bound for part in parts)
+            if not is_at_bound and _has_choices(parts):
                 yield number
 
 

@@ -89,7 +89,7 @@ PASSES: dict[str, Pass] = {
     "gpu": Pass(
         "gpu", f"run in this order, between runs of canonicalize and cse: {', '.join(gpu_passes.PASSES)}", _gpu
     ),
-    **{name: _one_gpu_pass(record) for name, record in gpu_passes.PASSES.items()},
+    **{name: _one_gpu_pass(record) for name, record in (gpu_passes.PASSES | gpu_passes.HEURISTICS).items()},
     "gpu-to-ptx": Pass("gpu", "convert to one operation per PTX instruction", _gpu_to_ptx),
 }
 

@@ -1,0 +1,150 @@
+"""Loops get schedules: one heuristic after the other writes those that it finds (README.md, Schedules).
+
+A heuristic that reads a loop needs the order in which it is executed, so that the schedules of the one before are
+expanded first; those of the last one are left to `expand-schedules`.
+"""
+
+from __future__ import annotations
+
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.lowering.gpu.columns.emulate_exponentials import emulate_exponentials
+from tilec.lowering.gpu.kernel_pass import Context, KernelPass, State
+from tilec.lowering.gpu.schedule.advance_late_sums import advance_late_sums
+from tilec.lowering.gpu.schedule.advance_loads import advance_loads
+from tilec.lowering.gpu.schedule.advance_multiplies import advance_multiplies
+from tilec.lowering.gpu.schedule.delay_multiplies import delay_multiplies
+from tilec.lowering.gpu.schedule.expand_schedules import expand_schedules
+from tilec.lowering.gpu.schedule.follow_schedule import follow_schedule
+from tilec.lowering.gpu.schedule.issue_early import issue_early
+from tilec.lowering.gpu.schedule.unroll_loads import unroll_loads
+from tilec.lowering.gpu.schedule.wgmma_in_flight import wgmma_in_flight
+from tilec.process.time_limit import check_time
+
+_RECORDS = (
+    KernelPass(
+        "advance-multiplies",
+        advance_multiplies,
+        guarantees=(
+            "in the role `mma`, multiplies that need only loads are scheduled one iteration ahead of those that wait "
+            "for threads; so are their loads in the role `load`, where one behind them has a ring of one slot, if it "
+            'is proven that all roles still terminate ("Schedules", "Liveness")'
+        ),
+        without="the tensor core waits for the threads",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        option="pipeline",
+    ),
+    KernelPass(
+        "issue-early",
+        issue_early,
+        guarantees=(
+            "in loops of roles with several `wgmma`, those that need only tiles of `tma` are scheduled behind the first"
+            " one, as far as the role of the loads needs nothing between; waits are in front of the first use or "
+            "release, in the order of the multiplies, if the registers of the sums remain"
+        ),
+        without="each multiply is awaited before the next one is issued",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        option="pipeline",
+        unit="wgmma",
+    ),
+    KernelPass(
+        "delay-multiplies",
+        delay_multiplies,
+        guarantees=(
+            "a `wgmma` whose lhs is in registers, and whose accumulator a loop carries, is scheduled behind the "
+            "`wgmma` that starts the next iteration, if the registers of lhs remain"
+        ),
+        without="the tensor core waits for the threads",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("issue-early",),
+        option="pipeline",
+        unit="wgmma",
+    ),
+    KernelPass(
+        "unroll-loads",
+        unroll_loads,
+        guarantees=(
+            "innermost loops whose threads load few bytes early contain up to four iterations, as long as their early"
+            " loads have at most 64 bytes per thread; these loads come first, and the remaining iterations run in a "
+            "loop of their own"
+        ),
+        without="the loads of one iteration are in flight",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        option="pipeline",
+    ),
+    KernelPass(
+        "wgmma-in-flight",
+        wgmma_in_flight,
+        guarantees=(
+            "loops whose multiplies carry an accumulator wait for the `wgmma` of the iteration before (`pending`), "
+            "and release its slot; the last ones are awaited after the loop"
+        ),
+        without="each multiply is awaited in its iteration",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("delay-multiplies",),
+        option="pipeline",
+        unit="wgmma",
+    ),
+    KernelPass(
+        "advance-loads",
+        advance_loads,
+        guarantees=(
+            "in innermost loops of multiplies, loads of threads that are `early` run so many iterations ahead that "
+            "they hide the latency of memory, as far as registers last; the loop carries the tiles on their way, and "
+            "has `tile_gpu.repeats`"
+        ),
+        without="threads wait for memory in each iteration",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        option="pipeline",
+    ),
+    KernelPass(
+        "emulate-exponentials",
+        emulate_exponentials,
+        guarantees=(
+            "in loops where MUFU takes as long as other units, `exp2.approx.ftz` of tiles of f32 has `polynomials`: "
+            "the share of the elements with which all units together take the fewest cycles"
+        ),
+        without="MUFU computes all",
+        needs=(State.CHANNELLED, State.EXPANDED),
+    ),
+    KernelPass(
+        "advance-late-sums",
+        advance_late_sums,
+        guarantees=(
+            "multiplies that `advance-multiplies` has one iteration ahead are scheduled two ahead, and so are their "
+            "loads, where the steady state of the loop (`lowering/schedule`) is then shorter and the sums have two "
+            "slots; `follow-schedule` leaves loops alone that then meet their bound"
+        ),
+        without="threads wait for the sums, which are multiplied behind the tile that they made before",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("advance-multiplies", "emulate-exponentials"),
+        option="pipeline",
+    ),
+    KernelPass(
+        "follow-schedule",
+        follow_schedule,
+        guarantees=(
+            "loops of roles that multiply, and whose steady state is more than 1 % longer than its bound, have a "
+            'schedule ("Schedules"), and their rings the slots of it'
+        ),
+        without="loops are as the passes before leave them",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("advance-late-sums",),
+        option="pipeline",
+    ),
+)
+# By name, in the order in which they run.
+HEURISTICS: dict[str, KernelPass] = {record.name: record for record in _RECORDS}
+
+
+def schedule_loops(kernel: KernelOp, context: Context) -> None:
+    """Runs the heuristics over a kernel in place; `context.observe` gets the name of each."""
+    for record in HEURISTICS.values():
+        check_time()
+        if not record.is_enabled(context):
+            continue
+        if record.missing(kernel, context) is State.EXPANDED:
+            expand_schedules(kernel, context)
+            context.changed()
+        if record.missing(kernel, context) is None:
+            record.apply(kernel, context)
+        context.observe(record.name)
