@@ -1,4 +1,4 @@
-"""The value of each pass over tile_gpu, and of each heuristic of schedule-loops: it is left out of the compile of each kernel of the sheet and golden kernel.
+"""The value of each pass and heuristic over tile_gpu: it is left out of the compile of each kernel of the sheet.
 
     python benchmarks/pass_value.py [--only fuse-channels] [--kernels attention] [--target sm_100a]
 
@@ -368,7 +368,8 @@ def main() -> None:
     show_progress("")
     if options.json:
         options.json.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
-    print(f"{len(PASSES)} passes, {len(HEURISTICS)} heuristics, {len(jobs)} kernels and targets, {len(rows)} pairs that a pass changes\n")
+    print(f"{len(PASSES)} passes, {len(HEURISTICS)} heuristics, {len(jobs)} kernels and targets, ", end="")
+    print(f"{len(rows)} pairs that a pass changes\n")
     print(table(rows, options.only or names))
 
 
@@ -380,7 +381,7 @@ def show_progress(text: str) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", default=[], metavar="PASS", help="a pass or a heuristic (default: all)")
+    parser.add_argument("--only", action="append", default=[], metavar="PASS", help="a pass or heuristic (default: all)")
     parser.add_argument("--kernels", default="", metavar="TEXT", help="kernels with this text in their name")
     parser.add_argument("--target", action="append", choices=TARGETS, help="a target (default: both)")
     parser.add_argument("--without-machine-code", action="store_true", help="stop at PTX")

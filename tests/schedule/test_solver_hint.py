@@ -11,9 +11,9 @@ import pytest
 import tilec
 import tilec as ct
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 from tilec.lowering.gpu.schedule.loop_problem import loop_problems
 from tilec.lowering.gpu.schedule.present_interval import role_numbers
+from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 from tilec.lowering.gpu.schedule.schedule_report import schedule_reports
 from tilec.lowering.schedule.exact import Budget, search, solver_name
 from tilec.lowering.schedule.quantum import quantized
