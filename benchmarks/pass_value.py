@@ -381,7 +381,7 @@ def show_progress(text: str) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", default=[], metavar="PASS", help="a pass or heuristic (default: all)")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="of a pass or heuristic (all)")
     parser.add_argument("--kernels", default="", metavar="TEXT", help="kernels with this text in their name")
     parser.add_argument("--target", action="append", choices=TARGETS, help="a target (default: both)")
     parser.add_argument("--without-machine-code", action="store_true", help="stop at PTX")
