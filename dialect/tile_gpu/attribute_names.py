@@ -10,5 +10,7 @@ ROLE = f"{PREFIX}role"
 ITERATIONS_AHEAD = f"{PREFIX}iterations_ahead"
 # Where a schedule has an operation of a loop (schedule.py).
 SCHEDULE = f"{PREFIX}schedule"
+# The iterations that a loop with a schedule executes together.
+ROUNDS = f"{PREFIX}rounds"
 # The copies of the body that a loop has in PTX.
 REPEATS = f"{PREFIX}repeats"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.attribute_names import SCHEDULE
+from tilec.dialect.tile_gpu.attribute_names import ROUNDS, SCHEDULE
 from tilec.dialect.tile_gpu.ids import NamedOperations
 from tilec.dialect.verify import noted
 
+# The operations of a body in their order, each with the iterations by which it is ahead of the others.
+LoopOrder: TypeAlias = "Sequence[tuple[ir.Operation, int]]"
 _LOOP = "scf.for"
 
 
@@ -31,10 +33,17 @@ def position_of(op: ir.Operation) -> Position | None:
     return Position(*op.attributes[SCHEDULE]) if SCHEDULE in op.attributes else None
 
 
-def set_schedule(order: Sequence[tuple[ir.Operation, int]]) -> None:
-    """Gives operations of a body, each with the iterations by which it is ahead, this order."""
+def rounds_of(loop: ir.Operation) -> int:
+    """The iterations that a loop executes together; 1 without the attribute."""
+    return ir.IntegerAttr(loop.attributes[ROUNDS]).value if ROUNDS in loop.attributes else 1
+
+
+def set_schedule(loop: ir.Operation, order: LoopOrder, rounds: int = 1) -> None:
+    """Gives the operations of a loop this order, and the loop rounds of some iterations."""
     for number, (op, ahead) in enumerate(order):
         op.attributes[SCHEDULE] = ir.DenseI32ArrayAttr.get([ahead, number], op.context)
+    if rounds > 1:
+        loop.attributes[ROUNDS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, loop.context), rounds)
 
 
 def remove_schedule(operations: Sequence[ir.Operation]) -> None:
@@ -46,6 +55,9 @@ def remove_schedule(operations: Sequence[ir.Operation]) -> None:
 
 def schedule_problem(operations: NamedOperations) -> str | None:
     """The problem with the schedules in a kernel, or None."""
+    for op, name in operations:
+        if ROUNDS in op.attributes and (problem := _rounds_problem(op, name)):
+            return problem
     scheduled = [op for op, _ in operations if SCHEDULE in op.attributes]
     if not scheduled:
         return None
@@ -59,6 +71,15 @@ def schedule_problem(operations: NamedOperations) -> str | None:
         if other is not op:
             return noted(f"two operations of a loop have order {position.order} in its schedule", "the second is", op)
     return next((problem for op in scheduled if (problem := _operand_problem(op))), None)
+
+
+def _rounds_problem(op: ir.Operation, name: str) -> str | None:
+    attribute = op.attributes[ROUNDS]
+    if name != _LOOP:
+        return f"{ROUNDS} must be on {_LOOP}, but is on {name}"
+    if not isinstance(attribute, ir.IntegerAttr) or attribute.value < 2:
+        return f"{ROUNDS} must be an integer from 2 on, the iterations of a round, but is {attribute}"
+    return None
 
 
 def _position_problem(op: ir.Operation) -> str | None:

@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes partition-roles,pipeline,advance-loads --target sm_100a
+// RUN: tilec opt %s --passes partition-roles,pipeline,advance-loads,expand-schedules --target sm_100a
 // Threads load a tile for the multiply of each iteration. The load runs some iterations ahead, behind the signal that the tile in
 // whose registers it loads is stored; the body is repeated for each tile on its way. The load that is not `early` stays.
 

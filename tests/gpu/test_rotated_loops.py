@@ -6,7 +6,7 @@ The oracle executes tile_gpu itself: each tile of these kernels has equal elemen
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.loops.reorder_body import dependences, reorder_body
 from tilec.lowering.gpu.loops.rotate_loop import rotate_loop
 from tilec.lowering.gpu.passes import run_pass
-from tilec.lowering.gpu.schedule.legal_schedules import schedule_error
+from tilec.lowering.gpu.schedule.legal_schedules import only_loads_are_ahead, schedule_error
 from tilec.text_input.stage_module import read_stage_module
 
 MASK = 2**32 - 1
@@ -28,7 +28,7 @@ HEAD = """
 #rows = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
 !t = tensor<128x64xf16, #rows>
 !s = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
-tile_gpu.kernel @k(%q: i64, %lower: i32, %upper: i32, %step: i32) target "sm_100a" warps 4 {
+tile_gpu.kernel @k(%q: i64, %p: i64, %lower: i32, %upper: i32, %step: i32) target "sm_100a" warps 4 {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %size = arith.constant 128 : i32
@@ -43,11 +43,16 @@ def store(value: str) -> str:
     return f"tile_gpu.store_view {value} -> %q[%zero] extents [%size] strides [%one] vector 1 : !l"
 
 
-def random_kernel(choose: random.Random) -> str:
-    """A loop that carries two tiles, with arithmetic on tiles and on its counter, and stores."""
+def random_kernel(choose: random.Random, kinds: Sequence[str] = ("add", "multiply", "count", "store")) -> str:
+    """A loop that carries two tiles, with arithmetic on tiles and on its counter, stores, and early loads."""
     names, lines = ["%a", "%b"], []
     for number in range(choose.randint(3, 10)):
-        kind = choose.choice(("add", "multiply", "count", "store"))
+        kind = choose.choice(kinds)
+        if kind == "load":
+            place = "%p[%i] extents [%size] strides [%one] vector 1 early"
+            lines.append(f"%t{number} = tile_gpu.load_view {place} : !l")
+            names.append(f"%t{number}")
+            continue
         if kind == "store":
             lines.append(store(choose.choice(names)))
             continue
@@ -68,7 +73,7 @@ def stored(module: ir.Module, bounds: tuple[int, int, int]) -> list[int]:
     (kernel,) = operations_named(module, ("tile_gpu.kernel",))
     block = kernel.operation.regions[0].blocks[0]
     found: list[int] = []
-    execute(block, dict(zip(block.arguments, (0, *bounds), strict=True)), found)
+    execute(block, dict(zip(block.arguments, (0, 0, *bounds), strict=True)), found)
     return found
 
 
@@ -80,6 +85,9 @@ def execute(block: ir.Block, values: dict[ir.Value, int], found: list[int]) -> l
             return operands
         if op.name == "tile_gpu.store_view":
             found.append(values[op.operands[0]])
+        elif op.name == "tile_gpu.load_view":
+            # The tile at a place of memory is a number that depends on the place, here the counter of the loop.
+            values[op.results[0]] = operands[1] * 7919 + 1 & MASK
         elif op.name == "scf.for":
             values.update(zip(op.results, iterate(op, operands, values, found), strict=True))
         elif op.name == "scf.if":
@@ -110,7 +118,9 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "arith.addi": lambda _, a, b: a + b,
     "arith.subi": lambda _, a, b: a - b,
     "arith.muli": lambda _, a, b: a * b,
+    "arith.andi": lambda _, a, b: a & b,
     "arith.divui": lambda _, a, b: a // b,
+    "arith.ceildivui": lambda _, a, b: -(-a // b),
     "arith.select": lambda _, a, b, c: b if a else c,
     # No number of these kernels is negative, so that signed and unsigned comparisons are the same: all are `less than`.
     "arith.cmpi": lambda _, a, b: int(a < b),
@@ -157,23 +167,50 @@ def test_rotated_loops_store_the_same(seed: int) -> None:
     assert [stored(module, bounds) for bounds in BOUNDS] == expected
 
 
-def test_loops_with_legal_schedules_store_the_same() -> None:
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4])
+def test_loops_with_legal_schedules_store_the_same(rounds: int) -> None:
     """Of random schedules the expander takes those without an error, and then each tile is stored as before."""
     legal = 0
     for seed in range(200):
         choose = random.Random(seed)
         module = read_stage_module(random_kernel(choose), "kernel.mlir")
-        expected = [stored(module, bounds) for bounds in BOUNDS]
         with module.context, ir.Location.unknown():
             loop = the_loop(module)
             order = random_order(choose, body_of(loop))
-            if schedule_error(loop, order) is not None:
-                continue
-            set_schedule(order)
-            run_pass(module, "expand-schedules", target="sm_100a")
-        legal += 1
-        assert [stored(module, bounds) for bounds in BOUNDS] == expected
+            if schedule_error(loop, order, rounds) is None:
+                assert_equal_when_expanded(module, loop, order, rounds)
+                legal += 1
     assert legal >= 80
+
+
+def assert_equal_when_expanded(
+    module: ir.Module, loop: ir.Operation, order: list[tuple[ir.Operation, int]], rounds: int = 1
+) -> None:
+    expected = [stored(module, bounds) for bounds in BOUNDS]
+    set_schedule(loop, order, rounds)
+    run_pass(module, "expand-schedules", target="sm_100a")
+    assert module.operation.verify()
+    assert [stored(module, bounds) for bounds in BOUNDS] == expected
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_loops_whose_loads_run_ahead_store_the_same(seed: int) -> None:
+    """Some loads are up to four iterations ahead, after random operations; the loop keeps its iterations."""
+    choose = random.Random(seed)
+    text = random_kernel(choose, ("load", "add", "multiply", "count", "store"))
+    module = read_stage_module(text.replace("step %step", "step %one"), "kernel.mlir")
+    with module.context, ir.Location.unknown():
+        loop = the_loop(module)
+        operations = [op for op in body_of(loop) if not is_rematerializable(op)]
+        moved = [op for op in operations if op.name == "tile_gpu.load_view" and choose.random() < 0.7]
+        order = [(op, 0) for op in operations if op not in moved]
+        ahead = choose.randint(1, 4)
+        for op in moved:
+            order.insert(choose.randint(0, len(order)), (op, ahead))
+        assert schedule_error(loop, order) is None
+        assert only_loads_are_ahead(loop, order) == bool(moved)
+        assert_equal_when_expanded(module, loop, order)
+        assert "tile_gpu.repeats" in str(module) or ahead == 1 or not moved
 
 
 def random_order(choose: random.Random, operations: list[ir.Operation]) -> list[tuple[ir.Operation, int]]:

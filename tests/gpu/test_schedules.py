@@ -24,7 +24,7 @@ RELEASE_X, RELEASE_Y = (f"tile_gpu.release %{name} consumer 0" for name in "xy")
 TYPES = {GET_X: "channel<[!s]>", GET_Y: "channel<[!s]>", LOAD_X: "!s -> !t"}
 
 
-def kernel(body: list[tuple[str, str]], front: str = "") -> str:
+def kernel(body: list[tuple[str, str]], front: str = "", rounds: str = "") -> str:
     """A kernel whose threads have a loop of operations with schedules, and whose loads have all of x, then y."""
     lines = []
     for operation, position in body:
@@ -35,6 +35,7 @@ def kernel(body: list[tuple[str, str]], front: str = "") -> str:
         for name in ("xp", "yp")
     )
     loops = [f"scf.for %i = %zero to %n step %one : i32 id 0 {{\n{code}\n}}" for code in ("\n".join(lines), puts)]
+    loops[0] += f" {{tile_gpu.rounds = {rounds}}}" if rounds else ""
     return f"{HEAD}tile_gpu.roles compute warps 4 {{\n{front}{loops[0]}\n}} load warps 1 {{\n{loops[1]}\n}}\n}}\n"
 
 
@@ -81,6 +82,25 @@ def test_verifier_rejects_a_schedule(body: list[tuple[str, str]], message: str) 
         expand(kernel(body))
     assert message in str(error.value)
     assert "kernel.mlir:1" in str(error.value)
+
+
+@pytest.mark.parametrize("rounds", ["1 : i32", "-4 : i32", '"four"'])
+def test_verifier_rejects_rounds(rounds: str) -> None:
+    with pytest.raises(TilecError) as error:
+        expand(kernel(IN_ORDER, rounds=rounds))
+    message = f"tile_gpu.rounds must be an integer from 2 on, the iterations of a round, but is {rounds}"
+    assert message in str(error.value)
+
+
+def test_rounds_of_an_operation_that_is_no_loop_are_rejected() -> None:
+    get = f"{GET_X.replace('%xx', '%first')} {{tile_gpu.rounds = 2 : i32}} : channel<[!s]>\n"
+    with pytest.raises(TilecError, match="tile_gpu.rounds must be on scf.for, but is on tile_gpu.get"):
+        expand(kernel(IN_ORDER, front=get))
+
+
+def test_loop_of_a_role_with_steps_has_no_rounds() -> None:
+    with pytest.raises(TilecError, match="scf.for has rounds of several iterations, and steps on channels"):
+        expand(kernel(IN_ORDER, rounds="2 : i32"))
 
 
 def test_schedule_of_an_operation_outside_of_loops_is_rejected() -> None:

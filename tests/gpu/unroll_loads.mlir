@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes unroll-loads --target sm_100a
+// RUN: tilec opt %s --passes unroll-loads,expand-schedules --target sm_100a
 // A thread loads one vector of 16 bytes per iteration: four iterations stand side by side, their loads first, and
 // the iterations that are left have a loop of their own. Sums are added in the order of the iterations.
 

@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes unroll-loads --target sm_100a
+// RUN: tilec opt %s --passes unroll-loads,expand-schedules --target sm_100a
 // A loop stays as it is if a token orders its load, if the address is carried by the loop, or if each thread loads
 // enough bytes per iteration.
 

@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes wgmma-in-flight --target sm_90a
+// RUN: tilec opt %s --passes wgmma-in-flight,expand-schedules --target sm_90a
 // The threads that multiply fill the slots themselves: they would wait for a slot that they release later.
 
 #d = "register=(0,1)(8,0)(0,8)(0,16)(0,32) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=64x64"

@@ -42,5 +42,11 @@ def addresses_of(load: ir.Operation, body: ir.Block) -> list[ir.Operation] | Non
     return needed
 
 
+def with_addresses(load: ir.Operation, body: ir.Block) -> list[ir.Operation]:
+    """An early load after the operations that compute its addresses."""
+    needed = {load, *(addresses_of(load, body) or [])}
+    return [op.operation for op in body.operations if op.operation in needed]
+
+
 def _is_address_arithmetic(op: ir.Operation) -> bool:
     return is_rematerializable(op) or op.name.startswith("arith.") or op.name in _ADDRESSES

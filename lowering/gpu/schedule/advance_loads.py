@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,22 +23,22 @@ from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import FenceAsyncOp, StoreSharedOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
+from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ReshapeOp
 from tilec.dialect.walk import operations_inside, operations_of
-from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.ring_depth import LoopCycles
-from tilec.lowering.gpu.ir.early_loads import addresses_of, early_loads
+from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
 from tilec.lowering.gpu.ir.enclosing import LOOPS
+from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.loops.loop_attributes import set_repeats
 from tilec.lowering.gpu.loops.loop_names import loop_names
-from tilec.lowering.gpu.loops.other_iteration import copy_all
 from tilec.lowering.gpu.memory.live_tiles import packed_registers, tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.lowering.gpu.roles.register_budgets import set_budgets
+from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.scalar_constant import constant_of
@@ -96,7 +97,8 @@ def advance_loads(kernel: KernelOp, context: Context) -> None:
         if room < loads.wanted:
             context.remarks.append(_remark(loads, room))
         if room:
-            _advance(loads, min(room, loads.wanted))
+            order = _order(loads.loop, loads.members, min(room, loads.wanted))
+            write_schedules(kernel, {loads.loop: order}, context)
 
 
 def _budgets(kernel: KernelOp) -> list[int]:
@@ -169,48 +171,22 @@ def _wanted(loop: ir.Operation, loads: Sequence[ir.Operation], period: float, ta
     return min(most, math.ceil((device.load_dram_latency_cycles + transfer) / period))
 
 
-# ---- the loop with loads of later iterations
+# ---- the schedule
 
 
-def _advance(loads: _Loads, ahead: int) -> None:
-    loop, body = loads.loop, loads.body
-    lower, upper, _ = list(loop.operands)[:3]
-    groups = [_with_addresses(op, body) for op in loads.members]
-    with loop.location, ir.InsertionPoint(loop):
-        runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
-        # Without overflow: the difference of the bounds is exact as an unsigned number.
-        distance = emitter.binary("arith.subi", upper, lower)
-        first = []
-        for group, number in itertools.product(groups, range(ahead)):
-            exists = emitter.binary("arith.andi", runs, _is_within(distance, number * loads.step))
-            first.append(_load(group, body.arguments[0], lower, number * loads.step, exists))
-    made = _with_carried(loop, first)
-    carried = list(body.arguments)[-len(first) :]
-    yielded = []
-    for number, group in enumerate(groups):
-        tiles = carried[number * ahead : (number + 1) * ahead]
-        point = _last_use(group[-1], body)
-        with group[-1].location, ir.InsertionPoint.after(point):
-            further = ahead * loads.step
-            exists = _is_within(emitter.binary("arith.subi", upper, body.arguments[0]), further)
-            yielded += [*tiles[1:], _load(group, body.arguments[0], body.arguments[0], further, exists)]
-        group[-1].results[0].replace_all_uses_with(tiles[0])
-    for op in loads.members:
-        op.erase()
-    end = body.operations[len(body.operations) - 1].operation
-    with end.location, ir.InsertionPoint(end):
-        ir.Operation.create("scf.yield", operands=[*end.operands, *yielded])
-    end.erase()
-    for old, new in zip(loop.results, made.results, strict=False):
-        old.replace_all_uses_with(new)
-    loop.erase()
-    set_repeats(made, ahead)
-
-
-def _with_addresses(load: ir.Operation, body: ir.Block) -> list[ir.Operation]:
-    """A load behind the operations that compute its addresses."""
-    needed = {load, *(addresses_of(load, body) or [])}
-    return [op.operation for op in body.operations if op.operation in needed]
+def _order(loop: ir.Operation, loads: Sequence[ir.Operation], ahead: int) -> LoopOrder:
+    """The body in program order, but each load, with its addresses, after the last use of the tile that it replaces."""
+    body = loop.regions[0].blocks[0]
+    moved = {op for load in loads for op in with_addresses(load, body) if not is_rematerializable(op)}
+    after: defaultdict[ir.Operation, list[ir.Operation]] = defaultdict(list)
+    for load in loads:
+        after[_last_use(load, body)] += [op for op in with_addresses(load, body) if op in moved]
+    order = dict[ir.Operation, int]()
+    for op in operations_of_body(loop):
+        if op not in moved and not is_rematerializable(op):
+            order[op] = 0
+        order.update(dict.fromkeys(after[op], ahead))
+    return list(order.items())
 
 
 def _last_use(load: ir.Operation, body: ir.Block) -> ir.Operation:
@@ -232,35 +208,3 @@ def _last_use(load: ir.Operation, body: ir.Block) -> ir.Operation:
 
 def _stores_or_signals(op: ir.Operation) -> bool:
     return op.name in _STORES or op.name in _SIGNALS or interface_of(op.name).is_elementwise
-
-
-def _is_within(left: ir.Value, further: int) -> ir.Value:
-    """Whether a counter that is `further` than another is below the bound; `left` is unsigned: bound less counter."""
-    return emitter.less_than(emitter.constant(left.type, further), left, unsigned=True)
-
-
-def _load(
-    group: Sequence[ir.Operation], argument: ir.Value, counter: ir.Value, further: int, exists: ir.Value
-) -> ir.Value:
-    """A load for the iteration whose counter is `further` than another; zeros if there is none."""
-    type = group[-1].results[0].type
-
-    def load() -> ir.Value:
-        following = emitter.binary("arith.addi", counter, emitter.constant(counter.type, further))
-        return copy_all(group, {argument: following})[-1].results[0]
-
-    return emitter.choose(exists, type, load, lambda: emitter.zero(type))
-
-
-def _with_carried(loop: ir.Operation, values: Sequence[ir.Value]) -> ir.Operation:
-    """A loop in place of another, with its body, that carries more values; its terminator has too few."""
-    initial = [*list(loop.operands)[3:], *values]
-    types = [value.type for value in initial]
-    body = loop.regions[0].blocks[0]
-    attributes = {name: loop.attributes[name] for name in loop.attributes}
-    with loop.location, ir.InsertionPoint(loop):
-        made = ir.Operation.create("scf.for", types, [*list(loop.operands)[:3], *initial], attributes, regions=1)
-    body.append_to(made.regions[0])
-    for value in values:
-        body.add_argument(value.type, loop.location)
-    return made

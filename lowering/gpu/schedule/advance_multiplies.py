@@ -24,6 +24,7 @@ from tilec.dialect.tile_gpu.categories import STEPS, TENSOR_CORE_OPERATIONS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.operation_role import LOAD, MULTIPLY, is_rematerializable
@@ -32,7 +33,6 @@ from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.other_iteration import scalars_behind
 from tilec.lowering.gpu.schedule.legal_schedules import are_legal, write_schedules
-from tilec.lowering.gpu.schedule.role_steps import LoopOrder
 
 _COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 

@@ -19,6 +19,7 @@ from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
+from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
@@ -28,13 +29,10 @@ from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.roles.register_budgets import set_budgets
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
-from tilec.lowering.gpu.schedule.role_steps import LoopOrder
 from tilec.lowering.layout.layout_text import parse_layout
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 _RELEASE = ReleaseOp.OPERATION_NAME
-# One slot is read by the delayed multiply, and another may be loaded before what that iteration loads first.
-_LEAST_STAGES = 2
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ def _only_release(get: ir.Operation, body: ir.Block) -> ir.Operation | None:
     """The release of a slot, if the body gets and releases one slot of a ring of TMA that no channel shares."""
     made: MakeChannelOp = get.operands[0].owner.opview
     users = [use.owner.operation for use in get.operands[0].uses]
-    is_ring = made.producer == TMA and made.reuse == "ring" and made.shares is None and made.stages >= _LEAST_STAGES
+    is_ring = made.producer == TMA and made.reuse == "ring" and made.shares is None
     if not is_ring or any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
         return None
     inside = [op for op in users if op.block == body]

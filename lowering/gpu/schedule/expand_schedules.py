@@ -13,15 +13,23 @@ from typing import TypeVar
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.schedule import Position, position_of, remove_schedule
+from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, position_of, remove_schedule, rounds_of
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.guarded_loads import load_ahead
+from tilec.lowering.gpu.loops.late_waits import LateWaits, wait_late
 from tilec.lowering.gpu.loops.pending_multiplies import await_all, can_count_pending, count_pending
 from tilec.lowering.gpu.loops.reorder_body import dependences, reorder_body, spread
 from tilec.lowering.gpu.loops.rotate_loop import Origins, rotate_loop
-from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, present_order, schedule_error
-from tilec.lowering.gpu.schedule.role_steps import LoopOrder
+from tilec.lowering.gpu.loops.rounds import execute_in_rounds
+from tilec.lowering.gpu.schedule.legal_schedules import (
+    only_loads_are_ahead,
+    only_waits_are_late,
+    operations_of_body,
+    present_order,
+    schedule_error,
+)
 
 _Number = TypeVar("_Number")
 
@@ -32,22 +40,37 @@ def expand_schedules(kernel: KernelOp, _context: Context) -> None:
     Raises:
         VerificationError: a schedule breaks a rule (legal_schedules.py).
     """
-    loops = {op.parent.operation: None for op in operations_inside(kernel) if position_of(op) is not None}
+    loops = list(
+        dict.fromkeys(op.parent.operation for op in operations_inside(kernel) if position_of(op) is not None)
+    )
+    for loop in loops:
+        if error := schedule_error(loop, present_order(loop), rounds_of(loop)):
+            raise error
+    # Several loops use a ring that channels share, and each is read before any is changed.
+    late = [only_waits_are_late(loop, present_order(loop)) for loop in loops]
     # An inner loop is after those around it.
-    for loop in reversed(loops):
-        _expand(loop)
+    for loop, waits in reversed(list(zip(loops, late, strict=True))):
+        _expand(loop, waits)
 
 
-def _expand(loop: ir.Operation) -> None:
-    order = present_order(loop)
-    if error := schedule_error(loop, order):
-        raise error
-    operations = operations_of_body(loop)
+def _expand(loop: ir.Operation, waits: LateWaits | None) -> None:
+    order, rounds, operations = present_order(loop), rounds_of(loop), operations_of_body(loop)
+    remove_schedule(operations)
+    if waits is not None:
+        wait_late(waits)
+    elif rounds > 1:
+        execute_in_rounds(loop, order, rounds)
+    elif only_loads_are_ahead(loop, order):
+        load_ahead(loop, order)
+    else:
+        _rearrange(loop, order, operations)
+
+
+def _rearrange(loop: ir.Operation, order: LoopOrder, operations: Sequence[ir.Operation]) -> None:
     # The hash of an operation depends on its attributes.
     numbers = {op: number for number, op in enumerate(operations)}
     ranks = {numbers[op]: rank for rank, (op, _) in enumerate(order)}
     advances = {numbers[op]: ahead for op, ahead in order}
-    remove_schedule(operations)
     made = arranged(loop, ranks, advances, is_exact=True)
     assert made is not None, "a schedule without an error is possible"
 

@@ -25,6 +25,7 @@ from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.matrix import DotOp, WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
+from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
@@ -44,7 +45,6 @@ from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, writ
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.schedule.present_interval import present_schedule, role_numbers
 from tilec.lowering.gpu.schedule.role_liveness import liveness
-from tilec.lowering.gpu.schedule.role_steps import LoopOrder
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name

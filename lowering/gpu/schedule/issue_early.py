@@ -14,6 +14,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in
@@ -24,7 +25,6 @@ from tilec.lowering.gpu.loops.pending_multiplies import MOST_PENDING
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.roles.register_budgets import registers_of_role, set_budgets
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
-from tilec.lowering.gpu.schedule.role_steps import LoopOrder
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 _RELEASE = ReleaseOp.OPERATION_NAME

@@ -12,37 +12,67 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import STEPS
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.schedule import Position, position_of, set_schedule
+from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, position_of, set_schedule
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.walk import operations_inside
 from tilec.errors import VerificationError
+from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
 from tilec.lowering.gpu.ir.enclosing import ancestor_in
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.late_waits import LateWaits, late_waits
 from tilec.lowering.gpu.loops.pending_multiplies import can_count_pending
 from tilec.lowering.gpu.loops.reorder_body import access_dependences
 from tilec.lowering.gpu.schedule.role_liveness import liveness
-from tilec.lowering.gpu.schedule.role_steps import LoopOrder
+from tilec.lowering.scalar_constant import constant_of
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 
 
-def write_schedules(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder], context: Context) -> bool:
+def write_schedules(
+    kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder], context: Context, *, rounds: int = 1
+) -> bool:
     """Gives loops schedules, if these are legal; returns whether they are."""
-    if not are_legal(kernel, orders):
+    if not are_legal(kernel, orders, rounds):
         return False
-    for order in orders.values():
-        set_schedule(order)
+    for loop, order in orders.items():
+        set_schedule(loop, order, rounds)
     context.scheduled()
     return True
 
 
-def are_legal(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder]) -> bool:
+def are_legal(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder], rounds: int = 1) -> bool:
     """Whether loops may have orders: each obeys the rules of schedules, and all roles still terminate."""
-    is_expandable = all(schedule_error(loop, order) is None for loop, order in orders.items())
-    return is_expandable and liveness(kernel, orders).is_proven
+    if any(schedule_error(loop, order, rounds) is not None for loop, order in orders.items()):
+        return False
+    # Where loads of threads alone are ahead, steps on channels are where they were.
+    moved = {loop: order for loop, order in orders.items() if rounds == 1 and not only_loads_are_ahead(loop, order)}
+    return not moved or liveness(kernel, moved).is_proven
+
+
+def only_loads_are_ahead(loop: ir.Operation, order: LoopOrder) -> bool:
+    """Whether an order has loads of threads ahead, with their addresses, and all else in the order of the program.
+
+    The loads may run early, all by as many iterations, and the difference of two counters is known.
+    """
+    step = constant_of(loop.operands[2])
+    if len({count for _, count in order if count}) != 1 or step is None or step <= 0:
+        return False
+    body = loop.regions[0].blocks[0]
+    ahead = [op for op, count in order if count]
+    loads = early_loads(ahead, body)
+    others = [op for op, count in order if not count]
+    in_program_order = [op for op in operations_of_body(loop) if op in set(others)]
+    return others == in_program_order and {*ahead} <= {each for op in loads for each in with_addresses(op, body)}
+
+
+def only_waits_are_late(loop: ir.Operation, order: LoopOrder) -> LateWaits | None:
+    """The waits of a loop, if an order has all else an iteration ahead and is that of the program; else None."""
+    found = late_waits(loop) if any(op.name == _WAIT for op, _ in order) else None
+    return found if found is not None and found.order() == order else None
 
 
 def operations_of_body(loop: ir.Operation) -> list[ir.Operation]:
@@ -56,13 +86,19 @@ def present_order(loop: ir.Operation) -> LoopOrder:
     return [(op, position.ahead) for op, position in sorted(positions, key=lambda pair: pair[1].order)]
 
 
-def schedule_error(loop: ir.Operation, order: LoopOrder) -> VerificationError | None:
+def schedule_error(loop: ir.Operation, order: LoopOrder, rounds: int = 1) -> VerificationError | None:
     """The rule that an order of the operations of a loop breaks, or None."""
     positions = {op: Position(ahead, number) for number, (op, ahead) in enumerate(order)}
     body = loop.regions[0].blocks[0]
     for op in operations_of_body(loop):
         if op not in positions and not is_rematerializable(op):
             return _error(op, "has no schedule, as all operations of its loop have that are not scalar arithmetic")
+    if rounds > 1 and any(op.name in STEPS for op in operations_inside(loop)):
+        return _error(loop, "has rounds of several iterations, and steps on channels, each of which has one slot")
+    if rounds > 1 or only_loads_are_ahead(loop, order):
+        return _first_error(_dependences(loop, positions), positions, rounds)
+    if only_waits_are_late(loop, order) is not None:
+        return None
     waits = [(op, op.operands[0].owner) for op, _ in order if op.name == _WAIT]
     if not can_count_pending(body) or any(
         positions[wait].ahead != positions[owner.operation].ahead for wait, owner in waits
@@ -71,14 +107,19 @@ def schedule_error(loop: ir.Operation, order: LoopOrder) -> VerificationError | 
     for op, position in positions.items():
         if any(_is_passed(result, position, positions, body) for result in op.results):
             return _error(loop, "has a schedule that passes a buffer to another iteration")
-    for dependence in _dependences(loop, positions):
-        if problem := dependence.problem(positions):
-            return problem
+    if error := _first_error(_dependences(loop, positions), positions):
+        return error
     issued = [op for op, _ in order if op.name == _MULTIPLY]
     for wait, (_, owner), multiply in zip((wait for wait, _ in waits), waits, issued, strict=True):
         if owner.operation != multiply:
             return _error(wait, "awaits multiplies of warpgroups in another order than that of their issue")
     return None
+
+
+def _first_error(
+    dependences: Iterator[_Dependence], positions: Mapping[ir.Operation, Position], rounds: int = 1
+) -> VerificationError | None:
+    return next((error for each in dependences if (error := each.error(positions, rounds))), None)
 
 
 @dataclass(frozen=True)
@@ -89,12 +130,14 @@ class _Dependence:
     target: ir.Operation
     distance: int = 0
 
-    def problem(self, positions: Mapping[ir.Operation, Position]) -> VerificationError | None:
+    def error(self, positions: Mapping[ir.Operation, Position], rounds: int) -> VerificationError | None:
         source, target = positions[self.source], positions[self.target]
         ahead = target.ahead - self.distance
         if ahead > source.ahead:
             return self._broken("is more iterations ahead than")
-        if ahead == source.ahead and target.order < source.order:
+        # In the first iteration of a round, what is further ahead is not executed earlier.
+        is_together = ahead == source.ahead or rounds > 1 and ahead >= 0
+        if is_together and target.order < source.order:
             return self._broken("precedes")
         return None
 

@@ -22,6 +22,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.lowering.gpu.schedule.role_executions import (
     BOTH_REGIONS,
     FIRST_REGIONS,
@@ -39,7 +40,6 @@ from tilec.lowering.gpu.schedule.role_steps import (
     RELEASE,
     SKIP,
     Loop,
-    LoopOrder,
     Party,
     Role,
     Step,

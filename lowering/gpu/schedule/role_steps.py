@@ -18,6 +18,7 @@ from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp, Relea
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
+from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.lowering.gpu.cost.loop_work import known_iterations
 from tilec.lowering.gpu.ir.enclosing import LOOPS
@@ -33,8 +34,6 @@ _OF_CONSUMERS = (GET, RELEASE, SKIP)
 _COMPARE = "arith.cmpi"
 # Who executes a step.
 Party = tuple[ir.Value | None, str, int]
-# The operations of a body in their order, each with the iterations by which it is ahead of the others.
-LoopOrder = Sequence[tuple[ir.Operation, int]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,9 +63,8 @@ _RECORDS = (
         "unroll-loads",
         unroll_loads,
         guarantees=(
-            "innermost loops whose threads load few bytes early contain up to four iterations, as long as their early"
-            " loads have at most 64 bytes per thread; these loads come first, and the remaining iterations run in a "
-            "loop of their own"
+            "innermost loops whose threads load few bytes early have rounds of up to four iterations, as long as the "
+            "early loads of a round have at most 64 bytes per thread; these loads come first"
         ),
         without="the loads of one iteration are in flight",
         needs=(State.CHANNELLED, State.EXPANDED),
@@ -75,8 +74,8 @@ _RECORDS = (
         "wgmma-in-flight",
         wgmma_in_flight,
         guarantees=(
-            "loops whose multiplies carry an accumulator wait for the `wgmma` of the iteration before (`pending`), "
-            "and release its slot; the last ones are awaited after the loop"
+            "loops whose multiplies carry an accumulator have a schedule in which all but the waits for `wgmma` and "
+            "the releases of their slots is an iteration ahead"
         ),
         without="each multiply is awaited in its iteration",
         needs=(State.CHANNELLED, State.EXPANDED),
@@ -88,9 +87,8 @@ _RECORDS = (
         "advance-loads",
         advance_loads,
         guarantees=(
-            "in innermost loops of multiplies, loads of threads that are `early` run so many iterations ahead that "
-            "they hide the latency of memory, as far as registers last; the loop carries the tiles on their way, and "
-            "has `tile_gpu.repeats`"
+            "in innermost loops of multiplies, loads of threads that are `early` are scheduled so many iterations "
+            "ahead that they hide the latency of memory, as far as registers last"
         ),
         without="threads wait for memory in each iteration",
         needs=(State.CHANNELLED, State.EXPANDED),

@@ -1,183 +1,27 @@
 """Leaves the multiplies of a loop in flight while the next iteration issues its own.
 
-Before, in the loop of role `compute` that carries an accumulator:   get, wgmma, wait pending 0, release
-after:              get, wgmma, wait pending 1, release of the slot of the iteration before; after the loop the rest
-Several multiplies are left in flight if each has an accumulator of its own.
+before:   for i < n { get;  s += wgmma;  wait s;  release }
+after:    all but the wait and the release is scheduled an iteration ahead
+
+One slot is read by the multiply in flight, and another by the one that is issued.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-
-from tilec.dialect.build import build
-from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import WGMMA, GetOp, MakeChannelOp, PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_inside
-from tilec.lowering import emitter
 from tilec.lowering.gpu.kernel_pass import Context
-
-_MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
-# The simulator accepts up to seven pending groups.
-_MOST_PENDING = 7
-# One slot is read by the multiply in flight, and another by the one that is issued.
-_LEAST_STAGES = 2
+from tilec.lowering.gpu.loops.late_waits import late_waits
+from tilec.lowering.gpu.schedule.legal_schedules import write_schedules
 
 
-@dataclass(frozen=True)
-class _Multiplies:
-    """The multiplies of a loop: the numbers of the carried accumulators, their waits, the releases of their slots."""
-
-    loop: ir.Operation
-    accumulators: list[int]
-    waits: list[ir.Operation]
-    releases: list[ir.Operation]
-
-
-def wgmma_in_flight(kernel: KernelOp, _context: Context) -> None:
-    """Rewrites a tile_gpu.kernel in place; run after the kernel is split into roles and rings have their slots.
+def wgmma_in_flight(kernel: KernelOp, context: Context) -> None:
+    """Gives the loops of roles schedules; run after rings have their slots.
 
     Without roles the threads that multiply fill the slots too, and would wait for slots that they release later.
     """
     if kernel.roles is None:
         return
-    loops = [op for op in operations_inside(kernel.roles) if op.name == "scf.for"]
-    # Several loops use a ring that `reuse-channels` made, and each is looked at before any is changed.
-    for found in [found for loop in loops if (found := _multiplies(loop)) is not None]:
-        _leave_in_flight(found)
-
-
-def _multiplies(loop: ir.Operation) -> _Multiplies | None:
-    body = loop.regions[0].blocks[0]
-    inside = [op for op in operations_inside(loop) if op.name in (_MULTIPLY, _WAIT)]
-    multiplies = [op for op in inside if op.name == _MULTIPLY]
-    waits = [op for op in inside if op.name == _WAIT]
-    if not 0 < len(multiplies) <= _MOST_PENDING:
-        return None
-    operations = [op.operation for op in body.operations]
-    if any(op not in operations for op in inside):
-        return None
-    accumulators = [_carried(multiply, body) for multiply in multiplies]
-    if [wait.operands[0] for wait in waits] != [multiply.results[0] for multiply in multiplies]:
-        return None
-    releases = [op for op in operations[operations.index(waits[0]) :] if _is_release(op)]
-    known = [index for index in accumulators if index is not None]
-    if len(known) != len(accumulators) or not all(_is_only_release(op, body) for op in releases):
-        return None
-    return _Multiplies(loop, known, waits, releases)
-
-
-def _carried(multiply: ir.Operation, body: ir.Block) -> int | None:
-    """The number of the carried value that only this multiply uses, and whose next value is its result; or None."""
-    accumulator, arguments = multiply.operands[0], list(body.arguments)
-    if accumulator not in arguments[1:] or not _may_be_in_flight(multiply.opview):
-        return None
-    users = [use.owner.operation for use in multiply.results[0].uses]
-    index = arguments.index(accumulator) - 1
-    yielded = body.operations[len(body.operations) - 1].operation.operands[index]
-    if [user.name for user in users] != [_WAIT] or yielded != users[0].results[0]:
-        return None
-    return index if all(len(list(value.uses)) == 1 for value in (accumulator, yielded)) else None
-
-
-def _may_be_in_flight(op: ir.OpView) -> bool:
-    """Whether nothing reads or writes the registers of a multiply between iterations.
-
-    The next iteration computes an lhs in registers; f16 is packed for the multiply.
-    """
-    return not (op.promote or is_register_tile(op.lhs.type) or str(op.accumulator.type.element_type) == "f16")
-
-
-def _is_release(op: ir.Operation) -> bool:
-    if op.name != ReleaseOp.OPERATION_NAME:
-        return False
-    step = op.opview
-    return bool(step.channel.owner.consumer_names[step.consumer] == WGMMA)
-
-
-def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:
-    """Whether an iteration gets and releases one slot of a ring with room for two, and through no other channel.
-
-    Wherever else the consumer has a slot, it gets and releases it too, so that it has none in front of the loop.
-    """
-    channel = op.operands[0]
-    made = channel.owner.opview
-    if made.reuse != "ring" or made.shares is not None or made.stages < _LEAST_STAGES:
-        return False
-    users = [use.owner.operation for use in channel.uses]
-    if any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
-        return False
-    steps = [user for user in users if user.name in (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)]
-    own = [user for user in steps if user.opview.consumer == op.opview.consumer]
-    blocks = {user.block for user in own}
-    return all(_has_one_slot(block, own) and blocks.isdisjoint(_around(block)) for block in blocks)
-
-
-def _has_one_slot(block: ir.Block, users: Collection[ir.Operation]) -> bool:
-    """Whether those of the users that are in a block are one get and then one release."""
-    names = [op.operation.name for op in block.operations if op.operation in users]
-    return names == [GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME]
-
-
-def _around(block: ir.Block) -> Iterator[ir.Block]:
-    """The blocks around a block, to that of the kernel."""
-    while (owner := block.owner.operation).name != KernelOp.OPERATION_NAME:
-        yield (block := owner.block)
-
-
-def _leave_in_flight(found: _Multiplies) -> None:
-    loop = found.loop
-    counter, (lower, upper) = loop.regions[0].blocks[0].arguments[0], list(loop.operands)[:2]
-    for wait in found.waits:
-        # Then those of the iteration before are complete, up to the multiply of this wait.
-        wait.attributes["pending"] = ir.IntegerAttr.get(emitter.integer_type(32), len(found.waits))
-    with loop.location:
-        with ir.InsertionPoint(found.waits[0]):
-            differs = predicate_attribute("arith.cmpi", "ne")
-            is_later = emitter.create(
-                "arith.cmpi", [emitter.integer_type(1)], [counter, lower], predicate=differs
-            ).result
-        for release in found.releases:
-            with release.location, ir.InsertionPoint(release), emitter.only_if(is_later):
-                _release_late(release)
-        results = [loop.results[index] for index in found.accumulators]
-        uses = [list(result.uses) for result in results]
-        with ir.InsertionPoint(loop):
-            runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
-        with ir.InsertionPoint.after(_last_signal(loop)):
-            done = [emitter.gpu(WgmmaWaitOp, [result], [result.type], pending=0).result for result in results]
-            for release in found.releases:
-                with release.location, emitter.only_if(runs):
-                    _release_late(release)
-    for value, users in zip(done, uses, strict=True):
-        for use in users:
-            use.owner.operation.operands[use.operand_number] = value
-    for release in found.releases:
-        release.erase()
-
-
-def _last_signal(loop: ir.Operation) -> ir.Operation:
-    """The last of the branches that only signal other roles, directly behind a loop; the loop if there are none."""
-    behind = itertools.dropwhile(lambda op: op != loop, (op.operation for op in loop.block.operations))
-    last = loop
-    for op in itertools.islice(behind, 1, None):
-        if op.name == "scf.if" and not list(op.results) and _only_signals(op):
-            last = op
-        elif not op.name.startswith("arith.") or any(operand in list(loop.results) for operand in op.operands):
-            break
-    return last
-
-
-def _only_signals(branch: ir.Operation) -> bool:
-    names = {op.name for op in operations_inside(branch)}
-    return names <= {PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, "scf.yield"}
-
-
-def _release_late(release: ir.Operation) -> None:
-    attributes = {"consumer": release.opview.consumer, "late": True}
-    build(ReleaseOp.OPERATION_NAME, [release.operands[0]], attributes=attributes)
+    for loop in [op for op in operations_inside(kernel.roles) if op.name == "scf.for"]:
+        if (found := late_waits(loop)) is not None:
+            write_schedules(kernel, {loop: found.order()}, context)
