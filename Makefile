@@ -67,7 +67,7 @@ golden: build/venv-test/.installed
 	build/venv-test/bin/python tests/golden/golden_ptx.py
 
 test-peers: build/venv-peers/.installed $(CHECK)/.copied
-	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) --dist worksteal -m "peers and not soak" $(PEERS)
+	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) --dist worksteal -m "peers and not soak" --slice $(SLICE) $(PEERS)
 
 # PyPI lacks the CPU build of PyTorch. PyTorch's own index has it:
 # PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make test-torch
