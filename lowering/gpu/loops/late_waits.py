@@ -23,10 +23,9 @@ from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
+from tilec.lowering.gpu.loops.pending_multiplies import MOST_PENDING
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
-# The simulator accepts up to seven pending groups.
-_MOST_PENDING = 7
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def late_waits(loop: ir.Operation) -> LateWaits | None:
     inside = [op for op in operations_inside(loop) if op.name in (_MULTIPLY, _WAIT)]
     multiplies = [op for op in inside if op.name == _MULTIPLY]
     waits = [op for op in inside if op.name == _WAIT]
-    if not 0 < len(multiplies) <= _MOST_PENDING:
+    if not 0 < len(multiplies) <= MOST_PENDING:
         return None
     operations = [op.operation for op in body.operations]
     if any(op not in operations for op in inside):
