@@ -69,8 +69,8 @@ RECORDS = (
         "order-steps",
         order_steps,
         guarantees=(
-            "a slot of tensor memory is released behind the reduction of its tile, and what is not stored in a slot "
-            "precedes the wait for it; signals stay in front of what is computed and stored behind them"
+            "a slot of tensor memory is released after the reduction of its tile, and what is not stored in a slot "
+            "precedes the wait for it; signals stay before later computations and stores"
         ),
         without="waits and signals stand between arithmetic that could overlap",
         needs=(State.CHANNELLED, State.UNDIVIDED),
@@ -213,8 +213,8 @@ RECORDS = (
         "fill-accumulators",
         fill_accumulators,
         guarantees=(
-            "an accumulator that no multiply has written, as behind a loop without iterations, is filled in tensor "
-            "memory in front of its load"
+            "an accumulator that no multiply has written, as after a loop without iterations, is filled in tensor "
+            "memory before its load"
         ),
         without="the branches that load it and that give the constant end in the same registers, with a move for each",
         needs=(State.CHANNELLED, State.EXPANDED),

@@ -26,17 +26,11 @@ REPLACED = {
     r"\bthreads? (have to |has to )?(meet|met)\b": "barrier, synchronize",
     r"\blook_around\b": "poll",
     r"\b(each|every|one|first|later|next) turns?\b": "iteration",
-}
-# Terms that passes over tile_gpu and their description, which PASSES matches, may have.
-REPLACED_OUTSIDE_OF_PASSES = {
     r"\bin front of\b": "before",
     r"\bfor ever\b": "deadlock, or do not terminate",
     r"\bnobody\b": "no thread, no role, no user",
     r"\bso many\b": "of n, at most n, this number of",
 }
-PASSES = re.compile(
-    r"lowering/gpu/(channels|columns|loops|roles|schedule|pass(es|_records)\.py)|(dialect/)?tile_gpu/README\.md|CHANGELOG\.md"
-)
 ROOT = Path(__file__).parents[2]
 SUFFIXES = (".py", ".cpp", ".h", ".def", ".inc")
 
@@ -81,8 +75,7 @@ def uses(files: Iterable[tuple[str, Path]]) -> list[str]:
     found: list[str] = []
     for name, path in files:
         text = searched_text(path)
-        terms = REPLACED if PASSES.search(name) else REPLACED | REPLACED_OUTSIDE_OF_PASSES
-        for pattern, replacement in terms.items():
+        for pattern, replacement in REPLACED.items():
             for match in re.finditer(pattern, text, re.IGNORECASE):
                 line = text.count("\n", 0, match.start()) + 1
                 found.append(f"{name}:{line}: '{match[0]}': write {replacement}")

@@ -103,7 +103,7 @@ def _is_release(op: ir.Operation) -> bool:
 def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:
     """Whether an iteration gets and releases one slot of a ring, and through no other channel.
 
-    Wherever else the consumer has a slot, it gets and releases it too, so that it has none in front of the loop.
+    Wherever else the consumer has a slot, it gets and releases it too, so that it has none before the loop.
     """
     channel = op.operands[0]
     made = channel.owner.opview
@@ -163,10 +163,10 @@ def wait_late(found: LateWaits) -> None:
 
 
 def _last_signal(loop: ir.Operation) -> ir.Operation:
-    """The last of the branches that only signal other roles, directly behind a loop; the loop if there are none."""
-    behind = itertools.dropwhile(lambda op: op != loop, (op.operation for op in loop.block.operations))
+    """The last of the branches that only signal other roles, directly after a loop; the loop if there are none."""
+    following = itertools.dropwhile(lambda op: op != loop, (op.operation for op in loop.block.operations))
     last = loop
-    for op in itertools.islice(behind, 1, None):
+    for op in itertools.islice(following, 1, None):
         if op.name == "scf.if" and not list(op.results) and _only_signals(op):
             last = op
         elif not op.name.startswith("arith.") or any(operand in list(loop.results) for operand in op.operands):

@@ -12,7 +12,7 @@ from tilec.dialect.tile_gpu.attribute_names import ITERATIONS_AHEAD, REPEATS
 
 
 def set_iterations_ahead(op: ir.Operation, count: int) -> None:
-    """Marks an operation for the iteration `count` after the present one, or a loop with so many iterations less."""
+    """Marks an operation for the iteration `count` after the present one, or a loop with `count` iterations less."""
     op.attributes[ITERATIONS_AHEAD] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
 
 
@@ -22,7 +22,7 @@ def iterations_ahead(op: ir.Operation) -> int:
 
 
 def set_repeats(loop: ir.Operation, count: int) -> None:
-    """Marks a loop whose body follows itself so many times in the code; one copy needs no attribute."""
+    """Marks a loop whose body follows itself `count` times in the code; one copy needs no attribute."""
     if count > 1:
         loop.attributes[REPEATS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
 

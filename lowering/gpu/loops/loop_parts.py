@@ -90,9 +90,9 @@ def is_step(op: ir.Operation) -> bool:
 
 
 def steps_in_front(part: LoopPart) -> Counter[tuple[str, ir.Value]]:
-    """How many more steps of a name on a channel the role has executed in front of its loop than in whole iterations.
+    """How many more steps of a name on a channel the role has executed before its loop than in whole iterations.
 
-    Loops in front of it count for the iterations that they have less than those of other roles.
+    Loops before it count for the iterations that they have less than those of other roles.
     """
     found: Counter[tuple[str, ir.Value]] = Counter()
     for outer in path_to(part.loop.operation):

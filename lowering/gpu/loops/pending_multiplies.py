@@ -1,4 +1,4 @@
-"""The number of multiplies of warpgroups that may be in flight behind each wait of a body.
+"""The number of multiplies of warpgroups that may be in flight after each wait of a body.
 
 Warpgroups complete multiplies in the order of issue.
 """

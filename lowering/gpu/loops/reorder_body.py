@@ -115,7 +115,7 @@ def access_dependences(operations: Sequence[ir.Operation]) -> set[tuple[int, int
 
 
 def _placed_as(number: int, operations: Sequence[ir.Operation]) -> ir.Operation:
-    """The operation with whose accesses one stays: a schedule_barrier has those of the signal in front of it.
+    """The operation with whose accesses one stays: a schedule_barrier has those of the signal before it.
 
     The assembler moves nothing over a schedule_barrier.
     """

@@ -171,7 +171,7 @@ def _used_by(operations: Sequence[ir.Operation]) -> set[ir.Value]:
 
 @dataclass(frozen=True)
 class _ShorterLoop:
-    """Scalars in front of a loop.
+    """Scalars before a loop.
 
     Attributes:
         runs: whether the loop has an iteration.

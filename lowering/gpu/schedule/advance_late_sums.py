@@ -3,7 +3,7 @@
 before:   s(0);  for i < n - 1 { s(i + 1);  p(i) @ v(i) }  p(n - 1) @ v(n - 1)
 after:    s(0);  s(1);  for i < n - 2 { s(i + 2);  p(i) @ v(i) }  p(n - 2) @ v(n - 2);  p(n - 1) @ v(n - 1)
 
-Before, s(i + 1) is multiplied behind p(i - 1) @ v(i - 1). From p(i - 1) to p(i + 1), two iterations, the time is that
+Before, s(i + 1) is multiplied after p(i - 1) @ v(i - 1). From p(i - 1) to p(i + 1), two iterations, the time is that
 of all multiplies of an iteration, of the threads, of two barriers, and of a result of the tensor core. Where
 multiplies and threads take similar times, half of it is more than either. After, s(i + 2) is multiplied while threads
 compute p(i), unless p(i) @ v(i) would then wait for the tensor core: the steady state of the loop decides.
@@ -39,7 +39,7 @@ from tilec.lowering.target import Target
 
 # The part of an iteration that is worth the copies.
 _GAIN = 0.01
-# Rings are full behind the first third of these iterations, for they seldom have more than eight slots.
+# Rings are full after the first third of these iterations, for they seldom have more than eight slots.
 _ITERATIONS = 24
 # The sums of the present iteration, and those that are ahead while they are read.
 _SLOTS = 2

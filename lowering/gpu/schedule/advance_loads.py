@@ -3,7 +3,7 @@
 before:   for i < n { x = load(i);  .. x .. }                 threads wait for memory in each iteration
 after:    x = load(0), y = load(1);  for i < n { .. x ..;  z = load(i + 2);  x, y = y, z }
 
-Each load is under the condition that its iteration exists, and behind the last use of the tile in whose registers it
+Each load is under the condition that its iteration exists, and after the last use of the tile in whose registers it
 loads. The body is repeated for each tile on its way, as to move one to other registers would wait for it.
 """
 
@@ -49,7 +49,7 @@ _MULTIPLIES = (*TENSOR_CORE_OPERATIONS, *REGISTER_MULTIPLIES)
 # What converts a tile and stores it in a slot, and what follows.
 _STORES = tuple(op.OPERATION_NAME for op in (ConvertLayoutOp, ReshapeOp, PutBeginOp, StoreSharedOp))
 _SIGNALS = (FenceAsyncOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
-# Each iteration ahead has registers of its own, and code in front of the loop.
+# Each iteration ahead has registers of its own, and code before the loop.
 MOST_ITERATIONS_AHEAD = 4
 # Longer bodies are not repeated.
 _MOST_REPEATED = 64
@@ -192,7 +192,7 @@ def _order(loop: ir.Operation, loads: Sequence[ir.Operation], ahead: int) -> Loo
 def _last_use(load: ir.Operation, body: ir.Block) -> ir.Operation:
     """The last operation of a body that uses a tile, or the signal that what is computed from it is stored.
 
-    The fence in front of a signal may wait for loads that are on their way.
+    The fence before a signal may wait for loads that are on their way.
     """
     users = set[ir.Operation]()
     for use in load.results[0].uses:
@@ -202,8 +202,8 @@ def _last_use(load: ir.Operation, body: ir.Block) -> ir.Operation:
         users.add(op)
     *operations, _ = [op.operation for op in body.operations]
     last = max((number for number, op in enumerate(operations) if op in users), default=operations.index(load))
-    behind = itertools.takewhile(_stores_or_signals, operations[last + 1 :])
-    return next((op for op in reversed(list(behind)) if op.name in _SIGNALS), operations[last])
+    following = itertools.takewhile(_stores_or_signals, operations[last + 1 :])
+    return next((op for op in reversed(list(following)) if op.name in _SIGNALS), operations[last])
 
 
 def _stores_or_signals(op: ir.Operation) -> bool:

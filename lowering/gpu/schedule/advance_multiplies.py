@@ -6,9 +6,9 @@ after:    s(0);  for i < n - 1 { s(i + 1);  o = p(i) @ v(i) }  o = p(n - 1) @ v(
 If the operand p is in the columns of the sums s, s(i + 1) follows the multiply of p(i), and the unit multiplies
 meanwhile for the other chain of tiles (assign_roles.py): p0 @ v, q0 @ k', p1 @ v, q1 @ k'.
 
-Otherwise the threads release s(i) before they put p(i), so that s(i + 1) may wait for its slot in front of p(i) @ v(i).
+Otherwise the threads release s(i) before they put p(i), so that s(i + 1) may wait for its slot before p(i) @ v(i).
 
-With one slot for v, the role `load` then loads in the order in which `mma` multiplies, k(i + 1) in front of v(i). In
+With one slot for v, the role `load` then loads in the order in which `mma` multiplies, k(i + 1) before v(i). In
 program order k(i + 1) would wait until the slot of v(i) is free, at the end of p(i - 1) @ v(i - 1).
 """
 
@@ -119,7 +119,7 @@ def _rotation_of_loads(
 ) -> _Rotation | None:
     """The rotation of the loop of the loads for a group of multiplies; None if its order stays.
 
-    `is_worth` gets the loads behind those of the group.
+    `is_worth` gets the loads after those of the group.
     """
     return _rotation(loop, _group_of_loads(_body(loop), multiplies, is_worth))
 
@@ -241,7 +241,7 @@ def _held(get: ir.Operation) -> list[ir.Operation]:
 
 
 def _until_release(get: ir.Operation) -> list[ir.Operation]:
-    """The operations of the block of a get in front of the release that follows it; without one, all of them."""
+    """The operations of the block of a get up to the release that follows it; without one, all of them."""
     operations = [op.operation for op in get.block.operations]
     following = operations.index(get)
     releases = (
@@ -253,7 +253,7 @@ def _until_release(get: ir.Operation) -> list[ir.Operation]:
 def _places(members: Sequence[ir.Operation], rest: Sequence[ir.Operation]) -> dict[int, list[ir.Operation]]:
     """A multiply follows the last use of its accumulator by the rest; the steps around it stay with it.
 
-    Signals behind that use are given first, so that they do not wait for the multiply.
+    Signals after that use are given first, so that they do not wait for the multiply.
     """
     last = {slot: number for number, op in enumerate(rest) for inner in _inside(op) for slot in _slots_of(inner)}
     following, at, waiting = defaultdict[int, list[ir.Operation]](list), -1, list[ir.Operation]()
@@ -261,17 +261,17 @@ def _places(members: Sequence[ir.Operation], rest: Sequence[ir.Operation]) -> di
         waiting.append(op)
         if op.name in TENSOR_CORE_OPERATIONS:
             used = max((last[slot] for slot in _slots_of(op) if slot in last), default=-1)
-            at = max(at, _behind_signals(rest, used))
+            at = max(at, _after_signals(rest, used))
         if op.name in (*TENSOR_CORE_OPERATIONS, _COMMIT, _RELEASE):
             following[at] += waiting
             waiting = []
     return following
 
 
-def _behind_signals(rest: Sequence[ir.Operation], number: int) -> int:
+def _after_signals(rest: Sequence[ir.Operation], number: int) -> int:
     """The number of the last of the puts that follow an operation of the rest directly."""
-    behind = itertools.takewhile(lambda op: op.name in (PUT, _COMMIT), rest[number + 1 :]) if number >= 0 else ()
-    return number + len(list(behind))
+    signals = itertools.takewhile(lambda op: op.name in (PUT, _COMMIT), rest[number + 1 :]) if number >= 0 else ()
+    return number + len(list(signals))
 
 
 def _multiplies(op: ir.Operation) -> bool:

@@ -149,7 +149,7 @@ def _only_release(get: ir.Operation, body: ir.Block) -> ir.Operation | None:
 
 
 def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
-    """Whether lhs and accumulator of the delayed multiply are computed behind the wait of the first one.
+    """Whether lhs and accumulator of the delayed multiply are computed after the wait of the first one.
 
     An accumulator that is not scaled is the carried one.
     """
@@ -166,7 +166,7 @@ def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
 
 
 def _order(loop: ir.Operation, found: _Delayed) -> LoopOrder:
-    """The body with the delayed multiply behind the first one; all others are an iteration ahead of it."""
+    """The body with the delayed multiply after the first one; all others are an iteration ahead of it."""
     body = loop.regions[0].blocks[0]
     rest = [op for op in operations_of_body(loop) if op not in found.members]
     started = rest.index(found.first) + 1

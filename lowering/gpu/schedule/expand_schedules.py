@@ -1,4 +1,4 @@
-"""Expands the schedules of loops: the only pass that executes operations of a loop before or behind it.
+"""Expands the schedules of loops: the only pass that executes operations of a loop before or after it.
 
 before:   for i < n { a = f(i) {schedule 1, 1};  g(i, a) {schedule 0, 0} }
 after:    if 0 < n { a = f(0);  for i < n - 1 carrying a { g(i, a);  a = f(i + 1) };  g(n - 1, a) }

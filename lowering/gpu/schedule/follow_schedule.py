@@ -64,9 +64,9 @@ _GAIN = 0.01
 _BUDGET = Budget(probe=1.0, search=2.0, improve=0.2)
 # Loads from DRAM take about this much longer than those from L2, whose latency problems have.
 _SLOW_MEMORY = 1.5
-# Rings are full behind the first third of these iterations, for they seldom have more than eight slots.
+# Rings are full after the first third of these iterations, for they seldom have more than eight slots.
 _FEW_ITERATIONS = 24
-# Operations that are so many iterations ahead have as many copies in front of the loop.
+# Operations have as many copies before the loop as they are iterations ahead.
 _MOST_ADVANCE = 3
 _MULTIPLIES = tuple(name for name in MULTIPLIES if name != DotOp.OPERATION_NAME)
 # What a loop of one multiply has besides scalars.
@@ -279,7 +279,7 @@ class _Loop:
         return needed <= _needed_registers(loop) or self._has_registers(candidate, rewritten, needed)
 
     def _has_registers(self, candidate: _Candidate, loop: ir.Operation, needed: int) -> bool:
-        """Whether the role of a loop has so many registers, perhaps by new budgets."""
+        """Whether the role of a loop has `needed` registers, perhaps by new budgets."""
         roles = candidate.trial.roles
         assert roles is not None, "loops of roles are rewritten"
         number = _role_around(loop, roles)

@@ -3,7 +3,7 @@
 before:   s = q @ k;  wait s;  p = f(s);  o += p @ v;  wait o;  t = g @ v;  wait t;  u = h(p, t)
 after:    s = q @ k;  t = g @ v;  wait s;  p = f(s);  o += p @ v;  wait t;  u = h(p, t);  wait o
 
-Warpgroups complete multiplies in the order of issue, so that a wait knows how many of those behind it are in flight.
+Warpgroups complete multiplies in the order of issue, so that a wait knows how many of the later ones are in flight.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _get_of(buffer: ir.Value) -> ir.Operation | None:
 
 
 def _issue_together(multiplies: Sequence[ir.Operation], body: ir.Block) -> None:
-    """Moves what needs nothing of the iteration, besides tiles that TMA loads, behind the first multiply."""
+    """Moves what needs nothing of the iteration, besides tiles that TMA loads, to after the first multiply."""
     first, *others = multiplies
     if _needed(first, body) is None:
         return
@@ -106,17 +106,17 @@ def _issue_together(multiplies: Sequence[ir.Operation], body: ir.Block) -> None:
         needed = _needed(op, body)
         if needed is None:
             continue
-        behind = [each.operation for each in body.operations if each.operation in needed]
-        behind = [each for each in behind if last.is_before_in_block(each)]
-        if not all(_may_follow(last, each, body) for each in behind if each.name == GET):
+        later = [each.operation for each in body.operations if each.operation in needed]
+        later = [each for each in later if last.is_before_in_block(each)]
+        if not all(_may_follow(last, each, body) for each in later if each.name == GET):
             continue
-        for each in [*behind, op]:
+        for each in [*later, op]:
             each.move_after(last)
             last = each
 
 
 def _may_follow(last: ir.Operation, get: ir.Operation, body: ir.Block) -> bool:
-    """Whether a get can wait right behind `last`: its slot is filled without what is between.
+    """Whether a get can wait right after `last`: its slot is filled without what is between.
 
     A role that fills one slot of a channel per iteration needs no release of the same iteration.
     """
@@ -169,7 +169,7 @@ def _needed(multiply: ir.Operation, body: ir.Block) -> set[ir.Operation] | None:
 
 
 def _wait_late(body: ir.Block) -> None:
-    """Moves each wait in front of the first use of its result, a release of what its multiply reads, or the next wait.
+    """Moves each wait to before the first use of its result, a release of a slot of its multiply, or the next wait.
 
     The waits have the order of the multiplies: when a later one is complete, those before it are too.
     """
@@ -177,10 +177,10 @@ def _wait_late(body: ir.Block) -> None:
     for multiply in [op.operation for op in body.operations if op.operation.name == _MULTIPLY][::-1]:
         (wait,) = [use.owner.operation for use in multiply.results[0].uses]
         operations = [op.operation for op in body.operations]
-        behind = operations[operations.index(multiply) + 1 :]
-        ends = {ancestor_in(use.owner.operation, body) for use in wait.results[0].uses} | {following, behind[-1]}
+        later = operations[operations.index(multiply) + 1 :]
+        ends = {ancestor_in(use.owner.operation, body) for use in wait.results[0].uses} | {following, later[-1]}
         channels = {get.operands[0] for value in multiply.operands if (get := _get_of(value)) is not None}
-        wait.move_before(next(op for op in behind if op in ends or _releases(op, channels)))
+        wait.move_before(next(op for op in later if op in ends or _releases(op, channels)))
         following = wait
 
 

@@ -25,7 +25,7 @@ from tilec.lowering.schedule.parts import Kind
 _STORE = StoreTensorMemoryOp.OPERATION_NAME
 _GET, _COMMIT = GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME
 
-# The steps in front of the loop of a part, by name and channel.
+# The steps before the loop of a part, by name and channel.
 _CountSteps = Callable[[LoopPart], Counter[tuple[str, ir.Value]]]
 
 
@@ -277,7 +277,7 @@ def _hand_overs(
 
 
 def _iterations_between(giver: Node, taker: Node, channel: ir.Value, steps: _CountSteps) -> int:
-    """The iterations between a put and its get: one for each put in front of the loop whose get is in the loop."""
+    """The iterations between a put and its get: one for each put before the loop whose get is in the loop."""
     puts = steps(giver.part)[_COMMIT, channel] - giver.ahead
     gets = steps(taker.part)[_GET, channel] - taker.ahead
     return puts - gets

@@ -1,7 +1,7 @@
 """Reads the operations of a loop, and what each of them waits for.
 
-A run of operations on elements ends at a wait or a signal, and in front of what needs a reduction in it, as in the
-timeline (loop_work.py).
+A run of operations on elements ends at a wait or a signal, and before an operation that needs a reduction in it, as in
+the timeline (loop_work.py).
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ class LoopReader:
         self.taken: dict[ir.Value, ir.Value] = {}
         # The multiplies of warpgroups in program order.
         self.issued: list[Node] = []
-        # How many of them a wait completes, for the operation behind it; negative counts are of the iteration before.
+        # How many of them a wait completes, for the operation after it; negative counts are of the iteration before.
         self.awaited: int | None = None
         self.waits: list[tuple[int, Node]] = []
-        # The number of the operations in front of the order_wait of a warpgroup.
+        # The number of the operations before the order_wait of a warpgroup.
         self.ordered_from = 0
         self.kept: defaultdict[ir.Value, list[Access]] = defaultdict(list)
 

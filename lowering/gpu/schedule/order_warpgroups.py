@@ -10,8 +10,8 @@ all the time. A warpgroup issues its multiplies when the one before it has issue
 and multiplies take times of the same order: FlashAttention 3, whose choices were measured on H100, has it for 64 and
 128 columns of 16 bits, and not for 256; for 128 and 256 columns of 8 bits, and not for 64.
 
-Nobody waits for ever: a slot for which a warpgroup waits between `order_wait` and `order_signal` is released in front
-of them by the other warpgroups.
+The warpgroups cannot deadlock: a slot for which one waits between `order_wait` and `order_signal` is released before
+them by the others.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _section(kernel: KernelOp, loop: ir.OpView, warps: int, context: Context) ->
     operations = [op.operation for op in loop.operation.regions[0].blocks[0].operations]
     numbers = [number for number, op in enumerate(operations) if op.name == _MULTIPLY]
     inside = operations_named(loop, (_MULTIPLY,))
-    # A loop with one multiply has nothing to compute while another warpgroup multiplies, or has it in front of it.
+    # A loop with one multiply has nothing to compute while another warpgroup multiplies, or computes before it.
     if len(numbers) < 2 or len(inside) != len(numbers):
         return None
     if not all(map(_is_issue, operations[numbers[0] : numbers[-1]])):

@@ -58,7 +58,7 @@ class Unfolding:
     """Executes the code of roles.
 
     Args:
-        iterations: the iterations of each loop by name, with those in front of it and behind it.
+        iterations: the iterations of each loop by name, with those before it and after it.
         regions: the regions that branches execute.
         most: the most steps of a role.
     """
@@ -133,7 +133,7 @@ class _Execution:
         return found
 
     def iterations_of(self, loop: Loop) -> int:
-        """The iterations of a loop without those in front of it and behind it."""
+        """The iterations of a loop without those before it and after it."""
         total = self._iterations[loop.name]
         return max(0, (total // 2 if loop.is_alternate else total) - loop.ahead)
 

@@ -145,7 +145,7 @@ class _Code:
             longest = {name: max(reached[name], count) for name, count in longest.items()}
 
     def _few_iterations(self) -> dict[str, int]:
-        """As many iterations of each loop as are in front of one and behind it, and another one, or two alternate."""
+        """As many iterations of each loop as are before one and after it, and another one, or two alternate."""
         found = {name: 1 + max(loop.ahead for loop in each) for name, each in self._loops.items()}
         return {name: self._known.get(name, 2 if name in self._alternate else few) for name, few in found.items()}
 

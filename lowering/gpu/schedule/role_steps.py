@@ -1,7 +1,7 @@
 """The steps of the roles of a kernel on their channels, and the loops and branches around them, in program order.
 
-A loop may be read as if it had a schedule: operations that are iterations ahead are then in front of it, too, and the
-others of its last iterations behind it.
+A loop may be read as if it had a schedule: operations that are iterations ahead are then before it, too, and the
+others of its last iterations after it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Loop:
 
     Attributes:
         name: its id, and its number among those of its role with that id, which are the same in all roles.
-        ahead: the iterations that are in front of it or behind it.
+        ahead: the iterations that are before it or after it.
         total: these and its own, if they are known.
         body: what it contains.
     """
@@ -167,9 +167,9 @@ class _Reader:
         body = [(self._items(op), count) for op, count in order]
         most = max(count for _, count in body)
         front = (items for number in range(most) for items, count in body if number + count >= most)
-        behind = (items for number in range(most) for items, count in body if number + count < most)
+        back = (items for number in range(most) for items, count in body if number + count < most)
         loop = Loop(name, ahead + most, total, tuple(itertools.chain.from_iterable(items for items, _ in body)))
-        return (*itertools.chain.from_iterable(front), loop, *itertools.chain.from_iterable(behind))
+        return (*itertools.chain.from_iterable(front), loop, *itertools.chain.from_iterable(back))
 
     def _ring(self, channel: ir.Value) -> ir.Value:
         """The first channel of the ring of a channel."""

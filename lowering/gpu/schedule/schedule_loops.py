@@ -26,7 +26,7 @@ _RECORDS = (
         advance_multiplies,
         guarantees=(
             "in the role `mma`, multiplies that need only loads are scheduled one iteration ahead of those that wait "
-            "for threads; so are their loads in the role `load`, where one behind them has a ring of one slot, if it "
+            "for threads; so are their loads in the role `load`, where a later one has a ring of one slot, if it "
             'is proven that all roles still terminate ("Schedules", "Liveness")'
         ),
         without="the tensor core waits for the threads",
@@ -37,8 +37,8 @@ _RECORDS = (
         "issue-early",
         issue_early,
         guarantees=(
-            "in loops of roles with several `wgmma`, those that need only tiles of `tma` are scheduled behind the first"
-            " one, as far as the role of the loads needs nothing between; waits are in front of the first use or "
+            "in loops of roles with several `wgmma`, those that need only tiles of `tma` are scheduled after the first"
+            " one, as far as the role of the loads needs nothing between; waits are before the first use or "
             "release, in the order of the multiplies, if the registers of the sums remain"
         ),
         without="each multiply is awaited before the next one is issued",
@@ -50,7 +50,7 @@ _RECORDS = (
         "delay-multiplies",
         delay_multiplies,
         guarantees=(
-            "a `wgmma` whose lhs is in registers, and whose accumulator a loop carries, is scheduled behind the "
+            "a `wgmma` whose lhs is in registers, and whose accumulator a loop carries, is scheduled after the "
             "`wgmma` that starts the next iteration, if the registers of lhs remain"
         ),
         without="the tensor core waits for the threads",
@@ -87,8 +87,8 @@ _RECORDS = (
         "advance-loads",
         advance_loads,
         guarantees=(
-            "in innermost loops of multiplies, loads of threads that are `early` are scheduled so many iterations "
-            "ahead that they hide the latency of memory, as far as registers last"
+            "in innermost loops of multiplies, loads of threads that are `early` are scheduled as many "
+            "iterations ahead as hide the latency of memory, if the registers suffice"
         ),
         without="threads wait for memory in each iteration",
         needs=(State.CHANNELLED, State.EXPANDED),
@@ -112,7 +112,7 @@ _RECORDS = (
             "loads, where the steady state of the loop (`lowering/schedule`) is then shorter and the sums have two "
             "slots; `follow-schedule` leaves loops alone that then meet their bound"
         ),
-        without="threads wait for the sums, which are multiplied behind the tile that they made before",
+        without="threads wait for the sums, which are multiplied after the tile that they made before",
         needs=(State.CHANNELLED, State.EXPANDED),
         after=("advance-multiplies", "emulate-exponentials"),
         option="pipeline",

@@ -32,7 +32,7 @@ class LoopReport:
     Attributes:
         loop: the loop.
         present: a lower bound of its interval as it is, in clocks; None if it has none.
-        attained: the interval of its steady state; None if its roles wait for each other for ever.
+        attained: the interval of its steady state; None if its roles deadlock.
         answer: the best schedule that was found.
         failure: why none was found.
     """
