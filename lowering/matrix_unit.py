@@ -11,9 +11,8 @@ from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, mma_sync_accumulator
-from tilec.lowering.layout.mma_sync_operand import least_depth
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
+from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand
 from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS, Target
 

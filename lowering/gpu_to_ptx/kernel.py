@@ -19,13 +19,11 @@ from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, followed_o
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.memory.channel_position import await_commits, start_parties
-from tilec.lowering.gpu_to_ptx.memory.global_memory import declare_global
+from tilec.lowering.gpu_to_ptx.memory.memory import declare_global
 from tilec.lowering.gpu_to_ptx.registers.cluster import cluster_barrier
-from tilec.lowering.gpu_to_ptx.registers.device_call import call_free
+from tilec.lowering.gpu_to_ptx.registers.declarations import call_free, symbol_name
+from tilec.lowering.gpu_to_ptx.registers.guards import if_first_thread
 from tilec.lowering.gpu_to_ptx.registers.lowering import SHARED_SYMBOL, Lowering, Role, named_location
-from tilec.lowering.gpu_to_ptx.registers.one_thread import if_first_thread
-from tilec.lowering.gpu_to_ptx.registers.registry import RULES
-from tilec.lowering.gpu_to_ptx.registers.symbol_name import symbol_name
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
@@ -37,11 +35,11 @@ OP_GROUPS = (
     "arithmetic.arith",
     "arithmetic.convert",
     "arithmetic.math",
-    "control.allocation",
-    "control.assertion",
+    "arithmetic.division",
     "control.control",
     "control.grid",
     "control.printing",
+    "control.runtime_calls",
     "control.warpgroup_order",
     "matrix.block_scaling",
     "matrix.dot",
@@ -51,7 +49,6 @@ OP_GROUPS = (
     "memory.atomic",
     "memory.channel",
     "memory.copy",
-    "memory.global_memory",
     "memory.memory",
     "memory.multimem",
     "memory.shared_memory",
@@ -59,12 +56,10 @@ OP_GROUPS = (
     "memory.tma",
     "registers.pack",
     "tiles.convert_layout",
-    "tiles.gather_parts",
     "tiles.reduce",
     "tiles.scan",
     "tiles.shape",
     "tiles.sub_tile",
-    "tiles.vote",
 )
 for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_group}")
@@ -121,7 +116,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
         maxnreg=None if roles is None or roles.registers is None else launch_registers(roles.warps, roles.registers),
         loc=location,
     )
-    lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES, kernel.cluster_ctas)
+    lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, kernel.cluster_ctas)
     lowering.joins_programs = kernel.joined_programs is not None
     lowering.multiplies_in_pairs = _multiplies_in_pairs(kernel)
     if roles is not None:
@@ -210,15 +205,11 @@ def _empty_arrivals(lowering: Lowering, channel: ChannelPlan) -> int | ir.Value:
 def _allocate_tensor_memory(lowering: Lowering) -> None:
     b, plan = lowering.b, lowering.plan
     first = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.warp, 0)
-    allocate, after = b.block(label="allocate_tensor_memory"), b.block(label="allocated")
-    b.cond_branch(first, allocate, [], after, [], uniform=True)
-    lowering.at(allocate)
-    address = lowering.shared_address(plan.tensor_address)
-    group = lowering.cta_group
-    b.execute(f"tcgen05.alloc.{group}.sync.aligned.shared::cta.b32 [$0], {plan.tensor_columns};", (), address)
-    b.execute(f"tcgen05.relinquish_alloc_permit.{group}.sync.aligned;")
-    b.branch(after)
-    lowering.at(after)
+    with lowering.where(first, "allocate_tensor_memory", "allocated"):
+        address = lowering.shared_address(plan.tensor_address)
+        group = lowering.cta_group
+        b.execute(f"tcgen05.alloc.{group}.sync.aligned.shared::cta.b32 [$0], {plan.tensor_columns};", (), address)
+        b.execute(f"tcgen05.relinquish_alloc_permit.{group}.sync.aligned;")
 
 
 def _run(lowering: Lowering, kernel: KernelOp, operations: list[ir.OpView], roles: ir.OpView | None) -> None:
@@ -375,11 +366,7 @@ def _free_tensor_memory(lowering: Lowering) -> None:
     b.execute("tcgen05.fence::after_thread_sync;")
     lowering.begin_role(Role(COMPUTE, lowering.compute_threads // LANES))
     first = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.warp, 0)
-    free, after = b.block(label="free_tensor_memory"), b.block(label="end")
-    b.cond_branch(first, free, [], after, [], uniform=True)
-    lowering.at(free)
-    text = f"tcgen05.dealloc.{lowering.cta_group}.sync.aligned.b32 $0, {plan.tensor_columns};"
-    assert lowering.tensor_base is not None
-    b.execute(text, (), lowering.tensor_base)
-    b.branch(after)
-    lowering.at(after)
+    with lowering.where(first, "free_tensor_memory", "end"):
+        text = f"tcgen05.dealloc.{lowering.cta_group}.sync.aligned.b32 $0, {plan.tensor_columns};"
+        assert lowering.tensor_base is not None
+        b.execute(text, (), lowering.tensor_base)

@@ -67,6 +67,12 @@ class BitMatrix:
         remainder, source = _reduce(target, 0, self._reduced)
         return None if remainder else source
 
+    def solve_all(self, targets: Iterable[int]) -> list[int] | None:
+        """An input for each target; None if there is none for one of them."""
+        inputs = [self.solve(target) for target in targets]
+        found = [each for each in inputs if each is not None]
+        return found if len(found) == len(inputs) else None
+
     def kernel(self) -> tuple[int, ...]:
         """A basis of the inputs whose image is zero."""
         basis: list[int] = []

@@ -22,6 +22,7 @@ from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, l2_bytes_of_load, multiply_of, work_of
 from tilec.lowering.gpu.ir.accumulator_branches import fills_accumulator
 from tilec.lowering.gpu.ir.compute_roles import SKIP, unlike_roles
@@ -43,7 +44,6 @@ from tilec.lowering.model.timeline import (
     Wait,
     interval_cycles,
 )
-from tilec.lowering.scalar_constant import constant_of
 
 _STORE = StoreTensorMemoryOp.OPERATION_NAME
 # The steps that fill a slot, or empty it.

@@ -25,6 +25,7 @@ from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ReshapeOp
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering import emitter
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.ring_depth import LoopCycles
 from tilec.lowering.gpu.ir.early_loads import addresses_of, early_loads
 from tilec.lowering.gpu.ir.enclosing import LOOPS
@@ -40,7 +41,6 @@ from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.lowering.gpu.roles.register_budgets import set_budgets
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
-from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 

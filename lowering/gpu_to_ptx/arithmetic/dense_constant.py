@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.memory.access import load, widest
-from tilec.lowering.gpu_to_ptx.memory.exchange import row_major
-from tilec.lowering.gpu_to_ptx.registers.constant_data import constant_address
-from tilec.lowering.gpu_to_ptx.registers.element_codes import element_codes
+from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
+from tilec.lowering.gpu_to_ptx.memory.shared_access import row_major
+from tilec.lowering.gpu_to_ptx.registers.declarations import constant_address
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
+from tilec.lowering.gpu_to_ptx.registers.literals import element_codes
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.vector_width import register_vector, vector_groups
+from tilec.lowering.layout.vectors import register_vector, vector_groups
 
 
 def dense_constant(
@@ -51,8 +51,8 @@ def _loaded(lowering: Lowering, content: bytes, kind: PtxElement, layout: Linear
     for group in vector_groups(layout.register_count, bits):
         if layout.representatives[group[0]] == group[0]:
             changed, added = split_constant(registers(group[0]), image_bits(threads))
-            address = _address(lowering, base, of_thread, changed)
-            loaded = load(lowering, "global.nc", kind, len(group), address, added)
+            one = Access("global.nc", _address(lowering, base, of_thread, changed), added)
+            loaded = load(lowering, one, kind, len(group))
             found.update(zip(group, loaded, strict=True))
     return [found[register] for register in layout.representatives]
 

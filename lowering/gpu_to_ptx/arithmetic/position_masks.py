@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
-from tilec.lowering.gpu_to_ptx.registers.element_numbers import MaskBit, Position
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.position_masks import LEAST_ELEMENTS, is_mask_comparison
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, MaskBit, Position
+from tilec.lowering.instruction_choice import LEAST_BOUNDED_ELEMENTS, is_mask_comparison
 
 _WORD_BITS = 32
 # number < bound is not bound <= number, and so on: the comparison of the number if it is on the right.
@@ -111,7 +110,7 @@ def _masks(
 def _ranks(positions: Sequence[Position]) -> _Ranks | None:
     """The order of the constants of a thread; None for too few elements or another form."""
     constants = sorted({each.constant for each in positions})
-    if len({each.thread for each in positions}) > 1 or len(constants) < LEAST_ELEMENTS:
+    if len({each.thread for each in positions}) > 1 or len(constants) < LEAST_BOUNDED_ELEMENTS:
         return None
     bits = constants[-1]
     low = (~bits & bits + 1).bit_length() - 1

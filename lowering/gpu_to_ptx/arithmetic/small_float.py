@@ -9,6 +9,7 @@ from tilec.element_types import FloatFormat, element_type
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import halves_of
 
 POWERS = "f8E8M0FNU"
 HALVES = "f4E2M1FN"
@@ -62,9 +63,7 @@ def decoded_pair(lowering: Lowering, byte: ir.Value) -> tuple[ir.Value, ...]:
         both = lowering.compute(text, "i32", byte)
     else:
         both = _moved_pair(lowering, byte)
-    halves = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], both)
-    lowering.packed[halves] = both
-    return halves
+    return halves_of(lowering, both)
 
 
 def _moved_pair(lowering: Lowering, byte: ir.Value) -> ir.Value:

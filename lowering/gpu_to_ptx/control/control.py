@@ -10,12 +10,9 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.lowering.gpu.loops.loop_attributes import repeats
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element_named
-from tilec.lowering.gpu_to_ptx.registers.extension import extended, lowest_bit
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, packed_type, unpack
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, element_named, layout_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import extended, lowest_bit, pack, packed_type, unpack
 
 _CARRIED_BITS = 32
 

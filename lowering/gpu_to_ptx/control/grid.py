@@ -11,8 +11,7 @@ from tilec.dialect.tile_gpu.kernel import (
     NumProgramsOp,
     ProgramIdOp,
 )
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 
 _AXES = "xyz"
 # The registers of kernels whose tile blocks are CTAs, in clusters or not, and of those whose tile blocks are clusters.

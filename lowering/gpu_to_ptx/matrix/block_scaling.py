@@ -7,9 +7,8 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
 from tilec.lowering.layout.scale_layout import ATOM_FACTORS, ScaleLayout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.matrix_unit import TCGEN05_DESCRIPTOR

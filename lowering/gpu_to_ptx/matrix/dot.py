@@ -8,11 +8,9 @@ from tilec.element_types import INTEGER
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
-from tilec.lowering.gpu_to_ptx.registers.extension import widened
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import widened
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
 
 # By the type of the register that holds a sum.

@@ -11,21 +11,22 @@ from tilec.element_types import INTEGER
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_floats
 from tilec.lowering.gpu_to_ptx.matrix.operand_fragments import OperandFragments
-from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element_named
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, element_named, layout_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, unpack
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import (
     ACCUMULATOR_BITS,
     FRAGMENT_COLUMNS,
     FRAGMENT_ROWS,
+    OperandLayout,
+    instruction_depth,
     is_transposed,
+    left_operand,
     mma_sync_accumulator,
+    right_operand,
 )
-from tilec.lowering.layout.mma_sync_operand import OperandLayout, instruction_depth, left_operand, right_operand
 
 
 @lowers(MmaSyncOp)

@@ -13,7 +13,7 @@ from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LANE_BITS
-from tilec.lowering.layout.mma_sync_operand import OperandLayout
+from tilec.lowering.layout.mma_sync import OperandLayout
 
 # PTX ISA 9.7.14.5.15: each matrix of ldmatrix is eight rows of 16 bytes; the lower lanes hold the address of a row.
 _ROW_BYTES, _ROW_BITS = 16, 3

@@ -7,9 +7,8 @@ from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.element_types import element_type
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout, tensor_layout
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
 from tilec.lowering.layout.tensor_layout import CELL_BYTES
 from tilec.lowering.matrix_unit import STEP_BYTES, TCGEN05_DESCRIPTOR
 from tilec.lowering.target import TENSOR_LANES

@@ -7,10 +7,9 @@ from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.matrix.wgmma_operands import Sides, block_rows, lhs_registers, lhs_side, rhs_side
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import operand_format
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 

@@ -1,4 +1,4 @@
-"""Reduction along a dimension: in registers, across lanes by shuffles, across warps through shared memory."""
+"""Reduction along a dimension: in registers, across lanes by shuffles, across warps through shared memory; votes."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import functools
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.vote import DiffersFromOneOp
 from tilec.lowering.gpu.ir.commutative import is_commutative
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
-from tilec.lowering.gpu_to_ptx.memory.exchange import read, row_major, write
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.memory.shared_access import read, row_major, write
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import is_odd
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress, writable_scratch
 from tilec.lowering.gpu_to_ptx.registers.shuffle import from_lane_xor
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.gpu_to_ptx.tiles.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.tiles.reduction_body import ReductionBody
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.reduction_plan import ReductionPlan, in_order, ordered_plan, reduction_plan
-from tilec.lowering.layout.vector_width import MAXIMUM_VECTOR_BYTES
+from tilec.lowering.layout.vectors import MAXIMUM_VECTOR_BYTES
 
 Registers = list[list[ir.Value]]
 
@@ -201,3 +200,15 @@ class _Reduction:
             return flipped
         odd = is_odd(self.lowering, threads, self.lowering.thread)
         return self.lowering.compute("not.pred $0, $1;", "i1", odd) if flipped else odd
+
+
+@lowers(DiffersFromOneOp)
+def _differs_from_one(lowering: Lowering, operation: ir.Operation) -> None:
+    """The vote of a warp (PTX ISA 9.7.13.11)."""
+    first, *others = dict.fromkeys(lowering.get(operation.operands[0]))
+    # A comparison with NaN is true.
+    differs = lowering.compute("setp.neu.f32 $0, $1, 1.0;", "i1", first)
+    for register in others:
+        differs = lowering.compute("setp.neu.or.f32 $0, $1, 1.0, $2;", "i1", register, differs)
+    text = "vote.sync.any.pred $0, $1, 0xffffffff;"
+    lowering.set(operation.results[0], [lowering.b.execute(text, lowering.type("i1"), differs)])

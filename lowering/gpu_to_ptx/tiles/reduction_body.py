@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.elementwise import pair_of
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, named_location
-from tilec.lowering.gpu_to_ptx.registers.packed_floats import pair_of
 from tilec.lowering.layout.reduction_plan import ReductionPlan
 from tilec.lowering.target import LANES
 

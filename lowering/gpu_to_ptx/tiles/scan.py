@@ -5,11 +5,9 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.reduce import ScanOp
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.shuffle import from_lane_xor
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.gpu_to_ptx.tiles.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.tiles.reduction_body import ReductionBody
 from tilec.lowering.layout.blocked import within_warp
