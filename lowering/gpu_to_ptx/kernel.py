@@ -31,38 +31,17 @@ from tilec.lowering.upstream_passes import run_upstream
 from tilec.remarks import Remark
 
 # Importing an op group registers its lowerings.
-OP_GROUPS = (
-    "arithmetic.arith",
-    "arithmetic.convert",
-    "arithmetic.math",
-    "arithmetic.division",
-    "control.control",
-    "control.grid",
-    "control.printing",
-    "control.runtime_calls",
-    "control.warpgroup_order",
-    "matrix.block_scaling",
-    "matrix.dot",
-    "matrix.mma_sync",
-    "matrix.tcgen05",
-    "matrix.wgmma",
-    "memory.atomic",
-    "memory.channel",
-    "memory.copy",
-    "memory.memory",
-    "memory.multimem",
-    "memory.shared_memory",
-    "memory.tensor_memory",
-    "memory.tma",
-    "registers.pack",
-    "tiles.convert_layout",
-    "tiles.reduce",
-    "tiles.scan",
-    "tiles.shape",
-    "tiles.sub_tile",
-)
-for _group in OP_GROUPS:
-    importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_group}")
+_OP_GROUPS = {
+    "registers": ("pack",),
+    "memory": ("atomic", "channel", "copy", "memory", "multimem", "shared_memory", "tensor_memory", "tma"),
+    "arithmetic": ("arith", "convert", "division", "math"),
+    "tiles": ("convert_layout", "reduce", "scan", "shape", "sub_tile"),
+    "matrix": ("dot", "mma_sync", "tcgen05", "wgmma"),
+    "control": ("control", "grid", "printing", "runtime_calls", "warpgroup_order"),
+}
+for _folder, _groups in _OP_GROUPS.items():
+    for _group in _groups:
+        importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_folder}.{_group}")
 
 # Merges address arithmetic that several operations computed.
 CLEAN_UP = "canonicalize,cse"
@@ -138,9 +117,7 @@ def _multiplies_in_pairs(kernel: KernelOp) -> bool:
 def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
     for argument, (name, kind) in zip(block.arguments, parameters, strict=False):
         bits = kind[1:]
-        register = {"1": "i16", "8": "i16", "16": "i16", "32": "i32", "64": "i64"}[bits]
-        if kind in ("f32", "f64"):
-            register = kind
+        register = kind if kind in ("f32", "f64") else f"i{max(16, int(bits))}"
         loaded = lowering.b.compute(f"ld.param.b{bits} $0, [{name}];", lowering.type(register))
         if str(argument.type) == "i1":
             loaded = lowering.b.compute("setp.ne.b16 $0, $1, 0;", lowering.b.i1, loaded)

@@ -91,6 +91,11 @@ class LinearLayout:
         return _dependent(self.register_matrix.columns)
 
     @cached_property
+    def distinct_registers(self) -> tuple[int, ...]:
+        """The registers of a thread without repetitions."""
+        return tuple(r for r in range(self.register_count) if not r & self.free_register_mask)
+
+    @cached_property
     def free_thread_mask(self) -> int:
         """Thread bits (lane + 32 warp) that depend on lower bits and registers."""
         registers = len(self.register)

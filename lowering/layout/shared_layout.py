@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from tilec.errors import VerificationError
 from tilec.lowering.layout.bit_matrix import BitMatrix, Index
+from tilec.lowering.layout.blocked import doubling, unit
 from tilec.lowering.layout.vectors import byte_shape
 
 # Span in bytes, mask and target by swizzle: a ^= ((a >> 7) & mask) << target.
@@ -102,11 +104,16 @@ class SharedLayout:
     @cached_property
     def matrix(self) -> BitMatrix:
         """Row-major element index -> byte offset."""
-        columns = []
-        for dimension in reversed(range(len(self.shape))):
-            for bit in range(self.shape[dimension].bit_length() - 1):
-                columns.append(self.offset(*(1 << bit if d == dimension else 0 for d in range(len(self.shape)))))
-        return BitMatrix(tuple(columns), self.size_bytes.bit_length() - 1)
+        return offset_matrix(self.shape, self.offset, self.size_bytes)
+
+
+def offset_matrix(shape: tuple[int, ...], offset: Callable[..., int], size_bytes: int) -> BitMatrix:
+    """Row-major element index -> byte offset, for offsets that are linear over bits."""
+    rank, bits = len(shape), size_bytes.bit_length() - 1
+    positions = (
+        unit(dimension, step, rank) for dimension in reversed(range(rank)) for step in doubling(1, shape[dimension])
+    )
+    return BitMatrix(tuple(offset(*position) for position in positions), bits)
 
 
 @lru_cache(maxsize=4096)

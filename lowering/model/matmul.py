@@ -7,8 +7,7 @@ from math import ceil
 
 from tilec.lowering.model.constants import DEVICES, Device
 from tilec.lowering.model.launch import Prediction, Ring, TileWork, predict
-from tilec.lowering.model.step import Step
-from tilec.lowering.model.tensor_pipe import Multiply, PipeUse, latency_cycles, pipe_use
+from tilec.lowering.model.step import Multiply, PipeUse, Step, latency_cycles, pipe_use
 from tilec.lowering.target import Target
 
 # Extents of a product that fills all SMs several times; those of a launch are unknown when a kernel is compiled.

@@ -31,8 +31,7 @@ from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
-from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, unit_cycles
-from tilec.lowering.model.tensor_pipe import latency_cycles, pipe_use
+from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, latency_cycles, pipe_use, unit_cycles
 from tilec.lowering.model.timeline import (
     Action,
     AwaitMultiplies,

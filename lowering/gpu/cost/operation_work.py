@@ -52,8 +52,7 @@ from tilec.lowering.instruction_choice import (
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.model.constants import Device
-from tilec.lowering.model.step import NO_WORK, Step
-from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
+from tilec.lowering.model.step import NO_WORK, Multiply, Step, pipe_use
 from tilec.lowering.tma.tensor_map import ELEMENTS
 
 _LANES = 32

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.element_types import element_type
-from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats
+from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats, rounded_to_odd
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import each, each_distinct, instruction
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
@@ -86,20 +86,10 @@ def _converted_integer(
     if target.name in ("f16", "f32", "f64"):
         return lowering.compute(f"cvt.rn.{target.suffix}.{sign}{source.register_bits} $0, $1;", target.register, a)
     if source.bits == 64:
-        return converted_float(lowering, ELEMENTS["f64"], target, "rn", _integer_to_odd(lowering, sign, a))
-    made = lowering.compute(f"cvt.rn.f64.{sign}{source.register_bits} $0, $1;", "f64", a)
+        made = rounded_to_odd(lowering, f"f64.{sign}64", f"cvt.rzi.{sign}64.f64", "s64", a)
+    else:
+        made = lowering.compute(f"cvt.rn.f64.{sign}{source.register_bits} $0, $1;", "f64", a)
     return converted_float(lowering, ELEMENTS["f64"], target, "rn", made)
-
-
-def _integer_to_odd(lowering: Lowering, sign: str, a: ir.Value) -> ir.Value:
-    """A 64-bit integer as f64, rounded to odd: toward zero, with the last bit set if inexact."""
-    toward_zero = lowering.compute(f"cvt.rz.f64.{sign}64 $0, $1;", "f64", a)
-    back = lowering.compute(f"cvt.rzi.{sign}64.f64 $0, $1;", "i64", toward_zero)
-    inexact = lowering.compute("setp.ne.s64 $0, $1, $2;", "i1", back, a)
-    bits = lowering.compute("mov.b64 $0, $1;", "i64", toward_zero)
-    sticky = lowering.compute("or.b64 $0, $1, 1;", "i64", bits)
-    odd = lowering.compute("selp.b64 $0, $1, $2, $3;", "i64", sticky, bits, inexact)
-    return lowering.compute("mov.b64 $0, $1;", "f64", odd)
 
 
 @lowers("arith.fptosi", "arith.fptoui")

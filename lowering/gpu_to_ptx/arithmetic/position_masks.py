@@ -57,7 +57,6 @@ def combine_masks(lowering: Lowering, function: str, a: ir.Value, b: ir.Value) -
         return None
     key = function, one.word, other.word
     word = lowering.once(key, lambda: lowering.compute(f"{function}.b32 $0, $1, $2;", "i32", one.word, other.word))
-    assert word is not None
     return _test(lowering, MaskBit(word, one.bit))
 
 
@@ -95,13 +94,11 @@ def _masks(
         if position is None or bound in lowering.literals:
             return None
         groups.setdefault(bound, {})[number] = position
-    made: dict[tuple[ir.Value, ir.Value], ir.Value] = {}
-    ranks = {bound: _ranks(list(group.values())) for bound, group in groups.items()}
-    if None in ranks.values():
+    orders = [order for group in groups.values() if (order := _ranks(list(group.values()))) is not None]
+    if len(orders) < len(groups):
         return None
-    for bound, group in groups.items():
-        order = ranks[bound]
-        assert order is not None
+    made: dict[tuple[ir.Value, ir.Value], ir.Value] = {}
+    for (bound, group), order in zip(groups.items(), orders, strict=True):
         for number, mask in _group(lowering, predicate, bound, group, order).items():
             made[number, bound] = mask
     return [made[column] for column in zip(numbers, bounds, strict=True)]

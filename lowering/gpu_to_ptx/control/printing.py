@@ -48,20 +48,14 @@ def _print_operand(lowering: Lowering, directive: Directive, value: ir.Value, pe
     pending.add_text("]" * rank)
 
 
-@dataclass(frozen=True)
-class _Number:
-    directive: Directive
-    kind: PtxElement
-    register: ir.Value
-
-
 class _Pending:
     """Text and numbers that the next call of vprintf prints."""
 
     def __init__(self, lowering: Lowering) -> None:
         self._lowering = lowering
         self._format = ""
-        self._numbers: list[_Number] = []
+        # The arguments of _print_argument() for each number.
+        self._numbers: list[tuple[Directive, PtxElement, ir.Value]] = []
 
     def add_text(self, text: str) -> None:
         self._format += text.replace("%", "%%")
@@ -70,13 +64,13 @@ class _Pending:
         if len(self._numbers) == MAXIMUM_ARGUMENTS:
             self.flush()
         self._format += _device_directive(directive, kind)
-        self._numbers.append(_Number(directive, kind, register))
+        self._numbers.append((directive, kind, register))
 
     def flush(self) -> None:
         """Prints the pending text and numbers."""
         if self._format:
             with if_first_thread(self._lowering, "print"):
-                numbers = [_print_argument(self._lowering, n.directive, n.kind, n.register) for n in self._numbers]
+                numbers = [_print_argument(self._lowering, *number) for number in self._numbers]
                 call_vprintf(self._lowering, self._format, numbers)
         self._format, self._numbers = "", []
 
@@ -117,14 +111,12 @@ def _store_part(lowering: Lowering, tile: _Tile, number: ir.Value, base: ir.Valu
     holder = first_holder(lowering, layout.free_thread_mask)
     of_thread = linear_index(lowering, layout.thread_matrix, lowering.thread)
     of_thread = of_thread or lowering.compute("mov.b32 $0, 0;", "i32")
-    for register, value in enumerate(tile.registers):
-        if register & layout.free_register_mask:
-            continue
+    for register in layout.distinct_registers:
         index = lowering.compute(f"xor.b32 $0, $1, {layout.register_matrix(register)};", "i32", of_thread)
         guard = conjunction(lowering, holder, _is_in_part(lowering, tile, index, number))
         position = lowering.compute(f"and.b32 $0, $1, {tile.part - 1};", "i32", index)
         address = lowering.compute(f"mad.lo.s32 $0, $1, {kind.bytes}, $2;", "i32", position, base)
-        store(lowering, Access("shared", address, guard=guard), kind, [value])
+        store(lowering, Access("shared", address, guard=guard), kind, [tile.registers[register]])
 
 
 def _is_in_part(lowering: Lowering, tile: _Tile, index: ir.Value, number: ir.Value) -> ir.Value | None:

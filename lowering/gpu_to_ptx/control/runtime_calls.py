@@ -26,7 +26,7 @@ def assertion(lowering: Lowering, operation: ir.Operation) -> None:
     """Calls __assertfail in the first thread of the role, or of each warp, that holds a false element."""
     op = operation.opview
     layout, registers = layout_of(op.condition.type), lowering.get(op.condition)
-    distinct = [value for register, value in enumerate(registers) if not register & layout.free_register_mask]
+    distinct = [registers[register] for register in layout.distinct_registers]
     holds = reduce(lambda a, b: lowering.compute("and.pred $0, $1, $2;", "i1", a, b), distinct)
     fails = lowering.compute("not.pred $0, $1;", "i1", holds)
     with if_true(lowering, conjunction(lowering, fails, _first_holder(lowering, layout, op.each_warp)), "assertion"):

@@ -1,14 +1,21 @@
-"""tcgen05.mma: matrix multiply-accumulate into tensor memory (PTX ISA 9.7.16.10)."""
+"""tcgen05.mma: matrix multiply-accumulate into tensor memory, also with block scaling (PTX ISA 9.7.16.10).
+
+The copies of scale factors are those of PTX ISA 9.7.16.9.2 and 9.7.16.10.7.
+"""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
-from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout, tensor_layout
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
+from tilec.lowering.layout.scale_layout import ATOM_FACTORS, ScaleLayout, parse_scale_layout
+from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.layout.tensor_layout import CELL_BYTES
 from tilec.lowering.matrix_unit import STEP_BYTES, TCGEN05_DESCRIPTOR
 from tilec.lowering.target import TENSOR_LANES
@@ -16,22 +23,25 @@ from tilec.lowering.target import TENSOR_LANES
 # PTX ISA 9.7.16.4.2: formats of A and B within their kind, and formats of D.
 _INPUTS = {"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1}
 _ACCUMULATORS = {"f16": 0, "f32": 1, "i32": 2}
+# The same in kinds mxf8f6f4 and mxf4nvf4, and those of the scale factors.
+_SCALED_INPUTS = {"f8E4M3FN": 0, "f8E5M2": 1, "f4E2M1FN": 1}
+_SCALES = {"f8E4M3FN": 0, "f8E8M0FNU": 1}
+# An atom of scale factors is 32 rows of 16 bytes without swizzle, as tcgen05.cp.32x128b reads them.
+_ATOM = MatrixOperand(SharedLayout((32, 16), 1, 1), 1)
 
 
 def instruction_descriptor(
     formats: tuple[str, str], accumulator: str, rows: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool
 ) -> int:
     """The instruction descriptor of operands of these formats (PTX ISA 9.7.16.4.2); sums of integers wrap."""
-    lhs, rhs = formats
-    return (
-        _ACCUMULATORS[accumulator] << 4
-        | _INPUTS[lhs] << 7
-        | _INPUTS[rhs] << 10
-        | int(lhs_mn_major) << 15
-        | int(rhs_mn_major) << 16
-        | columns >> 3 << 17
-        | rows >> 4 << 24
-    )
+    lhs, rhs = (_INPUTS[format] for format in formats)
+    operands = _operand_bits(lhs, rhs, columns, lhs_mn_major, rhs_mn_major)
+    return operands | _ACCUMULATORS[accumulator] << 4 | rows >> 4 << 24
+
+
+def _operand_bits(lhs: int, rhs: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool) -> int:
+    """The fields that the instruction descriptors of all kinds have alike."""
+    return lhs << 7 | rhs << 10 | int(lhs_mn_major) << 15 | int(rhs_mn_major) << 16 | columns >> 3 << 17
 
 
 class SharedLeft:
@@ -77,7 +87,7 @@ class TensorLeft:
     def at(self, start: ir.Value, block: int, step: int) -> ir.Value:
         """The address of a block of rows and a step along K."""
         column = block * self._block_columns + step * STEP_BYTES // CELL_BYTES
-        return self._lowering.compute("add.s32 $0, $1, $2;", "i32", start, column) if column else start
+        return self._lowering.plus(start, column)
 
 
 def _steps(op: Tcgen05MmaOp, steps: int) -> range:
@@ -116,3 +126,71 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
                 accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
                 text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs.text}, $3, $4, $5;"
                 b.execute(text, (), elected, accumulator, *operands, instruction, accumulate)
+
+
+def _scale_layout(buffer: BufferType) -> ScaleLayout:
+    return parse_scale_layout(buffer.layout, buffer.shape)
+
+
+@lowers(Tcgen05CopyScalesOp)
+def _copy(lowering: Lowering, operation: ir.Operation) -> None:
+    op: Tcgen05CopyScalesOp = operation.opview
+    layout, column = _scale_layout(op.source.type), lowering.scalar(op.destination)
+    start = descriptor(lowering, lowering.scalar(op.source), _ATOM, TCGEN05_DESCRIPTOR)
+    with lowering.issuing() as elected:
+        for group in range(layout.row_groups):
+            for record in range(layout.records):
+                source = moved(lowering, start, layout.atom_offset(group, record))
+                to = lowering.compute("add.s32 $0, $1, $2;", "i32", column, layout.atom_column(group, record))
+                lowering.b.execute("@$0 tcgen05.cp.cta_group::1.32x128b.warpx4 [$1], $2;", (), elected, to, source)
+
+
+@lowers(Tcgen05MmaScaledOp)
+def _scaled_mma(lowering: Lowering, operation: ir.Operation) -> None:
+    op: Tcgen05MmaScaledOp = operation.opview
+    rows, columns = op.accumulator.type.shape
+    lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
+    lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, TCGEN05_DESCRIPTOR)
+    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
+    instructions = _instruction_descriptors(lowering, op, lhs, rhs)
+    always = lowering.b.compute("setp.eq.b32 $0, 0, 0;", lowering.b.i1)
+    text = f"@$0 tcgen05.mma.cta_group::1.kind::{op.kind.name}.block_scale.scale_vec::{op.kind.factors}X"
+    with lowering.issuing() as elected:
+        for block in range(rows // TENSOR_LANES):
+            accumulator = _plus(lowering, op.accumulator, block * columns)
+            for step in range(lhs.steps):
+                record, first_factor = divmod(step * op.kind.factors, ATOM_FACTORS)
+                lowering.b.execute(
+                    f"{text} [$1], $2, $3, $4, [$5], [$6], $7;",
+                    (),
+                    elected,
+                    accumulator,
+                    moved(lowering, lhs_start, lhs.row_offset(block * TENSOR_LANES) + lhs.step_offset(step)),
+                    moved(lowering, rhs_start, rhs.step_offset(step)),
+                    instructions[first_factor],
+                    _plus(lowering, op.lhs_scale, _scale_layout(op.lhs_scale.type).atom_column(block, record)),
+                    _plus(lowering, op.rhs_scale, _scale_layout(op.rhs_scale.type).atom_column(0, record)),
+                    lowering.scalar(op.accumulate) if step == 0 else always,
+                )
+
+
+def _instruction_descriptors(
+    lowering: Lowering, op: Tcgen05MmaScaledOp, lhs: MatrixOperand, rhs: MatrixOperand
+) -> dict[int, ir.Value]:
+    """The instruction descriptors for 128 rows by their first factor (PTX ISA 9.7.16.4.2).
+
+    The first factor is the byte in each word of tensor memory that has the first scale factor along K. Successive steps
+    along K use all factors of a word.
+    """
+    code, scale = _SCALED_INPUTS[spell(op.lhs.type.element)], _SCALES[spell(op.lhs_scale.type.element)]
+    operands = _operand_bits(code, code, op.accumulator.type.shape[1], not lhs.is_k_major, not rhs.is_k_major)
+    found = {}
+    for step in range(min(lhs.steps, ATOM_FACTORS // op.kind.factors)):
+        first = step * op.kind.factors
+        bits = operands | first << 4 | scale << 23 | TENSOR_LANES >> 7 << 27 | first << 29
+        found[first] = lowering.b.compute(f"mov.b32 $0, 0x{bits:08x};", lowering.b.i32)
+    return found
+
+
+def _plus(lowering: Lowering, buffer: ir.Value, columns: int) -> ir.Value:
+    return lowering.compute("add.s32 $0, $1, $2;", "i32", lowering.scalar(buffer), columns)

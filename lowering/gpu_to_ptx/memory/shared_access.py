@@ -120,9 +120,8 @@ def write(
     `wanted` restricts the registers of each thread that are stored.
     """
     access = tile_access(lowering, kind, base, layout, offsets, space)
-    distinct = [r for r in range(len(registers)) if not r & layout.free_register_mask]
     holder = first_holder(lowering, layout.free_thread_mask)
-    access.store(registers, distinct if wanted is None else wanted, holder)
+    access.store(registers, layout.distinct_registers if wanted is None else wanted, holder)
 
 
 def read(

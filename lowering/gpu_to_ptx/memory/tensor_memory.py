@@ -57,9 +57,9 @@ def _narrow(own: int) -> list[Access]:
     ]
 
 
-def _address(lowering: Lowering, buffer: ir.Value, layout: TensorLayout, first_column: int = 0) -> ir.Value:
+def _address(lowering: Lowering, op: ir.OpView, buffer: ir.Value, layout: TensorLayout) -> ir.Value:
     """The address of this warp's lanes, at its first column of a tile that begins at a column of the buffer."""
-    base = lowering.plus(lowering.scalar(buffer), first_column)
+    base = lowering.plus(lowering.scalar(buffer), (op.first_column or 0) // layout.per_cell)
     within = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.warp, 3)
     lanes = lowering.compute("shl.b32 $0, $1, $2;", "i32", within, (LANES << LANE_SHIFT).bit_length() - 1)
     address = lowering.compute("add.s32 $0, $1, $2;", "i32", base, lanes)
@@ -70,7 +70,9 @@ def _address(lowering: Lowering, buffer: ir.Value, layout: TensorLayout, first_c
     return lowering.compute("mad.lo.s32 $0, $1, $2, $3;", "i32", group, own, address)
 
 
-def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, layout: TensorLayout) -> None:
+def _layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, whole: TensorLayout) -> TensorLayout:
+    """The layout of a tile in a buffer; raises UnsupportedError for a tile in other registers."""
+    layout = replace(whole, shape=tuple(tile.type.shape))
     expected = layout.registers(lowering.warps)
     if layout_of(tile.type) != expected:
         raise lowering.unsupported(
@@ -78,20 +80,16 @@ def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, l
             f"expected a tile in the layout '{expected}' of this tensor memory, but got {tile.type.encoding.value}: "
             "convert it with tile_gpu.convert_layout",
         )
-
-
-def _cell_type(lowering: Lowering, buffer: BufferType) -> ir.Type:
-    return lowering.b.f32 if str(buffer.element) == "f32" else lowering.b.i32
+    return layout
 
 
 @lowers(LoadTensorMemoryOp)
 def _load(lowering: Lowering, operation: ir.Operation) -> None:
     buffer, result = operation.operands[0], operation.results[0]
     whole = tensor_layout(buffer.type)
-    layout = replace(whole, shape=tuple(result.type.shape))
-    _check_layout(lowering, operation, result, layout)
-    first_column = (operation.opview.first_column or 0) // layout.per_cell
-    cell, address = _cell_type(lowering, buffer.type), _address(lowering, buffer, layout, first_column)
+    layout = _layout(lowering, operation, result, whole)
+    cell = lowering.b.f32 if str(buffer.type.element) == "f32" else lowering.b.i32
+    address = _address(lowering, operation.opview, buffer, layout)
     cells: list[ir.Value] = []
     for access in accesses(layout, whole.block_columns, lowering.warps, OVERLAPPED_LOAD_REGISTERS):
         count = len(access.registers)
@@ -116,11 +114,9 @@ def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> 
 def _store(lowering: Lowering, operation: ir.Operation) -> None:
     tile, buffer = operation.operands
     whole = tensor_layout(buffer.type)
-    layout = replace(whole, shape=tuple(tile.type.shape))
-    _check_layout(lowering, operation, tile, layout)
+    layout = _layout(lowering, operation, tile, whole)
     cells = _cells(lowering, lowering.get(tile), buffer.type)
-    first_column = (operation.opview.first_column or 0) // layout.per_cell
-    address = _address(lowering, buffer, layout, first_column)
+    address = _address(lowering, operation.opview, buffer, layout)
     for access in accesses(layout, whole.block_columns, lowering.warps):
         text = f"tcgen05.st.sync.aligned.{access.shape}.b32 [$0], {{{operands(len(access.registers), 1)}}};"
         stored = (cells[register] for register in access.registers)

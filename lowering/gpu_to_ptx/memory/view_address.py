@@ -148,15 +148,7 @@ class ViewAddress:
             start, stride = self._start(dimension, swizzled), self.view.strides[dimension]
             if lowering.number(start) == 0:
                 continue
-            if total is None:
-                total = _product(lowering, start, stride)
-            elif lowering.number(stride) == 1:
-                total = lowering.compute("add.s64 $0, $1, $2;", "i64", total, widened_index(lowering, start))
-            elif _is_wide(start) or _is_wide(stride):
-                start, stride = widened_index(lowering, start), widened_index(lowering, stride)
-                total = lowering.compute("mad.lo.s64 $0, $1, $2, $3;", "i64", start, stride, total)
-            else:
-                total = lowering.compute("mad.wide.s32 $0, $1, $2, $3;", "i64", start, stride, total)
+            total = _plus_product(lowering, total, start, stride)
         if total is None:
             return self.view.base
         shift = self.element.bytes.bit_length() - 1
@@ -189,10 +181,14 @@ def widened_index(lowering: Lowering, register: ir.Value) -> ir.Value:
     return lowering.compute("cvt.s64.s32 $0, $1;", "i64", register)
 
 
-def _product(lowering: Lowering, start: ir.Value, stride: ir.Value) -> ir.Value:
+def _plus_product(lowering: Lowering, total: ir.Value | None, start: ir.Value, stride: ir.Value) -> ir.Value:
+    """total + start * stride in 64 bits."""
     if lowering.number(stride) == 1:
-        return widened_index(lowering, start)
+        start = widened_index(lowering, start)
+        return start if total is None else lowering.compute("add.s64 $0, $1, $2;", "i64", total, start)
+    form = "wide.s32"
     if _is_wide(start) or _is_wide(stride):
-        start, stride = widened_index(lowering, start), widened_index(lowering, stride)
-        return lowering.compute("mul.lo.s64 $0, $1, $2;", "i64", start, stride)
-    return lowering.compute("mul.wide.s32 $0, $1, $2;", "i64", start, stride)
+        form, start, stride = "lo.s64", widened_index(lowering, start), widened_index(lowering, stride)
+    if total is None:
+        return lowering.compute(f"mul.{form} $0, $1, $2;", "i64", start, stride)
+    return lowering.compute(f"mad.{form} $0, $1, $2, $3;", "i64", start, stride, total)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.reduce import ScanOp
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
@@ -33,24 +35,16 @@ def scan(lowering: Lowering, operation: ir.Operation) -> None:
         lowering.set(result, converted(lowering, kind, tile, layout, own))
 
 
+@dataclass(frozen=True)
 class _Scan:
     """`prefix[i][r]` is the scan up to register r within its block, `total[i][r]` the reduction of the block."""
 
-    def __init__(
-        self,
-        lowering: Lowering,
-        body: ReductionBody,
-        kinds: list[PtxElement],
-        layout: LinearLayout,
-        dimension: int,
-        reverse: bool,
-    ) -> None:
-        self.lowering = lowering
-        self.body = body
-        self.kinds = kinds
-        self.layout = layout
-        self.dimension = dimension
-        self.reverse = reverse
+    lowering: Lowering
+    body: ReductionBody
+    kinds: list[PtxElement]
+    layout: LinearLayout
+    dimension: int
+    reverse: bool
 
     def result(self, tiles: Registers) -> Registers:
         prefix = total = tiles

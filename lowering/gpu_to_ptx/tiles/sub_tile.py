@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import ExtractOp, InsertOp
@@ -85,17 +84,12 @@ def insert(lowering: Lowering, operation: ir.Operation) -> None:
         made = tile.read(whole)
     else:
         here = {p: _is_at(lowering, p, indices) for p in _positions(lowering, whole, part, indices)}
-        made = [
-            _replaced(lowering, kind, here[position], source[register], old) if position in here else old
-            for (position, register), old in zip(own, destination, strict=True)
-        ]
+        made = list(destination)
+        for at, (position, register) in enumerate(own):
+            if position in here:
+                condition, new = here[position], source[register]
+                made[at] = new if condition is None else choose(lowering, kind, condition, new, made[at])
     lowering.set(operation.results[0], made)
-
-
-def _replaced(
-    lowering: Lowering, kind: PtxElement, condition: ir.Value | None, new: ir.Value, old: ir.Value
-) -> ir.Value:
-    return new if condition is None else choose(lowering, kind, condition, new, old)
 
 
 def _is_at(lowering: Lowering, position: Position, indices: list[ir.Value]) -> ir.Value | None:
@@ -119,11 +113,10 @@ def _part_at(tile: ScratchTile, part: LinearLayout, indices: list[ir.Value]) -> 
 
 def _positions(lowering: Lowering, whole: LinearLayout, part: LinearLayout, indices: list[ir.Value]) -> list[Position]:
     """The positions in the grid of parts that the indices may have, in row-major order."""
-    return list(itertools.product(*map(_values, map(lowering.number, indices), _counts(whole, part))))
-
-
-def _values(number: int | None, count: int) -> Sequence[int]:
-    return range(count) if number is None else (number,)
+    numbers = map(lowering.number, indices)
+    counts = _counts(whole, part)
+    known = [range(count) if number is None else (number,) for number, count in zip(numbers, counts, strict=True)]
+    return list(itertools.product(*known))
 
 
 def _counts(whole: LinearLayout, part: LinearLayout) -> list[int]:
