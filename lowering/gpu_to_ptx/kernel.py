@@ -48,9 +48,6 @@ CLEAN_UP = "canonicalize,cse"
 # Named barriers of the roles that compute, in kernels with several roles; barrier 0 belongs to the whole CTA.
 _BARRIERS = {name: number for number, name in enumerate(COMPUTE_ROLES, 1)}
 
-# A role and its code.
-_RolePart = tuple[Role, ir.Block]
-
 
 def convert(module: ir.Module, *, target: str | None = None, remarks: list[Remark] | None = None) -> ir.Module:
     """Converts globals to variables, and each tile_gpu.kernel to a ptx.entry.
@@ -97,7 +94,8 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     )
     lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, kernel.cluster_ctas)
     lowering.joins_programs = kernel.joined_programs is not None
-    lowering.multiplies_in_pairs = _multiplies_in_pairs(kernel)
+    # PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group.
+    lowering.multiplies_in_pairs = any(op.pair for op in operations_named(kernel, (Tcgen05MmaOp.OPERATION_NAME,)))
     if roles is not None:
         lowering.compute_roles = sum(name in COMPUTE_ROLES for name in roles.bodies)
     for number, op in enumerate(maps):
@@ -107,11 +105,6 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     _run(lowering, kernel, operations, roles)
     _finish(lowering, written, kernel, maps, threads)
     _follow_occupancy(lowering, written, kernel, remarks)
-
-
-def _multiplies_in_pairs(kernel: KernelOp) -> bool:
-    """PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group."""
-    return any(op.pair for op in operations_named(kernel, (Tcgen05MmaOp.OPERATION_NAME,)))
 
 
 def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
@@ -228,12 +221,15 @@ def _roles(lowering: Lowering, roles: RolesOp) -> None:
             following, own = lowering.b.block(label=f"after_{name}"), lowering.b.block(label=f"warpgroups_of_{name}")
             _branch_by_warp(lowering, warp, run[-1][0], own, following)
             lowering.at(own)
-        _set_registers(lowering, budgets[indices[0]], at_launch)
+        budget = budgets[indices[0]]
+        if budget != at_launch:
+            action = "inc" if budget > at_launch else "dec"
+            lowering.b.execute(f"setmaxnreg.{action}.sync.aligned.u32 {budget};")
         _roles_in_order(lowering, warp, run, joined, idle=last and _block_warps(roles) > sum(roles.warps))
         lowering.at(following)
 
 
-def _role_parts(roles: RolesOp) -> list[_RolePart]:
+def _role_parts(roles: RolesOp) -> list[tuple[Role, ir.Block]]:
     """The roles with their code, in the order of their warps."""
     parts, first = [], 0
     for (name, region), count in zip(roles.bodies.items(), roles.warps, strict=True):
@@ -242,7 +238,9 @@ def _role_parts(roles: RolesOp) -> list[_RolePart]:
     return parts
 
 
-def _roles_in_order(lowering: Lowering, warp: ir.Value, parts: list[_RolePart], joined: ir.Block, idle: bool) -> None:
+def _roles_in_order(
+    lowering: Lowering, warp: ir.Value, parts: list[tuple[Role, ir.Block]], joined: ir.Block, idle: bool
+) -> None:
     """The code of consecutive roles; with `idle`, the warps after those of the last role only join the others."""
     b = lowering.b
     for number, (role, code) in enumerate(parts):
@@ -269,12 +267,6 @@ def _branch_by_warp(lowering: Lowering, warp: ir.Value, role: Role, own: ir.Bloc
     end = role.first_warp + role.warps
     before = lowering.compute("setp.lt.s32 $0, $1, $2;", "i1", warp, end)
     lowering.b.cond_branch(before, own, [], others, [], uniform=True)
-
-
-def _set_registers(lowering: Lowering, budget: int, at_launch: int) -> None:
-    """Gives the threads of whole warpgroups the registers of their roles."""
-    if budget != at_launch:
-        lowering.b.execute(f"setmaxnreg.{'inc' if budget > at_launch else 'dec'}.sync.aligned.u32 {budget};")
 
 
 def _finish(

@@ -197,8 +197,8 @@ def _rows(
     """
     left, right = _modulo(vector, left), _modulo(vector, right)
     both = intersection(vector + left, vector + right, bits)
-    left_only = independent((*vector, *both, *left))[len(independent((*vector, *both))) :]
-    right_only = independent((*vector, *both, *right))[len(independent((*vector, *both))) :]
+    shared = independent((*vector, *both))
+    left_only, right_only = _modulo(shared, left), _modulo(shared, right)
     outside = complement((*vector, *left, *right), bits)
     pairs = tuple(a ^ b for a, b in zip(left_only, right_only, strict=False))
     rest = left_only + right_only + both

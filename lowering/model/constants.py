@@ -109,6 +109,10 @@ class Device:
     )
     dependent_issue_cycles: float = _quantity("cycles", "from an instruction of a warp to one that uses its result")
 
+    def block_barrier(self, warps: int) -> float:
+        """The cycles of bar.sync of a block with these warps."""
+        return self.block_barrier_cycles + self.block_barrier_cycles_per_warp * warps
+
     @property
     def hbm_bytes_per_cycle(self) -> float:
         """The share of one SM in the largest bandwidth of HBM."""

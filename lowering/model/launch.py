@@ -172,7 +172,8 @@ def predict(work: TileWork, device: Device) -> Prediction:
     once = _start_cycles(work, device) * work.persistent + end
     overhead = device.launch_microseconds if work.launch_microseconds is None else work.launch_microseconds
     cycles = tiles * tile_cycles + once
-    bound = max(units, key=lambda unit: units[unit])
+    bound, steps = max(units, key=units.__getitem__), tiles * loop
+    parts = {bound: steps, EPILOGUE: cycles - steps, LAUNCH: overhead * device.clock_ghz * 1e3}
     return Prediction(
         device=device.name,
         step_units=units,
@@ -185,13 +186,8 @@ def predict(work: TileWork, device: Device) -> Prediction:
         tiles_per_processor=tiles,
         launch_microseconds=overhead,
         cycles=cycles,
-        bound=_launch_bound(bound, tiles * loop, cycles, overhead * device.clock_ghz * 1e3),
+        bound=max(parts, key=parts.__getitem__),
     )
-
-
-def _launch_bound(step_bound: str, steps: float, cycles: float, launch_cycles: float) -> str:
-    parts = {step_bound: steps, EPILOGUE: cycles - steps, LAUNCH: launch_cycles}
-    return max(parts, key=lambda part: parts[part])
 
 
 def combined_cycles(units: Mapping[str, float]) -> float:

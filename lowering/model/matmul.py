@@ -106,7 +106,9 @@ def matmul_work(matmul: Matmul, device: Device) -> TileWork:
     """The work of the tiles of a matrix multiply."""
     use = pipe_use(matmul.multiply, device)
     resident = matmul.blocks_per_processor or _fitting_blocks(matmul, device)
-    awaited = _awaited_cycles(matmul, use, device) + (0.0 if matmul.roles else _block_barrier_cycles(matmul, device))
+    # Without roles, the threads of a block wait, load and multiply together.
+    barrier = 0.0 if matmul.roles else device.block_barrier(matmul.warps)
+    awaited = _awaited_cycles(matmul, use, device) + barrier
     ring = Ring(
         # An asynchronous multiply still reads the slot of the preceding step while the same threads issue loads.
         slots=matmul.stages if matmul.roles or matmul.multiply_is_awaited else max(1, matmul.stages - 1),
@@ -153,11 +155,6 @@ def _awaited_cycles(matmul: Matmul, use: PipeUse, device: Device) -> float:
     port = (use.shared_bytes + device.shared_write_share * matmul.step_bytes) / device.shared_bytes_per_cycle
     busy = max(use.cycles, port)
     return busy + latency_cycles(matmul.multiply, device) + device.barrier_latency_cycles
-
-
-def _block_barrier_cycles(matmul: Matmul, device: Device) -> float:
-    """The barrier of a block whose threads wait, load and multiply together."""
-    return device.block_barrier_cycles + device.block_barrier_cycles_per_warp * matmul.warps
 
 
 def _epilogue(matmul: Matmul, device: Device) -> Step:

@@ -127,6 +127,6 @@ def role_order(schedule: Schedule, role: int, ahead: Sequence[int]) -> RoleOrder
 def _beginning_at(schedule: Schedule, cycle: Sequence[int], first: int, ahead: Sequence[int]) -> RoleOrder:
     order = [*cycle[first:], *cycle[:first]]
     # An operation of a later stage executes an earlier iteration; operations at the end of the body are a stage later.
-    behind = [schedule.stage(number) - int(place >= len(cycle) - first) for place, number in enumerate(order)]
-    further = [-stage - ahead[number] for stage, number in zip(behind, order, strict=True)]
+    stages = [schedule.stage(number) - int(place >= len(cycle) - first) for place, number in enumerate(order)]
+    further = [-stage - ahead[number] for stage, number in zip(stages, order, strict=True)]
     return RoleOrder(tuple(order), tuple(count - min(further) for count in further))

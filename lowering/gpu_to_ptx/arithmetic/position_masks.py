@@ -124,7 +124,7 @@ def _group(
     is_first, with_bound = _FIRST[predicate]
     first = next(iter(group.values()))
     last = _last(lowering, bound, first, ranks, with_bound)
-    word = _leading(lowering, last) if is_first else _trailing(lowering, last)
+    word = _words(lowering, last, is_first)
     words: dict[int, ir.Value] = {}
     found = {}
     for number, position in group.items():
@@ -163,25 +163,18 @@ def _rank(lowering: Lowering, number: ir.Value, ranks: _Ranks) -> ir.Value:
     return lowering.compute("add.s32 $0, $1, $2;", "i32", above, below)
 
 
-def _leading(lowering: Lowering, last: ir.Value) -> Callable[[int], ir.Value]:
-    """Words of the ranks up to `last`. PTX ISA 9.7.8.8: a shift by more than 32 bits is one by 32."""
-    negative = lowering.compute("neg.s32 $0, $1;", "i32", last)
+def _words(lowering: Lowering, last: ir.Value, is_first: bool) -> Callable[[int], ir.Value]:
+    """Words of the ranks up to `last` (`is_first`), or above it.
+
+    PTX ISA 9.7.8.7 and 9.7.8.8: a shift by more than 32 bits is one by 32.
+    """
+    shift, start, sign = ("shr.u32", _WORD_BITS - 1, 1) if is_first else ("shl.b32", 1, -1)
+    last = lowering.compute("neg.s32 $0, $1;", "i32", last) if is_first else last
 
     def word(index: int) -> ir.Value:
-        dropped = lowering.compute(f"add.s32 $0, $1, {_WORD_BITS * (index + 1) - 1};", "i32", negative)
+        dropped = lowering.compute(f"add.s32 $0, $1, {start + sign * _WORD_BITS * index};", "i32", last)
         dropped = lowering.compute("max.s32 $0, $1, 0;", "i32", dropped)
-        return lowering.compute("shr.u32 $0, -1, $1;", "i32", dropped)
-
-    return word
-
-
-def _trailing(lowering: Lowering, last: ir.Value) -> Callable[[int], ir.Value]:
-    """Words of the ranks above `last`. PTX ISA 9.7.8.7: a shift by more than 32 bits is one by 32."""
-
-    def word(index: int) -> ir.Value:
-        dropped = lowering.compute(f"add.s32 $0, $1, {1 - _WORD_BITS * index};", "i32", last)
-        dropped = lowering.compute("max.s32 $0, $1, 0;", "i32", dropped)
-        return lowering.compute("shl.b32 $0, -1, $1;", "i32", dropped)
+        return lowering.compute(f"{shift} $0, -1, $1;", "i32", dropped)
 
     return word
 

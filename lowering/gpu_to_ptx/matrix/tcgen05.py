@@ -44,52 +44,6 @@ def _operand_bits(lhs: int, rhs: int, columns: int, lhs_mn_major: bool, rhs_mn_m
     return lhs << 7 | rhs << 10 | int(lhs_mn_major) << 15 | int(rhs_mn_major) << 16 | columns >> 3 << 17
 
 
-class SharedLeft:
-    """Operand A in shared memory: a descriptor for each block of rows and step along K."""
-
-    text = "$2"
-
-    def __init__(self, lowering: Lowering, buffer: ir.Value) -> None:
-        self._lowering = lowering
-        self._buffer = buffer
-        self._operand = MatrixOperand(shared_layout(buffer.type), 1)
-        self._block_rows = min(buffer.type.shape[0], TENSOR_LANES)
-
-    @property
-    def is_k_major(self) -> bool:
-        return self._operand.is_k_major
-
-    def start(self) -> ir.Value:
-        """The descriptor of the first block and step."""
-        return descriptor(self._lowering, self._lowering.scalar(self._buffer), self._operand, TCGEN05_DESCRIPTOR)
-
-    def at(self, start: ir.Value, block: int, step: int) -> ir.Value:
-        """The descriptor of a block of rows and a step along K."""
-        offset = self._operand.row_offset(block * self._block_rows) + self._operand.step_offset(step)
-        return moved(self._lowering, start, offset)
-
-
-class TensorLeft:
-    """Operand A in tensor memory: an address for each block of rows and step along K (PTX ISA 9.7.16.10.5)."""
-
-    text = "[$2]"
-    is_k_major = True
-
-    def __init__(self, lowering: Lowering, buffer: ir.Value) -> None:
-        self._lowering = lowering
-        self._buffer = buffer
-        self._block_columns = tensor_layout(buffer.type).block_columns
-
-    def start(self) -> ir.Value:
-        """The address of the first block and step."""
-        return self._lowering.scalar(self._buffer)
-
-    def at(self, start: ir.Value, block: int, step: int) -> ir.Value:
-        """The address of a block of rows and a step along K."""
-        column = block * self._block_columns + step * STEP_BYTES // CELL_BYTES
-        return self._lowering.plus(start, column)
-
-
 def _steps(op: Tcgen05MmaOp, steps: int) -> range:
     """The steps along K that are multiplied, of all."""
     if op.first is None or op.depth is None:
@@ -103,29 +57,37 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     op: Tcgen05MmaOp = operation.opview
     b, buffer = lowering.b, op.accumulator.type
     rows, columns = buffer.shape
-    lhs = (TensorLeft if op.lhs.type.memory == TENSOR else SharedLeft)(lowering, op.lhs)
+    # Operand A in tensor memory has addresses instead of descriptors (PTX ISA 9.7.16.10.5).
+    lhs = None if op.lhs.type.memory == TENSOR else MatrixOperand(shared_layout(op.lhs.type), 1)
     rhs = MatrixOperand(shared_layout(op.rhs.type), 0)
     block_rows = min(rows, TENSOR_LANES)
     formats = operand_format(op.kind, op.lhs_unsigned), operand_format(op.kind, op.rhs_unsigned)
+    mn_major = lhs is not None and not lhs.is_k_major, not rhs.is_k_major
     ctas = CTAS_OF_A_PAIR if op.pair else 1
-    bits = instruction_descriptor(
-        formats, str(buffer.element), ctas * block_rows, columns, not lhs.is_k_major, not rhs.is_k_major
-    )
+    bits = instruction_descriptor(formats, str(buffer.element), ctas * block_rows, columns, *mn_major)
     instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
-    lhs_start = lhs.start()
+    lhs_start = lowering.scalar(op.lhs)
+    if lhs is not None:
+        lhs_start = descriptor(lowering, lhs_start, lhs, TCGEN05_DESCRIPTOR)
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
-    kind = element_type(op.kind).mma_kind
     always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
+    kind, lhs_text = element_type(op.kind).mma_kind, "[$2]" if lhs is None else "$2"
+    text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs_text}, $3, $4, $5;"
     steps = _steps(op, rhs.steps)
     with lowering.issuing(leads_pair=op.pair) as elected:
         for block in range(rows // block_rows):
             start = lowering.scalar(op.accumulator)
             accumulator = lowering.compute("add.s32 $0, $1, $2;", "i32", start, block * columns)
             for step in steps:
-                operands = lhs.at(lhs_start, block, step), moved(lowering, rhs_start, rhs.step_offset(step))
+                if lhs is None:
+                    column = block * tensor_layout(op.lhs.type).block_columns + step * STEP_BYTES // CELL_BYTES
+                    left = lowering.plus(lhs_start, column)
+                else:
+                    rows_before = block * min(op.lhs.type.shape[0], TENSOR_LANES)
+                    left = moved(lowering, lhs_start, lhs.row_offset(rows_before) + lhs.step_offset(step))
+                right = moved(lowering, rhs_start, rhs.step_offset(step))
                 accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
-                text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs.text}, $3, $4, $5;"
-                b.execute(text, (), elected, accumulator, *operands, instruction, accumulate)
+                b.execute(text, (), elected, accumulator, left, right, instruction, accumulate)
 
 
 def _scale_layout(buffer: BufferType) -> ScaleLayout:

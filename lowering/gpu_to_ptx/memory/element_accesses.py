@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.memory.access import Access, widest
 from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile
-from tilec.lowering.gpu_to_ptx.memory.view_address import SparseIndices, View, ViewAddress
+from tilec.lowering.gpu_to_ptx.memory.view_address import ViewAddress
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, first_holder
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
@@ -86,7 +86,7 @@ def view_accesses(lowering: Lowering, op: ir.OpView, tile: ir.Value) -> ElementA
 
 def accesses_in_layout(lowering: Lowering, op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> ElementAccesses:
     """As view_accesses(), without a tile in registers."""
-    address = ViewAddress(lowering, kind, layout, _view(lowering, op, layout))
+    address = ViewAddress(lowering, kind, layout, op)
     bits: tuple[int, ...] = ()
     if op.vector_dimension is not None:
         bits = global_vector(layout, op.vector_dimension, min(op.vector, widest(kind)))
@@ -95,24 +95,6 @@ def accesses_in_layout(lowering: Lowering, op: ir.OpView, kind: PtxElement, layo
         return Access("global", *address.address(group[0]), address.guard(group[0]))
 
     return ElementAccesses(kind, layout, vector_groups(layout.register_count, bits), access)
-
-
-def _view(lowering: Lowering, op: ir.OpView, layout: LinearLayout) -> View:
-    scalars = ([lowering.scalar(v) for v in group] for group in (op.offsets, op.extents, op.strides))
-    offsets, extents, strides = scalars
-    inbounds = op.inbounds or [False] * len(offsets)
-    return View(lowering.scalar(op.base), offsets, extents, strides, list(inbounds), _sparse(lowering, op, layout))
-
-
-def _sparse(lowering: Lowering, op: ir.OpView, layout: LinearLayout) -> SparseIndices | None:
-    """The registers of the indices; raises ValueError unless each thread holds those of its elements."""
-    indices = getattr(op, "indices", None)
-    if indices is None:
-        return None
-    expected, found = layout.keep(op.sparse_dimension), layout_of(indices.type)
-    if found != expected:
-        raise ValueError(f"expected indices in layout '{expected}', but got '{found}'")
-    return SparseIndices(op.sparse_dimension, found, lowering.get(indices))
 
 
 def pointer_accesses(lowering: Lowering, op: ir.OpView, tile: ir.Value, vector: int) -> ElementAccesses:
@@ -127,17 +109,12 @@ def accesses_by_pointers(
 ) -> ElementAccesses:
     """As pointer_accesses(), with the registers of each access."""
     layout = layout_of(op.pointers.type)
-    pointers, mask = lowering.get(op.pointers), optional_registers(lowering, op.mask)
+    pointers, mask = lowering.get(op.pointers), None if op.mask is None else lowering.get(op.mask)
 
     def access(group: list[int]) -> Access:
         return Access("global", pointers[group[0]], guard=mask[group[0]] if mask else None)
 
     return ElementAccesses(kind, layout, groups, access)
-
-
-def optional_registers(lowering: Lowering, tile: ir.Value | None) -> list[ir.Value] | None:
-    """The registers of an operand that may be absent."""
-    return None if tile is None else lowering.get(tile)
 
 
 @dataclass(frozen=True)

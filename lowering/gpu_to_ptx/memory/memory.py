@@ -12,7 +12,6 @@ from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store
 from tilec.lowering.gpu_to_ptx.memory.element_accesses import (
     ElementAccesses,
     access_order,
-    optional_registers,
     pointer_accesses,
     view_accesses,
 )
@@ -50,9 +49,11 @@ def load_global(lowering: Lowering, operation: ir.Operation) -> None:
     """Elements whose mask is false have the value of `other`, or zero."""
     result, op = operation.results[0], operation.opview
     accesses = pointer_accesses(lowering, op, result, op.vector)
-    other = optional_registers(lowering, op.other)
-    zeros = [lowering.constant(accesses.kind, 0)] * accesses.layout.register_count
-    lowering.set(result, _loaded(lowering, op, accesses, other or zeros))
+    if op.other is None:
+        other = [lowering.constant(accesses.kind, 0)] * accesses.layout.register_count
+    else:
+        other = lowering.get(op.other)
+    lowering.set(result, _loaded(lowering, op, accesses, other))
 
 
 def _loaded(

@@ -15,7 +15,7 @@ from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.guards import first_holder
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress, writable_scratch
+from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LinearLayout, flatten, unflatten
 from tilec.lowering.layout.vectors import register_vector, vector_groups
@@ -154,7 +154,9 @@ class ScratchTile:
     def reserve(cls, lowering: Lowering, kind: PtxElement, shape: tuple[int, ...]) -> ScratchTile:
         """A row-major tile in memory that no thread reads."""
         size = math.prod(shape)
-        return cls(lowering, kind, shape, writable_scratch(lowering, size * kind.bytes), row_major(size, kind))
+        return cls(
+            lowering, kind, shape, SharedAddress(lowering.writable_scratch(size * kind.bytes)), row_major(size, kind)
+        )
 
     def write(self, layout: LinearLayout, registers: list[ir.Value]) -> None:
         """Stores the tile, each element by the first thread that holds it."""

@@ -79,8 +79,18 @@ def _im2col_information(op: TmaLoadOp, first: int) -> str:
 def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaLoadOp = operation.opview
     channel = lowering.plan.channels[op.channel]
-    _check_kind(lowering, operation, op.map.owner.kind)
-    mode, offsets = _LOAD_MODES[op.map.owner.kind], [lowering.scalar(value) for value in op.offsets]
+    kind = op.map.owner.kind
+    if kind is not None and IM2COL_KINDS[kind].along_w and not lowering.target.loads_along_w:
+        raise lowering.unsupported(
+            operation,
+            f"{lowering.target.name} has no loads through a map of kind {kind}, which need "
+            f"{targets_with('loads_along_w')} (PTX ISA 9.7.9.27.1.2): use kind im2col",
+        )
+    space = "shared::cta" if channel.across is None else "shared::cluster"
+    multicast = ".multicast::cluster" if op.multicast else ""
+    # PTX ISA 9.7.9.27.1.2: with .cta_group::2 the barrier may be in either CTA of the pair.
+    group = ".cta_group::2" if channel.across == PAIR else ""
+    mode, offsets = _LOAD_MODES[kind], [lowering.scalar(value) for value in op.offsets]
     map = _map_address(lowering, op.map)
     barrier = _signalled_barrier(lowering, channel)
     mask = [_multicast_mask(lowering, op)] if op.multicast else []
@@ -88,8 +98,8 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
         for address, coordinates in _copies(lowering, operation):
             rank, mask_number = len(coordinates), 4 + len(coordinates) + len(offsets)
             text = (
-                f"@$0 cp.async.bulk.tensor.{rank}d.{_destination(channel)}.global.{mode}.mbarrier::complete_tx::bytes"
-                f"{_copied_for(op, channel)} [$1], [$2, {{{operands(rank, 4)}}}], [$3]"
+                f"@$0 cp.async.bulk.tensor.{rank}d.{space}.global.{mode}.mbarrier::complete_tx::bytes"
+                f"{multicast}{group} [$1], [$2, {{{operands(rank, 4)}}}], [$3]"
                 f"{_im2col_information(op, 4 + rank)}{f', ${mask_number}' if op.multicast else ''};"
             )
             lowering.b.execute(text, (), elected, address, map, barrier, *coordinates, *offsets, *mask)
@@ -142,25 +152,6 @@ def _signalled_barrier(lowering: Lowering, channel: ChannelPlan) -> ir.Value:
     """The barrier that counts the bytes: that of this CTA, or of the one that leads its pair."""
     barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
     return address_in_cta(lowering, barrier, pair_leader(lowering)) if channel.across == PAIR else barrier
-
-
-def _destination(channel: ChannelPlan) -> str:
-    return "shared::cta" if channel.across is None else "shared::cluster"
-
-
-def _copied_for(op: TmaLoadOp, channel: ChannelPlan) -> str:
-    """PTX ISA 9.7.9.27.1.2: with .cta_group::2 the barrier may be in either CTA of the pair."""
-    group = ".cta_group::2" if channel.across == PAIR else ""
-    return f"{'.multicast::cluster' if op.multicast else ''}{group}"
-
-
-def _check_kind(lowering: Lowering, operation: ir.Operation, kind: str | None) -> None:
-    if kind is not None and IM2COL_KINDS[kind].along_w and not lowering.target.loads_along_w:
-        raise lowering.unsupported(
-            operation,
-            f"{lowering.target.name} has no loads through a map of kind {kind}, which need "
-            f"{targets_with('loads_along_w')} (PTX ISA 9.7.9.27.1.2): use kind im2col",
-        )
 
 
 @lowers(TmaGatherOp)

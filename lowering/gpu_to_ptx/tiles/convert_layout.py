@@ -9,7 +9,7 @@ from tilec.lowering.gpu_to_ptx.memory.shared_access import tile_access, write
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import is_odd, linear_index
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.gpu_to_ptx.registers.shared_address import writable_scratch
+from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.gpu_to_ptx.registers.shuffle import from_lane, from_lane_xor
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, chunks, conversion, scratch_matrix
@@ -79,7 +79,7 @@ def _through_shared(
     values: dict[int, ir.Value] = {}
     for chunk in range(plan.count):
         written = [r for r in plan.source_registers[chunk] if not r & source.free_register_mask]
-        base = writable_scratch(lowering, 1 << offsets.rows)
+        base = SharedAddress(lowering.writable_scratch(1 << offsets.rows))
         write(lowering, kind, base, plan.source, registers, offsets, written)
         lowering.barrier()
         access = tile_access(lowering, kind, base, plan.target, offsets)

@@ -14,7 +14,7 @@ from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, row_majo
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import is_odd
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.gpu_to_ptx.registers.shared_address import writable_scratch
+from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.gpu_to_ptx.registers.shuffle import from_lane_xor
 from tilec.lowering.gpu_to_ptx.tiles.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.tiles.reduction_body import ReductionBody
@@ -141,7 +141,7 @@ class _Reduction:
         """A tile for each operand in order, each aligned for the widest access."""
         offsets = [row_major(math.prod(shape), kind) for kind in self.kinds]
         sizes = [max(1 << matrix.rows, MAXIMUM_VECTOR_BYTES) for matrix in offsets]
-        bases = [writable_scratch(self.lowering, sum(sizes))]
+        bases = [SharedAddress(self.lowering.writable_scratch(sum(sizes)))]
         for size in sizes[:-1]:
             bases.append(bases[-1].plus(self.lowering, size))
         rows = zip(self.kinds, bases, offsets, strict=True)

@@ -10,7 +10,7 @@ from tilec.lowering.gpu_to_ptx.registers.cluster import address_in_cta, cluster_
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, Position, lowers
-from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress, writable_scratch
+from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.blocks import inserted_registers
 from tilec.lowering.layout.linear_layout import LinearLayout, flatten
@@ -127,7 +127,7 @@ def _gather_parts(lowering: Lowering, operation: ir.Operation) -> None:
     part_bytes = max(1 << offsets.rows, MAXIMUM_VECTOR_BYTES)
     # All CTAs use the same scratch memory: none writes it before the threads of every CTA are done with it.
     cluster_barrier(lowering)
-    base = writable_scratch(lowering, part_bytes * lowering.ctas)
+    base = SharedAddress(lowering.writable_scratch(part_bytes * lowering.ctas))
     own = base.plus_product(lowering, lowering.cluster_rank, part_bytes)
     for rank in range(lowering.ctas):
         to = SharedAddress(address_in_cta(lowering, own.register, rank), own.alignment)
