@@ -13,10 +13,11 @@ from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.scalar_constant import constant_of
 
 if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation
+
+_CONSTANT = "arith.constant"
 
 
 def integer_type(width: int) -> ir.Type:
@@ -175,3 +176,11 @@ def only_if(condition: ir.Value) -> Iterator[ir.Operation]:
     with ir.InsertionPoint(made.regions[0].blocks.append()):
         yield made
         create("scf.yield", [], [])
+
+
+def constant_of(value: ir.Value) -> int | None:
+    """The integer that a scalar always is, -1 for the i1 true; None for another value."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != _CONSTANT or not isinstance(value.type, ir.IntegerType):
+        return None
+    return ir.IntegerAttr(owner.operation.attributes["value"]).value

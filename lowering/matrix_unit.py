@@ -11,9 +11,8 @@ from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, mma_sync_accumulator
-from tilec.lowering.layout.mma_sync_operand import least_depth
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
+from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand
 from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS, Target
 
@@ -83,17 +82,17 @@ class MatrixUnit:
     step_bytes: Callable[[str], int]
     # Operands contiguous along M or N, by element; where an element is missing, only K-major is legal.
     mn_major: Mapping[str, MnMajor]
-    # The consumer of the channels that hold the operands.
-    consumer: str
-    accumulates_in_tensor_memory: bool
     # By shape, number of warps, element of the operands.
     accumulator_layout: Callable[[Shape, int, str], LinearLayout]
     refusal: Callable[[int, int, int], str | None]
+    # The consumer of the channels that hold the operands.
+    consumer: str = THREADS
+    accumulates_in_tensor_memory: bool = False
     # Registers of one thread that an instruction needs at once, by its columns; 0: no more than any other.
-    instruction_registers: Callable[[int], int]
+    instruction_registers: Callable[[int], int] = lambda columns: 0
     # Whether operands from registers are swizzled; those that TMA loads always are.
-    swizzles_operands: bool
-    descriptor: DescriptorFormat | None
+    swizzles_operands: bool = True
+    descriptor: DescriptorFormat | None = None
     # Elements whose sums in f32 have fewer bits than f32.
     short_sums: Collection[str] = ()
     # The layout of an lhs in registers, by shape, number of warps, element; None: both operands are in shared memory.
@@ -113,22 +112,6 @@ class MatrixUnit:
         if types.row_bytes(depth) % step:
             return f"{self.name} reads {step} bytes along K, the operands have {depth} elements of {element}"
         return None
-
-
-def _tensor_memory_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
-    return (tensor_memory_16x256b if shape[0] == 64 else tensor_memory_32x32b)(shape, warps)
-
-
-def _wgmma_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
-    return wgmma_accumulator(shape, warps)
-
-
-def _wgmma_lhs_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
-    return wgmma_operand(shape, warps, element_type(element).storage_bytes)
-
-
-def _mma_sync_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
-    return mma_sync_accumulator(shape, warps, element_type(element).storage_bytes)
 
 
 def _fma_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
@@ -176,11 +159,6 @@ def _mma_sync_refusal(rows: int, columns: int, warps: int) -> str | None:
     return None
 
 
-# The accumulator of a thread (N / 2 registers), and 26 that ptxas 13.5 asks for beside 128 of them (message C7602).
-def _wgmma_registers(columns: int) -> int:
-    return columns // 2 + 26
-
-
 _HALVES = {"f16": MnMajor(), "bf16": MnMajor()}
 _BYTES = {"f8E4M3FN": MnMajor(), "f8E5M2": MnMajor(), "i8": MnMajor()}
 # PTX ISA 9.7.16.2.1 and 9.7.15.2: kinds of tcgen05.mma and shapes of wgmma, by operand and accumulator.
@@ -208,10 +186,10 @@ _TCGEN05 = MatrixUnit(
     mn_major={**_HALVES, **_BYTES, "tf32": MnMajor("128B_atom_32B", least_row_bytes=128)},
     consumer=MMA,
     accumulates_in_tensor_memory=True,
-    accumulator_layout=_tensor_memory_layout,
+    accumulator_layout=lambda shape, warps, element: (
+        tensor_memory_16x256b(shape, warps) if shape[0] == 64 else tensor_memory_32x32b(shape, warps)
+    ),
     refusal=_tcgen05_refusal,
-    instruction_registers=lambda columns: 0,
-    swizzles_operands=True,
     descriptor=TCGEN05_DESCRIPTOR,
 )
 # PTX ISA 9.7.16.2.1: 4-bit operands are K-major.
@@ -229,15 +207,14 @@ _WGMMA = MatrixUnit(
     # PTX ISA 9.7.15.7.2: only 16-bit operands have a transpose bit.
     mn_major=_HALVES,
     consumer=WGMMA,
-    accumulates_in_tensor_memory=False,
-    accumulator_layout=_wgmma_layout,
+    accumulator_layout=lambda shape, warps, element: wgmma_accumulator(shape, warps),
     refusal=_wgmma_refusal,
-    instruction_registers=_wgmma_registers,
-    swizzles_operands=True,
+    # The accumulator of a thread (N / 2 registers), and 26 that ptxas 13.5 asks for beside 128 of them (message C7602).
+    instruction_registers=lambda columns: columns // 2 + 26,
     descriptor=WGMMA_DESCRIPTOR,
     # Measured on H100: 13 fraction bits (arXiv 2511.10909); PTX does not specify it.
     short_sums=("f8E4M3FN", "f8E5M2"),
-    lhs_layout=_wgmma_lhs_layout,
+    lhs_layout=lambda shape, warps, element: wgmma_operand(shape, warps, element_type(element).storage_bytes),
 )
 _MMA_SYNC = MatrixUnit(
     "mma.sync",
@@ -245,26 +222,19 @@ _MMA_SYNC = MatrixUnit(
     step_bytes=_mma_sync_step_bytes,
     # PTX ISA 9.7.14.5.15: ldmatrix transposes rows of 16 bytes. Elements of more than 16 bits are loaded one by one.
     mn_major={element: MnMajor(least_row_bytes=16) for element in _MMA_SYNC_ACCUMULATORS},
-    consumer=THREADS,
-    accumulates_in_tensor_memory=False,
-    accumulator_layout=_mma_sync_layout,
+    accumulator_layout=lambda shape, warps, element: mma_sync_accumulator(
+        shape, warps, element_type(element).storage_bytes
+    ),
     refusal=_mma_sync_refusal,
-    instruction_registers=lambda columns: 0,
-    swizzles_operands=True,
-    descriptor=None,
 )
 _FMA = MatrixUnit(
     "fma",
     accumulators=_FMA_ACCUMULATORS,
     step_bytes=lambda element: 1,
     mn_major={element: MnMajor(least_row_bytes=0) for element in _FMA_ACCUMULATORS},
-    consumer=THREADS,
-    accumulates_in_tensor_memory=False,
     accumulator_layout=_fma_layout,
     refusal=lambda rows, columns, warps: None,
-    instruction_registers=lambda columns: 0,
     swizzles_operands=False,
-    descriptor=None,
 )
 UNITS = {unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _WGMMA, _MMA_SYNC, _FMA)}
 

@@ -35,21 +35,22 @@ def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1)
     """
     runs = roles_by_warpgroups(warps)
     share = registers_per_thread(whole_warpgroups(sum(warps)), REGISTER_FILE // blocks) // BUDGET_STEP * BUDGET_STEP
+    groups = {run: whole_warpgroups(sum(warps[index] for index in run)) // WARPS_OF_A_GROUP for run in runs}
     needs = {run: max(needed[index] for index in run) for run in runs}
     highest, margin = max(needs.values()), _SHARE_MARGIN if blocks == 1 else 0
     if len(runs) == 1 or highest + margin <= share or share >= LARGEST_BUDGET - BUDGET_STEP:
         return None
-    budgets = _served(runs, needs, warps, share, LEAST_REGISTERS)
+    budgets = _served(groups, needs, share, LEAST_REGISTERS)
     if not _are_enough(needs, budgets):
         # Fewer registers of the others count only where the neediest then have more.
-        budgets = max(budgets, _served(runs, needs, warps, share, LEAST_BUDGET), key=max)
+        budgets = max(budgets, _served(groups, needs, share, LEAST_BUDGET), key=max)
     if not _are_enough(needs, budgets) and blocks > 1:
         return None
-    return _with_rest(runs, needs, warps, share, budgets)
+    return _with_rest(groups, needs, warps, share, budgets)
 
 
 def _with_rest(
-    runs: Sequence[range], needs: Mapping[range, int], warps: Sequence[int], share: int, budgets: Sequence[int]
+    groups: Mapping[range, int], needs: Mapping[range, int], warps: Sequence[int], share: int, budgets: Sequence[int]
 ) -> list[int]:
     """The budgets, plus the unused registers for the roles that need least, if threads then have more at launch.
 
@@ -59,9 +60,8 @@ def _with_rest(
     if launch_registers(warps, budgets) >= share:
         return list(budgets)
     made = list(budgets)
-    groups = {run: whole_warpgroups(sum(warps[index] for index in run)) // WARPS_OF_A_GROUP for run in runs}
     rest = share * sum(groups.values()) - sum(budgets[run[0]] * count for run, count in groups.items())
-    for run in sorted(runs, key=needs.__getitem__):
+    for run in sorted(groups, key=needs.__getitem__):
         added = max(0, min(rest // groups[run], share - budgets[run[0]])) // BUDGET_STEP * BUDGET_STEP
         rest -= added * groups[run]
         for index in run:
@@ -69,15 +69,15 @@ def _with_rest(
     return made
 
 
-def _served(
-    runs: Sequence[range], needs: Mapping[range, int], warps: Sequence[int], share: int, least: int
-) -> list[int]:
-    """The registers of each role, if those that need no more than LEAST_REGISTERS have `least`."""
+def _served(groups: Mapping[range, int], needs: Mapping[range, int], share: int, least: int) -> list[int]:
+    """The registers of each role, if those that need no more than LEAST_REGISTERS have `least`.
+
+    `groups` has the warpgroups of consecutive roles, `needs` the registers that they need.
+    """
     highest = max(needs.values())
-    groups = {run: whole_warpgroups(sum(warps[index] for index in run)) // WARPS_OF_A_GROUP for run in runs}
     left, left_groups = share * sum(groups.values()), sum(groups.values())
-    budgets = [0] * len(warps)
-    for run in sorted(runs, key=needs.__getitem__):
+    budgets = [0] * sum(map(len, groups))
+    for run in sorted(groups, key=needs.__getitem__):
         budget = left // left_groups
         if needs[run] < highest:
             enough = least if needs[run] <= LEAST_REGISTERS else needs[run] + BUDGET_STEP - 1

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.errors import LaunchError
-from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
-from tilec.lowering.tma.tensor_map import TensorMap
+from tilec.lowering.tma.tensor_map import ELEMENTS, FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES, TensorMap
 from tilec.runtime.devices import devices, entry_points, error_name, missing_function
 from tilec.runtime.dispatch._dispatch import encode_tensor_map
 from tilec.runtime.tensor_map import Recipe
@@ -58,7 +56,7 @@ def constant_fields(tensor_map: TensorMap | Recipe) -> dict[str, Any]:
         "fill": FILLS[tensor_map.fill],
         "box": list(tensor_map.box),
         "element_strides": list(tensor_map.element_strides),
-        # The order is W, H, D: see CORNERS in tilec.lowering.tma.im2col_rules.
+        # The order is W, H, D: see CORNERS in tilec.lowering.tma.rules.
         "lower": list(tensor_map.lower),
         "upper": list(tensor_map.upper),
         "channels": tensor_map.channels_per_pixel,

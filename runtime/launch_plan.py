@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from tilec.errors import InputError, UsageError
-from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.tma.tensor_map import ELEMENTS
 from tilec.runtime.arguments import (
     Argument,
     ArrayArgument,

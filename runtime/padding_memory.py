@@ -9,9 +9,8 @@ memory that nothing else uses.
 from __future__ import annotations
 
 from tilec.frozen import replace
-from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.lowering.tma.im2col_rules import corner_range
-from tilec.lowering.tma.tensor_map import TensorMap
+from tilec.lowering.tma.rules import corner_range
+from tilec.lowering.tma.tensor_map import ELEMENTS, TensorMap
 
 # The largest required multiple of an extent, in bytes, and an alignment that satisfies every interleave.
 PADDING_BYTES = 128

@@ -14,13 +14,28 @@ from typing import Any
 from tilec.errors import InputError, Note, SourceLocation
 from tilec.frozen import Frozen, field_names
 from tilec.lowering.target import target_of_architecture
-from tilec.lowering.tma.contract import violations
-from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.lowering.tma.enumerations import FILLS, IM2COL_KINDS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
-from tilec.lowering.tma.im2col_rules import MAX_CHANNELS, MAX_PIXELS, corner_range
 from tilec.lowering.tma.rule import Violation
-from tilec.lowering.tma.rules import MAX_BOX, MAX_ELEMENT_STRIDE, MAX_RANK
-from tilec.lowering.tma.tensor_map import TensorMap, corner_rank, with_usable_strides
+from tilec.lowering.tma.rules import (
+    MAX_BOX,
+    MAX_CHANNELS,
+    MAX_ELEMENT_STRIDE,
+    MAX_PIXELS,
+    MAX_RANK,
+    corner_range,
+    violations,
+)
+from tilec.lowering.tma.tensor_map import (
+    ELEMENTS,
+    FILLS,
+    IM2COL_KINDS,
+    INTERLEAVES,
+    KINDS,
+    L2_PROMOTIONS,
+    SWIZZLES,
+    TensorMap,
+    corner_rank,
+    with_usable_strides,
+)
 from tilec.runtime import expression
 from tilec.runtime.expression import Expression, Operation, Parameter
 from tilec.runtime.json_record import Record

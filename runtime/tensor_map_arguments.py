@@ -9,11 +9,9 @@ from typing import Any, NoReturn
 
 from tilec.errors import InputError
 from tilec.lowering.target import TARGETS, Target, target_of_architecture
-from tilec.lowering.tma.contract import violations
-from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, L2_PROMOTIONS, SWIZZLES, WIDE_KINDS
 from tilec.lowering.tma.rule import Violation, driver_source
-from tilec.lowering.tma.tensor_map import TensorMap
+from tilec.lowering.tma.rules import violations
+from tilec.lowering.tma.tensor_map import ELEMENTS, FILLS, INTERLEAVES, L2_PROMOTIONS, SWIZZLES, WIDE_KINDS, TensorMap
 from tilec.runtime.arrays import is_array, view
 from tilec.runtime.tensor_map import encode_for_simulator
 

@@ -19,13 +19,11 @@ from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, followed_o
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.memory.channel_position import await_commits, start_parties
-from tilec.lowering.gpu_to_ptx.memory.global_memory import declare_global
+from tilec.lowering.gpu_to_ptx.memory.memory import declare_global
 from tilec.lowering.gpu_to_ptx.registers.cluster import cluster_barrier
-from tilec.lowering.gpu_to_ptx.registers.device_call import call_free
+from tilec.lowering.gpu_to_ptx.registers.declarations import call_free, symbol_name
+from tilec.lowering.gpu_to_ptx.registers.guards import if_first_thread
 from tilec.lowering.gpu_to_ptx.registers.lowering import SHARED_SYMBOL, Lowering, Role, named_location
-from tilec.lowering.gpu_to_ptx.registers.one_thread import if_first_thread
-from tilec.lowering.gpu_to_ptx.registers.registry import RULES
-from tilec.lowering.gpu_to_ptx.registers.symbol_name import symbol_name
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
@@ -33,49 +31,22 @@ from tilec.lowering.upstream_passes import run_upstream
 from tilec.remarks import Remark
 
 # Importing an op group registers its lowerings.
-OP_GROUPS = (
-    "arithmetic.arith",
-    "arithmetic.convert",
-    "arithmetic.math",
-    "control.allocation",
-    "control.assertion",
-    "control.control",
-    "control.grid",
-    "control.printing",
-    "control.warpgroup_order",
-    "matrix.block_scaling",
-    "matrix.dot",
-    "matrix.mma_sync",
-    "matrix.tcgen05",
-    "matrix.wgmma",
-    "memory.atomic",
-    "memory.channel",
-    "memory.copy",
-    "memory.global_memory",
-    "memory.memory",
-    "memory.multimem",
-    "memory.shared_memory",
-    "memory.tensor_memory",
-    "memory.tma",
-    "registers.pack",
-    "tiles.convert_layout",
-    "tiles.gather_parts",
-    "tiles.reduce",
-    "tiles.scan",
-    "tiles.shape",
-    "tiles.sub_tile",
-    "tiles.vote",
-)
-for _group in OP_GROUPS:
-    importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_group}")
+_OP_GROUPS = {
+    "registers": ("pack",),
+    "memory": ("atomic", "channel", "copy", "memory", "multimem", "shared_memory", "tensor_memory", "tma"),
+    "arithmetic": ("arith", "convert", "division", "math"),
+    "tiles": ("convert_layout", "reduce", "scan", "shape", "sub_tile"),
+    "matrix": ("dot", "mma_sync", "tcgen05", "wgmma"),
+    "control": ("control", "grid", "printing", "runtime_calls", "warpgroup_order"),
+}
+for _folder, _groups in _OP_GROUPS.items():
+    for _group in _groups:
+        importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_folder}.{_group}")
 
 # Merges address arithmetic that several operations computed.
 CLEAN_UP = "canonicalize,cse"
 # Named barriers of the roles that compute, in kernels with several roles; barrier 0 belongs to the whole CTA.
 _BARRIERS = {name: number for number, name in enumerate(COMPUTE_ROLES, 1)}
-
-# A role and its code.
-_RolePart = tuple[Role, ir.Block]
 
 
 def convert(module: ir.Module, *, target: str | None = None, remarks: list[Remark] | None = None) -> ir.Module:
@@ -121,9 +92,10 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
         maxnreg=None if roles is None or roles.registers is None else launch_registers(roles.warps, roles.registers),
         loc=location,
     )
-    lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES, kernel.cluster_ctas)
+    lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, kernel.cluster_ctas)
     lowering.joins_programs = kernel.joined_programs is not None
-    lowering.multiplies_in_pairs = _multiplies_in_pairs(kernel)
+    # PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group.
+    lowering.multiplies_in_pairs = any(op.pair for op in operations_named(kernel, (Tcgen05MmaOp.OPERATION_NAME,)))
     if roles is not None:
         lowering.compute_roles = sum(name in COMPUTE_ROLES for name in roles.bodies)
     for number, op in enumerate(maps):
@@ -135,17 +107,10 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     _follow_occupancy(lowering, written, kernel, remarks)
 
 
-def _multiplies_in_pairs(kernel: KernelOp) -> bool:
-    """PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group."""
-    return any(op.pair for op in operations_named(kernel, (Tcgen05MmaOp.OPERATION_NAME,)))
-
-
 def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
     for argument, (name, kind) in zip(block.arguments, parameters, strict=False):
         bits = kind[1:]
-        register = {"1": "i16", "8": "i16", "16": "i16", "32": "i32", "64": "i64"}[bits]
-        if kind in ("f32", "f64"):
-            register = kind
+        register = kind if kind in ("f32", "f64") else f"i{max(16, int(bits))}"
         loaded = lowering.b.compute(f"ld.param.b{bits} $0, [{name}];", lowering.type(register))
         if str(argument.type) == "i1":
             loaded = lowering.b.compute("setp.ne.b16 $0, $1, 0;", lowering.b.i1, loaded)
@@ -210,15 +175,11 @@ def _empty_arrivals(lowering: Lowering, channel: ChannelPlan) -> int | ir.Value:
 def _allocate_tensor_memory(lowering: Lowering) -> None:
     b, plan = lowering.b, lowering.plan
     first = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.warp, 0)
-    allocate, after = b.block(label="allocate_tensor_memory"), b.block(label="allocated")
-    b.cond_branch(first, allocate, [], after, [], uniform=True)
-    lowering.at(allocate)
-    address = lowering.shared_address(plan.tensor_address)
-    group = lowering.cta_group
-    b.execute(f"tcgen05.alloc.{group}.sync.aligned.shared::cta.b32 [$0], {plan.tensor_columns};", (), address)
-    b.execute(f"tcgen05.relinquish_alloc_permit.{group}.sync.aligned;")
-    b.branch(after)
-    lowering.at(after)
+    with lowering.where(first, "allocate_tensor_memory", "allocated"):
+        address = lowering.shared_address(plan.tensor_address)
+        group = lowering.cta_group
+        b.execute(f"tcgen05.alloc.{group}.sync.aligned.shared::cta.b32 [$0], {plan.tensor_columns};", (), address)
+        b.execute(f"tcgen05.relinquish_alloc_permit.{group}.sync.aligned;")
 
 
 def _run(lowering: Lowering, kernel: KernelOp, operations: list[ir.OpView], roles: ir.OpView | None) -> None:
@@ -260,12 +221,15 @@ def _roles(lowering: Lowering, roles: RolesOp) -> None:
             following, own = lowering.b.block(label=f"after_{name}"), lowering.b.block(label=f"warpgroups_of_{name}")
             _branch_by_warp(lowering, warp, run[-1][0], own, following)
             lowering.at(own)
-        _set_registers(lowering, budgets[indices[0]], at_launch)
+        budget = budgets[indices[0]]
+        if budget != at_launch:
+            action = "inc" if budget > at_launch else "dec"
+            lowering.b.execute(f"setmaxnreg.{action}.sync.aligned.u32 {budget};")
         _roles_in_order(lowering, warp, run, joined, idle=last and _block_warps(roles) > sum(roles.warps))
         lowering.at(following)
 
 
-def _role_parts(roles: RolesOp) -> list[_RolePart]:
+def _role_parts(roles: RolesOp) -> list[tuple[Role, ir.Block]]:
     """The roles with their code, in the order of their warps."""
     parts, first = [], 0
     for (name, region), count in zip(roles.bodies.items(), roles.warps, strict=True):
@@ -274,7 +238,9 @@ def _role_parts(roles: RolesOp) -> list[_RolePart]:
     return parts
 
 
-def _roles_in_order(lowering: Lowering, warp: ir.Value, parts: list[_RolePart], joined: ir.Block, idle: bool) -> None:
+def _roles_in_order(
+    lowering: Lowering, warp: ir.Value, parts: list[tuple[Role, ir.Block]], joined: ir.Block, idle: bool
+) -> None:
     """The code of consecutive roles; with `idle`, the warps after those of the last role only join the others."""
     b = lowering.b
     for number, (role, code) in enumerate(parts):
@@ -301,12 +267,6 @@ def _branch_by_warp(lowering: Lowering, warp: ir.Value, role: Role, own: ir.Bloc
     end = role.first_warp + role.warps
     before = lowering.compute("setp.lt.s32 $0, $1, $2;", "i1", warp, end)
     lowering.b.cond_branch(before, own, [], others, [], uniform=True)
-
-
-def _set_registers(lowering: Lowering, budget: int, at_launch: int) -> None:
-    """Gives the threads of whole warpgroups the registers of their roles."""
-    if budget != at_launch:
-        lowering.b.execute(f"setmaxnreg.{'inc' if budget > at_launch else 'dec'}.sync.aligned.u32 {budget};")
 
 
 def _finish(
@@ -375,11 +335,7 @@ def _free_tensor_memory(lowering: Lowering) -> None:
     b.execute("tcgen05.fence::after_thread_sync;")
     lowering.begin_role(Role(COMPUTE, lowering.compute_threads // LANES))
     first = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.warp, 0)
-    free, after = b.block(label="free_tensor_memory"), b.block(label="end")
-    b.cond_branch(first, free, [], after, [], uniform=True)
-    lowering.at(free)
-    text = f"tcgen05.dealloc.{lowering.cta_group}.sync.aligned.b32 $0, {plan.tensor_columns};"
-    assert lowering.tensor_base is not None
-    b.execute(text, (), lowering.tensor_base)
-    b.branch(after)
-    lowering.at(after)
+    with lowering.where(first, "free_tensor_memory", "end"):
+        text = f"tcgen05.dealloc.{lowering.cta_group}.sync.aligned.b32 $0, {plan.tensor_columns};"
+        assert lowering.tensor_base is not None
+        b.execute(text, (), lowering.tensor_base)

@@ -11,8 +11,8 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.element_types import CODED_FLOATS, element_type
 from tilec.errors import UnsupportedError
-from tilec.lowering.scalar_constant import constant_of
-from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.emitter import constant_of
+from tilec.lowering.tma.tensor_map import ELEMENTS
 
 _OPERATIONS = {
     "arith.addi": "add",

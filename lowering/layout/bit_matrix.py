@@ -42,21 +42,24 @@ class BitMatrix:
         return BitMatrix(tuple(self(column) for column in first.columns), self.rows)
 
     @cached_property
-    def _reduced(self) -> list[tuple[int, int]]:
-        """Pairs (image, input) with image = self(input), the largest image first; greedy from bit 0.
+    def _eliminated(self) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
+        """Pairs (image, input) with image = self(input), the largest image first, and the kernel; greedy from bit 0.
 
         The leading bits of the images are distinct.
         """
         reduced: list[tuple[int, int]] = []
+        kernel: list[int] = []
         for bit, column in enumerate(self.columns):
             image, source = _reduce(column, 1 << bit, reduced)
             if image:
                 _insert(reduced, image, source)
-        return reduced
+            else:
+                kernel.append(source)
+        return reduced, tuple(kernel)
 
     @property
     def rank(self) -> int:
-        return len(self._reduced)
+        return len(self._eliminated[0])
 
     @property
     def is_surjective(self) -> bool:
@@ -64,20 +67,18 @@ class BitMatrix:
 
     def solve(self, target: int) -> int | None:
         """An input whose image is the target, in the lowest independent input bits; None if there is none."""
-        remainder, source = _reduce(target, 0, self._reduced)
+        remainder, source = _reduce(target, 0, self._eliminated[0])
         return None if remainder else source
+
+    def solve_all(self, targets: Iterable[int]) -> list[int] | None:
+        """An input for each target; None if there is none for one of them."""
+        inputs = [self.solve(target) for target in targets]
+        found = [each for each in inputs if each is not None]
+        return found if len(found) == len(inputs) else None
 
     def kernel(self) -> tuple[int, ...]:
         """A basis of the inputs whose image is zero."""
-        basis: list[int] = []
-        reduced: list[tuple[int, int]] = []
-        for bit, column in enumerate(self.columns):
-            image, source = _reduce(column, 1 << bit, reduced)
-            if image:
-                _insert(reduced, image, source)
-            else:
-                basis.append(source)
-        return tuple(basis)
+        return self._eliminated[1]
 
     def right_inverse(self) -> BitMatrix:
         """R with self @ R = identity, free input bits zero; ValueError unless self is surjective."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
 
@@ -14,18 +14,20 @@ def blocked(shape: Sequence[int], warps: int, contiguous: int | None = None, vec
     top of the slowest dimension, so a row is held by as few warps as possible; registers take the remaining bits.
     """
     shape = tuple(shape)
-    bits = _bits_fastest_first(shape, len(shape) - 1 if contiguous is None else contiguous)
-    vector_bits = min(vector.bit_length() - 1, _leading(bits, contiguous if contiguous is not None else len(shape) - 1))
-    vectors, rest = bits[:vector_bits], bits[vector_bits:]
-    lanes, rest = rest[:LANE_BITS], rest[LANE_BITS:]
+    contiguous = len(shape) - 1 if contiguous is None else contiguous
+    bits = _bits_fastest_first(shape, contiguous)
+    vector_bits = min(vector.bit_length() - 1, sum(1 for basis in bits if basis[contiguous]))
+    return _assembled(shape, warps, bits[:vector_bits], bits[vector_bits:])
+
+
+def _assembled(shape: tuple[int, ...], warps: int, vectors: list[Basis], others: list[Basis]) -> LinearLayout:
+    """The layout whose first register bits are `vectors`, and whose lanes have the first other bits."""
+    lanes, rest = others[:LANE_BITS], others[LANE_BITS:]
     warp_bits = min(warps.bit_length() - 1, len(rest))
     registers, warp = rest[: len(rest) - warp_bits], rest[len(rest) - warp_bits :]
-    return LinearLayout(
-        tuple(vectors + registers),
-        _fill(lanes, LANE_BITS, len(shape)),
-        _fill(warp, warps.bit_length() - 1, len(shape)),
-        shape,
-    )
+    rank = len(shape)
+    lane = _fill(lanes, LANE_BITS, rank)
+    return LinearLayout(tuple(vectors + registers), lane, _fill(warp, warps.bit_length() - 1, rank), shape)
 
 
 def transposing(
@@ -38,22 +40,12 @@ def transposing(
     different banks.
     """
     shape, rank = tuple(shape), len(shape)
-    loaded = [unit(contiguous, 1 << bit, rank) for bit in range(shape[contiguous].bit_length() - 1)]
-    words = [unit(stored, 1 << bit, rank) for bit in range(shape[stored].bit_length() - 1)]
+    loaded, words = (along(d, doubling(1, shape[d]), rank) for d in (contiguous, stored))
     others = [basis for basis in _bits_fastest_first(shape, contiguous) if not basis[contiguous] and not basis[stored]]
     vectors, loaded = _split(loaded, vector)
     rows, words = _split(words, word)
     sectors, loaded = _split(loaded, sector // vector)
-    lanes = [*sectors, *words, *loaded, *others]
-    lanes, rest = lanes[:LANE_BITS], lanes[LANE_BITS:]
-    warp_bits = min(warps.bit_length() - 1, len(rest))
-    registers, warp = rest[: len(rest) - warp_bits], rest[len(rest) - warp_bits :]
-    return LinearLayout(
-        tuple(vectors + rows + registers),
-        _fill(lanes, LANE_BITS, rank),
-        _fill(warp, warps.bit_length() - 1, rank),
-        shape,
-    )
+    return _assembled(shape, warps, vectors + rows, [*sectors, *words, *loaded, *others])
 
 
 def _split(bases: list[Basis], elements: int) -> tuple[list[Basis], list[Basis]]:
@@ -65,10 +57,9 @@ def _split(bases: list[Basis], elements: int) -> tuple[list[Basis], list[Basis]]
 def within_warp(shape: Sequence[int], warps: int, dimension: int) -> LinearLayout:
     """A layout without warp bits along `dimension`: its upper bits select lanes, its lower bits registers."""
     shape, rank = tuple(shape), len(shape)
-    along = [unit(dimension, 1 << bit, rank) for bit in range(shape[dimension].bit_length() - 1)]
+    own = along(dimension, doubling(1, shape[dimension]), rank)
     others = [basis for basis in _bits_fastest_first(shape, dimension) if not basis[dimension]]
-    lanes = along[-LANE_BITS:] if len(along) > LANE_BITS else along
-    registers = along[: len(along) - len(lanes)]
+    lanes, registers = own[-LANE_BITS:], own[:-LANE_BITS]
     spare = LANE_BITS - len(lanes)
     lanes, others = lanes + others[:spare], others[spare:]
     warp_bits = warps.bit_length() - 1
@@ -79,13 +70,7 @@ def within_warp(shape: Sequence[int], warps: int, dimension: int) -> LinearLayou
 def _bits_fastest_first(shape: tuple[int, ...], contiguous: int) -> list[Basis]:
     others = [dimension for dimension in reversed(range(len(shape))) if dimension != contiguous]
     order = [contiguous, *others] if shape else []
-    return [
-        unit(dimension, 1 << bit, len(shape)) for dimension in order for bit in range(shape[dimension].bit_length() - 1)
-    ]
-
-
-def _leading(bits: list[Basis], dimension: int) -> int:
-    return sum(1 for basis in bits if basis[dimension])
+    return [basis for dimension in order for basis in along(dimension, doubling(1, shape[dimension]), len(shape))]
 
 
 def _fill(bases: list[Basis], count: int, rank: int) -> tuple[Basis, ...]:
@@ -95,6 +80,21 @@ def _fill(bases: list[Basis], count: int, rank: int) -> tuple[Basis, ...]:
 def unit(dimension: int, step: int, rank: int) -> Basis:
     """The basis that moves by `step` along one dimension."""
     return tuple(step if d == dimension else 0 for d in range(rank))
+
+
+def along(dimension: int, steps: Iterable[int], rank: int) -> list[Basis]:
+    """A basis per step along one dimension."""
+    return [unit(dimension, step, rank) for step in steps]
+
+
+def along_rows(steps: Iterable[int]) -> tuple[Basis, ...]:
+    """A basis per step along the first dimension of a matrix."""
+    return tuple((step, 0) for step in steps)
+
+
+def along_columns(steps: Iterable[int]) -> tuple[Basis, ...]:
+    """A basis per step along the second dimension of a matrix."""
+    return tuple((0, step) for step in steps)
 
 
 def doubling(first: int, end: int) -> list[int]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.lowering.layout.blocked import doubling, unit
+from tilec.lowering.layout.blocked import along, doubling
 from tilec.lowering.layout.linear_layout import Basis, LinearLayout, flatten, unflatten
 
 
 def repeated(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
     """The layout of a tile of `shape` whose blocks all have `layout`: the highest register bits select the block."""
     selecting = [
-        unit(dimension, step, len(shape))
+        basis
         for dimension, extent in enumerate(shape)
-        for step in doubling(layout.shape[dimension], extent)
+        for basis in along(dimension, doubling(layout.shape[dimension], extent), len(shape))
     ]
     return LinearLayout((*layout.register, *selecting), layout.lane, layout.warp, tuple(shape))
 
@@ -40,11 +40,9 @@ def extracted_registers(whole: LinearLayout, block: LinearLayout, position: Sequ
     if not _same_threads(whole, block):
         return None
     start = [index * extent for index, extent in zip(position, block.shape, strict=True)]
-    found = []
-    for register in range(block.register_count):
-        coordinates = [a ^ b for a, b in zip(start, block.apply(register, 0, 0), strict=True)]
-        found.append(whole.register_matrix.solve(flatten(coordinates, whole.shape)))
-    return _all_known(found)
+    inner = [block.apply(register, 0, 0) for register in range(block.register_count)]
+    coordinates = [[a ^ b for a, b in zip(start, each, strict=True)] for each in inner]
+    return whole.register_matrix.solve_all(flatten(each, whole.shape) for each in coordinates)
 
 
 def inserted_registers(whole: LinearLayout, block: LinearLayout) -> list[tuple[tuple[int, ...], int]] | None:
@@ -57,17 +55,12 @@ def inserted_registers(whole: LinearLayout, block: LinearLayout) -> list[tuple[t
     coordinates = [unflatten(image, whole.shape) for image in whole.register_images]
     positions = [tuple(c // e for c, e in zip(each, block.shape, strict=True)) for each in coordinates]
     inner = [[c % e for c, e in zip(each, block.shape, strict=True)] for each in coordinates]
-    registers = _all_known([block.register_matrix.solve(flatten(each, block.shape)) for each in inner])
+    registers = block.register_matrix.solve_all(flatten(each, block.shape) for each in inner)
     return None if registers is None else list(zip(positions, registers, strict=True))
 
 
 def _same_threads(whole: LinearLayout, block: LinearLayout) -> bool:
     return whole.lane + whole.warp == block.lane + block.warp
-
-
-def _all_known(registers: Sequence[int | None]) -> list[int] | None:
-    known = [register for register in registers if register is not None]
-    return known if len(known) == len(registers) else None
 
 
 def doubled(layout: LinearLayout, dimension: int) -> LinearLayout:

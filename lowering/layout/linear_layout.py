@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+from tilec.errors import VerificationError
 from tilec.lowering.layout.bit_matrix import BitMatrix, Index
 
 LANE_BITS = 5
 Basis = tuple[int, ...]
+_BASES = r"((?:\([\d,]*\))+|none)"
+_TEXT = re.compile(rf"register={_BASES} lane={_BASES} warp={_BASES} shape=(\d+(?:x\d+)*|scalar)")
 
 
 @dataclass(frozen=True)
@@ -18,7 +22,7 @@ class LinearLayout:
     """Element coordinates = XOR of the bases of the bits set in (register, lane, warp).
 
     A basis is a coordinate tuple; a zero basis is replication. All extents are powers of two. `str()` is canonical
-    and `layout_text.parse_layout` parses it. Raises ValueError for an invalid shape or basis.
+    and parse_layout() reads it. Raises ValueError for an invalid shape or basis.
     """
 
     register: tuple[Basis, ...]
@@ -87,6 +91,11 @@ class LinearLayout:
         return _dependent(self.register_matrix.columns)
 
     @cached_property
+    def distinct_registers(self) -> tuple[int, ...]:
+        """The registers of a thread without repetitions."""
+        return tuple(r for r in range(self.register_count) if not r & self.free_register_mask)
+
+    @cached_property
     def free_thread_mask(self) -> int:
         """Thread bits (lane + 32 warp) that depend on lower bits and registers."""
         registers = len(self.register)
@@ -133,6 +142,11 @@ class LinearLayout:
         """The layout of one dimension, without the others."""
         return self._map(lambda basis: (basis[dimension],), (self.shape[dimension],))
 
+    def map_along(self, dimension: int, change: Callable[[int], int]) -> LinearLayout:
+        """The layout with changed coordinates along one dimension, whose extent changes alike."""
+        shape = _replace(self.shape, dimension, change(self.shape[dimension]))
+        return self._map(lambda basis: _replace(basis, dimension, change(basis[dimension])), shape)
+
     def reshape(self, shape: Sequence[int]) -> LinearLayout:
         """The layout in another shape with equal row-major numbering; raises ValueError if the sizes differ."""
         shape = tuple(shape)
@@ -171,6 +185,28 @@ def unflatten(index: Index, shape: Sequence[int]) -> tuple[Index, ...]:
         coordinates.append(index % extent)
         index = index // extent
     return tuple(reversed(coordinates))
+
+
+@lru_cache(maxsize=4096)
+def parse_layout(text: str) -> LinearLayout:
+    """The layout whose `str()` is the text; raises VerificationError for other texts."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise VerificationError(
+            f"expected a layout like 'register=(0,1) lane=(1,0)... warp=none shape=32x2', got '{text}'"
+        )
+    register, lane, warp, shape = match.groups()
+    extents = () if shape == "scalar" else tuple(int(extent) for extent in shape.split("x"))
+    try:
+        return LinearLayout(_bases(register), _bases(lane), _bases(warp), extents)
+    except ValueError as error:
+        raise VerificationError(f"bad layout '{text}': {error}") from error
+
+
+def _bases(text: str) -> tuple[Basis, ...]:
+    if text == "none":
+        return ()
+    return tuple(tuple(int(c) for c in basis.split(",") if c) for basis in text[1:-1].split(")("))
 
 
 def _spell(bases: tuple[Basis, ...]) -> str:

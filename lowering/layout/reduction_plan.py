@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from tilec.lowering.layout.bit_matrix import BitMatrix, complement, independent
-from tilec.lowering.layout.blocked import unit
+from tilec.lowering.layout.blocked import along, doubling
 from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
 
 
@@ -87,8 +87,7 @@ def _position_bits(layout: LinearLayout, dimension: int) -> int:
 
 def _siblings(layout: LinearLayout, dimension: int) -> tuple[int, ...]:
     """For each bit of the position the lowest register, lane and warp bits that change it alone."""
-    rank = len(layout.shape)
-    return tuple(layout.holder(unit(dimension, 1 << bit, rank)) for bit in range(_position_bits(layout, dimension)))
+    return tuple(map(layout.holder, along(dimension, doubling(1, layout.shape[dimension]), len(layout.shape))))
 
 
 def _level(layout: LinearLayout, step: int) -> int:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tilec.errors import VerificationError
 from tilec.lowering.layout.bit_matrix import BitMatrix, Index
+from tilec.lowering.layout.shared_layout import offset_matrix
 
 # tcgen05.cp.32x128b copies 32 rows of 16 bytes: four factors along K of each of 128 rows (or columns) of a matrix.
 ATOM_ROWS, ATOM_FACTORS, ATOM_BYTES, ATOM_COLUMNS = 128, 4, 512, 4
@@ -81,12 +82,7 @@ class ScaleLayout:
     @cached_property
     def matrix(self) -> BitMatrix:
         """Row-major index of a factor -> byte offset in shared memory."""
-        columns = [
-            self.offset(*(1 << bit if d == dimension else 0 for d in range(2)))
-            for dimension in (1, 0)
-            for bit in range(self.shape[dimension].bit_length() - 1)
-        ]
-        return BitMatrix(tuple(columns), self.size_bytes.bit_length() - 1)
+        return offset_matrix(self.shape, self.offset, self.size_bytes)
 
 
 def is_scale_layout(text: str) -> bool:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+from tilec.errors import VerificationError
 from tilec.lowering.layout.bit_matrix import BitMatrix, Index
+from tilec.lowering.layout.blocked import doubling, unit
+from tilec.lowering.layout.vectors import byte_shape
 
 # Span in bytes, mask and target by swizzle: a ^= ((a >> 7) & mask) << target.
 _SWIZZLES = {"32B": (32, 1, 4), "64B": (64, 3, 4), "128B": (128, 7, 4), "128B_atom_32B": (128, 3, 5)}
 BASE_ALIGNMENT_BYTES = 1024
+_TEXT = re.compile(r"contiguous=(\d+) swizzle=(\w+)(?: panel=(\d+))?")
 
 
 def swizzle_span_bytes(swizzle: str) -> int | None:
@@ -98,8 +104,30 @@ class SharedLayout:
     @cached_property
     def matrix(self) -> BitMatrix:
         """Row-major element index -> byte offset."""
-        columns = []
-        for dimension in reversed(range(len(self.shape))):
-            for bit in range(self.shape[dimension].bit_length() - 1):
-                columns.append(self.offset(*(1 << bit if d == dimension else 0 for d in range(len(self.shape)))))
-        return BitMatrix(tuple(columns), self.size_bytes.bit_length() - 1)
+        return offset_matrix(self.shape, self.offset, self.size_bytes)
+
+
+def offset_matrix(shape: tuple[int, ...], offset: Callable[..., int], size_bytes: int) -> BitMatrix:
+    """Row-major element index -> byte offset, for offsets that are linear over bits."""
+    rank, bits = len(shape), size_bytes.bit_length() - 1
+    positions = (
+        unit(dimension, step, rank) for dimension in reversed(range(rank)) for step in doubling(1, shape[dimension])
+    )
+    return BitMatrix(tuple(offset(*position) for position in positions), bits)
+
+
+@lru_cache(maxsize=4096)
+def parse_shared_layout(text: str, shape: tuple[int, ...], element_bytes: int, per_byte: int = 1) -> SharedLayout:
+    """The shared layout whose `str()` is the text; raises VerificationError for other texts.
+
+    If `per_byte` elements of the shape share a byte, it is the layout of the bytes.
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise VerificationError(f"expected a layout like 'contiguous=1 swizzle=128B', got '{text}'")
+    contiguous, swizzle, panel = match.groups()
+    try:
+        stored = byte_shape(shape, int(contiguous), per_byte)
+        return SharedLayout(stored, element_bytes, int(contiguous), swizzle, int(panel) if panel else None)
+    except (ValueError, IndexError) as error:
+        raise VerificationError(f"bad layout '{text}': {error}") from error

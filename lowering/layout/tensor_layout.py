@@ -1,15 +1,21 @@
-"""Layouts of tiles in tensor memory: lanes, columns, and the elements of each 32-bit cell (PTX ISA 9.7.16.10.5)."""
+"""Layouts of tiles in tensor memory: lanes, columns, and the elements of each 32-bit cell (PTX ISA 9.7.16.10.5).
+
+The register layouts are those of tcgen05.ld and tcgen05.st (PTX ISA 9.7.16.2.3).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.errors import VerificationError
+from tilec.lowering.layout.blocked import along_columns, along_rows, doubling
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import divided
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b, tensor_memory_halves
+from tilec.lowering.layout.vectors import divided
 
+_SUBPARTITION_WARPS = 4
+_LANE_ROWS = along_rows((1, 2, 4, 8, 16))
 CELL_BYTES = 4
 _TEXT = re.compile(r"lanes=(64|128)( packed| halves)?")
 # Rows of an accumulator in halves: those of one CTA of a pair that multiplies 128 rows.
@@ -88,3 +94,48 @@ def parse_tensor_layout(text: str, shape: tuple[int, ...], element_bytes: int) -
         return TensorLayout(shape, element_bytes, int(match[1]), qualifier == "packed", qualifier == "halves")
     except ValueError as error:
         raise VerificationError(f"bad layout '{text}': {error}") from error
+
+
+def tensor_memory_32x32b(shape: Sequence[int], warps: int) -> LinearLayout:
+    """A tile of 128 k rows read with shape .32x32b: lane L of warp w holds row 32 (w % 4) + L, registers the columns.
+
+    Eight or sixteen warps split the columns; further 128-row tiles use further registers.
+    """
+    rows, columns = _check(shape, warps, 128)
+    own = columns // (warps // _SUBPARTITION_WARPS)
+    register = along_columns(doubling(1, own)) + along_rows(doubling(128, rows))
+    warp = along_rows((32, 64)) + along_columns(doubling(own, columns))
+    return LinearLayout(register, _LANE_ROWS, warp, (rows, columns))
+
+
+def tensor_memory_halves(shape: Sequence[int], warps: int) -> LinearLayout:
+    """A tile of 64 rows whose second half of columns is in the upper 64 lanes, read with shape .32x32b.
+
+    Lane L of warp w holds row 32 (w % 2) + L, and of the half of the columns w % 4 / 2.
+    """
+    rows, columns = _check(shape, warps, 64)
+    own = columns // 2 // (warps // _SUBPARTITION_WARPS)
+    if rows != 64 or own < 1:
+        raise ValueError(f"expected 64 rows and two columns per warp, got {tuple(shape)} for {warps} warps")
+    warp = ((32, 0), (0, columns // 2), *along_columns(doubling(own, columns // 2)))
+    return LinearLayout(along_columns(doubling(1, own)), _LANE_ROWS, warp, (rows, columns))
+
+
+def tensor_memory_16x256b(shape: Sequence[int], warps: int) -> LinearLayout:
+    """A tile of 64 rows, 16 in each sub-partition, read with shape .16x256b: the wgmma fragment."""
+    rows, columns = _check(shape, warps, 64)
+    own = columns // (warps // _SUBPARTITION_WARPS)
+    if rows != 64 or own < 8:
+        raise ValueError(
+            f"shape .16x256b reads 64 rows and at least 8 columns per warp, got {tuple(shape)} for {warps} warps"
+        )
+    register = ((0, 1), (8, 0)) + along_columns(doubling(8, own))
+    lane = ((0, 2), (0, 4), (1, 0), (2, 0), (4, 0))
+    warp = along_rows((16, 32)) + along_columns(doubling(own, columns))
+    return LinearLayout(register, lane, warp, (rows, columns))
+
+
+def _check(shape: Sequence[int], warps: int, rows: int) -> tuple[int, int]:
+    if len(shape) != 2 or shape[0] % rows or warps % _SUBPARTITION_WARPS:
+        raise ValueError(f"expected a multiple of {rows} rows and of four warps, got {tuple(shape)} for {warps} warps")
+    return shape[0], shape[1]

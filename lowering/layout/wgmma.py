@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.lowering.layout.blocked import doubling
+from tilec.lowering.layout.blocked import along_columns, along_rows, doubling
 from tilec.lowering.layout.linear_layout import Basis, LinearLayout
 
-_QUAD_ROWS = ((1, 0), (2, 0), (4, 0))
 # The columns of a core matrix of accumulators.
 _COLUMNS = 8
 _REGISTER_BYTES = 4
@@ -16,10 +15,8 @@ _REGISTER_BYTES = 4
 def wgmma_accumulator(shape: Sequence[int], warps: int) -> LinearLayout:
     """Accumulators of f32, s32 or unpacked f16: 64 x N fragments, by warpgroup, then by register."""
     rows, columns = _check(shape, warps)
-    register = ((0, 1), (8, 0), *((0, step) for step in doubling(_COLUMNS, columns)))
-    return LinearLayout(
-        (*register, *_row_registers(rows, warps)), ((0, 2), (0, 4), *_QUAD_ROWS), _warp_rows(warps), (rows, columns)
-    )
+    register = ((0, 1), (8, 0), *along_columns(doubling(_COLUMNS, columns)))
+    return _repeated(register, ((0, 2), (0, 4)), rows, columns, warps)
 
 
 def wgmma_operand(shape: Sequence[int], warps: int, element_bytes: int) -> LinearLayout:
@@ -33,12 +30,8 @@ def wgmma_operand(shape: Sequence[int], warps: int, element_bytes: int) -> Linea
     in_quad = 4 * per_register
     if depth < 2 * in_quad:
         raise ValueError(f"expected at least {2 * in_quad} elements along K, got {tuple(shape)}")
-    packed = tuple((0, step) for step in doubling(1, per_register))
-    along_k = tuple((0, step) for step in doubling(in_quad, depth))
-    lane = ((0, per_register), (0, 2 * per_register), *_QUAD_ROWS)
-    return LinearLayout(
-        (*packed, (8, 0), *along_k, *_row_registers(rows, warps)), lane, _warp_rows(warps), (rows, depth)
-    )
+    packed, along_k = along_columns(doubling(1, per_register)), along_columns(doubling(in_quad, depth))
+    return _repeated((*packed, (8, 0), *along_k), ((0, per_register), (0, 2 * per_register)), rows, depth, warps)
 
 
 def _check(shape: Sequence[int], warps: int) -> tuple[int, int]:
@@ -50,9 +43,9 @@ def _check(shape: Sequence[int], warps: int) -> tuple[int, int]:
     return shape[0], shape[1]
 
 
-def _warp_rows(warps: int) -> tuple[Basis, ...]:
-    return tuple((step, 0) for step in doubling(16, 16 * warps))
-
-
-def _row_registers(rows: int, warps: int) -> tuple[Basis, ...]:
-    return tuple((step, 0) for step in doubling(16 * warps, rows))
+def _repeated(
+    register: tuple[Basis, ...], quad: tuple[Basis, ...], rows: int, columns: int, warps: int
+) -> LinearLayout:
+    """The fragments of all rows; `register` are the registers of 64 rows, `quad` the lanes of a row."""
+    repeated, warp = along_rows(doubling(16 * warps, rows)), along_rows(doubling(16, 16 * warps))
+    return LinearLayout(register + repeated, (*quad, (1, 0), (2, 0), (4, 0)), warp, (rows, columns))

@@ -12,6 +12,7 @@ from tilec import cache_files
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.ptx.builder import function as declare
+from tilec.dialect.walk import inner_operations
 from tilec.errors import UnsupportedError
 from tilec.hashing import sha256
 from tilec.lowering.math.device_code import Step, device_function, inline_steps
@@ -20,35 +21,10 @@ from tilec.lowering.math.device_code import Step, device_function, inline_steps
 C_TYPES = {"f32": "float", "f64": "double"}
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A function of the CUDA math library: its name for f64, and the number of arguments."""
-
-    cuda: str
-    arguments: int = 1
-
-    def c_name(self, element: str) -> str:
-        """The name in CUDA C++, which ends in f for f32 (CUDA Math API, "Single Precision Mathematical Functions")."""
-        return self.cuda + ("f" if element == "f32" else "")
-
-
-# By the names in Tile IR. Their errors: CUDA C++ Programming Guide, "Mathematical Functions", maximum ulp error.
-FUNCTIONS = {
-    "atan2": _Row("atan2", 2),
-    "cos": _Row("cos"),
-    "cosh": _Row("cosh"),
-    "exp": _Row("exp"),
-    "exp2": _Row("exp2"),
-    "fmod": _Row("fmod", 2),
-    "log": _Row("log"),
-    "log2": _Row("log2"),
-    "pow": _Row("pow", 2),
-    "rsqrt": _Row("rsqrt"),
-    "sin": _Row("sin"),
-    "sinh": _Row("sinh"),
-    "tan": _Row("tan"),
-    "tanh": _Row("tanh"),
-}
+# The functions of Tile IR, with the same names as in the CUDA math library, and the number of their arguments. Their
+# errors: CUDA C++ Programming Guide, "Mathematical Functions", maximum ulp error.
+_NAMES = "atan2 cos cosh exp exp2 fmod log log2 pow rsqrt sin sinh tan tanh".split()
+FUNCTIONS = {name: 2 if name in ("atan2", "fmod", "pow") else 1 for name in _NAMES}
 
 
 @dataclass(frozen=True)
@@ -68,17 +44,17 @@ class MathFunction:
         """Emits the function and returns its result; the first call also declares the function in the module."""
         if self.text:
             declare_once(b, self.name, self.text)
-        types = {"f32": b.f32, "f64": b.f64, "i32": b.i32, "i64": b.i64, "i16": b.i16, "i1": b.i1}
         values = list(arguments)
         for step in self.steps:
-            values.append(b.compute(step.text, types[step.type], *[values[operand] for operand in step.operands]))
+            operands = [values[operand] for operand in step.operands]
+            values.append(b.compute(step.text, getattr(b, step.type), *operands))
         return values[-1]
 
 
 def declare_once(b: PtxBuilder, name: str, text: str) -> None:
     """Declares a device function in the module of the kernel, if it is not declared yet."""
     module = b.entry.parent.opview
-    operations = (view.operation for view in module.operation.regions[0].blocks[0].operations)
+    operations = (view.operation for view in inner_operations(module))
     if not any(o.name == "ptx.function" and o.attributes["sym_name"].value == name for o in operations):
         declare(module, name, text)
 
@@ -115,14 +91,12 @@ def integer_power(element: str) -> MathFunction:
 
 @functools.cache
 def _built(name: str, element: str) -> MathFunction:
-    row, kind = FUNCTIONS[name], C_TYPES[element]
-    symbol = f"tilec_{row.c_name(element)}"
-    names = [f"x{index}" for index in range(row.arguments)]
-    parameters = ", ".join(f"{kind} {argument}" for argument in names)
-    source = (
-        f'extern "C" __device__ {kind} {symbol}({parameters}) {{ return {row.c_name(element)}({", ".join(names)}); }}'
-    )
-    return _compiled(symbol, source, (element,) * row.arguments)
+    kind, arguments = C_TYPES[element], [f"x{index}" for index in range(FUNCTIONS[name])]
+    # The name for f32 ends in f (CUDA Math API, "Single Precision Mathematical Functions").
+    c_name = name + ("f" if element == "f32" else "")
+    symbol, parameters = f"tilec_{c_name}", ", ".join(f"{kind} {argument}" for argument in arguments)
+    source = f'extern "C" __device__ {kind} {symbol}({parameters}) {{ return {c_name}({", ".join(arguments)}); }}'
+    return _compiled(symbol, source, (element,) * len(arguments))
 
 
 def _compiled(symbol: str, source: str, parameters: tuple[str, ...]) -> MathFunction:

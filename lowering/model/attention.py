@@ -7,8 +7,7 @@ from math import ceil
 
 from tilec.lowering.model.constants import DEVICES, Device
 from tilec.lowering.model.launch import Prediction, Ring, TileWork, predict
-from tilec.lowering.model.step import Step, unit_cycles
-from tilec.lowering.model.tensor_pipe import Multiply, latency_cycles, pipe_use
+from tilec.lowering.model.step import Multiply, Step, latency_cycles, pipe_use, unit_cycles
 
 _BITS_PER_BYTE = 8
 _SCORE_BYTES = 4

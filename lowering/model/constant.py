@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 VENDOR, MEASURED, DERIVED, ASSUMED = "vendor", "measured", "derived", "assumed"
 CERTAINTIES = {
@@ -34,35 +35,21 @@ class Constant:
 
     Attributes:
         value: the value, in the unit of the quantity (constants.py).
-        certainty: a key of CERTAINTIES.
         source: the publication or program that states or measured it.
+        certainty: a key of CERTAINTIES.
     """
 
     value: float
-    certainty: str
     source: str
+    certainty: str
 
 
-def vendor(value: float, source: str) -> Constant:
-    """A figure of NVIDIA's data sheets and manuals."""
-    return Constant(value, VENDOR, source)
-
-
-def measured(value: float, source: str) -> Constant:
-    """A published measurement."""
-    return Constant(value, MEASURED, source)
+vendor = partial(Constant, certainty=VENDOR)
+measured = partial(Constant, certainty=MEASURED)
+derived = partial(Constant, certainty=DERIVED)
+assumed = partial(Constant, certainty=ASSUMED)
 
 
 def probed(value: float, note: str = "") -> Constant:
     """A measurement by benchmarks/hopper/constants.py."""
     return measured(value, f"PROBES{': ' * bool(note)}{note}")
-
-
-def derived(value: float, source: str) -> Constant:
-    """A value that is computed from vendor figures or published measurements."""
-    return Constant(value, DERIVED, source)
-
-
-def assumed(value: float, source: str) -> Constant:
-    """A value without a trustworthy public measurement."""
-    return Constant(value, ASSUMED, source)

@@ -1,10 +1,9 @@
-"""The constants of H200 SXM."""
+"""The constants of H200 SXM and of H100 SXM."""
 
 from __future__ import annotations
 
 from tilec.lowering.model.constant import Constant, assumed, derived, measured, probed, vendor
 
-NAME = "H200"
 CONSTANTS: dict[str, Constant] = {
     # The chip.
     "processors": vendor(132, "data sheet"),
@@ -68,3 +67,5 @@ CONSTANTS: dict[str, Constant] = {
     "independent_instructions": assumed(2, "not measured"),
     "dependent_issue_cycles": probed(4.0),
 }
+# H100 differs by its memory.
+H100_CONSTANTS = CONSTANTS | {"hbm_terabytes_per_second": measured(3.0, "QUACK: 3.0 of 3.35 nominal")}

@@ -24,6 +24,8 @@ from tilec.lowering.model.step import (
     unit_cycles,
 )
 
+# Bytes of an operand of 16 bits.
+_OPERAND_BYTES = 2
 _BYTES_PER_KILOBYTE = 1024
 # The norm in which the cycles of the units are combined: the largest if one is far above the others, more if several
 # are near it, because their queues disturb each other. Infinity is the bound of a perfect schedule.
@@ -170,7 +172,8 @@ def predict(work: TileWork, device: Device) -> Prediction:
     once = _start_cycles(work, device) * work.persistent + end
     overhead = device.launch_microseconds if work.launch_microseconds is None else work.launch_microseconds
     cycles = tiles * tile_cycles + once
-    bound = max(units, key=lambda unit: units[unit])
+    bound, steps = max(units, key=units.__getitem__), tiles * loop
+    parts = {bound: steps, EPILOGUE: cycles - steps, LAUNCH: overhead * device.clock_ghz * 1e3}
     return Prediction(
         device=device.name,
         step_units=units,
@@ -183,13 +186,8 @@ def predict(work: TileWork, device: Device) -> Prediction:
         tiles_per_processor=tiles,
         launch_microseconds=overhead,
         cycles=cycles,
-        bound=_launch_bound(bound, tiles * loop, cycles, overhead * device.clock_ghz * 1e3),
+        bound=max(parts, key=parts.__getitem__),
     )
-
-
-def _launch_bound(step_bound: str, steps: float, cycles: float, launch_cycles: float) -> str:
-    parts = {step_bound: steps, EPILOGUE: cycles - steps, LAUNCH: launch_cycles}
-    return max(parts, key=lambda part: parts[part])
 
 
 def combined_cycles(units: Mapping[str, float]) -> float:
@@ -260,3 +258,64 @@ def _exposed_cycles(work: TileWork, device: Device, epilogue: float) -> float:
     elif not work.loads_ahead:
         exposed += work.ring.load_cycles(device)
     return exposed if work.epilogue_overlapped else exposed + epilogue
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of all blocks of a launch.
+
+    Attributes:
+        blocks: the number of blocks.
+        cluster: the number of blocks per cluster, which run at the same time.
+        instructions: instructions of warps.
+        multiply_adds: multiply-adds by the tensor core.
+        shared_bytes: bytes of shared memory read or written.
+        global_bytes: bytes of global memory read or written.
+        ring: the loads of a step of a block; None if nothing loads ahead.
+        ring_steps: steps of a block.
+        blocks_per_processor: blocks that an SM executes at the same time.
+    """
+
+    blocks: int
+    cluster: int = 1
+    instructions: float = 0
+    multiply_adds: float = 0
+    shared_bytes: float = 0
+    global_bytes: float = 0
+    ring: Ring | None = None
+    ring_steps: float = 0
+    blocks_per_processor: int = 1
+
+
+def least_cycles(work: Work, device: Device) -> float:
+    """The cycles of the busiest SM if its most used unit is never idle, but for loads that its rings wait for."""
+    if not work.blocks:
+        return 0.0
+    # The SMs that clusters of this size leave unused are idle.
+    processors = max(work.cluster, int(device.processors) // work.cluster * work.cluster)
+    blocks = ceil(work.blocks / processors)
+    multiply_adds = device.tensor_rows * device.tensor_columns_per_cycle * device.tensor_operand_bytes / _OPERAND_BYTES
+    units = (
+        blocks
+        / work.blocks
+        * max(
+            work.instructions / device.warp_instructions_per_cycle,
+            work.multiply_adds / multiply_adds,
+            work.shared_bytes / device.shared_bytes_per_cycle,
+            work.global_bytes / device.l2_bytes_per_cycle,
+        )
+    )
+    return max(units, _waiting_cycles(work, blocks, device))
+
+
+def _waiting_cycles(work: Work, blocks: int, device: Device) -> float:
+    """The cycles in which the rings of the blocks of an SM are loaded and emptied, all slots of all of them at once."""
+    if work.ring is None:
+        return 0.0
+    one = (work.ring.load_cycles(device) + work.ring.use_cycles) / work.ring.slots
+    return ceil(blocks / work.blocks_per_processor) * work.ring_steps * one
+
+
+def microseconds(cycles: float, device: Device) -> float:
+    """The time of these cycles at the boost clock."""
+    return cycles / device.clock_ghz / 1e3

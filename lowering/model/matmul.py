@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from tilec.lowering.model.constants import DEVICES, Device
 from tilec.lowering.model.launch import Prediction, Ring, TileWork, predict
-from tilec.lowering.model.step import Step
-from tilec.lowering.model.tensor_pipe import Multiply, PipeUse, latency_cycles, pipe_use
+from tilec.lowering.model.step import Multiply, PipeUse, Step, latency_cycles, pipe_use
+from tilec.lowering.target import Target
 
+# Extents of a product that fills all SMs several times; those of a launch are unknown when a kernel is compiled.
+_EXTENT = 4096
+# The size of the staging buffer of stores, which divides a tile into slices.
+_STAGING_BYTES = 32768
 _BITS_PER_BYTE = 8
 _KILOBYTE = 1024
 # Shared memory of a block for barriers, and the reserve of the hardware (CUDA programming guide: 1 KB).
@@ -102,7 +106,9 @@ def matmul_work(matmul: Matmul, device: Device) -> TileWork:
     """The work of the tiles of a matrix multiply."""
     use = pipe_use(matmul.multiply, device)
     resident = matmul.blocks_per_processor or _fitting_blocks(matmul, device)
-    awaited = _awaited_cycles(matmul, use, device) + (0.0 if matmul.roles else _block_barrier_cycles(matmul, device))
+    # Without roles, the threads of a block wait, load and multiply together.
+    barrier = 0.0 if matmul.roles else device.block_barrier(matmul.warps)
+    awaited = _awaited_cycles(matmul, use, device) + barrier
     ring = Ring(
         # An asynchronous multiply still reads the slot of the preceding step while the same threads issue loads.
         slots=matmul.stages if matmul.roles or matmul.multiply_is_awaited else max(1, matmul.stages - 1),
@@ -149,11 +155,6 @@ def _awaited_cycles(matmul: Matmul, use: PipeUse, device: Device) -> float:
     port = (use.shared_bytes + device.shared_write_share * matmul.step_bytes) / device.shared_bytes_per_cycle
     busy = max(use.cycles, port)
     return busy + latency_cycles(matmul.multiply, device) + device.barrier_latency_cycles
-
-
-def _block_barrier_cycles(matmul: Matmul, device: Device) -> float:
-    """The barrier of a block whose threads wait, load and multiply together."""
-    return device.block_barrier_cycles + device.block_barrier_cycles_per_warp * matmul.warps
 
 
 def _epilogue(matmul: Matmul, device: Device) -> Step:
@@ -213,3 +214,41 @@ def _tile(index: int, along_m: int, along_n: int, group: int) -> tuple[int, int]
     size = min(group, along_m - first)
     inside = index % (group * along_n)
     return first + inside % size, inside // size
+
+
+@dataclass(frozen=True)
+class PairTimes:
+    """The predicted times of a product of EXTENT rows, columns and depth, in microseconds."""
+
+    block: float
+    pair: float
+
+    @property
+    def pair_is_faster(self) -> bool:
+        """Whether two blocks that multiply together take less time than one."""
+        return self.pair < self.block
+
+    def __str__(self) -> str:
+        extents = "x".join([str(_EXTENT)] * 3)
+        return f"a product of {extents} takes {self.pair:.0f} us with pairs of blocks and {self.block:.0f} us without"
+
+
+def pair_times(tile: tuple[int, int, int], element_bits: int, target: Target, device: Device) -> PairTimes:
+    """The times with tiles of `tile` rows, columns and elements along K per step, of all blocks that compute a tile."""
+    block = Matmul(
+        device=device.name,
+        rows=_EXTENT,
+        columns=_EXTENT,
+        depth=_EXTENT,
+        tile=tile,
+        stages=1,
+        element_bits=element_bits,
+    )
+    block, pair = (_with_ring(each, target) for each in (block, replace(block, pair=True)))
+    return PairTimes(predict_matmul(block).microseconds, predict_matmul(pair).microseconds)
+
+
+def _with_ring(matmul: Matmul, target: Target) -> Matmul:
+    """As many slots as shared memory has room for."""
+    slots = int((target.shared_bytes - _STAGING_BYTES) // matmul.step_bytes)
+    return replace(matmul, stages=max(1, slots))

@@ -55,11 +55,6 @@ class Rows:
     warps: int = 4
     in_graph: bool = False
 
-    @property
-    def bytes_moved(self) -> float:
-        """Bytes between the chip and DRAM."""
-        return self.elements * self.element_bits / _BITS_PER_BYTE * (self.arrays_read + self.arrays_written)
-
 
 def predict_rows(rows: Rows) -> Prediction:
     """The time of a kernel that streams rows."""
@@ -84,7 +79,7 @@ def rows_work(rows: Rows, device: Device) -> TileWork:
     )
     alone = step.instructions / rows.warps * device.dependent_issue_cycles / device.independent_instructions
     # The sum of a row: barriers and exchanges of the warps, which no other block of a persistent kernel hides.
-    reduction = 2 * (device.block_barrier_cycles + device.block_barrier_cycles_per_warp * rows.warps)
+    reduction = 2 * device.block_barrier(rows.warps)
     # The next block of a grid takes the place of one that ends; a persistent block has no start per tile.
     start = 0.0 if rows.persistent else device.block_start_cycles
     again = (rows.passes - 1) * device.load_l2_latency_cycles

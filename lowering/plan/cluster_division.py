@@ -17,7 +17,7 @@ from tilec.dialect.tile_gpu.kernel import CLUSTERS
 from tilec.dialect.walk import operations_below, operations_inside
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import device_of
-from tilec.lowering.model.pairs import PairTimes, pair_times
+from tilec.lowering.model.matmul import PairTimes, pair_times
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.matrix.accumulator import MULTIPLIES as ALL_MULTIPLIES
 from tilec.lowering.plan.matrix.matrix_plan import matrix_plan

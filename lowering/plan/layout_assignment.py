@@ -9,7 +9,7 @@ from tilec.dialect.walk import operations_below, reached
 from tilec.lowering.layout.blocked import blocked, transposing
 from tilec.lowering.layout.blocks import block_of, doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import divided, joined
+from tilec.lowering.layout.vectors import divided, joined
 from tilec.lowering.plan.matrix.accumulator import MULTIPLIES
 from tilec.lowering.plan.matrix.accumulator_columns import read_by_columns
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan

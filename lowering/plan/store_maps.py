@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType
-from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout
+from tilec.lowering.layout.vectors import byte_shape
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.access.im2col_map import im2col_store_map

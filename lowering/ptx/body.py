@@ -11,8 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.lowering.ptx.coalesce import coalesce
 from tilec.lowering.ptx.constants import repeat_constants
-from tilec.lowering.ptx.flow import Flow, control_flow
-from tilec.lowering.ptx.liveness import Liveness, liveness
+from tilec.lowering.ptx.flow import Flow, Liveness, control_flow, liveness
 from tilec.lowering.ptx.program import Branch, Instruction, Program
 
 

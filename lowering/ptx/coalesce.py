@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tilec.lowering.ptx.flow import Flow
-from tilec.lowering.ptx.liveness import Liveness
+from tilec.lowering.ptx.flow import Flow, Liveness
 from tilec.lowering.ptx.program import Program
 
 # Instructions whose tied operands may be registers that a multiply still writes (PTX ISA 9.7.15.7).

@@ -7,12 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilec.lowering.schedule.arcs import Roles, edge_arcs, register_arcs, ring_arcs, same_components
+from tilec.lowering.schedule.arcs import (
+    Arc,
+    Roles,
+    critical_cycle,
+    edge_arcs,
+    least_interval,
+    register_arcs,
+    ring_arcs,
+    same_components,
+)
 from tilec.lowering.schedule.memory_share import memory_share
 from tilec.lowering.schedule.parts import WHOLE, ProblemError
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import QUANTUM, rounded
-from tilec.lowering.schedule.recurrence import Arc, critical_cycle, least_interval
+from tilec.lowering.schedule.problem import QUANTUM, Problem, rounded
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tilec.lowering.schedule.arcs import edge_arcs, same_components
+from tilec.lowering.schedule.arcs import earliest_starts, edge_arcs, same_components
 from tilec.lowering.schedule.memory_share import least_slots, memory_share
 from tilec.lowering.schedule.parts import WHOLE, Buffer, BufferUse, Edge, Kind
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import QUANTUM
-from tilec.lowering.schedule.recurrence import earliest_starts
+from tilec.lowering.schedule.problem import QUANTUM, Problem
 from tilec.lowering.schedule.schedule import Schedule, numbered_by_first
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Any
 
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.encoding import Encoding
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import QUANTUM, rounded
+from tilec.lowering.schedule.problem import QUANTUM, Problem, rounded
 from tilec.lowering.schedule.schedule import Schedule
 
 # The first step of the search above the bound, as a fraction of the bound; it doubles.

@@ -12,17 +12,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from tilec.lowering.schedule.answer import Answer, How
 from tilec.lowering.schedule.arcs import join, same_components
 from tilec.lowering.schedule.bound import Bound, bound
 from tilec.lowering.schedule.exact import Budget, Found, SolverError, search
 from tilec.lowering.schedule.list_schedule import list_schedule
 from tilec.lowering.schedule.memory_share import MOST_SLOTS
 from tilec.lowering.schedule.parts import Kind, Operation, ProblemError
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.problem import Problem, quantized
 from tilec.lowering.schedule.schedule import Schedule, numbered_by_first, warps_of_roles
-from tilec.lowering.schedule.store import Store
+from tilec.lowering.schedule.store import Answer, How, Store
 from tilec.lowering.schedule.verify import verify
 
 # An interval within this fraction of the bound is not improved, and roles by rule are kept for less than it.

@@ -9,12 +9,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tilec.lowering.schedule.arcs import Arc, earliest_starts
 from tilec.lowering.schedule.bound import bound, certain_arcs
 from tilec.lowering.schedule.memory_share import least_slots, memory_share, uses_of_slot
 from tilec.lowering.schedule.parts import WHOLE, Buffer
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import QUANTUM, rounded
-from tilec.lowering.schedule.recurrence import Arc, earliest_starts
+from tilec.lowering.schedule.problem import QUANTUM, Problem, rounded
 from tilec.lowering.schedule.schedule import Schedule
 
 # An attempt ends after this many placements per operation.

@@ -28,10 +28,7 @@ def token_free_cycle(transitions: int, places: Sequence[Place]) -> list[Place] |
     """
     if all(place.tokens >= 0 for place in places):
         return _cycle_of(transitions, [place for place in places if not place.tokens])
-    following: list[list[Place]] = [[] for _ in range(transitions)]
-    for place in places:
-        following[place.source].append(place)
-    firsts = _first_firings(transitions, following)
+    firsts = _first_firings(transitions, places)
     if not isinstance(firsts, list):
         return firsts.places
     # Firings are counted from `firsts` on: then no place has a negative number of tokens, and cycles keep theirs.
@@ -41,10 +38,7 @@ def token_free_cycle(transitions: int, places: Sequence[Place]) -> list[Place] |
 
 def span(transitions: int, places: Sequence[Place]) -> int:
     """The most firings by which a chain of places of a live graph goes back."""
-    following: list[list[Place]] = [[] for _ in range(transitions)]
-    for place in places:
-        following[place.source].append(place)
-    firsts = _first_firings(transitions, following)
+    firsts = _first_firings(transitions, places)
     assert isinstance(firsts, list), "the graph is live"
     return max(firsts, default=0) - min(firsts, default=0)
 
@@ -54,11 +48,14 @@ class _NegativeCycle:
     places: list[Place]
 
 
-def _first_firings(transitions: int, following: Sequence[Sequence[Place]]) -> list[int] | _NegativeCycle:
+def _first_firings(transitions: int, places: Sequence[Place]) -> list[int] | _NegativeCycle:
     """For each transition a number that exceeds that of no source by more than the tokens between both.
 
     These are shortest paths (Bellman and Ford); a negative cycle has none.
     """
+    following: list[list[Place]] = [[] for _ in range(transitions)]
+    for place in places:
+        following[place.source].append(place)
     firsts = [0] * transitions
     before: list[Place | None] = [None] * transitions
     lengths = [0] * transitions

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilec.lowering.schedule.parts import WHOLE, Buffer, BufferUse, Edge, Limits, Operation, ProblemError, RegisterValue
+
+# Clocks. The costs of units and barriers are multiples of it, so that little is lost; the exact solver is then several
+# times as fast as with clocks.
+QUANTUM = 4
 
 
 @dataclass(frozen=True)
@@ -156,3 +160,31 @@ def _check_uses(problem: Problem, where: str, source: str, uses: tuple[BufferUse
     for use in uses:
         _known(problem, where, use.operation)
         _not_negative(where, use.completion, use.distance)
+
+
+def rounded(value: int) -> int:
+    """The value rounded up to a multiple of the quantum."""
+    return -(-value // QUANTUM) * QUANTUM
+
+
+def quantized(problem: Problem) -> Problem:
+    """The problem with all times rounded up to the quantum: its schedules are schedules of the problem."""
+    operations = tuple(
+        replace(
+            operation,
+            duration=rounded(operation.duration),
+            uses=tuple(replace(use, busy=rounded(use.busy)) for use in operation.uses),
+        )
+        for operation in problem.operations
+    )
+    edges = tuple(replace(edge, latency=rounded(edge.latency), cross=rounded(edge.cross)) for edge in problem.edges)
+    buffers = tuple(replace(buffer, uses=_rounded_uses(buffer.uses)) for buffer in problem.buffers)
+    registers = tuple(
+        replace(value, uses=_rounded_uses(value.uses), delay=value.delay // QUANTUM * QUANTUM)
+        for value in problem.registers
+    )
+    return replace(problem, operations=operations, edges=edges, buffers=buffers, registers=registers)
+
+
+def _rounded_uses(uses: tuple[BufferUse, ...]) -> tuple[BufferUse, ...]:
+    return tuple(replace(use, completion=rounded(use.completion)) for use in uses)

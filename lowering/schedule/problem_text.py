@@ -44,31 +44,28 @@ def _operation_line(operation: Operation) -> str:
     if operation.uses:
         shares = (f"{use.unit}:{use.busy}" + (f":{use.share}" if use.share != WHOLE else "") for use in operation.uses)
         words.append("uses=" + ",".join(shares))
-    if operation.role:
-        words.append(f"role={operation.role}")
-    return " ".join(words + ["rare"] * operation.is_rare)
+    return " ".join([*words, *_optional(operation, "role"), *["rare"] * operation.is_rare])
 
 
 def _edge_line(edge: Edge) -> str:
     words = ["edge", edge.source, edge.target, f"latency={edge.latency}"]
-    words += [f"{name}={getattr(edge, name)}" for name in ("distance", "cross", "moved_kb") if getattr(edge, name)]
-    return " ".join(words + ["same"] * edge.is_same)
+    return " ".join([*words, *_optional(edge, "distance", "cross", "moved_kb"), *["same"] * edge.is_same])
 
 
 def _buffer_line(buffer: Buffer) -> str:
     words = ["buffer", buffer.name, f"source={buffer.source}", f"memory={buffer.memory}", f"size={buffer.size}"]
     words.append(f"uses={_uses_text(buffer.uses)}")
-    if buffer.overlay:
-        words.append(f"overlay={buffer.overlay}")
-    if buffer.depth:
-        words.append(f"depth={buffer.depth}")
-    return " ".join(words + ["pooled"] * buffer.is_pooled)
+    return " ".join([*words, *_optional(buffer, "overlay", "depth"), *["pooled"] * buffer.is_pooled])
 
 
 def _registers_line(value: RegisterValue) -> str:
     words = ["registers", value.name, f"source={value.source}", f"count={value.count}"]
-    words.append(f"uses={_uses_text(value.uses)}")
-    return " ".join(words + ([f"delay={value.delay}"] if value.delay else []))
+    return " ".join([*words, f"uses={_uses_text(value.uses)}", *_optional(value, "delay")])
+
+
+def _optional(part: object, *names: str) -> list[str]:
+    """The fields of a part that are neither zero nor empty."""
+    return [f"{name}={getattr(part, name)}" for name in names if getattr(part, name)]
 
 
 def _uses_text(uses: tuple[BufferUse, ...]) -> str:

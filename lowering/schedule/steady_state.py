@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import floordiv
 
-from tilec.lowering.schedule.arcs import edge_arcs, ring_arcs
+from tilec.lowering.schedule.arcs import Arc, edge_arcs, ring_arcs
 from tilec.lowering.schedule.costs import MEMORY_UNITS
 from tilec.lowering.schedule.parts import WHOLE, Kind, Operation
 from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.recurrence import Arc
 from tilec.lowering.schedule.schedule import Schedule
 
 # Iterations that are executed; the interval is the mean of the last third of them: rings are full by then.

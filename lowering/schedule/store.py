@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from tilec import cache_files
 from tilec.hashing import sha256
-from tilec.lowering.schedule.answer import Answer, How
 from tilec.lowering.schedule.bound import Bound
 from tilec.lowering.schedule.exact import Budget, solver_name
 from tilec.lowering.schedule.parts import BufferUse, ProblemError
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.problem_text import Line, write_problem
-from tilec.lowering.schedule.schedule import read_schedule, write_schedule
+from tilec.lowering.schedule.schedule import Schedule, read_schedule, write_schedule
 from tilec.lowering.schedule.verify import verify
 
 # Raised if the meaning of problems or of schedules changes.
@@ -128,3 +128,35 @@ def canonical(problem: Problem) -> Problem:
         ),
         problem.limits,
     )
+
+
+class How(StrEnum):
+    """The method that found a schedule."""
+
+    # The code as it is: each role in program order, with the present rings.
+    PRESENT = "present"
+    LIST = "list"
+    # The solver, with roles by rule.
+    EXACT = "exact"
+    # The solver, with roles of its own choice.
+    JOINT = "joint"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A verified schedule.
+
+    Attributes:
+        bound: the interval that no schedule is below, and why.
+        how: the method that found the schedule.
+        is_proven: whether no schedule (with roles by rule, unless `how` is joint) has a smaller interval.
+        remarks: why a better method was not used.
+        is_stored: whether it was read from a cache.
+    """
+
+    schedule: Schedule
+    bound: Bound
+    how: How
+    is_proven: bool
+    remarks: tuple[str, ...] = ()
+    is_stored: bool = False

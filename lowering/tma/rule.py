@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from tilec.frozen import Frozen
 from tilec.lowering.target import Target
-from tilec.lowering.tma.enumerations import KINDS, WIDE_KINDS
-from tilec.lowering.tma.tensor_map import TensorMap
+from tilec.lowering.tma.tensor_map import KINDS, WIDE_KINDS, TensorMap
 
 
 class Violation(Frozen):

@@ -1,10 +1,12 @@
-"""The fields of a tensor map."""
+"""The fields of a tensor map, the names of their values, and the codes of those.
+
+Source: CUDA driver API, "Tensor Map Object Management"; PTX ISA 5.5.1, 5.5.2 and 5.5.7.
+"""
 
 from __future__ import annotations
 
+from tilec.element_types import ELEMENT_TYPES
 from tilec.frozen import Frozen, replace
-from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.lowering.tma.enumerations import IM2COL_KINDS, WIDE_KINDS
 
 
 class TensorMap(Frozen):
@@ -83,3 +85,124 @@ def with_usable_strides(tensor_map: TensorMap) -> TensorMap:
 def corner_rank(kind: str, rank: int) -> int:
     """The number of values of a corner of maps of this kind and rank."""
     return 0 if kind not in IM2COL_KINDS else 1 if kind in WIDE_KINDS else rank - 2
+
+
+class _Kind(Frozen):
+    """A kind of tensor map.
+
+    Attributes:
+        function: the function of the driver that encodes it.
+        code: the number of the kind in maps for the simulator.
+        mode: the CUtensorMapIm2ColWideMode, None for the other functions.
+    """
+
+    function: str
+    code: int
+    mode: int | None = None
+
+
+KINDS: dict[str, _Kind] = {
+    "tiled": _Kind("cuTensorMapEncodeTiled", 0),
+    "im2col": _Kind("cuTensorMapEncodeIm2col", 1),
+    "im2col_w": _Kind("cuTensorMapEncodeIm2colWide", 2, mode=0),
+    "im2col_w128": _Kind("cuTensorMapEncodeIm2colWide", 3, mode=1),
+}
+IM2COL_KINDS = ("im2col", "im2col_w", "im2col_w128")
+# The kinds whose pixels lie along W and N only.
+WIDE_KINDS = ("im2col_w", "im2col_w128")
+
+
+class _Swizzle(Frozen):
+    """A shared-memory swizzle.
+
+    Attributes:
+        host_enumerator: the CUtensorMapSwizzle, None for a swizzle that has none.
+        code: the swizzle mode in the encoded map.
+        atomicity: the swizzle atomicity in the encoded map.
+        span_bytes: the maximum size of a row of the box.
+    """
+
+    host_enumerator: int | None
+    code: int
+    atomicity: int
+    span_bytes: int
+
+
+# The combinations of mode and atomicity of PTX ISA 5.5.7, table "Valid combination of swizzle-atomicity".
+SWIZZLES: dict[str, _Swizzle] = {
+    "none": _Swizzle(0, 0, 0, 0),
+    "32B": _Swizzle(1, 1, 0, 32),
+    "64B": _Swizzle(2, 2, 0, 64),
+    "96B": _Swizzle(None, 0, 0, 96),
+    "128B": _Swizzle(3, 3, 0, 128),
+    "128B_atom_32B": _Swizzle(4, 3, 1, 128),
+    "128B_atom_32B_flip_8B": _Swizzle(5, 3, 2, 128),
+    "128B_atom_64B": _Swizzle(6, 3, 3, 128),
+}
+INTERLEAVES = {"none": 0, "16B": 1, "32B": 2}
+FILLS = {"zero": 0, "nan": 1}
+L2_PROMOTIONS = {"none": 0, "64B": 1, "128B": 2, "256B": 3}
+
+
+class _TensorElement(Frozen):
+    """An element type of a tensor map.
+
+    Attributes:
+        host_enumerator: the CUtensorMapDataType.
+        code: the code in the encoded map.
+        bits: the size in global memory.
+        is_float: whether elements outside of the tensor can be NaN.
+        padded: whether 128 elements form an indivisible group that shared memory holds with padding.
+        is_tf32: whether the encoded map has the flag of tf32 beside the code of f32.
+    """
+
+    host_enumerator: int
+    code: int
+    bits: int
+    is_float: bool = False
+    padded: bool = False
+    is_tf32: bool = False
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether elements share bytes."""
+        return self.bits < 8
+
+    @property
+    def group(self) -> int:
+        """The elements that the innermost extent is a multiple of."""
+        return PADDED_GROUP if self.padded else 2 if self.is_packed else 1
+
+
+# Elements per group of a padded type.
+PADDED_GROUP = 128
+
+# CUtensorMapDataType without its prefix -> element. *_ALIGN16B types are `padded`.
+DATA_TYPES: dict[str, _TensorElement] = {
+    "UINT8": _TensorElement(0, 0, 8),
+    "UINT16": _TensorElement(1, 1, 16),
+    "UINT32": _TensorElement(2, 2, 32),
+    "INT32": _TensorElement(3, 3, 32),
+    "UINT64": _TensorElement(4, 4, 64),
+    "INT64": _TensorElement(5, 5, 64),
+    "FLOAT16": _TensorElement(6, 6, 16, is_float=True),
+    "FLOAT32": _TensorElement(7, 7, 32, is_float=True),
+    "FLOAT64": _TensorElement(8, 9, 64, is_float=True),
+    "BFLOAT16": _TensorElement(9, 10, 16, is_float=True),
+    "FLOAT32_FTZ": _TensorElement(10, 8, 32, is_float=True),
+    "TFLOAT32": _TensorElement(11, 7, 32, is_float=True, is_tf32=True),
+    "TFLOAT32_FTZ": _TensorElement(12, 8, 32, is_float=True, is_tf32=True),
+    "16U4_ALIGN8B": _TensorElement(13, 11, 4),
+    "16U4_ALIGN16B": _TensorElement(14, 12, 4, padded=True),
+    "16U6_ALIGN16B": _TensorElement(15, 13, 6, padded=True),
+}
+# Element names in launch metadata: those of Tile IR, unsigned integers, and the types that only the driver has.
+ELEMENTS: dict[str, _TensorElement] = {
+    **{row.name: DATA_TYPES[row.tensor_map] for row in ELEMENT_TYPES.values() if row.tensor_map is not None},
+    **{f"u{bits}": DATA_TYPES[f"UINT{bits}"] for bits in (8, 16, 32, 64)},
+    "f32_ftz": DATA_TYPES["FLOAT32_FTZ"],
+    "tf32_ftz": DATA_TYPES["TFLOAT32_FTZ"],
+    "u4_align8b": DATA_TYPES["16U4_ALIGN8B"],
+    "u4_align16b": DATA_TYPES["16U4_ALIGN16B"],
+    "u6_align16b": DATA_TYPES["16U6_ALIGN16B"],
+}

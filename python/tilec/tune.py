@@ -14,7 +14,7 @@ from tilec.driver.specialized import default_target
 from tilec.errors import ArgumentTypeError, ArgumentValueError, UsageError
 from tilec.language.kernel import Kernel
 from tilec.lowering.model.constants import device_of
-from tilec.lowering.model.throughput import least_cycles, microseconds
+from tilec.lowering.model.launch import least_cycles, microseconds
 from tilec.lowering.target import target_named
 from tilec.process.cuda_bindings import cuda_binding
 from tilec.tuning import search

@@ -11,7 +11,7 @@ from tilec.dialect.tile_gpu.matrix import KINDS
 from tilec.element_types import ELEMENT_TYPES, element_type
 from tilec.language import datatypes
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS as REGISTER_ELEMENTS
-from tilec.lowering.tma.element_types import DATA_TYPES
+from tilec.lowering.tma.tensor_map import DATA_TYPES
 from tilec.runtime.elements import ELEMENTS as ARRAY_ELEMENTS
 from tilec.runtime.interpret.element import ELEMENTS as TILE_ELEMENTS
 

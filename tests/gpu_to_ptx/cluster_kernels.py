@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import mma_sync_accumulator
-from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
+from tilec.lowering.layout.tensor_layout import tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 from tilec.signature import parse
 

@@ -7,8 +7,7 @@ import pytest
 from simulated import kernel, load_tile, run, tile
 
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 from tilec.runtime.ptxsim import _native
 
 LAYOUTS = [

@@ -13,9 +13,8 @@ from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, ThroughShared, conversion
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout, unflatten
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout, unflatten
+from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.step import NO_WORK
 

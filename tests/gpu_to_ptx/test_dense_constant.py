@@ -9,8 +9,7 @@ import pytest
 from simulated import elementwise, ptx_of, run, tile
 
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 
 # Every thread holds both elements.
 COPIED = parse_layout("register=(1) lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=2")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from simulated import elementwise, ptx_of, run, tile
 
-from tilec.lowering.exponential_polynomial import COEFFICIENTS
+from tilec.lowering.instruction_choice import COEFFICIENTS
 from tilec.lowering.layout.blocked import blocked
 
 COUNT, REGISTERS = 4096, 32

@@ -12,8 +12,8 @@ import pytest
 import tilec
 from tilec.dialect.mlir import context, ir
 from tilec.errors import CompileError
-from tilec.lowering.gpu_to_ptx.registers.element_codes import memory_bytes
 from tilec.lowering.gpu_to_ptx.registers.elements import element_of
+from tilec.lowering.gpu_to_ptx.registers.literals import memory_bytes
 
 
 def bytes_of(text: str) -> bytes:

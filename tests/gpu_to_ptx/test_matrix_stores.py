@@ -13,7 +13,7 @@ from test_wgmma_operand import ptx_of_stage
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import mma_sync_accumulator
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b
+from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "i16": np.int16, "f32": np.float32}

@@ -9,7 +9,7 @@ from simulated import elementwise, kernel, load_tile, run, store_tile, tile
 from tilec.errors import CompileError
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import divided
+from tilec.lowering.layout.vectors import divided
 
 TARGETS = ["sm_100a", "sm_90a"]
 BYTES = blocked((16, 64), 4, 1, 8)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from simulated import elementwise, ptx_of, run_ptx, tile
 
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 BOUNDS = [

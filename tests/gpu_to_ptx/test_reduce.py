@@ -8,9 +8,8 @@ from reductions import reduce, yields
 from simulated import elementwise, kernel, load_tile, ptx_of, run, store_tile, tile
 
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
+from tilec.lowering.layout.tensor_layout import tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 LAYOUTS = {

@@ -11,8 +11,7 @@ from simulated import elementwise, kernel, load_tile, ptx_of, run, store_tile, t
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.blocks import repeated
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 LAYOUT = blocked((16, 32), 4, 1, 2)

@@ -12,7 +12,7 @@ from simulated import tile as tile_of
 
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import divided
+from tilec.lowering.layout.vectors import divided
 
 TARGETS = ["sm_100a", "sm_90a"]
 # The finite values of all codes without sign, by code.

@@ -21,7 +21,7 @@ NAMED = {
     "lowering/target.py": "the table of targets",
     "dialect/cuda_tile/hints.py": "the architectures whose hints Tile IR has",
     "lowering/gpu/pass_records.py": "texts of dialect/tile_gpu/README.md",
-    "lowering/tma/swizzle_rules.py": "the message states the only GPU with a swizzle that no target has",
+    "lowering/tma/rules.py": "the message states the only GPU with a swizzle that no target has",
     "lowering/math/functions.py": "the message states the oldest GPU of the device functions",
     "python/tilec/options.py": "the default of TILEC_TARGET",
     "python/tilec/language/hints.py": "an example in a message: hints name any GPU",

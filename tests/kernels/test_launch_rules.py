@@ -14,7 +14,7 @@ import pytest
 import tilec as ct
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.lowering.tile_to_gpu.access.tensor_maps import MOVED_AS
-from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.tma.tensor_map import ELEMENTS
 
 ZERO = ct.PaddingMode.ZERO
 

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout, unflatten
-from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout, unflatten
+from tilec.lowering.layout.tensor_layout import tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 SWIZZLED = "register=(0,3)(1,2) lane=(2,1)(2,0)(0,4)(4,4)(0,8) warp=(0,17)(8,16) shape=16x32"

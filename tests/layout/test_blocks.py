@@ -10,8 +10,7 @@ from sample_layouts import LAYOUTS
 
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.blocks import block_of, extracted_registers, inserted_registers, repeated
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 
 PLANE = [name for name, layout in LAYOUTS.items() if len(layout.shape) == 2]
 COUNTS = (2, 4)

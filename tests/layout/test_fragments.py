@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand
 
 

@@ -10,7 +10,7 @@ import pytest
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.blocks import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
+from tilec.lowering.layout.tensor_layout import tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 LAYOUTS = {

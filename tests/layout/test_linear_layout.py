@@ -8,8 +8,7 @@ import pytest
 from tilec.errors import VerificationError
 from tilec.lowering.layout.bit_matrix import BitMatrix, complement, intersection
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 
 TEXT = "register=(0,1)(0,2)(2,0) lane=(0,4)(0,8)(0,16)(0,32)(1,0) warp=(4,0)(8,0) shape=16x64"
 

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.mma_sync import is_transposed, mma_sync_accumulator
-from tilec.lowering.layout.mma_sync_operand import instruction_depth, left_operand, right_operand
+from tilec.lowering.layout.mma_sync import (
+    instruction_depth,
+    is_transposed,
+    left_operand,
+    mma_sync_accumulator,
+    right_operand,
+)
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.tile_to_gpu.access.tensor_maps import swizzle_for
 

@@ -9,7 +9,7 @@ import pytest
 
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import byte_shape, divided, joined, joined_registers
+from tilec.lowering.layout.vectors import byte_shape, divided, joined, joined_registers
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 LAYOUTS = {

@@ -7,12 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_layouts import BITS, SHAPE, layouts
 
-from tilec.lowering.layout.chunks import chunks
-from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout, unflatten
+from tilec.lowering.layout.conversion import RegisterMove, Shuffle, chunks, conversion, scratch_matrix
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout, unflatten
 from tilec.lowering.layout.reduction_plan import reduction_plan
-from tilec.lowering.layout.scratch import scratch_matrix
 
 
 def element_indices(layout: LinearLayout) -> np.ndarray:
@@ -61,7 +58,7 @@ def test_scratch_is_a_bijection(source, target, element_bytes):
 def test_chunks_cover_the_tile_once(source, target, limit):
     plan = chunks(source, target, limit)
     for layout, registers in ((source, plan.source_registers), (target, plan.target_registers)):
-        parts = [element_indices(layout)[registers(part)] for part in range(plan.count)]
+        parts = [element_indices(layout)[registers[part]] for part in range(plan.count)]
         elements = [set(part.ravel().tolist()) for part in parts]
         assert set().union(*elements) == set(range(1 << BITS)) and sum(map(len, elements)) == 1 << BITS
 

@@ -8,7 +8,7 @@ from sample_layouts import LAYOUTS
 
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.reduction_plan import ReductionPlan, reduction_plan
-from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
+from tilec.lowering.layout.tensor_layout import tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.conversion import conversion
-from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
-from tilec.lowering.layout.tensor_memory import tensor_memory_halves
+from tilec.lowering.layout.tensor_layout import tensor_memory_halves
 
 HALF_HELD = parse_layout("register=none lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,0) shape=2x32")
 WHOLE = parse_layout("register=(1,0) lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,0) shape=2x32")

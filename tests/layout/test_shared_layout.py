@@ -8,12 +8,11 @@ import pytest
 from tilec.errors import VerificationError
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.layout_text import parse_shared_layout
+from tilec.lowering.layout.conversion import scratch_matrix
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.scratch import scratch_matrix
-from tilec.lowering.layout.shared_layout import SharedLayout
-from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
-from tilec.lowering.layout.vector_width import global_vector, register_vector, vector_groups
+from tilec.lowering.layout.shared_layout import SharedLayout, parse_shared_layout
+from tilec.lowering.layout.tensor_layout import tensor_memory_32x32b
+from tilec.lowering.layout.vectors import global_vector, register_vector, vector_groups
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 SPANS = {"32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128}

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from tilec.errors import VerificationError
-from tilec.lowering.layout.tensor_layout import TensorLayout, parse_tensor_layout
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.tensor_layout import (
+    TensorLayout,
+    parse_tensor_layout,
+    tensor_memory_16x256b,
+    tensor_memory_32x32b,
+)
 
 
 @pytest.mark.parametrize(

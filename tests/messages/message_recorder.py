@@ -25,8 +25,8 @@ from tilec.lowering.gpu.schedule.role_liveness import Liveness
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.matrix.matrix_plan import Multiply
 from tilec.lowering.schedule import verify
-from tilec.lowering.schedule.answer import Answer
 from tilec.lowering.schedule.bound import Bound
+from tilec.lowering.schedule.store import Answer
 from tilec.remarks import Remark
 from tilec.runtime.ptxsim import _native
 

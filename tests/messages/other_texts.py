@@ -14,12 +14,12 @@ _FILES = (
     "dialect/catalogue.py",
     "dialect/origin.py",
     "lowering/model/",
-    "lowering/schedule/drawing/chart.py",
+    "lowering/schedule/chart.py",
     "lowering/gpu/pass_table.py",
     "lowering/plan/matrix/sharing.py",
     "lowering/plan/plan_report.py",
     "lowering/gpu/schedule/schedule_report.py",
-    "lowering/gpu_to_ptx/registers/device_call.py",
+    "lowering/gpu_to_ptx/registers/declarations.py",
     "lowering/ptx/upstream.py",
 )
 # Assignments to these names: formats of the assembly, documentation and public names.

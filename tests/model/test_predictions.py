@@ -11,8 +11,7 @@ from tilec.lowering.model.constants import DEVICES, device_of
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
 from tilec.lowering.model.matmul import Matmul, predict_matmul
 from tilec.lowering.model.rows import Rows, predict_rows
-from tilec.lowering.model.step import Step, unit_cycles
-from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
+from tilec.lowering.model.step import Multiply, Step, pipe_use, unit_cycles
 
 BLACKWELL, HOPPER = device_of("sm_100a"), device_of("sm_90a")
 

@@ -11,10 +11,8 @@ from pathlib import Path
 import numpy as np
 from cuda_compiler import nvcc
 
-from tilec.lowering.tma.contract import violations
-from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, SWIZZLES
-from tilec.lowering.tma.tensor_map import TensorMap, with_usable_strides
+from tilec.lowering.tma.rules import violations
+from tilec.lowering.tma.tensor_map import ELEMENTS, FILLS, INTERLEAVES, SWIZZLES, TensorMap, with_usable_strides
 from tilec.runtime.simulate import Settings, Shape, run_text
 from tilec.runtime.tensor_map import SIZE_BYTES, encode_for_simulator
 

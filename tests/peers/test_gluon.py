@@ -17,10 +17,9 @@ from peer_convolutions import FORWARD, Convolution, random_convolution
 from triton_driver import encoded_im2col
 
 from tilec.lowering.target import target_named
-from tilec.lowering.tma.contract import violations
-from tilec.lowering.tma.element_types import ELEMENTS as ELEMENT_TYPES
-from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, SWIZZLES
-from tilec.lowering.tma.tensor_map import TensorMap
+from tilec.lowering.tma.rules import violations
+from tilec.lowering.tma.tensor_map import ELEMENTS as ELEMENT_TYPES
+from tilec.lowering.tma.tensor_map import FILLS, INTERLEAVES, SWIZZLES, TensorMap
 from tilec.runtime.parameters import block, pack_value
 from tilec.runtime.simulate import Settings, Shape, run_text
 from tilec.runtime.tensor_map import encode_for_simulator

@@ -16,9 +16,9 @@ from copy_rules import COPY_RULES, MANUAL_PARTS
 from launch_rules import LAUNCH_RULES
 from tensor_map_cases import CASES, Case
 
-from tilec.lowering.tma.contract import ALL_RULES
-from tilec.lowering.tma.enumerations import KINDS
 from tilec.lowering.tma.rule import Rule
+from tilec.lowering.tma.rules import ALL_RULES
+from tilec.lowering.tma.tensor_map import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tensor_maps.md"

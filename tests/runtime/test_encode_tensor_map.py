@@ -12,7 +12,7 @@ from tensor_map_cases import CASES, MATRIX, NHWC, W128, Case, W
 
 import tilec as ct
 from tilec.errors import InputError
-from tilec.lowering.tma.contract import ALL_RULES
+from tilec.lowering.tma.rules import ALL_RULES
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime import devices
 from tilec.runtime.tensor_map import encode_for_simulator

@@ -7,7 +7,7 @@ import pytest
 
 from tilec.errors import InputError
 from tilec.lowering.target import target_named
-from tilec.lowering.tma.contract import violations
+from tilec.lowering.tma.rules import violations
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.arguments import ArrayArgument, PointerArgument, ScalarArgument
 from tilec.runtime.binding import bind

@@ -8,7 +8,7 @@ from tensor_map_cases import MATRIX, NDHWC, NHWC, W128, W
 
 from tilec.errors import InputError, SourceLocation
 from tilec.lowering.target import target_named
-from tilec.lowering.tma.contract import violations
+from tilec.lowering.tma.rules import violations
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.expression import Operation, Parameter
 from tilec.runtime.padding_memory import over_padding, reads_nothing

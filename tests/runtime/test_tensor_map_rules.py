@@ -7,11 +7,18 @@ from tensor_map_cases import CASES, CUBE, MATRIX, NDHWC, NHWC, NWC, U4, U6, W128
 
 from tilec.errors import LaunchError
 from tilec.lowering.target import target_named
-from tilec.lowering.tma.contract import ALL_RULES, violations
-from tilec.lowering.tma.element_types import DATA_TYPES, ELEMENTS
-from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
 from tilec.lowering.tma.rule import Violation
-from tilec.lowering.tma.tensor_map import TensorMap
+from tilec.lowering.tma.rules import ALL_RULES, violations
+from tilec.lowering.tma.tensor_map import (
+    DATA_TYPES,
+    ELEMENTS,
+    FILLS,
+    INTERLEAVES,
+    KINDS,
+    L2_PROMOTIONS,
+    SWIZZLES,
+    TensorMap,
+)
 from tilec.runtime import driver_tensor_map
 
 UNDOCUMENTED = {rule.name for rule in ALL_RULES if rule.undocumented}

@@ -8,8 +8,7 @@ import pytest
 from launch_rules import LAUNCH_RULES, rules_of_launches
 from tensor_maps_page import PAGE, ROOT, RULE_TESTS, page, require_message, require_tests
 
-from tilec.lowering.tma.contract import ALL_RULES
-from tilec.lowering.tma.rules import SHAPE_RULES
+from tilec.lowering.tma.rules import ALL_RULES, SHAPE_RULES
 
 
 def test_page_equals_the_generated_text() -> None:

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from tilec.lowering.schedule.list_schedule import ring_depths
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits, Memory, Operation, RegisterValue, Use
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import QUANTUM
+from tilec.lowering.schedule.problem import QUANTUM, Problem
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.verify import verify
 

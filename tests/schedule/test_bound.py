@@ -11,8 +11,7 @@ from small_problems import load_and_multiply
 from tilec.lowering.schedule.bound import Bound, bound
 from tilec.lowering.schedule.ladder import rule_roles
 from tilec.lowering.schedule.parts import Edge, Kind, Limits, Memory, Operation, ProblemError, Use
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.problem import Problem, quantized
 
 
 def test_bound_of_a_unit_is_the_sum_of_its_work() -> None:

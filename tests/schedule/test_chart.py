@@ -7,13 +7,11 @@ from xml.etree import ElementTree
 from expert_bodies import BODIES
 from small_problems import load_and_multiply
 
-from tilec.lowering.schedule.answer import Answer, How
 from tilec.lowering.schedule.bound import Bound
-from tilec.lowering.schedule.drawing.chart import role_names, summary, text_chart
-from tilec.lowering.schedule.drawing.chart_drawing import drawing
+from tilec.lowering.schedule.chart import drawing, role_names, summary, text_chart
 from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.schedule import Schedule
-from tilec.lowering.schedule.store import Store
+from tilec.lowering.schedule.store import Answer, How, Store
 
 
 def test_text_chart() -> None:

@@ -10,8 +10,7 @@ from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name
 from tilec.lowering.schedule.ladder import rule_roles
 from tilec.lowering.schedule.parts import Kind, Operation, ProblemError
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.problem import Problem, quantized
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.verify import verify
 

@@ -11,14 +11,12 @@ import pytest
 from expert_bodies import BODIES
 from small_problems import load_and_multiply
 
-from tilec.lowering.schedule.answer import How
 from tilec.lowering.schedule.exact import Budget, Found, SolverError, solve_model
 from tilec.lowering.schedule.ladder import deepened, solve
 from tilec.lowering.schedule.parts import Kind, Limits, Memory, Operation, ProblemError
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.problem import Problem, quantized
 from tilec.lowering.schedule.schedule import Schedule
-from tilec.lowering.schedule.store import Store
+from tilec.lowering.schedule.store import How, Store
 from tilec.lowering.schedule.verify import verify
 
 

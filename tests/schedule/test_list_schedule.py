@@ -11,7 +11,7 @@ from small_problems import least_interval, load_and_multiply, random_problem
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.ladder import rule_roles
 from tilec.lowering.schedule.list_schedule import list_schedule, sequential
-from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.schedule.schedule import read_schedule, write_schedule
 from tilec.lowering.schedule.verify import verify
 

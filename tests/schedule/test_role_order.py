@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tilec.lowering.schedule.role_order import RoleOrder, role_order
-from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.schedule.schedule import RoleOrder, Schedule, role_order
 
 # Within an interval of 100 clocks the operations start at 0, 50 and 10; they are 0, 2 and 1 intervals late.
 SCHEDULE = Schedule(interval=100, start=(0, 250, 110), role=(0, 0, 0), depth=())

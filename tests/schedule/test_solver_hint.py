@@ -16,7 +16,7 @@ from tilec.lowering.gpu.schedule.present_interval import role_numbers
 from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 from tilec.lowering.gpu.schedule.schedule_report import schedule_reports
 from tilec.lowering.schedule.exact import Budget, search, solver_name
-from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.target import target_named
 from tilec.signature import Signature
 

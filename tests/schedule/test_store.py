@@ -9,15 +9,13 @@ import pytest
 from expert_bodies import BODIES, attention_blackwell
 from small_problems import load_and_multiply
 
-from tilec.lowering.schedule.answer import Answer, How
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, Found
 from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.parts import Kind
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.problem import Problem, quantized
 from tilec.lowering.schedule.schedule import Schedule, warps_of_roles
-from tilec.lowering.schedule.store import SHIPPED, Store, entry_name, read_entry, write_entry
+from tilec.lowering.schedule.store import SHIPPED, Answer, How, Store, entry_name, read_entry, write_entry
 from tilec.lowering.schedule.verify import verify
 
 

@@ -6,10 +6,9 @@ import os
 
 from expert_bodies import BODIES
 
-from tilec.lowering.schedule.answer import How
 from tilec.lowering.schedule.exact import Budget
 from tilec.lowering.schedule.ladder import solve
-from tilec.lowering.schedule.store import SHIPPED, entry_name, write_entry
+from tilec.lowering.schedule.store import SHIPPED, How, entry_name, write_entry
 
 
 def main() -> None:

@@ -11,10 +11,8 @@ from tilec.dialect.tile_gpu import tensor_map
 from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu_to_ptx.kernel import convert
 from tilec.lowering.ptx.emit import emit
-from tilec.lowering.tma.enumerations import SWIZZLES, WIDE_KINDS
-from tilec.lowering.tma.im2col_rules import CORNER_BITS, MAX_CHANNELS, MAX_PIXELS
-from tilec.lowering.tma.rules import MAX_ELEMENT_STRIDE
-from tilec.lowering.tma.swizzle_rules import WIDE_SWIZZLES
+from tilec.lowering.tma.rules import CORNER_BITS, MAX_CHANNELS, MAX_ELEMENT_STRIDE, MAX_PIXELS, WIDE_SWIZZLES
+from tilec.lowering.tma.tensor_map import SWIZZLES, WIDE_KINDS
 from tilec.text_input.stage_module import read_stage_module, stage_module_text
 
 HEAD = """

@@ -10,7 +10,7 @@ import pytest
 
 import tilec
 from tilec.lowering.model.constants import device_of
-from tilec.lowering.model.pairs import pair_times
+from tilec.lowering.model.matmul import pair_times
 from tilec.lowering.target import target_named
 
 TARGET = "sm_100a"

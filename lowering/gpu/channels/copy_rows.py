@@ -40,7 +40,7 @@ from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import is_scale_layout
-from tilec.lowering.layout.vector_width import register_vector
+from tilec.lowering.layout.vectors import register_vector
 from tilec.remarks import Remark
 
 _GLOBAL, _VIEW = LoadGlobalOp.OPERATION_NAME, LoadViewOp.OPERATION_NAME

@@ -17,6 +17,7 @@ from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.ring_depth import (
     MAXIMUM_STAGES,
     is_read_by_threads,
@@ -33,7 +34,6 @@ from tilec.lowering.gpu.memory.occupancy import blocks_together, followed_occupa
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, SharedPlan, memory_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
-from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 

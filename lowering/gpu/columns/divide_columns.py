@@ -43,8 +43,7 @@ from tilec.lowering.gpu.ir.handed_place import handed_place, is_place, use_place
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.model.constants import Device, device_of
-from tilec.lowering.model.step import Step, unit_cycles
-from tilec.lowering.model.tensor_pipe import pipe_use
+from tilec.lowering.model.step import Step, pipe_use, unit_cycles
 
 _SLOT, _CHANNEL = SlotOp.OPERATION_NAME, MakeChannelOp.OPERATION_NAME
 _COMMIT, _GET, _RELEASE = PutCommitOp.OPERATION_NAME, GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME

@@ -21,6 +21,7 @@ from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ExtractOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering import emitter
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.narrow_accumulators import is_narrow
 from tilec.lowering.gpu.ir.accumulator_branches import is_constant, load_or_constant
 from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
@@ -28,7 +29,6 @@ from tilec.lowering.gpu.ir.handed_place import handed_place, use_place
 from tilec.lowering.gpu.ir.slots import GET, step_of_buffer
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan, tensor_layout
-from tilec.lowering.scalar_constant import constant_of
 
 # tcgen05.ld reads at least eight columns as .16x256b.
 _LEAST_COLUMNS = 8

@@ -22,6 +22,7 @@ from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, l2_bytes_of_load, multiply_of, work_of
 from tilec.lowering.gpu.ir.accumulator_branches import fills_accumulator
 from tilec.lowering.gpu.ir.compute_roles import SKIP, unlike_roles
@@ -30,8 +31,7 @@ from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
-from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, unit_cycles
-from tilec.lowering.model.tensor_pipe import latency_cycles, pipe_use
+from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, latency_cycles, pipe_use, unit_cycles
 from tilec.lowering.model.timeline import (
     Action,
     AwaitMultiplies,
@@ -43,7 +43,6 @@ from tilec.lowering.model.timeline import (
     Wait,
     interval_cycles,
 )
-from tilec.lowering.scalar_constant import constant_of
 
 _STORE = StoreTensorMemoryOp.OPERATION_NAME
 # The steps that fill a slot, or empty it.

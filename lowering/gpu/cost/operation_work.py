@@ -38,18 +38,22 @@ from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
-from tilec.lowering.exponential_polynomial import ALU_OPERATIONS, FMA_OPERATIONS, polynomial_elements
 from tilec.lowering.gpu.ir.scratch_use import scratch_of_operation
 from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements, tile_bytes
+from tilec.lowering.instruction_choice import (
+    ALU_OPERATIONS,
+    FMA_OPERATIONS,
+    LEAST_BOUNDED_ELEMENTS,
+    LEAST_QUOTIENTS,
+    is_position,
+    polynomial_elements,
+    position_comparisons,
+)
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
-from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.model.constants import Device
-from tilec.lowering.model.step import NO_WORK, Step
-from tilec.lowering.model.tensor_pipe import Multiply, pipe_use
-from tilec.lowering.position_masks import LEAST_ELEMENTS as LEAST_BOUNDED_ELEMENTS
-from tilec.lowering.position_masks import is_position, position_comparisons
-from tilec.lowering.shared_divisor import LEAST_ELEMENTS
-from tilec.lowering.tma.element_types import ELEMENTS
+from tilec.lowering.model.step import NO_WORK, Multiply, Step, pipe_use
+from tilec.lowering.tma.tensor_map import ELEMENTS
 
 _LANES = 32
 _BITS_PER_BYTE = 8
@@ -275,7 +279,7 @@ def _shared_divisors(op: ir.OpView, known: VisitedTiles) -> float | None:
     if op.operation.name != "arith.divf" or not isinstance(op.lhs.type.element_type, ir.F32Type):
         return None
     divisors = distinct_elements(op.rhs, known)
-    return divisors if executed_elements(op.lhs.type) >= LEAST_ELEMENTS * divisors else None
+    return divisors if executed_elements(op.lhs.type) >= LEAST_QUOTIENTS * divisors else None
 
 
 def _shared_division(elements: float, divisors: float, device: Device) -> Step:

@@ -17,10 +17,8 @@ from tilec.element_types import element_type
 from tilec.lowering.gpu.ir.commutative import is_commutative
 from tilec.lowering.gpu.ir.compute_roles import compute_role
 from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
-from tilec.lowering.layout.chunks import chunks
-from tilec.lowering.layout.conversion import ThroughShared, conversion
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.conversion import ThroughShared, chunks, conversion
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reduction_plan
 
 # Reserved for the scratch of reductions and layout conversions, which divide larger tiles.

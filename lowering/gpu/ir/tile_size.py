@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.element_types import element_type
-from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import parse_layout
 
 _BITS_PER_BYTE = 8
 

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.lowering import emitter
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
 from tilec.lowering.gpu.loops.loop_attributes import set_repeats
 from tilec.lowering.gpu.loops.other_iteration import copy_all
-from tilec.lowering.scalar_constant import constant_of
 
 
 def load_ahead(loop: ir.Operation, order: LoopOrder) -> None:

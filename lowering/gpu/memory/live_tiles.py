@@ -20,7 +20,7 @@ from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
 from tilec.dialect.walk import operations_of, reached
 from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements
-from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
 
 REGISTER_BITS = 32

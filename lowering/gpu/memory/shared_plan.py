@@ -18,9 +18,8 @@ from tilec.element_types import element_type
 from tilec.errors import Note, TensorMemoryError, UnsupportedError
 from tilec.lowering.gpu.ir.enclosing import path_to
 from tilec.lowering.gpu.memory.memory_regions import largest_regions
-from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.scale_layout import ScaleLayout, is_scale_layout, parse_scale_layout
-from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
+from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout, parse_shared_layout
 from tilec.lowering.layout.tensor_layout import TensorLayout, parse_tensor_layout
 from tilec.lowering.target import LANES, Target
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes

@@ -33,7 +33,7 @@ from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.schedule.bound import work_bound
 from tilec.lowering.schedule.costs import MBARRIER, TENSOR_CORE
-from tilec.lowering.schedule.quantum import quantized
+from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.target import Target
 

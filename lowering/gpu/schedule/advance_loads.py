@@ -26,6 +26,7 @@ from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ReshapeOp
 from tilec.dialect.walk import operations_inside, operations_of
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.ring_depth import LoopCycles
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
 from tilec.lowering.gpu.ir.enclosing import LOOPS
@@ -41,7 +42,6 @@ from tilec.lowering.gpu.roles.register_budgets import set_budgets
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
-from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 

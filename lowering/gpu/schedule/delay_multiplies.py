@@ -29,7 +29,7 @@ from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.roles.register_budgets import set_budgets
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
-from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import parse_layout
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 _RELEASE = ReleaseOp.OPERATION_NAME

@@ -50,10 +50,8 @@ from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name
 from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.parts import Kind, ProblemError
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import quantized
-from tilec.lowering.schedule.role_order import RoleOrder, role_order
-from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.schedule.problem import Problem, quantized
+from tilec.lowering.schedule.schedule import RoleOrder, Schedule, role_order
 from tilec.lowering.schedule.store import Store
 from tilec.lowering.target import Target
 from tilec.remarks import Remark

@@ -19,6 +19,7 @@ from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, position_of, se
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.walk import operations_inside
 from tilec.errors import VerificationError
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
 from tilec.lowering.gpu.ir.enclosing import ancestor_in
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
@@ -27,7 +28,6 @@ from tilec.lowering.gpu.loops.late_waits import LateWaits, late_waits
 from tilec.lowering.gpu.loops.pending_multiplies import can_count_pending
 from tilec.lowering.gpu.loops.reorder_body import access_dependences
 from tilec.lowering.gpu.schedule.role_liveness import liveness
-from tilec.lowering.scalar_constant import constant_of
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem
-from tilec.lowering.schedule.arcs import edge_arcs, ring_arcs
+from tilec.lowering.schedule.arcs import Arc, edge_arcs, least_interval, ring_arcs
 from tilec.lowering.schedule.bound import Bound, unit_bound
-from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.quantum import QUANTUM
-from tilec.lowering.schedule.recurrence import Arc, least_interval
+from tilec.lowering.schedule.problem import QUANTUM, Problem
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.steady_state import ITERATIONS, steady_state
 

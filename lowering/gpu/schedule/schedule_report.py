@@ -11,14 +11,13 @@ from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problems
 from tilec.lowering.gpu.schedule.present_interval import present_interval, present_schedule
-from tilec.lowering.schedule.answer import Answer
-from tilec.lowering.schedule.drawing.chart import summary, text_chart
+from tilec.lowering.schedule.chart import summary, text_chart
 from tilec.lowering.schedule.exact import Budget
 from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.parts import ProblemError
+from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.schedule.problem_text import write_problem
-from tilec.lowering.schedule.quantum import quantized
-from tilec.lowering.schedule.store import Store
+from tilec.lowering.schedule.store import Answer, Store
 from tilec.lowering.target import target_named
 
 # A report may take some seconds.

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
-from tilec.lowering.gpu_to_ptx.arithmetic.constant_division import divide_by_constant
-from tilec.lowering.gpu_to_ptx.arithmetic.dense_constant import dense_constant
 from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import by_words, combine_masks, compare_positions, test_again
-from tilec.lowering.gpu_to_ptx.arithmetic.shared_divisor import divide_by_shared, shares_divisors
-from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
-from tilec.lowering.gpu_to_ptx.registers.elementwise import each, instruction
-from tilec.lowering.gpu_to_ptx.registers.extension import extended, lowest_bit
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.packed_floats import elementwise_pairs, packs
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
+from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
+from tilec.lowering.gpu_to_ptx.memory.shared_access import row_major
+from tilec.lowering.gpu_to_ptx.registers.declarations import constant_address
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.elementwise import each, elementwise_pairs, instruction, packs
+from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
+from tilec.lowering.gpu_to_ptx.registers.literals import element_codes
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import extended, lowest_bit
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.vectors import register_vector, vector_groups
 
 _FLOAT_BINARY = {
     "arith.addf": "add.rn",
@@ -65,12 +68,6 @@ _EXTREMES = {
     "arith.maxui": ("max", False),
     "arith.minui": ("min", False),
 }
-_DIVISIONS = {
-    "arith.divsi": ("div", True),
-    "arith.remsi": ("rem", True),
-    "arith.divui": ("div", False),
-    "arith.remui": ("rem", False),
-}
 
 
 @lowers("arith.constant")
@@ -79,10 +76,63 @@ def constant(lowering: Lowering, operation: ir.Operation) -> None:
     if isinstance(result.type, ir.RankedTensorType):
         dense = ir.DenseElementsAttr(value)
         if not dense.is_splat:
-            lowering.set(result, dense_constant(lowering, dense, element(result), layout_of(result.type)))
+            lowering.set(result, _dense_constant(lowering, dense, element(result), layout_of(result.type)))
             return
         value = dense.get_splat_value()
     lowering.set(result, [lowering.constant(element(result), value.value)] * layout_of(result.type).register_count)
+
+
+def _dense_constant(
+    lowering: Lowering, elements: ir.DenseElementsAttr, kind: PtxElement, layout: LinearLayout
+) -> list[ir.Value]:
+    """The registers of a constant tile of different elements.
+
+    They are immediates if all threads hold the same ones, else loads of an array.
+    """
+    codes = element_codes(elements, kind)
+    held = _held_by_all(codes, layout)
+    if held is not None:
+        return [lowering.constant_of_bits(kind, code) for code in held]
+    return _loaded(lowering, codes.tobytes(), kind, layout)
+
+
+def _held_by_all(codes: np.ndarray, layout: LinearLayout) -> list[int] | None:
+    """The bits in each register if they are the same in every thread, else None."""
+    thread = layout.thread_matrix(np.arange(1 << len(layout.lane + layout.warp)))
+    held = []
+    for image in layout.register_images:
+        found = codes[thread ^ image]
+        if (found != found[0]).any():
+            return None
+        held.append(int(found[0]))
+    return held
+
+
+def _loaded(lowering: Lowering, content: bytes, kind: PtxElement, layout: LinearLayout) -> list[ir.Value]:
+    """Loads successive elements together; registers that hold the same element share a load."""
+    offsets = row_major(layout.size, kind)
+    registers, threads = offsets @ layout.register_matrix, offsets @ layout.thread_matrix
+    limit = widest(kind)
+    bits = register_vector(registers.columns, threads.columns, kind.bytes, limit)
+    base = constant_address(lowering, "constant", content, min(16, kind.bytes * limit))
+    of_thread = linear_index(lowering, threads, lowering.thread)
+    found: dict[int, ir.Value] = {}
+    for group in vector_groups(layout.register_count, bits):
+        if layout.representatives[group[0]] == group[0]:
+            changed, added = split_constant(registers(group[0]), image_bits(threads))
+            one = Access("global.nc", _address(lowering, base, of_thread, changed), added)
+            loaded = load(lowering, one, kind, len(group))
+            found.update(zip(group, loaded, strict=True))
+    return [found[register] for register in layout.representatives]
+
+
+def _address(lowering: Lowering, base: ir.Value, of_thread: ir.Value | None, changed: int) -> ir.Value:
+    """base + (the thread's part ^ changed)."""
+    if of_thread is None:
+        return base
+    offset = lowering.compute(f"xor.b32 $0, $1, {changed};", "i32", of_thread) if changed else of_thread
+    offset = lowering.compute("cvt.u64.u32 $0, $1;", "i64", offset)
+    return lowering.compute("add.s64 $0, $1, $2;", "i64", base, offset)
 
 
 @lowers(*_FLOAT_BINARY)
@@ -103,35 +153,6 @@ def _extremum_f64(lowering: Lowering, name: str, a: ir.Value, b: ir.Value) -> ir
     found = lowering.compute(f"{name}.f64 $0, $1, $2;", "f64", a, b)
     nan = lowering.compute("add.rn.f64 $0, $1, $2;", "f64", a, b)
     return lowering.compute("selp.f64 $0, $1, $2, $3;", "f64", found, nan, ordered)
-
-
-@lowers("arith.divf")
-def divf(lowering: Lowering, operation: ir.Operation) -> None:
-    """Divides 16-bit floats in f32: 24 bits are at least 2 * 11 + 2, so the second rounding has no effect."""
-    kind = element(operation.results[0])
-    if kind.name == "f32" and _divides_by_shared(lowering, operation):
-        return
-    if kind.bits > 16:
-        each(lowering, operation, instruction(lowering, f"div.rn.{kind.suffix} $0, $1, $2;", kind))
-        return
-
-    def divide(a: ir.Value, b: ir.Value) -> ir.Value:
-        wide = [lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", x) for x in (a, b)]
-        quotient = lowering.compute("div.rn.f32 $0, $1, $2;", "f32", *wide)
-        return lowering.compute(f"cvt.rn.{kind.suffix}.f32 $0, $1;", kind.register, quotient)
-
-    each(lowering, operation, divide)
-
-
-def _divides_by_shared(lowering: Lowering, operation: ir.Operation) -> bool:
-    """Divides f32 elements by the divisors that they share, if they are enough for each."""
-    columns = list(zip(*(lowering.get(operand) for operand in operation.operands), strict=True))
-    distinct = list(dict.fromkeys(columns))
-    if not shares_divisors(lowering, distinct):
-        return False
-    quotients = dict(zip(distinct, divide_by_shared(lowering, distinct), strict=True))
-    lowering.set(operation.results[0], [quotients[column] for column in columns])
-    return True
 
 
 @lowers("arith.negf")
@@ -183,12 +204,12 @@ def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def each_integer(lowering: Lowering, operation: ir.Operation, signed: bool, rule: Callable[..., ir.Value]) -> None:
-    """result = rule(lowering, kind, a, b) on operands extended to their registers; i1 computes in 32 bits."""
+    """result = rule(kind, a, b) on operands extended to their registers; i1 computes in 32 bits."""
     kind = element(operation.results[0])
     wide = ELEMENTS["i32"] if kind.is_predicate else kind
 
     def step(*operands: ir.Value) -> ir.Value:
-        result = rule(lowering, wide, *(extended(lowering, kind, signed, operand) for operand in operands))
+        result = rule(wide, *(extended(lowering, kind, signed, operand) for operand in operands))
         return result if wide == kind else lowest_bit(lowering, wide, result)
 
     each(lowering, operation, step)
@@ -197,78 +218,11 @@ def each_integer(lowering: Lowering, operation: ir.Operation, signed: bool, rule
 @lowers(*_EXTREMES)
 def extreme(lowering: Lowering, operation: ir.Operation) -> None:
     name, signed = _EXTREMES[operation.name]
-    each_integer(
-        lowering,
-        operation,
-        signed,
-        lambda lowering, kind, a, b: lowering.compute(
-            f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;", kind.register, a, b
-        ),
-    )
 
+    def step(kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
+        return lowering.compute(f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;", kind.register, a, b)
 
-@lowers(*_DIVISIONS)
-def division(lowering: Lowering, operation: ir.Operation) -> None:
-    name, signed = _DIVISIONS[operation.name]
-    each_integer(lowering, operation, signed, lambda lowering, kind, a, b: _divided(lowering, kind, name, signed, a, b))
-
-
-def _divided(lowering: Lowering, kind: PtxElement, name: str, signed: bool, a: ir.Value, b: ir.Value) -> ir.Value:
-    """The quotient rounded toward zero (`div`) or the remainder (`rem`)."""
-    known = divide_by_constant(lowering, name, signed, a, b) if kind.register_bits == 64 else None
-    if known is not None:
-        return known
-    return lowering.compute(f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;", kind.register, a, b)
-
-
-@lowers("arith.floordivsi", "arith.ceildivsi")
-def rounded_division(lowering: Lowering, operation: ir.Operation) -> None:
-    """Shifts by powers of two; otherwise adjusts the quotient of the division toward zero if it is inexact."""
-    up = operation.name == "arith.ceildivsi"
-
-    def divide(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
-        divisor = lowering.number(b)
-        if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
-            return _shifted(lowering, kind, up, a, divisor)
-        return _stepped(lowering, kind, up, a, b)
-
-    each_integer(lowering, operation, True, divide)
-
-
-def _shifted(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, divisor: int) -> ir.Value:
-    """An arithmetic shift rounds down; rounding up adds one if a dropped bit is set."""
-    bits, register, shift = kind.register_bits, kind.register, divisor.bit_length() - 1
-    quotient = lowering.compute(f"shr.s{bits} $0, $1, {shift};", register, a) if shift else a
-    if not up or not shift:
-        return quotient
-    rest = lowering.compute(f"and.b{bits} $0, $1, {divisor - 1};", register, a)
-    one = lowering.compute(f"min.u{bits} $0, $1, 1;", register, rest)
-    return lowering.compute(f"add.s{bits} $0, $1, $2;", register, quotient, one)
-
-
-def _stepped(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Subtracts one if the remainder is nonzero and the signs differ, or adds one if they agree."""
-    bits, register = kind.register_bits, kind.register
-    quotient = _divided(lowering, kind, "div", True, a, b)
-    product = lowering.compute(f"mul.lo.s{bits} $0, $1, $2;", register, quotient, b)
-    signs = lowering.compute(f"xor.b{bits} $0, $1, $2;", register, a, b)
-    inexact = lowering.compute(f"setp.ne.s{bits} $0, $1, $2;", "i1", product, a)
-    step = lowering.compute(f"setp.{'ge' if up else 'lt'}.and.s{bits} $0, $1, 0, $2;", "i1", signs, inexact)
-    moved = lowering.compute(f"add.s{bits} $0, $1, {1 if up else -1};", register, quotient)
-    return lowering.compute(f"selp.b{bits} $0, $1, $2, $3;", register, moved, quotient, step)
-
-
-@lowers("arith.ceildivui")
-def unsigned_ceiling_division(lowering: Lowering, operation: ir.Operation) -> None:
-    def divide(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
-        bits, register = kind.register_bits, kind.register
-        quotient = _divided(lowering, kind, "div", False, a, b)
-        product = lowering.compute(f"mul.lo.u{bits} $0, $1, $2;", register, quotient, b)
-        inexact = lowering.compute(f"setp.ne.u{bits} $0, $1, $2;", "i1", product, a)
-        more = lowering.compute(f"add.u{bits} $0, $1, 1;", register, quotient)
-        return lowering.compute(f"selp.b{bits} $0, $1, $2, $3;", register, more, quotient, inexact)
-
-    each_integer(lowering, operation, False, divide)
+    each_integer(lowering, operation, signed, step)
 
 
 @lowers("arith.shli", "arith.shrsi", "arith.shrui")
@@ -280,10 +234,8 @@ def shift(lowering: Lowering, operation: ir.Operation) -> None:
     text = f"{'shl.b' if name == 'arith.shli' else 'shr.s' if signed else 'shr.u'}{wide.register_bits} $0, $1, $2;"
 
     def step(a: ir.Value, amount: ir.Value) -> ir.Value:
-        value = extended(lowering, kind, signed, a)
-        result = lowering.compute(
-            text, wide.register, value, _amount(lowering, wide, extended(lowering, kind, False, amount))
-        )
+        value, amount = extended(lowering, kind, signed, a), extended(lowering, kind, False, amount)
+        result = lowering.compute(text, wide.register, value, _amount(lowering, wide, amount))
         return result if wide == kind else lowest_bit(lowering, wide, result)
 
     each(lowering, operation, step)
@@ -314,31 +266,26 @@ def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
 def cmpf(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.operands[0])
     predicate = predicate_of(operation)
-    comparison = _FLOAT_COMPARISONS.get(predicate)
-    if comparison is None:
+    if predicate in _FLOAT_COMPARISONS:
+        text = f"setp.{_FLOAT_COMPARISONS[predicate]}.{kind.suffix} $0, $1, $2;"
+        each(lowering, operation, lambda a, b: lowering.compute(text, "i1", a, b))
+    else:
         false_or_true = lowering.constant(ELEMENTS["i1"], int(predicate == "true"))
         each(lowering, operation, lambda a, b: false_or_true)
-    else:
-        each(
-            lowering,
-            operation,
-            lambda a, b: lowering.compute(f"setp.{comparison}.{kind.suffix} $0, $1, $2;", "i1", a, b),
-        )
 
 
 @lowers("arith.select")
 def select(lowering: Lowering, operation: ir.Operation) -> None:
     """Selects per element, or between whole tiles if the condition is a scalar."""
     kind = element(operation.results[0])
-    condition, *values = (lowering.get(operand) for operand in operation.operands)
-    conditions = condition * len(values[0]) if len(condition) == 1 else condition
+    conditions, *values = (lowering.get(operand) for operand in operation.operands)
+    conditions = conditions * len(values[0]) if len(conditions) == 1 else conditions
     columns = list(zip(conditions, *values, strict=True))
-    chosen = {at: _chosen(lowering, kind, *columns[at]) for at in by_words(lowering, conditions)}
+    chosen: dict[int, ir.Value] = {}
+    for at in by_words(lowering, conditions):
+        condition, a, b = columns[at]
+        chosen[at] = choose(lowering, kind, test_again(lowering, condition), a, b)
     lowering.set(operation.results[0], [chosen[at] for at in range(len(columns))])
-
-
-def _chosen(lowering: Lowering, kind: PtxElement, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
-    return choose(lowering, kind, test_again(lowering, condition), a, b)
 
 
 def choose(lowering: Lowering, kind: PtxElement, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:

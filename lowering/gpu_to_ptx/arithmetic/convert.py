@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.element_types import element_type
-from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats
-from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
-from tilec.lowering.gpu_to_ptx.registers.elementwise import each, instruction
-from tilec.lowering.gpu_to_ptx.registers.extension import extended, lowest_bit, widened
+from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats, rounded_to_odd
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element
+from tilec.lowering.gpu_to_ptx.registers.elementwise import each, each_distinct, instruction
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.value_types import element
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import extended, halves_of, lowest_bit, widened
 
 # cvt to pairs of 16-bit floats, the first source in the upper half (PTX ISA 9.7.9.22).
 _PAIRED = {"f16": "cvt.rn.f16x2.f32", "bf16": "cvt.rn.bf16x2.f32"}
+
+
+def _types(operation: ir.Operation) -> tuple[PtxElement, PtxElement]:
+    """The element types of the operand and of the result."""
+    return element(operation.operands[0]), element(operation.results[0])
 
 
 @lowers("arith.extf")
@@ -25,7 +28,7 @@ def extf(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers("arith.truncf")
 def truncf(lowering: Lowering, operation: ir.Operation) -> None:
     """Converts f32 to f16 and bf16 in pairs of neighbouring registers."""
-    source, target = element(operation.operands[0]), element(operation.results[0])
+    source, target = _types(operation)
     registers = lowering.get(operation.operands[0])
     if source.register == "f32" and target.name in _PAIRED and len(registers) > 1:
         lowering.set(operation.results[0], _narrow_pairs(lowering, _PAIRED[target.name], registers))
@@ -34,11 +37,12 @@ def truncf(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _convert_floats(lowering: Lowering, operation: ir.Operation, mode: str) -> None:
-    source, target = element(operation.operands[0]), element(operation.results[0])
-    registers = lowering.get(operation.operands[0])
-    distinct = list(dict.fromkeys(registers))
-    made = dict(zip(distinct, converted_floats(lowering, source, target, mode, distinct), strict=True))
-    lowering.set(operation.results[0], [made[register] for register in registers])
+    source, target = _types(operation)
+    each_distinct(
+        lowering,
+        operation,
+        lambda columns: converted_floats(lowering, source, target, mode, [register for (register,) in columns]),
+    )
 
 
 def _narrow_pairs(lowering: Lowering, name: str, registers: list[ir.Value]) -> list[ir.Value]:
@@ -48,9 +52,7 @@ def _narrow_pairs(lowering: Lowering, name: str, registers: list[ir.Value]) -> l
     for low, high in zip(registers[0::2], registers[1::2], strict=True):
         if (low, high) not in done:
             packed = lowering.compute(f"{name} $0, $1, $2;", "i32", high, low)
-            halves = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], packed)
-            lowering.packed[halves] = packed
-            done[low, high] = halves
+            done[low, high] = halves_of(lowering, packed)
         narrowed.extend(done[low, high])
     return narrowed
 
@@ -58,7 +60,7 @@ def _narrow_pairs(lowering: Lowering, name: str, registers: list[ir.Value]) -> l
 @lowers("arith.sitofp", "arith.uitofp")
 def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
     """An i1 that is true converts to 1 (unsigned) or -1 (signed)."""
-    source, target = element(operation.operands[0]), element(operation.results[0])
+    source, target = _types(operation)
     signed = operation.name == "arith.sitofp"
     if source.is_predicate:
         one = -1.0 if signed else 1.0
@@ -84,26 +86,16 @@ def _converted_integer(
     if target.name in ("f16", "f32", "f64"):
         return lowering.compute(f"cvt.rn.{target.suffix}.{sign}{source.register_bits} $0, $1;", target.register, a)
     if source.bits == 64:
-        return converted_float(lowering, ELEMENTS["f64"], target, "rn", _integer_to_odd(lowering, sign, a))
-    made = lowering.compute(f"cvt.rn.f64.{sign}{source.register_bits} $0, $1;", "f64", a)
+        made = rounded_to_odd(lowering, f"f64.{sign}64", f"cvt.rzi.{sign}64.f64", "s64", a)
+    else:
+        made = lowering.compute(f"cvt.rn.f64.{sign}{source.register_bits} $0, $1;", "f64", a)
     return converted_float(lowering, ELEMENTS["f64"], target, "rn", made)
-
-
-def _integer_to_odd(lowering: Lowering, sign: str, a: ir.Value) -> ir.Value:
-    """A 64-bit integer as f64, rounded to odd: toward zero, with the last bit set if inexact."""
-    toward_zero = lowering.compute(f"cvt.rz.f64.{sign}64 $0, $1;", "f64", a)
-    back = lowering.compute(f"cvt.rzi.{sign}64.f64 $0, $1;", "i64", toward_zero)
-    inexact = lowering.compute("setp.ne.s64 $0, $1, $2;", "i1", back, a)
-    bits = lowering.compute("mov.b64 $0, $1;", "i64", toward_zero)
-    sticky = lowering.compute("or.b64 $0, $1, 1;", "i64", bits)
-    odd = lowering.compute("selp.b64 $0, $1, $2, $3;", "i64", sticky, bits, inexact)
-    return lowering.compute("mov.b64 $0, $1;", "f64", odd)
 
 
 @lowers("arith.fptosi", "arith.fptoui")
 def float_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
     """Rounds toward zero; PTX clamps values out of range. Conversion to i1 compares with zero."""
-    source, target = element(operation.operands[0]), element(operation.results[0])
+    source, target = _types(operation)
     signed = operation.name == "arith.fptosi"
     if target.is_predicate:
         each(lowering, operation, lambda a: _is_not_zero(lowering, source, a))
@@ -130,7 +122,7 @@ def _is_not_zero(lowering: Lowering, source: PtxElement, a: ir.Value) -> ir.Valu
 
 def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str]) -> None:
     """Clamps, and converts NaN to zero; cvt on f64 or to 64-bit integers converts NaN to the smallest integer."""
-    source, target = element(operation.operands[0]), element(operation.results[0])
+    source, target = _types(operation)
 
     def step(a: ir.Value) -> ir.Value:
         if target.is_predicate:
@@ -153,7 +145,7 @@ CONVERSIONS = {
 
 @lowers("arith.extsi", "arith.extui")
 def extend(lowering: Lowering, operation: ir.Operation) -> None:
-    source, target = element(operation.operands[0]), element(operation.results[0])
+    source, target = _types(operation)
     signed = operation.name == "arith.extsi"
     if source.is_predicate:
         text = f"selp.b{target.register_bits} $0, {-1 if signed else 1}, 0, $1;"
@@ -171,7 +163,7 @@ def _extended(lowering: Lowering, source: PtxElement, target: PtxElement, signed
 
 @lowers("arith.trunci")
 def trunci(lowering: Lowering, operation: ir.Operation) -> None:
-    source, target = element(operation.operands[0]), element(operation.results[0])
+    source, target = _types(operation)
     if target.is_predicate:
         each(lowering, operation, lambda a: lowest_bit(lowering, source, a))
     elif source.register_bits == target.register_bits:
@@ -183,7 +175,7 @@ def trunci(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers("arith.bitcast")
 def bitcast(lowering: Lowering, operation: ir.Operation) -> None:
-    source, target = element(operation.operands[0]), element(operation.results[0])
+    source, target = _types(operation)
     if source.register == target.register:
         each(lowering, operation, lambda a: a)
     else:

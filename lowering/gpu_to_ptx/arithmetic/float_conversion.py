@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.element_types import FloatFormat, element_type
-from tilec.lowering.gpu_to_ptx.arithmetic.small_float import HALVES, SMALL, decoded, decoded_pair, encoded, encoded_pair
+from tilec.lowering.gpu_to_ptx.arithmetic.small_float import (
+    HALVES,
+    SMALL,
+    decoded,
+    decoded_pair,
+    encoded,
+    encoded_pair,
+    format_of,
+)
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.pack import byte_of
@@ -80,13 +87,7 @@ def _plain(lowering: Lowering, source: PtxElement, register: ir.Value) -> tuple[
 
 def _effective_mode(source: PtxElement, target: PtxElement, mode: str) -> str:
     """Where every value of the source is one of the target, all modes are equal, and cvt has the nearest one."""
-    return "rn" if _format(target).contains(_format(source)) else mode
-
-
-def _format(element: PtxElement) -> FloatFormat:
-    form = element_type(element.name).float_format
-    assert form is not None
-    return form
+    return "rn" if format_of(target).contains(format_of(source)) else mode
 
 
 def _single(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:
@@ -97,18 +98,23 @@ def _single(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.
         return lowering.compute(f"cvt.f32.{name} $0, $1;", "f32", register)
     if mode != "odd":
         return lowering.compute(f"cvt.{mode}.f32.f64 $0, $1;", "f32", register)
-    return _rounded_to_odd(lowering, register)
+    return rounded_to_odd(lowering, "f32.f64", "cvt.f64.f32", "f64", register)
 
 
-def _rounded_to_odd(lowering: Lowering, register: ir.Value) -> ir.Value:
-    """f64 to f32, rounded to odd: toward zero, with the last bit set if inexact."""
-    toward_zero = lowering.compute("cvt.rz.f32.f64 $0, $1;", "f32", register)
-    back = lowering.compute("cvt.f64.f32 $0, $1;", "f64", toward_zero)
-    inexact = lowering.compute("setp.ne.f64 $0, $1, $2;", "i1", back, register)
-    bits = lowering.compute("mov.b32 $0, $1;", "i32", toward_zero)
-    sticky = lowering.compute("or.b32 $0, $1, 1;", "i32", bits)
-    odd = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", sticky, bits, inexact)
-    return lowering.compute("mov.b32 $0, $1;", "f32", odd)
+def rounded_to_odd(lowering: Lowering, types: str, back: str, compared: str, register: ir.Value) -> ir.Value:
+    """A number of 64 bits as a float, rounded to odd: toward zero, with the last bit set if inexact.
+
+    `types` are those of the float and of the number; `back` converts the float to the type of the number, in which
+    numbers are `compared`.
+    """
+    kind, bits = types[:3], types[1:3]
+    toward_zero = lowering.compute(f"cvt.rz.{types} $0, $1;", kind, register)
+    again = lowering.compute(f"{back} $0, $1;", str(register.type), toward_zero)
+    inexact = lowering.compute(f"setp.ne.{compared} $0, $1, $2;", "i1", again, register)
+    code = lowering.compute(f"mov.b{bits} $0, $1;", f"i{bits}", toward_zero)
+    sticky = lowering.compute(f"or.b{bits} $0, $1, 1;", f"i{bits}", code)
+    odd = lowering.compute(f"selp.b{bits} $0, $1, $2, $3;", f"i{bits}", sticky, code, inexact)
+    return lowering.compute(f"mov.b{bits} $0, $1;", kind, odd)
 
 
 def _tf32(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:

@@ -4,38 +4,28 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import POLYNOMIAL_PARTS, MathOp
-from tilec.lowering.exponential_polynomial import (
-    COEFFICIENTS,
-    FRACTION_BITS,
-    GREATEST,
-    LEAST,
-    SHIFTER,
-    is_polynomial,
-)
 from tilec.lowering.gpu_to_ptx.arithmetic.convert import CONVERSIONS
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.registers.elementwise import each, instruction, operands_text
-from tilec.lowering.gpu_to_ptx.registers.extension import widened
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.packed_floats import Pair, elementwise_pairs, packs, pair_of, scalar_of
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.value_types import element
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element
+from tilec.lowering.gpu_to_ptx.registers.elementwise import (
+    Column,
+    Pair,
+    Step,
+    each,
+    each_distinct,
+    elementwise_pairs,
+    in_pairs,
+    instruction,
+    packs,
+)
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import widened
+from tilec.lowering.instruction_choice import COEFFICIENTS, FRACTION_BITS, GREATEST, LEAST, SHIFTER, is_polynomial
 from tilec.lowering.math.functions import function, integer_power
 
-_FUNCTIONS = {
-    "math.exp": "exp",
-    "math.log": "log",
-    "math.log2": "log2",
-    "math.sin": "sin",
-    "math.cos": "cos",
-    "math.tan": "tan",
-    "math.sinh": "sinh",
-    "math.cosh": "cosh",
-    "math.tanh": "tanh",
-    "math.powf": "pow",
-    "math.atan2": "atan2",
-    "arith.remf": "fmod",
-}
+_NAMES = ("exp", "log", "log2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan2")
+# Functions that are calls of device functions.
+_FUNCTIONS = {f"math.{name}": name for name in _NAMES} | {"math.powf": "pow", "arith.remf": "fmod"}
 _LOG2_E = "0f3FB8AA3B"
 
 # Upstream name -> instruction for f32 and f64; 16-bit floats compute in f32 and round once.
@@ -60,11 +50,16 @@ _DIRECTED = ("rz", "rm", "rp")
 @lowers(*_EXACT)
 def exact(lowering: Lowering, operation: ir.Operation) -> None:
     kind, (name, *modifiers) = element(operation.results[0]), _EXACT[operation.name].split(".")
+    _by_name(lowering, operation, kind, name, modifiers)
+
+
+def _by_name(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str, modifiers: list[str]) -> None:
+    """Applies the instruction "<name>.<modifiers>.<type>", to two elements at once where the target can."""
     if packs(lowering, kind, name, modifiers):
         elementwise_pairs(lowering, operation, name, modifiers)
         return
-    operands = operands_text(len(operation.operands))
-    each(lowering, operation, instruction(lowering, f"{_EXACT[operation.name]}.{kind.suffix} {operands};", kind))
+    text = f"{'.'.join((name, *modifiers, kind.suffix))} {operands(1 + len(operation.operands))};"
+    each(lowering, operation, instruction(lowering, text, kind))
 
 
 @lowers(*_INSTRUCTIONS)
@@ -74,14 +69,14 @@ def by_instruction(lowering: Lowering, operation: ir.Operation) -> None:
     if name is None:
         _called(lowering, operation, _CALLED[operation.name])
     else:
-        _in_f32(lowering, operation, kind, name)
+        _instruction_in_f32(lowering, operation, name)
 
 
 @lowers(*_ROUNDED_TO_INTEGER)
 def rounded_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
     kind, mode = element(operation.results[0]), _ROUNDED_TO_INTEGER[operation.name]
     if kind.name == "bf16":
-        _in_f32(lowering, operation, kind, f"cvt.{mode}.f32.f32")
+        _instruction_in_f32(lowering, operation, f"cvt.{mode}.f32.f32")
     else:
         each(lowering, operation, instruction(lowering, f"cvt.{mode}.{kind.suffix}.{kind.suffix} $0, $1;", kind))
 
@@ -92,10 +87,8 @@ def absi(lowering: Lowering, operation: ir.Operation) -> None:
     if kind.is_predicate:
         each(lowering, operation, lambda a: a)
     elif kind.bits == 8:
-        wide = "cvt.s16.s8 $0, $1;"
-        each(
-            lowering, operation, lambda a: lowering.compute("abs.s16 $0, $1;", "i16", lowering.compute(wide, "i16", a))
-        )
+        wide = instruction(lowering, "cvt.s16.s8 $0, $1;", kind)
+        each(lowering, operation, lambda a: lowering.compute("abs.s16 $0, $1;", "i16", wide(a)))
     else:
         each(lowering, operation, instruction(lowering, f"abs.{kind.suffix} $0, $1;", kind))
 
@@ -106,36 +99,33 @@ def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
     kind, function = element(operation.results[0]), operation.attributes["function"].value
     base, *modifiers = function.split(".")
     if "polynomials" in operation.attributes:
-        _emulated_exponential(lowering, operation, kind)
+        share = ir.IntegerAttr(operation.attributes["polynomials"]).value
+        each_distinct(lowering, operation, lambda columns: _emulated_exponentials(lowering, kind, share, columns))
         return
     if base in CONVERSIONS:
         CONVERSIONS[base](lowering, operation, modifiers)
         return
     if base == "exp" and modifiers[0] == "approx":
-        _exp_approx(lowering, operation, kind, "".join(f".{m}" for m in modifiers))
+        _exp_approx(lowering, operation, "".join(f".{m}" for m in modifiers))
         return
     name = base if base in _LITERAL else _RENAMED.get(base)
     if name is None:
         raise lowering.unsupported(operation, f"unknown function '{function}'")
     if kind.bits == 16 and ("approx" in modifiers or not _NARROW_MODIFIERS.issuperset(modifiers)):
         directed = next((modifier for modifier in modifiers if modifier in _DIRECTED), "rn")
-        _in_f32(lowering, operation, kind, ".".join((name, *modifiers, "f32")), directed)
-        return
-    if packs(lowering, kind, name, modifiers):
-        elementwise_pairs(lowering, operation, name, modifiers)
-        return
-    text = ".".join((name, *modifiers, kind.suffix))
-    each(lowering, operation, instruction(lowering, f"{text} {operands_text(len(operation.operands))};", kind))
+        _instruction_in_f32(lowering, operation, ".".join((name, *modifiers, "f32")), directed)
+    else:
+        _by_name(lowering, operation, kind, name, modifiers)
 
 
-def _exp_approx(lowering: Lowering, operation: ir.Operation, kind: PtxElement, modifiers: str) -> None:
+def _exp_approx(lowering: Lowering, operation: ir.Operation, modifiers: str) -> None:
     """exp(x) = 2^(x log2 e), like __expf in CUDA."""
 
     def step(a: ir.Value) -> ir.Value:
-        scaled = lowering.compute(f"mul.rn.f32 $0, $1, {_LOG2_E};", "f32", _to_f32(lowering, kind, a))
-        return _from_f32(lowering, kind, lowering.compute(f"ex2{modifiers}.f32 $0, $1;", "f32", scaled))
+        scaled = lowering.compute(f"mul.rn.f32 $0, $1, {_LOG2_E};", "f32", a)
+        return lowering.compute(f"ex2{modifiers}.f32 $0, $1;", "f32", scaled)
 
-    each(lowering, operation, step)
+    _in_f32(lowering, operation, step)
 
 
 @lowers(*_FUNCTIONS)
@@ -144,49 +134,40 @@ def _precise(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _called(lowering: Lowering, operation: ir.Operation, name: str) -> None:
-    """Applies a device function to f32 or f64; 16-bit floats are widened and the result is rounded once."""
-    kind = element(operation.results[0])
-
-    def step(*operands: ir.Value) -> ir.Value:
-        wide = [_to_f32(lowering, kind, operand) for operand in operands]
-        return _from_f32(lowering, kind, _call(lowering, name, wide))
-
-    each(lowering, operation, step)
-
-
-def _call(lowering: Lowering, name: str, operands: list[ir.Value]) -> ir.Value:
     """Calls a device function on f32 or f64 registers; the first call adds it to the module."""
-    return function(name, str(operands[0].type), lowering.target.name).write(lowering.b, *operands)
+
+    def step(*wide: ir.Value) -> ir.Value:
+        return function(name, str(wide[0].type), lowering.target.name).write(lowering.b, *wide)
+
+    _in_f32(lowering, operation, step)
 
 
 @lowers("math.fpowi")
 def _fpowi(lowering: Lowering, operation: ir.Operation) -> None:
-    """Exponentiation by squaring in f32 or f64; 16-bit floats are widened and the result is rounded once."""
-    kind, exponent = element(operation.results[0]), element(operation.operands[1])
+    """Exponentiation by squaring."""
+    exponent = element(operation.operands[1])
 
     def step(base: ir.Value, power: ir.Value) -> ir.Value:
-        wide, whole = _to_f32(lowering, kind, base), widened(lowering, exponent, True, power, 32)
-        return _from_f32(lowering, kind, integer_power(str(wide.type)).write(lowering.b, wide, whole))
+        whole = widened(lowering, exponent, True, power, 32)
+        return integer_power(str(base.type)).write(lowering.b, base, whole)
 
-    each(lowering, operation, step)
+    _in_f32(lowering, operation, step)
 
 
-def _emulated_exponential(lowering: Lowering, operation: ir.Operation, kind: PtxElement) -> None:
-    """result register i = 2**(operand register i), for two distinct registers at a time: some by polynomials.
+def _emulated_exponentials(lowering: Lowering, kind: PtxElement, share: int, columns: list[Column]) -> list[ir.Value]:
+    """2**x of each register, for two at a time: some by polynomials.
 
     So MUFU has fewer. Registers of one kind alternate with those of the other, so that both units have work.
     """
-    registers = lowering.get(operation.operands[0])
-    share = ir.IntegerAttr(operation.attributes["polynomials"]).value
-    distinct = list(dict.fromkeys(registers))
+    registers = [register for (register,) in columns]
     done: dict[ir.Value, ir.Value] = {}
-    for number, (low, high) in enumerate(zip(distinct[0::2], distinct[1::2], strict=False)):
+    for number, (low, high) in enumerate(zip(registers[0::2], registers[1::2], strict=False)):
         if is_polynomial(number, share, POLYNOMIAL_PARTS):
             done[low], done[high] = _Polynomial(lowering, kind).of((low, high))
-    for register in distinct:
+    for register in registers:
         if register not in done:
             done[register] = lowering.compute("ex2.approx.ftz.f32 $0, $1;", "f32", register)
-    lowering.set(operation.results[0], [done[register] for register in registers])
+    return [done[register] for register in registers]
 
 
 class _Polynomial:
@@ -221,10 +202,8 @@ class _Polynomial:
         """2**n, of which the low bits are the exponent."""
         return self.lowering.compute(f"shl.b32 $0, $1, {FRACTION_BITS};", "f32", shifted)
 
-    def _apply(self, name: str, rounding: str, *operands: Pair) -> Pair:
-        if self.lowering.target.packs_floats:
-            return pair_of(self.lowering, name, [rounding], *operands)
-        low, high = (scalar_of(self.lowering, name, [rounding], each) for each in zip(*operands, strict=True))
+    def _apply(self, name: str, rounding: str, *pairs: Pair) -> Pair:
+        low, high = in_pairs(self.lowering, name, [rounding], list(zip(*pairs, strict=True)))
         return low, high
 
     def _constants(self, value: float) -> Pair:
@@ -234,27 +213,29 @@ class _Polynomial:
         return self.lowering.constant(self.kind, value)
 
 
-def _in_f32(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str, mode: str = "rn") -> None:
-    """Applies an f32 (or f64) instruction to widened operands and rounds the result.
+def _instruction_in_f32(lowering: Lowering, operation: ir.Operation, name: str, mode: str = "rn") -> None:
+    """Applies an f32 (or f64) instruction.
 
     In a directed mode f32 and the narrow type round in the same direction, which equals one rounding.
     """
-    text = f"{name} {operands_text(len(operation.operands))};"
-
-    def step(*operands: ir.Value) -> ir.Value:
-        wide = [_to_f32(lowering, kind, operand) for operand in operands]
-        return _from_f32(lowering, kind, lowering.compute(text, "f64" if kind.name == "f64" else "f32", *wide), mode)
-
-    each(lowering, operation, step)
+    register = "f64" if element(operation.results[0]).name == "f64" else "f32"
+    text = f"{name} {operands(1 + len(operation.operands))};"
+    _in_f32(lowering, operation, lambda *wide: lowering.compute(text, register, *wide), mode)
 
 
-def _to_f32(lowering: Lowering, kind: PtxElement, register: ir.Value) -> ir.Value:
-    """Widens a 16-bit float to f32; other types are unchanged."""
-    return lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", register) if kind.bits == 16 else register
-
-
-def _from_f32(lowering: Lowering, kind: PtxElement, register: ir.Value, mode: str = "rn") -> ir.Value:
-    """Rounds f32 to a 16-bit float; other types are unchanged."""
+def _in_f32(lowering: Lowering, operation: ir.Operation, step: Step, mode: str = "rn") -> None:
+    """Applies a step to elements of f32 or f64; 16-bit floats are widened to f32, and the result is rounded once."""
+    kind = element(operation.results[0])
     if kind.bits != 16:
-        return register
-    return lowering.compute(f"cvt.{mode}.{kind.suffix}.f32 $0, $1;", kind.register, register)
+        each(lowering, operation, step)
+        return
+    kinds = [element(operand) for operand in operation.operands]
+
+    def in_f32(*column: ir.Value) -> ir.Value:
+        wide = [
+            lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", a) if own == kind else a
+            for own, a in zip(kinds, column, strict=True)
+        ]
+        return lowering.compute(f"cvt.{mode}.{kind.suffix}.f32 $0, $1;", kind.register, step(*wide))
+
+    each(lowering, operation, in_f32)

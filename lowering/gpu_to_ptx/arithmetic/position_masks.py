@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
-from tilec.lowering.gpu_to_ptx.registers.element_numbers import MaskBit, Position
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.position_masks import LEAST_ELEMENTS, is_mask_comparison
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, MaskBit, Position
+from tilec.lowering.instruction_choice import LEAST_BOUNDED_ELEMENTS, is_mask_comparison
 
 _WORD_BITS = 32
 # number < bound is not bound <= number, and so on: the comparison of the number if it is on the right.
@@ -58,7 +57,6 @@ def combine_masks(lowering: Lowering, function: str, a: ir.Value, b: ir.Value) -
         return None
     key = function, one.word, other.word
     word = lowering.once(key, lambda: lowering.compute(f"{function}.b32 $0, $1, $2;", "i32", one.word, other.word))
-    assert word is not None
     return _test(lowering, MaskBit(word, one.bit))
 
 
@@ -96,13 +94,11 @@ def _masks(
         if position is None or bound in lowering.literals:
             return None
         groups.setdefault(bound, {})[number] = position
-    made: dict[tuple[ir.Value, ir.Value], ir.Value] = {}
-    ranks = {bound: _ranks(list(group.values())) for bound, group in groups.items()}
-    if None in ranks.values():
+    orders = [order for group in groups.values() if (order := _ranks(list(group.values()))) is not None]
+    if len(orders) < len(groups):
         return None
-    for bound, group in groups.items():
-        order = ranks[bound]
-        assert order is not None
+    made: dict[tuple[ir.Value, ir.Value], ir.Value] = {}
+    for (bound, group), order in zip(groups.items(), orders, strict=True):
         for number, mask in _group(lowering, predicate, bound, group, order).items():
             made[number, bound] = mask
     return [made[column] for column in zip(numbers, bounds, strict=True)]
@@ -111,7 +107,7 @@ def _masks(
 def _ranks(positions: Sequence[Position]) -> _Ranks | None:
     """The order of the constants of a thread; None for too few elements or another form."""
     constants = sorted({each.constant for each in positions})
-    if len({each.thread for each in positions}) > 1 or len(constants) < LEAST_ELEMENTS:
+    if len({each.thread for each in positions}) > 1 or len(constants) < LEAST_BOUNDED_ELEMENTS:
         return None
     bits = constants[-1]
     low = (~bits & bits + 1).bit_length() - 1
@@ -128,7 +124,7 @@ def _group(
     is_first, with_bound = _FIRST[predicate]
     first = next(iter(group.values()))
     last = _last(lowering, bound, first, ranks, with_bound)
-    word = _leading(lowering, last) if is_first else _trailing(lowering, last)
+    word = _words(lowering, last, is_first)
     words: dict[int, ir.Value] = {}
     found = {}
     for number, position in group.items():
@@ -167,25 +163,18 @@ def _rank(lowering: Lowering, number: ir.Value, ranks: _Ranks) -> ir.Value:
     return lowering.compute("add.s32 $0, $1, $2;", "i32", above, below)
 
 
-def _leading(lowering: Lowering, last: ir.Value) -> Callable[[int], ir.Value]:
-    """Words of the ranks up to `last`. PTX ISA 9.7.8.8: a shift by more than 32 bits is one by 32."""
-    negative = lowering.compute("neg.s32 $0, $1;", "i32", last)
+def _words(lowering: Lowering, last: ir.Value, is_first: bool) -> Callable[[int], ir.Value]:
+    """Words of the ranks up to `last` (`is_first`), or above it.
+
+    PTX ISA 9.7.8.7 and 9.7.8.8: a shift by more than 32 bits is one by 32.
+    """
+    shift, start, sign = ("shr.u32", _WORD_BITS - 1, 1) if is_first else ("shl.b32", 1, -1)
+    last = lowering.compute("neg.s32 $0, $1;", "i32", last) if is_first else last
 
     def word(index: int) -> ir.Value:
-        dropped = lowering.compute(f"add.s32 $0, $1, {_WORD_BITS * (index + 1) - 1};", "i32", negative)
+        dropped = lowering.compute(f"add.s32 $0, $1, {start + sign * _WORD_BITS * index};", "i32", last)
         dropped = lowering.compute("max.s32 $0, $1, 0;", "i32", dropped)
-        return lowering.compute("shr.u32 $0, -1, $1;", "i32", dropped)
-
-    return word
-
-
-def _trailing(lowering: Lowering, last: ir.Value) -> Callable[[int], ir.Value]:
-    """Words of the ranks above `last`. PTX ISA 9.7.8.7: a shift by more than 32 bits is one by 32."""
-
-    def word(index: int) -> ir.Value:
-        dropped = lowering.compute(f"add.s32 $0, $1, {1 - _WORD_BITS * index};", "i32", last)
-        dropped = lowering.compute("max.s32 $0, $1, 0;", "i32", dropped)
-        return lowering.compute("shl.b32 $0, -1, $1;", "i32", dropped)
+        return lowering.compute(f"{shift} $0, -1, $1;", "i32", dropped)
 
     return word
 

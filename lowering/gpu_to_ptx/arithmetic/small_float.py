@@ -9,6 +9,7 @@ from tilec.element_types import FloatFormat, element_type
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import halves_of
 
 POWERS = "f8E8M0FNU"
 HALVES = "f4E2M1FN"
@@ -22,7 +23,7 @@ def decoded(lowering: Lowering, source: PtxElement, register: ir.Value) -> ir.Va
     """The value of a float of 8 bits without sign as f32, exactly."""
     if source.name == POWERS:
         return _power_of_two(lowering, register)
-    form = _format(source)
+    form = format_of(source)
     up = _F32_FRACTION_BITS - _fraction_bits(form)
     code = lowering.compute("cvt.u32.u8 $0, $1;", "i32", register)
     bits = lowering.compute(f"shl.b32 $0, $1, {up};", "i32", code)
@@ -62,9 +63,7 @@ def decoded_pair(lowering: Lowering, byte: ir.Value) -> tuple[ir.Value, ...]:
         both = lowering.compute(text, "i32", byte)
     else:
         both = _moved_pair(lowering, byte)
-    halves = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], both)
-    lowering.packed[halves] = both
-    return halves
+    return halves_of(lowering, both)
 
 
 def _moved_pair(lowering: Lowering, byte: ir.Value) -> ir.Value:
@@ -119,7 +118,7 @@ def _exponent(lowering: Lowering, mode: str, single: ir.Value) -> ir.Value:
 
 def _rounded_code(lowering: Lowering, target: PtxElement, single: ir.Value) -> ir.Value:
     """Clamps, and rounds the magnitude as a normal and as a subnormal number; min and max replace NaN by a limit."""
-    form, sign = _format(target), _sign_bit(target)
+    form, sign = format_of(target), _sign_bit(target)
     largest = literal(ELEMENTS["f32"], form.largest)
     least = literal(ELEMENTS["f32"], -form.largest if sign else 0.0)
     number = lowering.compute(f"min.f32 $0, $1, {largest};", "f32", single)
@@ -165,7 +164,8 @@ def _normal_code(lowering: Lowering, form: FloatFormat, magnitude: ir.Value) -> 
     return lowering.compute(f"sub.s32 $0, $1, {bias};", "i32", shortened)
 
 
-def _format(element: PtxElement) -> FloatFormat:
+def format_of(element: PtxElement) -> FloatFormat:
+    """The format of a float type."""
     form = element_type(element.name).float_format
     assert form is not None
     return form
@@ -177,4 +177,4 @@ def _fraction_bits(form: FloatFormat) -> int:
 
 def _sign_bit(element: PtxElement) -> int:
     """The sign bit of a code; 0 for a type without sign."""
-    return 1 << element.bits - 1 if _format(element).has_sign else 0
+    return 1 << element.bits - 1 if format_of(element).has_sign else 0

@@ -10,12 +10,9 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.lowering.gpu.loops.loop_attributes import repeats
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element_named
-from tilec.lowering.gpu_to_ptx.registers.extension import extended, lowest_bit
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, packed_type, unpack
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, element_named, layout_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import extended, lowest_bit, pack, packed_type, unpack
 
 _CARRIED_BITS = 32
 
@@ -162,7 +159,7 @@ class Carried:
             for group, register in zip(groups, rest, strict=False):
                 taken.update(zip(group, self._elements(kind, register, len(group)), strict=True))
             rest = rest[len(groups) :]
-            self._lowering.set(value, _repeated(value, taken))
+            self._lowering.set(value, [taken[register] for register in layout_of(value.type).representatives])
         for key, count in self._state.items():
             self._lowering.state[key], rest = rest[:count], rest[count:]
 
@@ -175,11 +172,11 @@ class Carried:
 
 def _groups(value: ir.Value) -> list[tuple[int, ...]]:
     """The elements of a value that are carried in one register."""
-    bits, registers = element(value).bits, _distinct(value)
+    bits, registers = element(value).bits, layout_of(value.type).distinct_registers
     is_packed = bits == 16 or bits == 8 and _is_loaded(value)
     count = _CARRIED_BITS // bits if is_packed else 1
     whole = len(registers) // count * count
-    groups = [tuple(registers[first : first + count]) for first in range(0, whole, count)]
+    groups = [registers[first : first + count] for first in range(0, whole, count)]
     return groups + [(register,) for register in registers[whole:]]
 
 
@@ -193,13 +190,3 @@ def _is_loaded(value: ir.Value) -> bool:
     number = list(op.results).index(value)
     ends = [block.operations[len(block.operations) - 1].operation for region in op.regions for block in region.blocks]
     return any(_is_loaded(end.operands[number]) for end in ends)
-
-
-def _distinct(value: ir.Value) -> list[int]:
-    layout = layout_of(value.type)
-    return [register for register in range(layout.register_count) if not register & layout.free_register_mask]
-
-
-def _repeated(value: ir.Value, taken: dict[int, ir.Value]) -> list[ir.Value]:
-    layout = layout_of(value.type)
-    return [taken[register] for register in layout.representatives]

@@ -11,8 +11,7 @@ from tilec.dialect.tile_gpu.kernel import (
     NumProgramsOp,
     ProgramIdOp,
 )
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 
 _AXES = "xyz"
 # The registers of kernels whose tile blocks are CTAs, in clusters or not, and of those whose tile blocks are clusters.
@@ -37,8 +36,11 @@ def _cluster_rank(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers(ClusterSizeOp)
 def _cluster_size(lowering: Lowering, operation: ir.Operation) -> None:
-    known = None if lowering.joins_programs else lowering.compute(f"mov.b32 $0, {lowering.ctas};", "i32")
-    lowering.set(operation.results[0], [lowering.cluster_size if known is None else known])
+    if lowering.joins_programs:
+        size = lowering.cluster_size
+    else:
+        size = lowering.compute(f"mov.b32 $0, {lowering.ctas};", "i32")
+    lowering.set(operation.results[0], [size])
 
 
 @lowers(GdcWaitOp)

@@ -9,17 +9,14 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.print_format import Directive, parse_format
 from tilec.dialect.tile_gpu.debug import PrintOp
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float
-from tilec.lowering.gpu_to_ptx.memory.access import load, store, widest
-from tilec.lowering.gpu_to_ptx.registers.device_call import MAXIMUM_ARGUMENTS, call_vprintf, string_address
-from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
-from tilec.lowering.gpu_to_ptx.registers.extension import widened
-from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, first_holder
+from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
+from tilec.lowering.gpu_to_ptx.registers.declarations import MAXIMUM_ARGUMENTS, call_vprintf, string_address
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, counted, first_holder, if_first_thread
 from tilec.lowering.gpu_to_ptx.registers.linear_index import linear_index
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.one_thread import counted, if_first_thread
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import widened
 from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.layout.linear_layout import LinearLayout
 
 _NAN = "0d7FF8000000000000"
@@ -51,20 +48,14 @@ def _print_operand(lowering: Lowering, directive: Directive, value: ir.Value, pe
     pending.add_text("]" * rank)
 
 
-@dataclass(frozen=True)
-class _Number:
-    directive: Directive
-    kind: PtxElement
-    register: ir.Value
-
-
 class _Pending:
     """Text and numbers that the next call of vprintf prints."""
 
     def __init__(self, lowering: Lowering) -> None:
         self._lowering = lowering
         self._format = ""
-        self._numbers: list[_Number] = []
+        # The arguments of _print_argument() for each number.
+        self._numbers: list[tuple[Directive, PtxElement, ir.Value]] = []
 
     def add_text(self, text: str) -> None:
         self._format += text.replace("%", "%%")
@@ -73,13 +64,13 @@ class _Pending:
         if len(self._numbers) == MAXIMUM_ARGUMENTS:
             self.flush()
         self._format += _device_directive(directive, kind)
-        self._numbers.append(_Number(directive, kind, register))
+        self._numbers.append((directive, kind, register))
 
     def flush(self) -> None:
         """Prints the pending text and numbers."""
         if self._format:
             with if_first_thread(self._lowering, "print"):
-                numbers = [_print_argument(self._lowering, n.directive, n.kind, n.register) for n in self._numbers]
+                numbers = [_print_argument(self._lowering, *number) for number in self._numbers]
                 call_vprintf(self._lowering, self._format, numbers)
         self._format, self._numbers = "", []
 
@@ -120,14 +111,12 @@ def _store_part(lowering: Lowering, tile: _Tile, number: ir.Value, base: ir.Valu
     holder = first_holder(lowering, layout.free_thread_mask)
     of_thread = linear_index(lowering, layout.thread_matrix, lowering.thread)
     of_thread = of_thread or lowering.compute("mov.b32 $0, 0;", "i32")
-    for register, value in enumerate(tile.registers):
-        if register & layout.free_register_mask:
-            continue
+    for register in layout.distinct_registers:
         index = lowering.compute(f"xor.b32 $0, $1, {layout.register_matrix(register)};", "i32", of_thread)
         guard = conjunction(lowering, holder, _is_in_part(lowering, tile, index, number))
         position = lowering.compute(f"and.b32 $0, $1, {tile.part - 1};", "i32", index)
         address = lowering.compute(f"mad.lo.s32 $0, $1, {kind.bytes}, $2;", "i32", position, base)
-        store(lowering, "shared", kind, [value], address, 0, guard)
+        store(lowering, Access("shared", address, guard=guard), kind, [tile.registers[register]])
 
 
 def _is_in_part(lowering: Lowering, tile: _Tile, index: ir.Value, number: ir.Value) -> ir.Value | None:
@@ -153,8 +142,8 @@ def _print_part(lowering: Lowering, tile: _Tile, number: ir.Value, base: ir.Valu
 
 def _loaded(lowering: Lowering, kind: PtxElement, count: int, address: ir.Value) -> list[ir.Value]:
     step = min(count, widest(kind))
-    starts = range(0, count, step)
-    return [each for start in starts for each in load(lowering, "shared", kind, step, address, start * kind.bytes)]
+    accesses = [Access("shared", address, start * kind.bytes) for start in range(0, count, step)]
+    return [element for one in accesses for element in load(lowering, one, kind, step)]
 
 
 def _first_index(lowering: Lowering, tile: _Tile, number: ir.Value, counter: ir.Value) -> ir.Value:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
 from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 from tilec.lowering.target import LANES
 
@@ -20,7 +19,7 @@ _THREADS = 2 * WARPS_OF_A_GROUP * LANES
 def _order_wait(lowering: Lowering, operation: ir.Operation) -> None:
     groups = _groups(lowering, operation)
     if operation.opview.last:
-        _at_barrier(lowering, "sync", executing=0, number=0)
+        _at_first_barrier(lowering, "sync", executing=0)
     else:
         _at_own_barrier(lowering, "sync", groups, ahead=0)
 
@@ -29,7 +28,7 @@ def _order_wait(lowering: Lowering, operation: ir.Operation) -> None:
 def _order_signal(lowering: Lowering, operation: ir.Operation) -> None:
     groups = _groups(lowering, operation)
     if operation.opview.first:
-        _at_barrier(lowering, "arrive", executing=groups - 1, number=0)
+        _at_first_barrier(lowering, "arrive", executing=groups - 1)
     else:
         _at_own_barrier(lowering, "arrive", groups, ahead=1)
 
@@ -64,8 +63,8 @@ def _at_own_barrier(lowering: Lowering, action: str, groups: int, ahead: int) ->
     lowering.b.execute(f"bar.{action} $0, {_THREADS};", (), barrier)
 
 
-def _at_barrier(lowering: Lowering, action: str, *, executing: int, number: int) -> None:
-    """One warpgroup, at the barrier of a warpgroup."""
+def _at_first_barrier(lowering: Lowering, action: str, *, executing: int) -> None:
+    """One warpgroup, at the barrier of the first one."""
     own = _own_group(lowering)
     executes = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", own, executing)
-    lowering.b.execute(f"@$0 bar.{action} {_first_barrier(lowering) + number}, {_THREADS};", (), executes)
+    lowering.b.execute(f"@$0 bar.{action} {_first_barrier(lowering)}, {_THREADS};", (), executes)

@@ -6,12 +6,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import DotOp
 from tilec.element_types import INTEGER
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
-from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float
-from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
-from tilec.lowering.gpu_to_ptx.registers.extension import widened
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import widened
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.shared_layout import SharedLayout
 
@@ -24,15 +22,15 @@ _PACKED_BYTES = 4
 @lowers(DotOp)
 def _dot(lowering: Lowering, operation: ir.Operation) -> None:
     op: DotOp = operation.opview
-    tile = op.accumulator.type
-    layout = parse_layout(tile.encoding.value)
+    layout, kind = layout_of(op.accumulator.type), element(op.accumulator)
+    sums = ELEMENTS["f32"] if kind.name == "f16" else kind
     lhs, rhs = shared_layout(op.lhs.type), shared_layout(op.rhs.type)
     rows, columns = _axis(layout, 0), _axis(layout, 1)
     b = lowering.b
     # Both layouts are linear over bits, so an address is the XOR of a row (or column) part and a k part.
-    row_parts = _thread_parts(lowering, op.lhs, layout, lhs, 0)
-    column_parts = _thread_parts(lowering, op.rhs, layout, rhs, 1)
-    accumulators = _widened(lowering, lowering.get(op.accumulator), str(tile.element_type))
+    row_parts = _thread_parts(lowering, layout, lhs, 0)
+    column_parts = _thread_parts(lowering, layout, rhs, 1)
+    accumulators = converted_floats(lowering, kind, sums, "rn", lowering.get(op.accumulator))
     head = b.block([b.i32, *(value.type for value in accumulators)], label="dot_loop")
     after = b.block([value.type for value in accumulators], label="dot_done")
     b.branch(head, b.compute("mov.b32 $0, 0;", b.i32), *accumulators)
@@ -41,13 +39,16 @@ def _dot(lowering: Lowering, operation: ir.Operation) -> None:
     packed = _is_packed(lhs, rhs, op)
     left = _elements(lowering, op.lhs, lhs, row_parts, rows, k, 1, packed, op.lhs_unsigned)
     right = _elements(lowering, op.rhs, rhs, column_parts, columns, k, 0, packed, op.rhs_unsigned)
-    instruction = _packed_multiply_add(op) if packed else _MULTIPLY_ADD[str(carried[0].type)]
-    summed = _products(lowering, layout, instruction, carried, left, right)
+    text = f"{_packed_multiply_add(op) if packed else _MULTIPLY_ADD[sums.register]} $0, $1, $2, $3;"
+    summed = []
+    for register, accumulator in enumerate(carried):
+        row, column = layout.apply(register, 0, 0)
+        summed.append(b.compute(text, accumulator.type, left[row], right[column], accumulator))
     following = b.compute(f"add.s32 $0, $1, {_PACKED_BYTES if packed else 1};", b.i32, k)
     again = b.compute(f"setp.lt.s32 $0, $1, {lhs.shape[1]};", b.i1, following)
     b.cond_branch(again, head, [following, *summed], after, summed)
     lowering.at(after)
-    lowering.set(operation.results[0], _narrowed(lowering, list(after.arguments), str(tile.element_type)))
+    lowering.set(operation.results[0], converted_floats(lowering, sums, kind, "rn", list(after.arguments)))
 
 
 def _is_packed(lhs: SharedLayout, rhs: SharedLayout, op: DotOp) -> bool:
@@ -63,8 +64,7 @@ def _packed_multiply_add(op: DotOp) -> str:
 
 def _axis(layout: LinearLayout, dimension: int) -> list[int]:
     """The distinct coordinates along a dimension in the registers of thread 0."""
-    found = {layout.apply(register, 0, 0)[dimension] for register in range(layout.register_count)}
-    return sorted(found)
+    return sorted({layout.apply(register, 0, 0)[dimension] for register in range(layout.register_count)})
 
 
 def _offset(shared: SharedLayout, dimension: int, coordinate: int) -> int:
@@ -78,17 +78,14 @@ def _xor_of_bits(lowering: Lowering, value: ir.Value, steps: list[int]) -> ir.Va
     b = lowering.b
     total = b.compute("mov.b32 $0, 0;", b.i32)
     for bit, step in enumerate(steps):
-        if not step:
-            continue
-        field = b.compute(f"bfe.s32 $0, $1, {bit}, 1;", b.i32, value)
-        part = b.compute(f"and.b32 $0, $1, {step};", b.i32, field)
-        total = b.compute("xor.b32 $0, $1, $2;", b.i32, total, part)
+        if step:
+            field = b.compute(f"bfe.s32 $0, $1, {bit}, 1;", b.i32, value)
+            part = b.compute(f"and.b32 $0, $1, {step};", b.i32, field)
+            total = b.compute("xor.b32 $0, $1, $2;", b.i32, total, part)
     return total
 
 
-def _thread_parts(
-    lowering: Lowering, buffer: ir.Value, layout: LinearLayout, shared: SharedLayout, dimension: int
-) -> ir.Value:
+def _thread_parts(lowering: Lowering, layout: LinearLayout, shared: SharedLayout, dimension: int) -> ir.Value:
     """The part of the address offset that depends on the thread number."""
     steps = [_offset(shared, dimension, basis[dimension]) for basis in (*layout.lane, *layout.warp)]
     return _xor_of_bits(lowering, lowering.thread, steps)
@@ -111,7 +108,7 @@ def _elements(
     along_k = _xor_of_bits(lowering, k, [_offset(shared, depth, 1 << bit) for bit in range((extent - 1).bit_length())])
     common = b.compute("xor.b32 $0, $1, $2;", b.i32, along_k, thread_part)
     base = lowering.scalar(buffer)
-    element = ELEMENTS[str(buffer.type.element)]
+    kind = ELEMENTS[str(buffer.type.element)]
     found = {}
     for coordinate in own:
         offset = _offset(shared, 1 - depth, coordinate)
@@ -120,8 +117,8 @@ def _elements(
         if packed:
             found[coordinate] = b.execute("ld.shared.b32 $0, [$1];", b.i32, address)
             continue
-        loaded = b.execute(f"ld.shared.b{element.bits} $0, [$1];", lowering.type(element.register), address)
-        found[coordinate] = _wide(lowering, element, is_unsigned, loaded)
+        loaded = b.execute(f"ld.shared.b{kind.bits} $0, [$1];", lowering.type(kind.register), address)
+        found[coordinate] = _wide(lowering, kind, is_unsigned, loaded)
     return found
 
 
@@ -135,34 +132,3 @@ def _wide(lowering: Lowering, element: PtxElement, is_unsigned: bool, value: ir.
         kept = lowering.b.compute("and.b32 $0, $1, 0xffffe000;", lowering.b.i32, bits)
         return lowering.b.compute("mov.b32 $0, $1;", lowering.b.f32, kept)
     return value if element.bits >= 32 else converted_float(lowering, element, ELEMENTS["f32"], "rn", value)
-
-
-def _products(
-    lowering: Lowering,
-    layout: LinearLayout,
-    instruction: str,
-    carried: list[ir.Value],
-    left: dict[int, ir.Value],
-    right: dict[int, ir.Value],
-) -> list[ir.Value]:
-    summed = []
-    for register, accumulator in enumerate(carried):
-        row, column = layout.apply(register, 0, 0)
-        summed.append(
-            lowering.b.compute(
-                f"{instruction} $0, $1, $2, $3;", accumulator.type, left[row], right[column], accumulator
-            )
-        )
-    return summed
-
-
-def _widened(lowering: Lowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
-    if element != "f16":
-        return registers
-    return [lowering.b.compute("cvt.f32.f16 $0, $1;", lowering.b.f32, register) for register in registers]
-
-
-def _narrowed(lowering: Lowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
-    if element != "f16":
-        return registers
-    return [lowering.b.compute("cvt.rn.f16.f32 $0, $1;", lowering.b.i16, register) for register in registers]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import MmaSyncOp
@@ -11,21 +10,23 @@ from tilec.element_types import INTEGER
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_floats
 from tilec.lowering.gpu_to_ptx.matrix.operand_fragments import OperandFragments
-from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element_named
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, element_named, layout_of
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, unpack
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import (
     ACCUMULATOR_BITS,
     FRAGMENT_COLUMNS,
     FRAGMENT_ROWS,
+    OperandLayout,
+    instruction_depth,
     is_transposed,
+    left_operand,
     mma_sync_accumulator,
+    right_operand,
 )
-from tilec.lowering.layout.mma_sync_operand import OperandLayout, instruction_depth, left_operand, right_operand
 
 
 @lowers(MmaSyncOp)
@@ -39,7 +40,7 @@ def _mma_sync(lowering: Lowering, operation: ir.Operation) -> None:
     registers = converted_floats(lowering, kind, sums, "rn", lowering.get(op.accumulator))
     size = 1 << ACCUMULATOR_BITS
     fragments = [pack(lowering, sums, registers[at : at + size]) for at in range(0, len(registers), size)]
-    _product(lowering, op, layout).add(lowering, fragments)
+    _add_product(lowering, op, layout, fragments)
     registers = [register for each in fragments for register in unpack(lowering, sums, each, size)]
     lowering.set(operation.results[0], converted_floats(lowering, sums, kind, "rn", registers))
 
@@ -53,44 +54,27 @@ def _sums(op: MmaSyncOp) -> PtxElement:
     return ELEMENTS["f32"] if _operand(op).suffix in ("e4m3", "e5m2") else element(op.accumulator)
 
 
-@dataclass(frozen=True)
-class _Product:
-    """The fragments of both operands, and the instruction up to its registers."""
+def _add_product(lowering: Lowering, op: MmaSyncOp, layout: LinearLayout, sums: list[list[ir.Value]]) -> None:
+    """Adds the product to the accumulator fragments; columns are the lower bits of their number.
 
-    left: OperandFragments
-    right: OperandFragments
-    steps: int
-    instruction: str
-
-    def add(self, lowering: Lowering, sums: list[list[ir.Value]]) -> None:
-        """Adds the product to the accumulator fragments; columns are the lower bits of their number."""
-        for step in range(self.steps):
-            left, right = self._operands(step)
-            for at, (rows, columns) in enumerate(itertools.product(left, right)):
-                sums[at] = _multiplied(lowering, self.instruction, rows, columns, sums[at])
-
-    def _operands(self, step: int) -> tuple[list[list[ir.Value]], list[list[ir.Value]]]:
-        """The fragments of both operands for one step along K."""
-        left, right = ([side.fragment(block, step) for block in range(side.blocks)] for side in (self.left, self.right))
-        return left, right
-
-
-def _product(lowering: Lowering, op: MmaSyncOp, layout: LinearLayout) -> _Product:
-    """The operands of the tile; if it has few rows, the transposes of both, in the other order."""
+    If the tile has few rows, the operands are the transposes of both, in the other order.
+    """
     kind, depth = _operand(op), op.lhs.type.shape[1]
-    operands = [(op.lhs, 1, op.lhs_unsigned), (op.rhs, 0, op.rhs_unsigned)]
+    sides = [(op.lhs, 1, op.lhs_unsigned), (op.rhs, 0, op.rhs_unsigned)]
     if is_transposed(layout.shape):
         layout = layout.transpose((1, 0))
-        operands.reverse()
+        sides.reverse()
     fragments = [
         _fragments(lowering, kind, buffer, along_k, side(layout, depth, kind.bytes))
-        for (buffer, along_k, _), side in zip(operands, (left_operand, right_operand), strict=True)
+        for (buffer, along_k, _), side in zip(sides, (left_operand, right_operand), strict=True)
     ]
-    types = [_operand_type(kind, is_unsigned) for _, _, is_unsigned in operands]
-    each, sums = instruction_depth(depth, kind.bytes), _sums(op).suffix
-    shape = f"m{FRAGMENT_ROWS}n{FRAGMENT_COLUMNS}k{each}"
-    text = f"mma.sync.aligned.{shape}.row.col.{sums}.{types[0]}.{types[1]}.{sums}"
-    return _Product(fragments[0], fragments[1], depth // each, text)
+    lhs, rhs = (_operand_type(kind, is_unsigned) for _, _, is_unsigned in sides)
+    each, sum = instruction_depth(depth, kind.bytes), _sums(op).suffix
+    text = f"mma.sync.aligned.m{FRAGMENT_ROWS}n{FRAGMENT_COLUMNS}k{each}.row.col.{sum}.{lhs}.{rhs}.{sum}"
+    for step in range(depth // each):
+        left, right = ([side.fragment(block, step) for block in range(side.blocks)] for side in fragments)
+        for at, (rows, columns) in enumerate(itertools.product(left, right)):
+            sums[at] = _multiplied(lowering, text, rows, columns, sums[at])
 
 
 def _fragments(
@@ -111,7 +95,7 @@ def _multiplied(
 ) -> list[ir.Value]:
     lists, first = [], 0
     for registers in (sums, left, right, sums):
-        lists.append("{" + ", ".join(f"${first + number}" for number in range(len(registers))) + "}")
+        lists.append(f"{{{operands(len(registers), first)}}}")
         first += len(registers)
     types = [register.type for register in sums]
     return list(lowering.b.compute(f"{instruction} {', '.join(lists)};", types, *left, *right, *sums))

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.memory.access import signed
 from tilec.lowering.gpu_to_ptx.memory.shared_access import SharedAccess
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LANE_BITS
-from tilec.lowering.layout.mma_sync_operand import OperandLayout
+from tilec.lowering.layout.mma_sync import OperandLayout
 
 # PTX ISA 9.7.14.5.15: each matrix of ldmatrix is eight rows of 16 bytes; the lower lanes hold the address of a row.
 _ROW_BYTES, _ROW_BITS = 16, 3
 # An instruction loads up to four matrices.
 _MAXIMUM_MATRIX_BITS = 2
-
-
-class _Loads(Protocol):
-    """Loads the register of a number, perhaps with others."""
-
-    def load(self, number: int) -> dict[int, ir.Value]: ...
 
 
 class OperandFragments:
@@ -55,7 +50,8 @@ class OperandFragments:
 
 def _loads(
     lowering: Lowering, kind: PtxElement, base: SharedAddress, fragments: OperandLayout, offsets: BitMatrix
-) -> _Loads:
+) -> _MatrixLoads | _PairedByteLoads | _ElementLoads:
+    """The loads of the register of a number, perhaps with others."""
     layout, packed = fragments.layout, len(fragments.packed)
     registers, threads = offsets @ layout.register_matrix, offsets @ layout.thread_matrix
     inner = registers.columns[:packed] + threads.columns[:2]
@@ -100,8 +96,7 @@ class _MatrixLoads:
     def load(self, number: int) -> dict[int, ir.Value]:
         first = number & -self._count
         address, offset = self._access.address(first)
-        listed = ", ".join(f"${result}" for result in range(self._count))
-        text = f"{self._text} {{{listed}}}, [${self._count}{f'+{offset}' if offset else ''}];"
+        text = f"{self._text} {{{operands(self._count)}}}, [${self._count}{signed(offset)}];"
         loaded = self._lowering.b.execute(text, [self._lowering.b.i32] * self._count, address)
         return {first + matrix: register for matrix, register in enumerate(loaded)}
 

@@ -1,15 +1,21 @@
-"""tcgen05.mma: matrix multiply-accumulate into tensor memory (PTX ISA 9.7.16.10)."""
+"""tcgen05.mma: matrix multiply-accumulate into tensor memory, also with block scaling (PTX ISA 9.7.16.10).
+
+The copies of scale factors are those of PTX ISA 9.7.16.9.2 and 9.7.16.10.7.
+"""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
-from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout, tensor_layout
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.layout.scale_layout import ATOM_FACTORS, ScaleLayout, parse_scale_layout
+from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.layout.tensor_layout import CELL_BYTES
 from tilec.lowering.matrix_unit import STEP_BYTES, TCGEN05_DESCRIPTOR
 from tilec.lowering.target import TENSOR_LANES
@@ -17,68 +23,25 @@ from tilec.lowering.target import TENSOR_LANES
 # PTX ISA 9.7.16.4.2: formats of A and B within their kind, and formats of D.
 _INPUTS = {"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1}
 _ACCUMULATORS = {"f16": 0, "f32": 1, "i32": 2}
+# The same in kinds mxf8f6f4 and mxf4nvf4, and those of the scale factors.
+_SCALED_INPUTS = {"f8E4M3FN": 0, "f8E5M2": 1, "f4E2M1FN": 1}
+_SCALES = {"f8E4M3FN": 0, "f8E8M0FNU": 1}
+# An atom of scale factors is 32 rows of 16 bytes without swizzle, as tcgen05.cp.32x128b reads them.
+_ATOM = MatrixOperand(SharedLayout((32, 16), 1, 1), 1)
 
 
 def instruction_descriptor(
     formats: tuple[str, str], accumulator: str, rows: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool
 ) -> int:
     """The instruction descriptor of operands of these formats (PTX ISA 9.7.16.4.2); sums of integers wrap."""
-    lhs, rhs = formats
-    return (
-        _ACCUMULATORS[accumulator] << 4
-        | _INPUTS[lhs] << 7
-        | _INPUTS[rhs] << 10
-        | int(lhs_mn_major) << 15
-        | int(rhs_mn_major) << 16
-        | columns >> 3 << 17
-        | rows >> 4 << 24
-    )
+    lhs, rhs = (_INPUTS[format] for format in formats)
+    operands = _operand_bits(lhs, rhs, columns, lhs_mn_major, rhs_mn_major)
+    return operands | _ACCUMULATORS[accumulator] << 4 | rows >> 4 << 24
 
 
-class SharedLeft:
-    """Operand A in shared memory: a descriptor for each block of rows and step along K."""
-
-    text = "$2"
-
-    def __init__(self, lowering: Lowering, buffer: ir.Value) -> None:
-        self._lowering = lowering
-        self._buffer = buffer
-        self._operand = MatrixOperand(shared_layout(buffer.type), 1)
-        self._block_rows = min(buffer.type.shape[0], TENSOR_LANES)
-
-    @property
-    def is_k_major(self) -> bool:
-        return self._operand.is_k_major
-
-    def start(self) -> ir.Value:
-        """The descriptor of the first block and step."""
-        return descriptor(self._lowering, self._lowering.scalar(self._buffer), self._operand, TCGEN05_DESCRIPTOR)
-
-    def at(self, start: ir.Value, block: int, step: int) -> ir.Value:
-        """The descriptor of a block of rows and a step along K."""
-        offset = self._operand.row_offset(block * self._block_rows) + self._operand.step_offset(step)
-        return moved(self._lowering, start, offset)
-
-
-class TensorLeft:
-    """Operand A in tensor memory: an address for each block of rows and step along K (PTX ISA 9.7.16.10.5)."""
-
-    text = "[$2]"
-    is_k_major = True
-
-    def __init__(self, lowering: Lowering, buffer: ir.Value) -> None:
-        self._lowering = lowering
-        self._buffer = buffer
-        self._block_columns = tensor_layout(buffer.type).block_columns
-
-    def start(self) -> ir.Value:
-        """The address of the first block and step."""
-        return self._lowering.scalar(self._buffer)
-
-    def at(self, start: ir.Value, block: int, step: int) -> ir.Value:
-        """The address of a block of rows and a step along K."""
-        column = block * self._block_columns + step * STEP_BYTES // CELL_BYTES
-        return self._lowering.compute("add.s32 $0, $1, $2;", "i32", start, column) if column else start
+def _operand_bits(lhs: int, rhs: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool) -> int:
+    """The fields that the instruction descriptors of all kinds have alike."""
+    return lhs << 7 | rhs << 10 | int(lhs_mn_major) << 15 | int(rhs_mn_major) << 16 | columns >> 3 << 17
 
 
 def _steps(op: Tcgen05MmaOp, steps: int) -> range:
@@ -94,26 +57,102 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     op: Tcgen05MmaOp = operation.opview
     b, buffer = lowering.b, op.accumulator.type
     rows, columns = buffer.shape
-    lhs = (TensorLeft if op.lhs.type.memory == TENSOR else SharedLeft)(lowering, op.lhs)
+    # Operand A in tensor memory has addresses instead of descriptors (PTX ISA 9.7.16.10.5).
+    lhs = None if op.lhs.type.memory == TENSOR else MatrixOperand(shared_layout(op.lhs.type), 1)
     rhs = MatrixOperand(shared_layout(op.rhs.type), 0)
     block_rows = min(rows, TENSOR_LANES)
     formats = operand_format(op.kind, op.lhs_unsigned), operand_format(op.kind, op.rhs_unsigned)
+    mn_major = lhs is not None and not lhs.is_k_major, not rhs.is_k_major
     ctas = CTAS_OF_A_PAIR if op.pair else 1
-    bits = instruction_descriptor(
-        formats, str(buffer.element), ctas * block_rows, columns, not lhs.is_k_major, not rhs.is_k_major
-    )
+    bits = instruction_descriptor(formats, str(buffer.element), ctas * block_rows, columns, *mn_major)
     instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
-    lhs_start = lhs.start()
+    lhs_start = lowering.scalar(op.lhs)
+    if lhs is not None:
+        lhs_start = descriptor(lowering, lhs_start, lhs, TCGEN05_DESCRIPTOR)
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
-    kind = element_type(op.kind).mma_kind
     always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
+    kind, lhs_text = element_type(op.kind).mma_kind, "[$2]" if lhs is None else "$2"
+    text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs_text}, $3, $4, $5;"
     steps = _steps(op, rhs.steps)
     with lowering.issuing(leads_pair=op.pair) as elected:
         for block in range(rows // block_rows):
             start = lowering.scalar(op.accumulator)
             accumulator = lowering.compute("add.s32 $0, $1, $2;", "i32", start, block * columns)
             for step in steps:
-                operands = lhs.at(lhs_start, block, step), moved(lowering, rhs_start, rhs.step_offset(step))
+                if lhs is None:
+                    column = block * tensor_layout(op.lhs.type).block_columns + step * STEP_BYTES // CELL_BYTES
+                    left = lowering.plus(lhs_start, column)
+                else:
+                    rows_before = block * min(op.lhs.type.shape[0], TENSOR_LANES)
+                    left = moved(lowering, lhs_start, lhs.row_offset(rows_before) + lhs.step_offset(step))
+                right = moved(lowering, rhs_start, rhs.step_offset(step))
                 accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
-                text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs.text}, $3, $4, $5;"
-                b.execute(text, (), elected, accumulator, *operands, instruction, accumulate)
+                b.execute(text, (), elected, accumulator, left, right, instruction, accumulate)
+
+
+def _scale_layout(buffer: BufferType) -> ScaleLayout:
+    return parse_scale_layout(buffer.layout, buffer.shape)
+
+
+@lowers(Tcgen05CopyScalesOp)
+def _copy(lowering: Lowering, operation: ir.Operation) -> None:
+    op: Tcgen05CopyScalesOp = operation.opview
+    layout, column = _scale_layout(op.source.type), lowering.scalar(op.destination)
+    start = descriptor(lowering, lowering.scalar(op.source), _ATOM, TCGEN05_DESCRIPTOR)
+    with lowering.issuing() as elected:
+        for group in range(layout.row_groups):
+            for record in range(layout.records):
+                source = moved(lowering, start, layout.atom_offset(group, record))
+                to = lowering.compute("add.s32 $0, $1, $2;", "i32", column, layout.atom_column(group, record))
+                lowering.b.execute("@$0 tcgen05.cp.cta_group::1.32x128b.warpx4 [$1], $2;", (), elected, to, source)
+
+
+@lowers(Tcgen05MmaScaledOp)
+def _scaled_mma(lowering: Lowering, operation: ir.Operation) -> None:
+    op: Tcgen05MmaScaledOp = operation.opview
+    rows, columns = op.accumulator.type.shape
+    lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
+    lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, TCGEN05_DESCRIPTOR)
+    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
+    instructions = _instruction_descriptors(lowering, op, lhs, rhs)
+    always = lowering.b.compute("setp.eq.b32 $0, 0, 0;", lowering.b.i1)
+    text = f"@$0 tcgen05.mma.cta_group::1.kind::{op.kind.name}.block_scale.scale_vec::{op.kind.factors}X"
+    with lowering.issuing() as elected:
+        for block in range(rows // TENSOR_LANES):
+            accumulator = _plus(lowering, op.accumulator, block * columns)
+            for step in range(lhs.steps):
+                record, first_factor = divmod(step * op.kind.factors, ATOM_FACTORS)
+                lowering.b.execute(
+                    f"{text} [$1], $2, $3, $4, [$5], [$6], $7;",
+                    (),
+                    elected,
+                    accumulator,
+                    moved(lowering, lhs_start, lhs.row_offset(block * TENSOR_LANES) + lhs.step_offset(step)),
+                    moved(lowering, rhs_start, rhs.step_offset(step)),
+                    instructions[first_factor],
+                    _plus(lowering, op.lhs_scale, _scale_layout(op.lhs_scale.type).atom_column(block, record)),
+                    _plus(lowering, op.rhs_scale, _scale_layout(op.rhs_scale.type).atom_column(0, record)),
+                    lowering.scalar(op.accumulate) if step == 0 else always,
+                )
+
+
+def _instruction_descriptors(
+    lowering: Lowering, op: Tcgen05MmaScaledOp, lhs: MatrixOperand, rhs: MatrixOperand
+) -> dict[int, ir.Value]:
+    """The instruction descriptors for 128 rows by their first factor (PTX ISA 9.7.16.4.2).
+
+    The first factor is the byte in each word of tensor memory that has the first scale factor along K. Successive steps
+    along K use all factors of a word.
+    """
+    code, scale = _SCALED_INPUTS[spell(op.lhs.type.element)], _SCALES[spell(op.lhs_scale.type.element)]
+    operands = _operand_bits(code, code, op.accumulator.type.shape[1], not lhs.is_k_major, not rhs.is_k_major)
+    found = {}
+    for step in range(min(lhs.steps, ATOM_FACTORS // op.kind.factors)):
+        first = step * op.kind.factors
+        bits = operands | first << 4 | scale << 23 | TENSOR_LANES >> 7 << 27 | first << 29
+        found[first] = lowering.b.compute(f"mov.b32 $0, 0x{bits:08x};", lowering.b.i32)
+    return found
+
+
+def _plus(lowering: Lowering, buffer: ir.Value, columns: int) -> ir.Value:
+    return lowering.compute("add.s32 $0, $1, $2;", "i32", lowering.scalar(buffer), columns)

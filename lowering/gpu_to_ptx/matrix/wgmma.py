@@ -7,10 +7,10 @@ from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.matrix.wgmma_operands import Sides, block_rows, lhs_registers, lhs_side, rhs_side
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import operand_format
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 
@@ -67,10 +67,8 @@ def _promoted(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sid
         own, part = cells[column // 2 : (column + size) // 2], sides.from_column(lowering, column)
         for first in range(0, sides.steps, steps):
             summed = _short_sum(lowering, op, size, part, range(first, min(first + steps, sides.steps)))
-            own = [
-                lowering.compute("add.f32 $0, $1, $2;", "f32", cell, more)
-                for cell, more in zip(own, summed, strict=True)
-            ]
+            pairs = zip(own, summed, strict=True)
+            own = [lowering.compute("add.f32 $0, $1, $2;", "f32", cell, more) for cell, more in pairs]
         done += own
     return done
 
@@ -91,8 +89,7 @@ def _fenced(lowering: Lowering, cells: list[ir.Value]) -> list[ir.Value]:
     The registers are tied to the fence, which keeps their copies before it: ptxas 13.5 waits for the multiplies in
     flight (C7517) if a copy is between those of two blocks of rows.
     """
-    made = lowering.b.execute(_FENCE, [c.type for c in cells], *cells, tied=list(range(len(cells))))
-    return list(made) if isinstance(made, tuple) else [made]
+    return list(lowering.b.execute(_FENCE, [c.type for c in cells], *cells, tied=range(len(cells))))
 
 
 def _issue(
@@ -103,17 +100,15 @@ def _issue(
     formats = (operand_format(op.kind, is_unsigned) for is_unsigned in (op.lhs_unsigned, op.rhs_unsigned))
     types = ".".join((ELEMENTS[accumulator].suffix, *formats))
     results = [cell.type for cell in cells] or [lowering.b.f32] * (columns // 2)
-    listed = ", ".join(f"${number}" for number in range(len(results)))
     lhs, rhs = sides.lhs.step(lowering, step), sides.rhs.step(lowering, step)
     # Operands are numbered: results, tied accumulators, lhs, rhs.
     first = len(results) + len(cells)
     text = (
-        f"wgmma.mma_async.sync.aligned.m64n{columns}k{sides.step_elements}.{types} {{{listed}}}, "
+        f"wgmma.mma_async.sync.aligned.m64n{columns}k{sides.step_elements}.{types} {{{operands(len(results))}}}, "
         f"{sides.lhs.spell(first)}, {sides.rhs.spell(first + len(lhs))}, "
         f"{int(bool(cells))}{_immediates(op.kind, sides)};"
     )
-    tied = list(range(len(cells))) or None
-    return list(lowering.b.execute(text, results, *cells, *lhs, *rhs, tied=tied))
+    return list(lowering.b.execute(text, results, *cells, *lhs, *rhs, tied=range(len(cells)) if cells else None))
 
 
 def _immediates(kind: str, sides: Sides) -> str:
@@ -137,7 +132,7 @@ def _wait(lowering: Lowering, operation: ir.Operation) -> None:
 def _waited(lowering: Lowering, cells: list[ir.Value], pending: int) -> list[ir.Value]:
     """The registers once at most `pending` newer groups are in flight."""
     text = f"wgmma.wait_group.sync.aligned {pending};"
-    return list(lowering.b.execute(text, [cell.type for cell in cells], *cells, tied=list(range(len(cells)))))
+    return list(lowering.b.execute(text, [cell.type for cell in cells], *cells, tied=range(len(cells))))
 
 
 def _packed(lowering: Lowering, registers: list[ir.Value], element: str) -> list[ir.Value]:

@@ -8,11 +8,11 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import WgmmaOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
-from tilec.lowering.gpu_to_ptx.registers.elements import element_of
+from tilec.lowering.gpu_to_ptx.registers.elements import element_of, layout_of
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack
-from tilec.lowering.gpu_to_ptx.registers.value_types import layout_of
 from tilec.lowering.layout.wgmma import wgmma_operand
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP, WGMMA_DESCRIPTOR
 
@@ -69,7 +69,7 @@ class RegisterSide:
 
     def spell(self, first: int) -> str:
         """The operand of the instruction, whose operands are numbered from `first`."""
-        return "{" + ", ".join(f"${first + number}" for number in range(_STEP_REGISTERS)) + "}"
+        return f"{{{operands(_STEP_REGISTERS, first)}}}"
 
 
 @dataclass(frozen=True)

@@ -3,85 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.literals import braced
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, packed_type, unpack
 
 
-def load(
-    lowering: Lowering,
-    space: str,
-    element: PtxElement,
-    count: int,
-    address: ir.Value,
-    offset: int,
-    guard: ir.Value | None = None,
-    otherwise: Sequence[ir.Value] | None = None,
-) -> list[ir.Value]:
-    """Loads `count` successive elements from address + offset bytes, or returns `otherwise` if the guard is false.
+@dataclass(frozen=True)
+class Access:
+    """One access to address + offset bytes, if the guard is true; None means always.
 
     `space` is the state space with its qualifiers: `global`, `shared`, `relaxed.gpu.global`.
     """
-    register, per_register = packed_type(element, count)
-    head = f"ld.{space}{vector_suffix(count // per_register)}.{_width(element, register, per_register)}"
-    return load_by(lowering, head, element, count, address, offset, guard, otherwise)
+
+    space: str
+    address: ir.Value
+    offset: int = 0
+    guard: ir.Value | None = None
+
+
+def load(
+    lowering: Lowering, one: Access, element: PtxElement, count: int, otherwise: Sequence[ir.Value] = ()
+) -> list[ir.Value]:
+    """Loads `count` successive elements, or returns `otherwise` if the guard is false."""
+    return load_by(lowering, f"ld.{one.space}{_vector_and_width(element, count)}", one, element, count, otherwise)
 
 
 def load_by(
-    lowering: Lowering,
-    head: str,
-    element: PtxElement,
-    count: int,
-    address: ir.Value,
-    offset: int,
-    guard: ir.Value | None = None,
-    otherwise: Sequence[ir.Value] | None = None,
+    lowering: Lowering, head: str, one: Access, element: PtxElement, count: int, otherwise: Sequence[ir.Value] = ()
 ) -> list[ir.Value]:
     """As load(), by an instruction that is spelled `head` up to its operands."""
     register, per_register = packed_type(element, count)
     packed_count = count // per_register
     results = [lowering.type(register)] * packed_count
-    text = f"{head} {braced(0, packed_count)}, [${packed_count}{signed(offset)}];"
-    if guard is None:
-        return unpack(lowering, element, list(lowering.b.execute(text, results, address)), count)
-    before, tied = pack(lowering, element, list(otherwise or ())), range(2, 2 + packed_count)
-    loaded = lowering.b.execute(f"@${packed_count + 1} {text}", results, address, guard, *before, tied=tied)
+    text = f"{head} {braced(0, packed_count)}, [${packed_count}{signed(one.offset)}];"
+    if one.guard is None:
+        loaded = lowering.b.execute(text, results, one.address)
+    else:
+        before, tied = pack(lowering, element, list(otherwise)), range(2, 2 + packed_count)
+        text = f"@${packed_count + 1} {text}"
+        loaded = lowering.b.execute(text, results, one.address, one.guard, *before, tied=tied)
     return unpack(lowering, element, list(loaded), count)
 
 
-def store(
-    lowering: Lowering,
-    space: str,
-    element: PtxElement,
-    values: Sequence[ir.Value],
-    address: ir.Value,
-    offset: int,
-    guard: ir.Value | None = None,
-) -> None:
-    """Stores successive elements to address + offset bytes if the guard is true."""
-    register, per_register = packed_type(element, len(values))
-    head = f"st.{space}{vector_suffix(len(values) // per_register)}.{_width(element, register, per_register)}"
-    store_by(lowering, head, element, values, address, offset, guard)
+def store(lowering: Lowering, one: Access, element: PtxElement, values: Sequence[ir.Value]) -> None:
+    """Stores successive elements if the guard is true."""
+    store_by(lowering, f"st.{one.space}{_vector_and_width(element, len(values))}", one, element, values)
 
 
-def store_by(
-    lowering: Lowering,
-    head: str,
-    element: PtxElement,
-    values: Sequence[ir.Value],
-    address: ir.Value,
-    offset: int,
-    guard: ir.Value | None = None,
-) -> None:
+def store_by(lowering: Lowering, head: str, one: Access, element: PtxElement, values: Sequence[ir.Value]) -> None:
     """As store(), by an instruction that is spelled `head` up to its operands."""
     packed = pack(lowering, element, list(values))
-    text = f"{head} [$0{signed(offset)}], {braced(1, len(packed))};"
-    if guard is None:
-        lowering.b.execute(text, (), address, *packed)
+    text = f"{head} [$0{signed(one.offset)}], {braced(1, len(packed))};"
+    if one.guard is None:
+        lowering.b.execute(text, (), one.address, *packed)
     else:
-        lowering.b.execute(f"@${1 + len(packed)} {text}", (), address, *packed, guard)
+        lowering.b.execute(f"@${1 + len(packed)} {text}", (), one.address, *packed, one.guard)
 
 
 def widest(element: PtxElement) -> int:
@@ -94,17 +74,11 @@ def vector_suffix(registers: int) -> str:
     return f".v{registers}" if registers > 1 else ""
 
 
-def _width(element: PtxElement, register: str, per_register: int) -> str:
-    """The type suffix: f32, f64, or untyped bits of the size in memory."""
-    if register in ("f32", "f64"):
-        return register
-    return f"b{max(8, 8 * element.bytes * per_register)}"
-
-
-def braced(first: int, count: int) -> str:
-    """The operands from number `first`: one alone, or several in braces."""
-    listed = ", ".join(f"${index}" for index in range(first, first + count))
-    return f"{{{listed}}}" if count > 1 else listed
+def _vector_and_width(element: PtxElement, count: int) -> str:
+    """The suffixes of an access to `count` elements; the type is f32, f64, or untyped bits of the size in memory."""
+    register, per_register = packed_type(element, count)
+    width = register if register in ("f32", "f64") else f"b{max(8, 8 * element.bytes * per_register)}"
+    return f"{vector_suffix(count // per_register)}.{width}"
 
 
 def signed(offset: int) -> str:

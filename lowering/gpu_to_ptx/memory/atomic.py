@@ -1,20 +1,38 @@
-"""Atomic updates of global memory: each element once, by the first thread that holds it."""
+"""Atomic updates of global memory: each element once, by the first thread that holds it (PTX ISA 9.7.13.6 and 7)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
-from tilec.lowering.gpu_to_ptx.memory.atomic_access import fetch_and_update, update
-from tilec.lowering.gpu_to_ptx.memory.element_accesses import Access, ElementAccesses, pointer_accesses, view_accesses
-from tilec.lowering.gpu_to_ptx.memory.ordered_access import AccessOrder, access_order, broadcast
-from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, first_holder
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.memory.access import Access, signed, store_by, vector_suffix
+from tilec.lowering.gpu_to_ptx.memory.element_accesses import (
+    AccessOrder,
+    ElementAccesses,
+    access_order,
+    pointer_accesses,
+    view_accesses,
+)
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.literals import braced
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, packed_type, unpack
 
-COMPARE_AND_SWAP = "compare_and_swap"
+# The operation and the kind of type of each mode; sums of floats have the type of their elements.
+OPERATIONS = {
+    "and": ("and", "b"),
+    "or": ("or", "b"),
+    "xor": ("xor", "b"),
+    "add": ("add", "u"),
+    "addf": ("add", "f"),
+    "max": ("max", "s"),
+    "min": ("min", "s"),
+    "umax": ("max", "u"),
+    "umin": ("min", "u"),
+    "xchg": ("exch", "b"),
+    "compare_and_swap": ("cas", "b"),
+}
 
 
 @lowers(AtomicGlobalOp)
@@ -35,9 +53,8 @@ def compare_and_swap_global(lowering: Lowering, operation: ir.Operation) -> None
     op, result = operation.opview, operation.results[0]
     accesses = pointer_accesses(lowering, op, op.value, vector=1)
     compared, values = lowering.get(op.compare), lowering.get(op.value)
-    operands = [compared, values]
-    order = access_order(op)
-    lowering.set(result, _fetched(lowering, result, COMPARE_AND_SWAP, accesses, order, operands, compared))
+    operands, order = [compared, values], access_order(op)
+    lowering.set(result, _fetched(lowering, result, "compare_and_swap", accesses, order, operands, compared))
 
 
 @lowers(AtomicViewOp)
@@ -51,12 +68,9 @@ def _update(
     lowering: Lowering, mode: str, accesses: ElementAccesses, order: AccessOrder, values: list[ir.Value]
 ) -> None:
     """Updates each element once."""
-    count = _elements(accesses)
-    order.fence(lowering, "release", count)
-    holder = first_holder(lowering, accesses.layout.free_thread_mask)
-    for group in accesses.distinct:
-        one = _by(lowering, holder, accesses.instruction(group))
-        update(lowering, order.head(count), mode, accesses.kind, [values[r] for r in group], one)
+    for group, one in accesses.ordered(lowering, order, count=_elements(accesses)):
+        head = f"red.{one.space}.{_spelled(mode, accesses.kind, len(group))}"
+        store_by(lowering, head, one, accesses.kind, [values[r] for r in group])
 
 
 def _fetched(
@@ -69,19 +83,12 @@ def _fetched(
     otherwise: Sequence[ir.Value],
 ) -> list[ir.Value]:
     """The registers of the previous elements, for every holder of each; `otherwise` if the predicate is false."""
-    kind, layout, count = accesses.kind, accesses.layout, _elements(accesses)
-    order.fence(lowering, "release", count)
-    holder = first_holder(lowering, layout.free_thread_mask)
-    registers: dict[int, ir.Value] = {}
-    for group in accesses.distinct:
-        one = _by(lowering, holder, accesses.instruction(group))
+
+    def fetch(group: list[int], one: Access) -> list[ir.Value]:
         given = [[values[r] for r in group] for values in operands]
-        head, unread = order.head(count), [otherwise[r] for r in group]
-        fetched = fetch_and_update(lowering, head, mode, kind, given, one, unread)
-        registers.update(zip(group, fetched, strict=True))
-    order.fence(lowering, "acquire", count)
-    found = [registers[r] for r in layout.representatives]
-    return broadcast(lowering, kind, layout, found) if list(result.uses) else found
+        return _fetch_and_update(lowering, mode, accesses.kind, given, one, [otherwise[r] for r in group])
+
+    return accesses.fetched(lowering, order, fetch, is_read=bool(list(result.uses)), count=_elements(accesses))
 
 
 def _elements(accesses: ElementAccesses) -> int:
@@ -89,6 +96,44 @@ def _elements(accesses: ElementAccesses) -> int:
     return sum(map(len, accesses.distinct))
 
 
-def _by(lowering: Lowering, holder: ir.Value | None, one: Access) -> Access:
-    """The access by the first holder of its elements."""
-    return replace(one, guard=conjunction(lowering, one.guard, holder))
+def _spelled(mode: str, element: PtxElement, count: int) -> str:
+    """The operation, vector and type of an instruction on `count` elements: `add.noftz.v2.f16x2`, `max.s32`."""
+    name, kind = OPERATIONS[mode]
+    # Only sums of 16-bit floats have the qualifier, which they need: they keep subnormals.
+    flush = ".noftz" if kind == "f" and element.bits == 16 else ""
+    return f"{name}{flush}{vector_and_type(element, count, kind)}"
+
+
+def vector_and_type(element: PtxElement, count: int, kind: str) -> str:
+    """The vector and type of an instruction on `count` elements of a kind of type: `.v2.f16x2`, `.s32`."""
+    _, per_register = packed_type(element, count)
+    type = f"{kind}{element.bits}" if kind != "f" else f"{element.suffix}{'x2' if per_register == 2 else ''}"
+    return f"{vector_suffix(count // per_register)}.{type}"
+
+
+def _fetch_and_update(
+    lowering: Lowering,
+    mode: str,
+    element: PtxElement,
+    operands: Sequence[Sequence[ir.Value]],
+    one: Access,
+    otherwise: Sequence[ir.Value],
+) -> list[ir.Value]:
+    """Updates successive elements and returns their old values, or `otherwise` if the guard is false.
+
+    `operands` are the values, or for `compare_and_swap` the compared values and the new ones.
+    """
+    count = len(otherwise)
+    packed = [pack(lowering, element, list(values)) for values in operands]
+    registers = len(packed[0])
+    types, values = [lowering.type(packed_type(element, count)[0])] * registers, [v for group in packed for v in group]
+    listed = ", ".join(braced(registers + 1 + number * registers, registers) for number in range(len(packed)))
+    head = f"atom.{one.space}.{_spelled(mode, element, count)}"
+    text = f"{head} {braced(0, registers)}, [${registers}{signed(one.offset)}], {listed};"
+    if one.guard is None:
+        return unpack(lowering, element, list(lowering.b.execute(text, types, one.address, *values)), count)
+    before, first = pack(lowering, element, list(otherwise)), 1 + len(values)
+    tied = range(first + 1, first + 1 + registers)
+    text = f"@${registers + first} {text}"
+    fetched = lowering.b.execute(text, types, one.address, *values, one.guard, *before, tied=tied)
+    return unpack(lowering, element, list(fetched), count)

@@ -26,13 +26,13 @@ from tilec.lowering.gpu_to_ptx.memory.channel_position import (
     barrier_address,
     counts_releases,
     next_released,
+    party_of,
     skip,
     slot_address,
     wait,
 )
 from tilec.lowering.gpu_to_ptx.registers.cluster import address_in_cta, mask_of_cluster, mask_of_pair, pair_leader
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 
 FENCE_ASYNC = "fence.proxy.async.shared::cta;"
 ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [$0];"
@@ -134,15 +134,10 @@ def _commit(ctas: int, multicast: str = "") -> str:
     return f"tcgen05.commit.cta_group::{ctas}.mbarrier::arrive::one.shared::cluster{multicast}.b64"
 
 
-def _consumer(operation: ir.Operation) -> int:
-    return ir.IntegerAttr(operation.attributes["consumer"]).value
-
-
 @lowers(GetOp)
 def _get(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
-    number = _consumer(operation)
-    party = Party(number)
+    party = party_of(operation)
     wait(lowering, channel, channel.full, party)
     if channel.has_tensor_memory:
         lowering.b.execute(AFTER_SYNC)
@@ -158,25 +153,23 @@ def _get(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers(ReleaseOp)
 def _release(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
-    number = _consumer(operation)
-    party = Party(number)
+    party = party_of(operation)
+    consumer = channel.consumers[operation.opview.consumer]
     is_apart = counts_releases(lowering, channel, party)
     if channel.is_ring:
-        empty = (
-            next_released(lowering, channel, party)
-            if is_apart
-            else barrier_address(lowering, channel, channel.empty, party)
-        )
-        if channel.consumers[number] == MMA:
+        if is_apart:
+            empty = next_released(lowering, channel, party)
+        else:
+            empty = barrier_address(lowering, channel, channel.empty, party)
+        if consumer == MMA:
             commit(lowering, channel, empty)
-        elif channel.consumers[number] == TMA:
+        elif consumer == TMA:
             with lowering.issuing() as elected:
                 lowering.b.execute(f"@$1 {ARRIVE}", (), empty, elected)
         else:
             if channel.moves_tensor_memory(party):
                 lowering.b.execute(BEFORE_SYNC)
-            is_read_by_threads = channel.consumers[number] in (THREADS, WARP)
-            if channel.has_shared_memory and channel.producer == TMA and is_read_by_threads:
+            if channel.has_shared_memory and channel.producer == TMA and consumer in (THREADS, WARP):
                 # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before the writes of TMA.
                 lowering.b.execute(FENCE_ASYNC)
             _arrive(lowering, channel, channel.empty, empty)
@@ -187,7 +180,7 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers(SkipOp)
 def _skip(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
-    skip(lowering, channel, Party(_consumer(operation)), lowering.get(operation.operands[1])[0])
+    skip(lowering, channel, party_of(operation), lowering.scalar(operation.operands[1]))
 
 
 @lowers(SlotOp)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS_AND_SKIPS
@@ -25,85 +25,97 @@ def party_of(operation: ir.Operation) -> Party:
 
 def start_parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> None:
     """Initializes slot and phase of every party of these operations."""
-    late = _late_parties(lowering, operations)
+    operations = list(operations)
+    late = {
+        _key(lowering.plan.channels[op.operands[0]], party_of(op))
+        for op in _nested(operations)
+        if op.name == ReleaseOp.OPERATION_NAME and op.opview.late
+    }
     for key, channel, is_put in _parties(lowering, operations):
         # A wait for the parity before the first phase succeeds immediately: every slot starts empty.
-        lowering.state[f"{key}.phase"] = [lowering.b.compute(f"mov.b32 $0, {int(is_put)};", lowering.b.i32)]
+        _set(lowering, key, "phase", lowering.b.compute(f"mov.b32 $0, {int(is_put)};", lowering.b.i32))
         if channel.stages > 1:
-            lowering.state[f"{key}.slot"] = [lowering.b.compute("mov.b32 $0, 0;", lowering.b.i32)]
+            _set(lowering, key, "slot", lowering.b.compute("mov.b32 $0, 0;", lowering.b.i32))
+        # Parties that count their releases apart.
         if key in late:
-            lowering.state[f"{key}.released"] = [lowering.b.compute("mov.b32 $0, 0;", lowering.b.i32)]
+            _set(lowering, key, "released", lowering.b.compute("mov.b32 $0, 0;", lowering.b.i32))
 
 
-def _late_parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> set[str]:
-    """The parties that count their releases apart."""
-    found = set()
+def _nested(operations: Iterable[ir.Operation]) -> Iterator[ir.Operation]:
     for operation in operations:
-        for op in [operation, *operations_inside(operation)]:
-            if op.name == ReleaseOp.OPERATION_NAME and op.opview.late:
-                found.add(f"{lowering.plan.channels[op.operands[0]].name}.{party_of(op)}")
-    return found
+        yield operation
+        yield from operations_inside(operation)
+
+
+def _key(channel: ChannelPlan, party: Party) -> str:
+    return f"{channel.name}.{party}"
+
+
+def _set(lowering: Lowering, key: str, name: str, register: ir.Value) -> None:
+    lowering.state[f"{key}.{name}"] = [register]
 
 
 def _parties(lowering: Lowering, operations: Iterable[ir.Operation]) -> list[tuple[str, ChannelPlan, bool]]:
+    """The parties of these operations, each with its channel and whether it is the producer."""
     found: dict[str, tuple[str, ChannelPlan, bool]] = {}
-    for operation in operations:
-        for op in [operation, *operations_inside(operation)]:
-            if op.name in STEPS_AND_SKIPS:
-                channel = lowering.plan.channels[op.operands[0]]
-                party = party_of(op)
-                key = f"{channel.name}.{party}"
-                found[key] = (key, channel, party.is_producer)
+    for op in _nested(operations):
+        if op.name in STEPS_AND_SKIPS:
+            channel, party = lowering.plan.channels[op.operands[0]], party_of(op)
+            found[_key(channel, party)] = (_key(channel, party), channel, party.is_producer)
     return [found[key] for key in sorted(found)]
 
 
 def slot_and_phase(lowering: Lowering, channel: ChannelPlan, party: Party) -> tuple[ir.Value | None, ir.Value]:
     """The slot number (None for channels of one stage) and the phase parity of a party."""
-    key = f"{channel.name}.{party}"
+    key = _key(channel, party)
     slot = lowering.state.get(f"{key}.slot")
     return (slot[0] if slot else None), lowering.state[f"{key}.phase"][0]
 
 
 def advance(lowering: Lowering, channel: ChannelPlan, party: Party, *, first_round: bool = False) -> None:
     """Advances a party to the next slot; in the `first_round` the phase is known not to change."""
-    slot, phase = slot_and_phase(lowering, channel, party)
-    key = f"{channel.name}.{party}"
+    (slot, phase), b = slot_and_phase(lowering, channel, party), lowering.b
+    key = _key(channel, party)
     if first_round and slot is not None:
-        lowering.state[f"{key}.slot"] = [lowering.b.compute("add.s32 $0, $1, 1;", lowering.b.i32, slot)]
+        _set(lowering, key, "slot", b.compute("add.s32 $0, $1, 1;", b.i32, slot))
         return
-    flipped = lowering.b.compute("xor.b32 $0, $1, 1;", lowering.b.i32, phase)
+    flipped = b.compute("xor.b32 $0, $1, 1;", b.i32, phase)
     if slot is None:
-        lowering.state[f"{key}.phase"] = [flipped]
+        _set(lowering, key, "phase", flipped)
         return
-    following = lowering.b.compute("add.s32 $0, $1, 1;", lowering.b.i32, slot)
-    wraps = lowering.b.compute(f"setp.eq.s32 $0, $1, {channel.stages};", lowering.b.i1, following)
-    lowering.state[f"{key}.slot"] = [lowering.b.compute("selp.b32 $0, 0, $1, $2;", lowering.b.i32, following, wraps)]
-    lowering.state[f"{key}.phase"] = [
-        lowering.b.compute("selp.b32 $0, $1, $2, $3;", lowering.b.i32, flipped, phase, wraps)
-    ]
+    following, wraps = _following(lowering, channel, slot)
+    _set(lowering, key, "slot", following)
+    _set(lowering, key, "phase", b.compute("selp.b32 $0, $1, $2, $3;", b.i32, flipped, phase, wraps))
+
+
+def _following(lowering: Lowering, channel: ChannelPlan, slot: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The slot after another one, and whether that is the last."""
+    b = lowering.b
+    following = b.compute("add.s32 $0, $1, 1;", b.i32, slot)
+    wraps = b.compute(f"setp.eq.s32 $0, $1, {channel.stages};", b.i1, following)
+    return b.compute("selp.b32 $0, 0, $1, $2;", b.i32, following, wraps), wraps
 
 
 def skip(lowering: Lowering, channel: ChannelPlan, party: Party, count: ir.Value) -> None:
     """Advances a party by a number of slots."""
-    slot, phase = slot_and_phase(lowering, channel, party)
-    key = f"{channel.name}.{party}"
-    rounds = count
+    (slot, phase), b = slot_and_phase(lowering, channel, party), lowering.b
+    key, rounds = _key(channel, party), count
     if slot is not None:
-        lowering.state[f"{key}.slot"], rounds = _after(lowering, channel, slot, count)
-    odd = lowering.b.compute("and.b32 $0, $1, 1;", lowering.b.i32, rounds)
-    lowering.state[f"{key}.phase"] = [lowering.b.compute("xor.b32 $0, $1, $2;", lowering.b.i32, phase, odd)]
+        after, rounds = _after(lowering, channel, slot, count)
+        _set(lowering, key, "slot", after)
+    odd = b.compute("and.b32 $0, $1, 1;", b.i32, rounds)
+    _set(lowering, key, "phase", b.compute("xor.b32 $0, $1, $2;", b.i32, phase, odd))
     if counts_releases(lowering, channel, party):
         (released,) = lowering.state[f"{key}.released"]
-        lowering.state[f"{key}.released"], _ = _after(lowering, channel, released, count)
+        _set(lowering, key, "released", _after(lowering, channel, released, count)[0])
 
 
-def _after(
-    lowering: Lowering, channel: ChannelPlan, slot: ir.Value, count: ir.Value
-) -> tuple[list[ir.Value], ir.Value]:
+def _after(lowering: Lowering, channel: ChannelPlan, slot: ir.Value, count: ir.Value) -> tuple[ir.Value, ir.Value]:
     """The slot a number of slots after another one, and the number of rounds that end before it."""
-    total = lowering.b.compute("add.s32 $0, $1, $2;", lowering.b.i32, slot, count)
-    rounds = lowering.b.compute(f"div.u32 $0, $1, {channel.stages};", lowering.b.i32, total)
-    return [lowering.b.compute(f"mad.lo.s32 $0, $1, -{channel.stages}, $2;", lowering.b.i32, rounds, total)], rounds
+    b = lowering.b
+    total = b.compute("add.s32 $0, $1, $2;", b.i32, slot, count)
+    rounds = b.compute(f"div.u32 $0, $1, {channel.stages};", b.i32, total)
+    return b.compute(f"mad.lo.s32 $0, $1, -{channel.stages}, $2;", b.i32, rounds, total), rounds
 
 
 def await_commits(lowering: Lowering, operations: Iterable[ir.Operation]) -> None:
@@ -120,23 +132,23 @@ def await_commits(lowering: Lowering, operations: Iterable[ir.Operation]) -> Non
 
 def counts_releases(lowering: Lowering, channel: ChannelPlan, party: Party) -> bool:
     """Whether a consumer counts its releases apart from its gets."""
-    return f"{channel.name}.{party}.released" in lowering.state
+    return f"{_key(channel, party)}.released" in lowering.state
 
 
 def next_released(lowering: Lowering, channel: ChannelPlan, party: Party) -> ir.Value:
     """The empty barrier of the slot that a consumer releases next, which advances its count of releases."""
-    key = f"{channel.name}.{party}.released"
-    (slot,) = lowering.state[key]
-    following = lowering.b.compute("add.s32 $0, $1, 1;", lowering.b.i32, slot)
-    wraps = lowering.b.compute(f"setp.eq.s32 $0, $1, {channel.stages};", lowering.b.i1, following)
-    lowering.state[key] = [lowering.b.compute("selp.b32 $0, 0, $1, $2;", lowering.b.i32, following, wraps)]
-    base = lowering.shared_address(lowering.plan.barriers + BARRIER_BYTES * channel.empty)
-    return lowering.b.compute(f"mad.lo.s32 $0, $1, {BARRIER_BYTES}, $2;", lowering.b.i32, slot, base)
+    key = _key(channel, party)
+    (slot,) = lowering.state[f"{key}.released"]
+    _set(lowering, key, "released", _following(lowering, channel, slot)[0])
+    return _barrier(lowering, channel.empty, slot)
 
 
 def barrier_address(lowering: Lowering, channel: ChannelPlan, first: int, party: Party) -> ir.Value:
     """The address of the full or empty barrier of the party's slot; `first` is the barrier number of slot 0."""
-    slot, _ = slot_and_phase(lowering, channel, party)
+    return _barrier(lowering, first, slot_and_phase(lowering, channel, party)[0])
+
+
+def _barrier(lowering: Lowering, first: int, slot: ir.Value | None) -> ir.Value:
     base = lowering.shared_address(lowering.plan.barriers + BARRIER_BYTES * first)
     if slot is None:
         return base
@@ -173,12 +185,7 @@ def slot_address(lowering: Lowering, channel: ChannelPlan, buffer: int, party: P
         base, step = lowering.shared_address(offset), channel.slot_bytes
     else:
         assert lowering.tensor_base is not None
-        step = channel.slot_columns
-        base = (
-            lowering.b.compute(f"add.s32 $0, $1, {offset};", lowering.b.i32, lowering.tensor_base)
-            if offset
-            else lowering.tensor_base
-        )
+        base, step = lowering.plus(lowering.tensor_base, offset), channel.slot_columns
     if slot is None:
         return base
     return lowering.b.compute(f"mad.lo.s32 $0, $1, {step}, $2;", lowering.b.i32, slot, base)

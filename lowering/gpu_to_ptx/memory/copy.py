@@ -6,22 +6,15 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.copy import COPY_BYTES, CopyGlobalOp, CopyViewOp
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
-from tilec.lowering.gpu_to_ptx.memory.access import signed
-from tilec.lowering.gpu_to_ptx.memory.element_accesses import (
-    Access,
-    ElementAccesses,
-    accesses_by_pointers,
-    accesses_in_layout,
-)
-from tilec.lowering.gpu_to_ptx.memory.shared_access import SharedAccess
-from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
+from tilec.lowering.gpu_to_ptx.memory.access import Access, signed
+from tilec.lowering.gpu_to_ptx.memory.element_accesses import ElementAccesses, accesses_by_pointers, accesses_in_layout
+from tilec.lowering.gpu_to_ptx.memory.shared_access import tile_access
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, layout_of
 from tilec.lowering.gpu_to_ptx.registers.guards import first_holder
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
-from tilec.lowering.gpu_to_ptx.registers.value_types import layout_of
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.vector_width import vector_groups
+from tilec.lowering.layout.linear_layout import parse_layout
+from tilec.lowering.layout.vectors import vector_groups
 
 
 @lowers(CopyGlobalOp)
@@ -48,33 +41,24 @@ def _vector_bits(op: ir.OpView) -> int:
 
 def _copy(lowering: Lowering, op: ir.OpView, accesses: ElementAccesses) -> None:
     """Copies each vector once, by the first thread that holds it; raises ValueError if it is apart in memory."""
-    stored, bits = _stored(lowering, op, accesses), tuple(range(_vector_bits(op)))
+    offsets, base = shared_layout(op.buffer.type).matrix, SharedAddress(lowering.scalar(op.buffer))
+    stored, bits = tile_access(lowering, accesses.kind, base, accesses.layout, offsets), tuple(range(_vector_bits(op)))
     if stored.vector[: len(bits)] != bits or any(len(group) != op.vector for group in accesses.groups):
         raise ValueError(f"expected {op.vector} successive registers of a thread to be adjacent in memory")
     # The layout may have more warps than the role, of which the others hold the same elements.
     holder = first_holder(lowering, accesses.layout.free_thread_mask & lowering.role.threads - 1)
     for group in accesses.distinct:
-        _copy_vector(lowering, op.vector * accesses.kind.bytes, accesses.instruction(group), stored, group[0], holder)
-
-
-def _stored(lowering: Lowering, op: ir.OpView, accesses: ElementAccesses) -> SharedAccess:
-    layout, offsets = accesses.layout, shared_layout(op.buffer.type).matrix
-    base = SharedAddress(lowering.scalar(op.buffer))
-    parts = offsets @ layout.register_matrix, offsets @ layout.thread_matrix
-    return SharedAccess(lowering, accesses.kind, base, *parts)
+        size_bytes = op.vector * accesses.kind.bytes
+        _copy_vector(lowering, size_bytes, accesses.access(group), *stored.address(group[0]), holder)
 
 
 def _copy_vector(
-    lowering: Lowering,
-    size_bytes: int,
-    source: Access,
-    stored: SharedAccess,
-    register: int,
-    holder: ir.Value | None,
+    lowering: Lowering, size_bytes: int, source: Access, target: ir.Value, offset: int, holder: ir.Value | None
 ) -> None:
-    target, offset = stored.address(register)
     operands = [target, source.address]
-    text = f"{_instruction(size_bytes)} [$0{signed(offset)}], [$1{signed(source.offset)}], {size_bytes}"
+    # L1 has no use for operands, and only copies of the largest size can pass it over.
+    cache = "cg" if size_bytes == max(COPY_BYTES) else "ca"
+    text = f"cp.async.{cache}.shared::cta.global [$0{signed(offset)}], [$1{signed(source.offset)}], {size_bytes}"
     if source.guard is not None:
         # The bytes that a copy writes after those of its source are zero.
         operands.append(lowering.compute(f"selp.b32 $0, {size_bytes}, 0, $1;", "i32", source.guard))
@@ -83,9 +67,3 @@ def _copy_vector(
         text = f"@${len(operands)} {text}"
         operands.append(holder)
     lowering.b.execute(f"{text};", (), *operands)
-
-
-def _instruction(size_bytes: int) -> str:
-    # L1 has no use for operands, and only copies of the largest size can pass it over.
-    cache = "cg" if size_bytes == max(COPY_BYTES) else "ca"
-    return f"cp.async.{cache}.shared::cta.global"

@@ -1,25 +1,38 @@
-"""Loads and stores of register tiles in global memory, vectorized, with predicates instead of branches."""
+"""Loads and stores of register tiles in global memory, vectorized, with predicates instead of branches; variables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.builder import variable
+from tilec.dialect.tile_gpu.global_memory import GlobalAddressOp
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
-from tilec.lowering.gpu_to_ptx.memory.access import load, store
+from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store
 from tilec.lowering.gpu_to_ptx.memory.element_accesses import (
     ElementAccesses,
-    optional_registers,
+    access_order,
     pointer_accesses,
     view_accesses,
 )
-from tilec.lowering.gpu_to_ptx.memory.ordered_access import access_order, broadcast
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, first_holder
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.declarations import array_text, symbol_name, variable_address
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element_of
+from tilec.lowering.gpu_to_ptx.registers.literals import memory_bytes
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 
 _PADDINGS = {"zero": 0.0, "neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}
+
+
+def declare_global(op: ir.OpView, module: ir.Module) -> None:
+    """Declares the variable of a tile_gpu.global; raises CompileError for a name that PTX cannot have."""
+    content = memory_bytes(op.value, element_of(ir.RankedTensorType(op.value.type)))
+    name = symbol_name(op)
+    variable(module, name, array_text(name, content, op.alignment, "" if op.private else ".visible "))
+
+
+@lowers(GlobalAddressOp)
+def global_address(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.set(operation.results[0], [variable_address(lowering, operation.opview.symbol)])
 
 
 @lowers(LoadViewOp)
@@ -31,47 +44,46 @@ def load_view(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(result, _loaded(lowering, op, accesses, [padding] * accesses.layout.register_count))
 
 
+@lowers(LoadGlobalOp)
+def load_global(lowering: Lowering, operation: ir.Operation) -> None:
+    """Elements whose mask is false have the value of `other`, or zero."""
+    result, op = operation.results[0], operation.opview
+    accesses = pointer_accesses(lowering, op, result, op.vector)
+    if op.other is None:
+        other = [lowering.constant(accesses.kind, 0)] * accesses.layout.register_count
+    else:
+        other = lowering.get(op.other)
+    lowering.set(result, _loaded(lowering, op, accesses, other))
+
+
+def _loaded(
+    lowering: Lowering, op: ir.OpView, accesses: ElementAccesses, otherwise: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """The registers of a loaded tile; `otherwise` has the value of each if the predicate is false."""
+
+    def fetch(group: list[int], one: Access) -> list[ir.Value]:
+        return load(lowering, one, accesses.kind, len(group), [otherwise[r] for r in group])
+
+    return accesses.fetched(lowering, access_order(op), fetch)
+
+
 @lowers(StoreViewOp)
 def store_view(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     _store(lowering, op, view_accesses(lowering, op, op.value))
 
 
-def _loaded(
-    lowering: Lowering, op: ir.OpView, accesses: ElementAccesses, otherwise: Sequence[ir.Value]
-) -> list[ir.Value]:
-    """The registers of a loaded tile; `otherwise` has the value of each if the predicate is false.
-
-    Each thread that holds an element loads it if the access is weak.
-    """
-    kind, layout, order = accesses.kind, accesses.layout, access_order(op)
-    holder = None if order.is_weak else first_holder(lowering, layout.free_thread_mask)
-    registers: list[ir.Value | None] = [None] * layout.register_count
-    distinct = accesses.distinct
-    for group in distinct:
-        one = accesses.instruction(group)
-        guard = conjunction(lowering, one.guard, holder)
-        head = order.head(len(distinct))
-        unread = [otherwise[r] for r in group] if guard is not None else None
-        loaded = load(lowering, head, kind, len(group), one.address, one.offset, guard, unread)
-        for register, value in zip(group, loaded, strict=True):
-            registers[register] = value
-    order.fence(lowering, "acquire", len(distinct))
-    found = [registers[r] for r in layout.representatives]
-    return found if order.is_weak else broadcast(lowering, kind, layout, found)
+@lowers(StoreGlobalOp)
+def store_global(lowering: Lowering, operation: ir.Operation) -> None:
+    op = operation.opview
+    _store(lowering, op, pointer_accesses(lowering, op, op.value, op.vector))
 
 
 def _store(lowering: Lowering, op: ir.OpView, accesses: ElementAccesses) -> None:
-    """Stores each element once, by the first thread that holds it."""
-    kind, layout, order = accesses.kind, accesses.layout, access_order(op)
+    """Stores each element once."""
     values = lowering.get(op.value)
-    holder = first_holder(lowering, layout.free_thread_mask)
-    distinct = accesses.distinct
-    order.fence(lowering, "release", len(distinct))
-    for group in distinct:
-        one = accesses.instruction(group)
-        guard, head = conjunction(lowering, one.guard, holder), order.head(len(distinct))
-        store(lowering, head, kind, [values[r] for r in group], one.address, one.offset, guard)
+    for group, one in accesses.ordered(lowering, access_order(op)):
+        store(lowering, one, accesses.kind, [values[r] for r in group])
 
 
 def padding_value(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str) -> ir.Value:
@@ -83,19 +95,3 @@ def padding_value(lowering: Lowering, operation: ir.Operation, kind: PtxElement,
     if name != "zero" and not kind.is_float:
         raise lowering.unsupported(operation, f"padding '{name}' needs float elements, got {kind.name}")
     return lowering.constant(kind, _PADDINGS[name])
-
-
-@lowers(LoadGlobalOp)
-def load_global(lowering: Lowering, operation: ir.Operation) -> None:
-    """Elements whose mask is false have the value of `other`, or zero."""
-    result, op = operation.results[0], operation.opview
-    accesses = pointer_accesses(lowering, op, result, op.vector)
-    other = optional_registers(lowering, op.other)
-    zeros = [lowering.constant(accesses.kind, 0)] * accesses.layout.register_count
-    lowering.set(result, _loaded(lowering, op, accesses, other or zeros))
-
-
-@lowers(StoreGlobalOp)
-def store_global(lowering: Lowering, operation: ir.Operation) -> None:
-    op = operation.opview
-    _store(lowering, op, pointer_accesses(lowering, op, op.value, op.vector))

@@ -4,37 +4,27 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.multimem import MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
-from tilec.lowering.gpu_to_ptx.memory.access import load_by, store_by
-from tilec.lowering.gpu_to_ptx.memory.atomic_access import OPERATIONS, vector_and_type
-from tilec.lowering.gpu_to_ptx.memory.element_accesses import view_accesses
+from tilec.lowering.gpu_to_ptx.memory.access import Access, load_by, store_by
+from tilec.lowering.gpu_to_ptx.memory.atomic import OPERATIONS, vector_and_type
+from tilec.lowering.gpu_to_ptx.memory.element_accesses import access_order, view_accesses
 from tilec.lowering.gpu_to_ptx.memory.memory import padding_value
-from tilec.lowering.gpu_to_ptx.memory.ordered_access import AccessOrder, access_order, broadcast
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, first_holder
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 
 
 @lowers(MultimemLoadViewOp)
 def _load(lowering: Lowering, operation: ir.Operation) -> None:
-    """A weak element is loaded by each thread that holds it, another one by the first."""
-    result, op, order = operation.results[0], operation.opview, access_order(operation.opview)
+    result, op = operation.results[0], operation.opview
     accesses = view_accesses(lowering, op, result)
-    kind, layout, distinct = accesses.kind, accesses.layout, accesses.distinct
+    kind = accesses.kind
     padding = padding_value(lowering, operation, kind, op.padding)
-    holder = None if order.is_weak else first_holder(lowering, layout.free_thread_mask)
-    registers: dict[int, ir.Value] = {}
-    for group in distinct:
-        one = accesses.instruction(group)
+
+    def fetch(group: list[int], one: Access) -> list[ir.Value]:
         name, type = _spelled(op.reduction, kind, len(group))
-        head = f"multimem.ld_reduce.{order.head(len(distinct))}.{name}{type}"
-        guard = conjunction(lowering, one.guard, holder)
-        outside = [padding] * len(group)
-        loaded = load_by(lowering, head, kind, len(group), one.address, one.offset, guard, outside)
-        registers.update(zip(group, loaded, strict=True))
-    order.fence(lowering, "acquire", len(distinct))
-    found = [registers[r] for r in layout.representatives]
-    lowering.set(result, found if order.is_weak else broadcast(lowering, kind, layout, found))
+        head = f"multimem.ld_reduce.{one.space}.{name}{type}"
+        return load_by(lowering, head, one, kind, len(group), [padding] * len(group))
+
+    lowering.set(result, accesses.fetched(lowering, access_order(op), fetch))
 
 
 @lowers(MultimemStoreViewOp)
@@ -48,17 +38,12 @@ def _reduce(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _write(lowering: Lowering, op: ir.OpView, instruction: str, reduction: str | None) -> None:
-    """Writes each element once, by the first thread that holds it."""
-    order: AccessOrder = access_order(op)
+    """Writes each element once."""
     accesses, values = view_accesses(lowering, op, op.value), lowering.get(op.value)
-    distinct, holder = accesses.distinct, first_holder(lowering, accesses.layout.free_thread_mask)
-    order.fence(lowering, "release", len(distinct))
-    for group in distinct:
-        one = accesses.instruction(group)
+    for group, one in accesses.ordered(lowering, access_order(op)):
         name, type = _spelled(reduction or "add", accesses.kind, len(group))
-        head = f"multimem.{instruction}.{order.head(len(distinct))}{f'.{name}' if reduction else ''}{type}"
-        guard = conjunction(lowering, one.guard, holder)
-        store_by(lowering, head, accesses.kind, [values[r] for r in group], one.address, one.offset, guard)
+        head = f"multimem.{instruction}.{one.space}{f'.{name}' if reduction else ''}{type}"
+        store_by(lowering, head, one, accesses.kind, [values[r] for r in group])
 
 
 def _spelled(reduction: str, element: PtxElement, count: int) -> tuple[str, str]:

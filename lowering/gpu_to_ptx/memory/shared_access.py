@@ -1,17 +1,24 @@
-"""Loads and stores of register tiles in shared memory through a linear map of bits to offsets."""
+"""Loads and stores of register tiles in shared memory, and their exchange between threads through scratch memory.
+
+The offset of an element is a linear map of its bits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container
+import math
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.memory.access import load, store, widest
+from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.guards import first_holder
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.layout.bit_matrix import BitMatrix
-from tilec.lowering.layout.vector_width import register_vector, vector_groups
+from tilec.lowering.layout.linear_layout import LinearLayout, flatten, unflatten
+from tilec.lowering.layout.vectors import register_vector, vector_groups
 
 
 class SharedAccess:
@@ -68,8 +75,8 @@ class SharedAccess:
         """Stores the vectors whose first register is wanted."""
         for group in self.groups(len(values)):
             if group[0] in wanted:
-                address, offset = self.address(group[0])
-                store(self.lowering, self.space, self.element, [values[r] for r in group], address, offset, guard)
+                one = Access(self.space, *self.address(group[0]), guard)
+                store(self.lowering, one, self.element, [values[r] for r in group])
 
     def load(self, count: int, wanted: Container[int]) -> dict[int, ir.Value]:
         """Loads values by register; registers at equal offsets share one load."""
@@ -79,7 +86,90 @@ class SharedAccess:
             if group[0] in wanted:
                 position = self.registers(group[0])
                 if position not in done:
-                    address, offset = self.address(group[0])
-                    done[position] = load(self.lowering, self.space, self.element, len(group), address, offset)
+                    one = Access(self.space, *self.address(group[0]))
+                    done[position] = load(self.lowering, one, self.element, len(group))
                 values.update(zip(group, done[position], strict=True))
         return values
+
+
+def tile_access(
+    lowering: Lowering,
+    kind: PtxElement,
+    base: SharedAddress,
+    layout: LinearLayout,
+    offsets: BitMatrix,
+    space: str = "shared",
+) -> SharedAccess:
+    """The access to a tile whose element i (row-major) is at byte offsets(i) from `base`, an address in `space`."""
+    registers, threads = offsets @ layout.register_matrix, offsets @ layout.thread_matrix
+    return SharedAccess(lowering, kind, base, registers, threads, space)
+
+
+def write(
+    lowering: Lowering,
+    kind: PtxElement,
+    base: SharedAddress,
+    layout: LinearLayout,
+    registers: list[ir.Value],
+    offsets: BitMatrix,
+    wanted: Container[int] | None = None,
+    space: str = "shared",
+) -> None:
+    """Stores each element of a tile_access(), by the first thread that holds it.
+
+    `wanted` restricts the registers of each thread that are stored.
+    """
+    access = tile_access(lowering, kind, base, layout, offsets, space)
+    holder = first_holder(lowering, layout.free_thread_mask)
+    access.store(registers, layout.distinct_registers if wanted is None else wanted, holder)
+
+
+def read(
+    lowering: Lowering, kind: PtxElement, base: SharedAddress, layout: LinearLayout, offsets: BitMatrix
+) -> list[ir.Value]:
+    """Loads the registers of a tile_access()."""
+    count = layout.register_count
+    found = tile_access(lowering, kind, base, layout, offsets).load(count, range(count))
+    return [found[register] for register in range(count)]
+
+
+def row_major(elements: int, kind: PtxElement) -> BitMatrix:
+    """The offsets of a row-major tile."""
+    bits = elements.bit_length() - 1
+    shift = kind.bytes.bit_length() - 1
+    return BitMatrix(tuple(1 << bit + shift for bit in range(bits)), bits + shift)
+
+
+@dataclass(frozen=True)
+class ScratchTile:
+    """A tile in the scratch memory of the role, whose element i (row-major) is at byte offsets(i) from `base`."""
+
+    lowering: Lowering
+    kind: PtxElement
+    shape: tuple[int, ...]
+    base: SharedAddress
+    offsets: BitMatrix
+
+    @classmethod
+    def reserve(cls, lowering: Lowering, kind: PtxElement, shape: tuple[int, ...]) -> ScratchTile:
+        """A row-major tile in memory that no thread reads."""
+        size = math.prod(shape)
+        return cls(
+            lowering, kind, shape, SharedAddress(lowering.writable_scratch(size * kind.bytes)), row_major(size, kind)
+        )
+
+    def write(self, layout: LinearLayout, registers: list[ir.Value]) -> None:
+        """Stores the tile, each element by the first thread that holds it."""
+        write(self.lowering, self.kind, self.base, layout, registers, self.offsets)
+
+    def read(self, layout: LinearLayout) -> list[ir.Value]:
+        """Loads the registers of the tile in a layout."""
+        return read(self.lowering, self.kind, self.base, layout, self.offsets)
+
+    def part(self, start: SharedAddress, shape: Sequence[int]) -> ScratchTile:
+        """The part of this shape whose first element is at `start`."""
+        columns = tuple(
+            flatten(unflatten(1 << bit, shape), self.shape) for bit in range(math.prod(shape).bit_length() - 1)
+        )
+        embedded = BitMatrix(columns, math.prod(self.shape).bit_length() - 1)
+        return replace(self, shape=tuple(shape), base=start, offsets=self.offsets @ embedded)

@@ -6,18 +6,17 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
 from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.gpu.memory.shared_plan import shared_layout, stored_layout
-from tilec.lowering.gpu_to_ptx.memory.exchange import read, write
-from tilec.lowering.gpu_to_ptx.memory.shared_access import SharedAccess
-from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.memory.access import signed
+from tilec.lowering.gpu_to_ptx.memory.shared_access import SharedAccess, read, write
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.pack import divided_parts, joined_parts
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout
-from tilec.lowering.layout.packing import joined_in_threads
+from tilec.lowering.layout.vectors import joined_in_threads
 
 _ELEMENT_BYTES, _ROW_BYTES = 2, 16
 # The offsets of the bits of an element's number in a row of a matrix, which has eight elements.
@@ -97,9 +96,9 @@ def _stored_by_matrices(
     addressed = (*rows, *selected, *threads[LANE_BITS:])
     bits = offsets.rows
     access = SharedAccess(lowering, kind, base, BitMatrix(matrices, bits), BitMatrix(addressed, bits))
-    listed = ", ".join(f"${number + 1}" for number in range(count))
+    head = f"stmatrix.sync.aligned.m8n8.x{count}{transpose}.shared.b16"
     for first in range(0, len(packed), count):
         address, offset = access.address(first)
-        text = f"stmatrix.sync.aligned.m8n8.x{count}{transpose}.shared.b16 [$0{f'+{offset}' if offset else ''}]"
-        lowering.b.execute(f"{text}, {{{listed}}};", (), address, *packed[first : first + count])
+        text = f"{head} [$0{signed(offset)}], {{{operands(count, 1)}}};"
+        lowering.b.execute(text, (), address, *packed[first : first + count])
     return True

@@ -8,11 +8,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.memory.shared_plan import tensor_layout
-from tilec.lowering.gpu_to_ptx.registers.elements import element_of
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.elements import element_of, layout_of
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, unpack
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.value_types import layout_of
 from tilec.lowering.layout.tensor_layout import CELL_BYTES, TensorLayout
 from tilec.lowering.target import LANES
 
@@ -58,11 +57,9 @@ def _narrow(own: int) -> list[Access]:
     ]
 
 
-def _address(lowering: Lowering, buffer: ir.Value, layout: TensorLayout, first_column: int = 0) -> ir.Value:
+def _address(lowering: Lowering, op: ir.OpView, buffer: ir.Value, layout: TensorLayout) -> ir.Value:
     """The address of this warp's lanes, at its first column of a tile that begins at a column of the buffer."""
-    base = lowering.scalar(buffer)
-    if first_column:
-        base = lowering.compute("add.s32 $0, $1, $2;", "i32", base, first_column)
+    base = lowering.plus(lowering.scalar(buffer), (op.first_column or 0) // layout.per_cell)
     within = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.warp, 3)
     lanes = lowering.compute("shl.b32 $0, $1, $2;", "i32", within, (LANES << LANE_SHIFT).bit_length() - 1)
     address = lowering.compute("add.s32 $0, $1, $2;", "i32", base, lanes)
@@ -73,7 +70,9 @@ def _address(lowering: Lowering, buffer: ir.Value, layout: TensorLayout, first_c
     return lowering.compute("mad.lo.s32 $0, $1, $2, $3;", "i32", group, own, address)
 
 
-def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, layout: TensorLayout) -> None:
+def _layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, whole: TensorLayout) -> TensorLayout:
+    """The layout of a tile in a buffer; raises UnsupportedError for a tile in other registers."""
+    layout = replace(whole, shape=tuple(tile.type.shape))
     expected = layout.registers(lowering.warps)
     if layout_of(tile.type) != expected:
         raise lowering.unsupported(
@@ -81,36 +80,24 @@ def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, l
             f"expected a tile in the layout '{expected}' of this tensor memory, but got {tile.type.encoding.value}: "
             "convert it with tile_gpu.convert_layout",
         )
-
-
-def _cell_type(lowering: Lowering, buffer: BufferType) -> ir.Type:
-    return lowering.b.f32 if str(buffer.element) == "f32" else lowering.b.i32
+    return layout
 
 
 @lowers(LoadTensorMemoryOp)
 def _load(lowering: Lowering, operation: ir.Operation) -> None:
     buffer, result = operation.operands[0], operation.results[0]
     whole = tensor_layout(buffer.type)
-    layout = replace(whole, shape=tuple(result.type.shape))
-    _check_layout(lowering, operation, result, layout)
-    first_column = (operation.opview.first_column or 0) // layout.per_cell
-    cell, address = _cell_type(lowering, buffer.type), _address(lowering, buffer, layout, first_column)
+    layout = _layout(lowering, operation, result, whole)
+    cell = lowering.b.f32 if str(buffer.type.element) == "f32" else lowering.b.i32
+    address = _address(lowering, operation.opview, buffer, layout)
     cells: list[ir.Value] = []
     for access in accesses(layout, whole.block_columns, lowering.warps, OVERLAPPED_LOAD_REGISTERS):
         count = len(access.registers)
-        first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
-        listed = ", ".join(f"${number}" for number in range(count))
-        text = f"tcgen05.ld.sync.aligned.{access.shape}.b32 {{{listed}}}, [${count}];"
-        cells += _several(lowering.b.execute(text, [cell] * count, first))
+        text = f"tcgen05.ld.sync.aligned.{access.shape}.b32 {{{operands(count)}}}, [${count}];"
+        cells += lowering.b.execute(text, [cell] * count, lowering.plus(address, access.column))
     # PTX ISA 9.7.16.6.4: the registers of a load are defined after the wait, so they are tied to it.
-    waited = lowering.b.execute(
-        "tcgen05.wait::ld.sync.aligned;", [cell] * len(cells), *cells, tied=list(range(len(cells)))
-    )
-    lowering.set(result, _elements(lowering, _several(waited), buffer.type))
-
-
-def _several(made: object) -> list[ir.Value]:
-    return list(made) if isinstance(made, tuple) else [made]
+    waited = lowering.b.execute("tcgen05.wait::ld.sync.aligned;", [cell] * len(cells), *cells, tied=range(len(cells)))
+    lowering.set(result, _elements(lowering, list(waited), buffer.type))
 
 
 def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> list[ir.Value]:
@@ -127,16 +114,13 @@ def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> 
 def _store(lowering: Lowering, operation: ir.Operation) -> None:
     tile, buffer = operation.operands
     whole = tensor_layout(buffer.type)
-    layout = replace(whole, shape=tuple(tile.type.shape))
-    _check_layout(lowering, operation, tile, layout)
+    layout = _layout(lowering, operation, tile, whole)
     cells = _cells(lowering, lowering.get(tile), buffer.type)
-    first_column = (operation.opview.first_column or 0) // layout.per_cell
-    address = _address(lowering, buffer, layout, first_column)
+    address = _address(lowering, operation.opview, buffer, layout)
     for access in accesses(layout, whole.block_columns, lowering.warps):
-        first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
-        listed = ", ".join(f"${number + 1}" for number in range(len(access.registers)))
-        text = f"tcgen05.st.sync.aligned.{access.shape}.b32 [$0], {{{listed}}};"
-        lowering.b.execute(text, (), first, *(cells[register] for register in access.registers))
+        text = f"tcgen05.st.sync.aligned.{access.shape}.b32 [$0], {{{operands(len(access.registers), 1)}}};"
+        stored = (cells[register] for register in access.registers)
+        lowering.b.execute(text, (), lowering.plus(address, access.column), *stored)
     if not operation.opview.pending:
         lowering.b.execute("tcgen05.wait::st.sync.aligned;")
 

@@ -20,16 +20,15 @@ from tilec.dialect.tile_gpu.memory import (
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout
-from tilec.lowering.gpu_to_ptx.memory.access import load, store, widest
+from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
 from tilec.lowering.gpu_to_ptx.memory.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.memory.channel_position import barrier_address
 from tilec.lowering.gpu_to_ptx.registers.cluster import address_in_cta, mask_of_cluster, mask_of_itself, pair_leader
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element_named, element_of
-from tilec.lowering.gpu_to_ptx.registers.guards import conjunction
+from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, counted
 from tilec.lowering.gpu_to_ptx.registers.linear_index import linear_index
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.one_thread import counted
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.layout.scale_layout import is_scale_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.target import LANES, targets_with
@@ -50,12 +49,8 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
     layout = shared_layout(buffer.type)
     panels = []
     for panel in range(layout.panels):
-        address = (
-            lowering.compute("add.s32 $0, $1, $2;", "i32", base, panel * layout.panel_stride_bytes) if panel else base
-        )
-        inner = coordinates[0]
-        if panel:
-            inner = lowering.compute("add.s32 $0, $1, $2;", "i32", inner, panel * operation.opview.map.owner.box[0])
+        address = lowering.plus(base, panel * layout.panel_stride_bytes)
+        inner = lowering.plus(coordinates[0], panel * operation.opview.map.owner.box[0])
         panels.append((address, [inner, *coordinates[1:]]))
     return panels
 
@@ -69,11 +64,6 @@ def _part_address(lowering: Lowering, operation: ir.Operation, buffer: ir.Value)
     return lowering.compute(f"mad.lo.s32 $0, $1, {size_bytes}, $2;", "i32", lowering.cluster_rank, base)
 
 
-def _vector(first: int, count: int) -> str:
-    """Consecutive operands of an instruction as a vector."""
-    return "{" + ", ".join(f"${first + number}" for number in range(count)) + "}"
-
-
 # The load mode of a tensor map by its kind (PTX ISA 9.7.9.27.1.2).
 _LOAD_MODES = {None: "tile", "im2col": "im2col", "im2col_w": "im2col::w", "im2col_w128": "im2col::w::128"}
 
@@ -82,25 +72,35 @@ def _im2col_information(op: TmaLoadOp, first: int) -> str:
     """The operand im2colInfo, whose registers begin with operand `first`: offsets, or the halo and the offset."""
     if not op.offsets:
         return ""
-    return f", {_vector(first, len(op.offsets))}" if op.halo is None else f", {{{op.halo}, ${first}}}"
+    return f", {{{operands(len(op.offsets), first)}}}" if op.halo is None else f", {{{op.halo}, ${first}}}"
 
 
 @lowers(TmaLoadOp)
 def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaLoadOp = operation.opview
     channel = lowering.plan.channels[op.channel]
-    _check_kind(lowering, operation, op.map.owner.kind)
-    mode, offsets = _LOAD_MODES[op.map.owner.kind], [lowering.scalar(value) for value in op.offsets]
+    kind = op.map.owner.kind
+    if kind is not None and IM2COL_KINDS[kind].along_w and not lowering.target.loads_along_w:
+        raise lowering.unsupported(
+            operation,
+            f"{lowering.target.name} has no loads through a map of kind {kind}, which need "
+            f"{targets_with('loads_along_w')} (PTX ISA 9.7.9.27.1.2): use kind im2col",
+        )
+    space = "shared::cta" if channel.across is None else "shared::cluster"
+    multicast = ".multicast::cluster" if op.multicast else ""
+    # PTX ISA 9.7.9.27.1.2: with .cta_group::2 the barrier may be in either CTA of the pair.
+    group = ".cta_group::2" if channel.across == PAIR else ""
+    mode, offsets = _LOAD_MODES[kind], [lowering.scalar(value) for value in op.offsets]
     map = _map_address(lowering, op.map)
     barrier = _signalled_barrier(lowering, channel)
     mask = [_multicast_mask(lowering, op)] if op.multicast else []
     with lowering.issuing() as elected:
         for address, coordinates in _copies(lowering, operation):
-            rank, operands = len(coordinates), 4 + len(coordinates) + len(offsets)
+            rank, mask_number = len(coordinates), 4 + len(coordinates) + len(offsets)
             text = (
-                f"@$0 cp.async.bulk.tensor.{rank}d.{_destination(channel)}.global.{mode}.mbarrier::complete_tx::bytes"
-                f"{_copied_for(op, channel)} [$1], [$2, {_vector(4, rank)}], [$3]"
-                f"{_im2col_information(op, 4 + rank)}{f', ${operands}' if op.multicast else ''};"
+                f"@$0 cp.async.bulk.tensor.{rank}d.{space}.global.{mode}.mbarrier::complete_tx::bytes"
+                f"{multicast}{group} [$1], [$2, {{{operands(rank, 4)}}}], [$3]"
+                f"{_im2col_information(op, 4 + rank)}{f', ${mask_number}' if op.multicast else ''};"
             )
             lowering.b.execute(text, (), elected, address, map, barrier, *coordinates, *offsets, *mask)
 
@@ -124,12 +124,8 @@ def _copies(lowering: Lowering, operation: ir.Operation) -> Iterator[tuple[ir.Va
     parts = [_part(lowering, panels, op.along, part * step, part * size_bytes) for part in range(lowering.ctas)]
     issued = [_issues_part(lowering, op, part) for part in range(lowering.ctas)]
     for copies, issues in zip(parts, issued, strict=True):
-        body, after = lowering.b.block(label="load_part"), lowering.b.block(label="loaded_part")
-        lowering.b.cond_branch(issues, body, [], after, [], uniform=True)
-        lowering.at(body)
-        yield from copies
-        lowering.b.branch(after)
-        lowering.at(after)
+        with lowering.where(issues, "load_part", "loaded_part"):
+            yield from copies
 
 
 def _part(
@@ -138,8 +134,8 @@ def _part(
     """The addresses and the box coordinates of a part of each panel, `moved` elements further along a coordinate."""
     return [
         (
-            _sum(lowering, address, bytes_before),
-            [_sum(lowering, value, moved) if d == along else value for d, value in enumerate(coordinates)],
+            lowering.plus(address, bytes_before),
+            [lowering.plus(value, moved) if d == along else value for d, value in enumerate(coordinates)],
         )
         for address, coordinates in panels
     ]
@@ -156,25 +152,6 @@ def _signalled_barrier(lowering: Lowering, channel: ChannelPlan) -> ir.Value:
     """The barrier that counts the bytes: that of this CTA, or of the one that leads its pair."""
     barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
     return address_in_cta(lowering, barrier, pair_leader(lowering)) if channel.across == PAIR else barrier
-
-
-def _destination(channel: ChannelPlan) -> str:
-    return "shared::cta" if channel.across is None else "shared::cluster"
-
-
-def _copied_for(op: TmaLoadOp, channel: ChannelPlan) -> str:
-    """PTX ISA 9.7.9.27.1.2: with .cta_group::2 the barrier may be in either CTA of the pair."""
-    group = ".cta_group::2" if channel.across == PAIR else ""
-    return f"{'.multicast::cluster' if op.multicast else ''}{group}"
-
-
-def _check_kind(lowering: Lowering, operation: ir.Operation, kind: str | None) -> None:
-    if kind is not None and IM2COL_KINDS[kind].along_w and not lowering.target.loads_along_w:
-        raise lowering.unsupported(
-            operation,
-            f"{lowering.target.name} has no loads through a map of kind {kind}, which need "
-            f"{targets_with('loads_along_w')} (PTX ISA 9.7.9.27.1.2): use kind im2col",
-        )
 
 
 @lowers(TmaGatherOp)
@@ -194,22 +171,19 @@ def _tma_gather(lowering: Lowering, operation: ir.Operation) -> None:
     with lowering.issuing() as elected:
         none = [lowering.constant(_INDEX, 0)] * GATHERED_ROWS
         for first in range(0, layout.shape[0], GATHERED_ROWS):
-            rows = load(lowering, "shared", _INDEX, GATHERED_ROWS, indices, first * _INDEX.bytes, elected, none)
+            one = Access("shared", indices, first * _INDEX.bytes, elected)
+            rows = load(lowering, one, _INDEX, GATHERED_ROWS, none)
             for panel in range(layout.panels):
-                address = _sum(lowering, base, panel * layout.panel_stride_bytes + first * layout.row_bytes)
-                inner = _sum(lowering, column, panel * layout.panel_elements)
+                address = lowering.plus(base, panel * layout.panel_stride_bytes + first * layout.row_bytes)
+                inner = lowering.plus(column, panel * layout.panel_elements)
                 lowering.b.execute(_GATHER, (), elected, address, map, barrier, inner, *rows)
 
 
 _INDEX = element_named("i32")
 _GATHER = (
     "@$0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
-    f"[$1], [$2, {_vector(4, 1 + GATHERED_ROWS)}], [$3];"
+    f"[$1], [$2, {{{operands(1 + GATHERED_ROWS, 4)}}}], [$3];"
 )
-
-
-def _sum(lowering: Lowering, register: ir.Value, added: int) -> ir.Value:
-    return lowering.compute("add.s32 $0, $1, $2;", "i32", register, added) if added else register
 
 
 @lowers(TmaStoreOp)
@@ -222,7 +196,7 @@ def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
         for address, coordinates in _panels(lowering, operation, op.buffer):
             rank = len(coordinates)
             head = f"{name}.async.bulk.tensor.{rank}d.global.shared::cta{reduction}.{mode}.bulk_group"
-            text = f"@$0 {head} [$1, {_vector(3, rank)}], [$2];"
+            text = f"@$0 {head} [$1, {{{operands(rank, 3)}}}], [$2];"
             lowering.b.execute(text, (), elected, map, address, *coordinates)
         lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), elected)
         if op.end is not None:
@@ -288,30 +262,26 @@ def _store_row_ends(lowering: Lowering, op: TmaStoreOp) -> None:
     tile_has_column = lowering.compute(f"setp.lt.u32 $0, $1, {width};", "i1", column)
     any_left = lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", count)
     stores = lowering.compute("and.pred $0, $1, $2;", "i1", tile_has_column, any_left)
-    body, after = lowering.b.block(label="row_ends"), lowering.b.block(label="after_row_ends")
-    lowering.b.cond_branch(stores, body, [], after, [], uniform=True)
-    lowering.at(body)
-    rows = math.prod(layout.shape) // width
-    with counted(lowering, max(1, rows // LANES), "row_end") as step:
-        # This code runs rarely. ptxas 13.5 would unroll the loop, and take a fifth more time for a GEMM of 128x128.
-        lowering.b.execute('.pragma "nounroll";')
-        row = lowering.compute(f"mad.lo.s32 $0, $1, {LANES}, $2;", "i32", step, lowering.lane)
-        is_row = None
-        if rows < LANES:
-            is_row = lowering.compute(f"setp.lt.u32 $0, $1, {rows};", "i1", row)
-            row = lowering.compute(f"and.b32 $0, $1, {rows - 1};", "i32", row)
-        position, has_row = _position(lowering, op, coordinates, row, is_row)
-        address = _global_address(lowering, op, element, first, position)
-        chunk = _shared_address(lowering, op, layout, column, row)
-        left = lowering.compute("selp.s32 $0, $1, 0, $2;", "i32", count, has_row)
-        for number, value in enumerate(load(lowering, "shared", element, widest(element), chunk, 0)[:-1]):
-            guard = lowering.compute(f"setp.gt.s32 $0, $1, {number};", "i1", left)
-            store(lowering, "global", element, [value], address, number * element.bytes, guard)
-    # A later store by TMA may write these elements, and the elected thread gives the buffer back.
-    lowering.b.execute("fence.proxy.async.global;")
-    lowering.b.execute("bar.warp.sync 0xffffffff;")
-    lowering.b.branch(after)
-    lowering.at(after)
+    with lowering.where(stores, "row_ends", "after_row_ends"):
+        rows = math.prod(layout.shape) // width
+        with counted(lowering, max(1, rows // LANES), "row_end") as step:
+            # This code runs rarely. ptxas 13.5 would unroll the loop, and take a fifth more time for a GEMM of 128x128.
+            lowering.b.execute('.pragma "nounroll";')
+            row = lowering.compute(f"mad.lo.s32 $0, $1, {LANES}, $2;", "i32", step, lowering.lane)
+            is_row = None
+            if rows < LANES:
+                is_row = lowering.compute(f"setp.lt.u32 $0, $1, {rows};", "i1", row)
+                row = lowering.compute(f"and.b32 $0, $1, {rows - 1};", "i32", row)
+            position, has_row = _position(lowering, op, coordinates, row, is_row)
+            address = _global_address(lowering, op, element, first, position)
+            chunk = _shared_address(lowering, op, layout, column, row)
+            left = lowering.compute("selp.s32 $0, $1, 0, $2;", "i32", count, has_row)
+            for number, value in enumerate(load(lowering, Access("shared", chunk), element, widest(element))[:-1]):
+                guard = lowering.compute(f"setp.gt.s32 $0, $1, {number};", "i1", left)
+                store(lowering, Access("global", address, number * element.bytes, guard), element, [value])
+        # A later store by TMA may write these elements, and the elected thread gives the buffer back.
+        lowering.b.execute("fence.proxy.async.global;")
+        lowering.b.execute("bar.warp.sync 0xffffffff;")
 
 
 def _narrow(lowering: Lowering, value: ir.Value) -> ir.Value:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, layout_of
 from tilec.lowering.gpu_to_ptx.registers.guards import conjunction
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
@@ -17,39 +14,35 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 MAXIMUM_IMMEDIATE = 2**31 - 1
 
 
-@dataclass(frozen=True)
-class SparseIndices:
-    """Along `dimension`, the element of tile register r is at offset + registers[r] instead of offset + coordinate."""
-
-    dimension: int
-    layout: LinearLayout
-    registers: Sequence[ir.Value]
-
-
-@dataclass(frozen=True)
-class View:
-    """Element (c0, ..) is at base + sum((offset_d + c_d) * stride_d) elements; all indices are i32 or i64."""
-
-    base: ir.Value
-    offsets: list[ir.Value]
-    extents: list[ir.Value]
-    strides: list[ir.Value]
-    inbounds: list[bool]
-    sparse: SparseIndices | None = None
-
-
 class ViewAddress:
-    """Starts along each dimension are computed once per thread, registers add a row offset or an immediate."""
+    """Element (c0, ..) of a view is at base + sum((offset_d + c_d) * stride_d) elements; indices are i32 or i64.
 
-    def __init__(self, lowering: Lowering, element: PtxElement, layout: LinearLayout, view: View) -> None:
+    Along the sparse dimension of an operation with indices, the element of register r is at offset + indices[r]. Starts
+    along each dimension are computed once per thread, registers add a row offset or an immediate. Raises ValueError for
+    indices in another layout.
+    """
+
+    def __init__(self, lowering: Lowering, element: PtxElement, layout: LinearLayout, op: ir.OpView) -> None:
         self.lowering = lowering
         self.element = element
         self.layout = layout
-        self.view = view
+        self.base = lowering.scalar(op.base)
+        self.offsets, self.extents, self.strides = (
+            [lowering.scalar(value) for value in group] for group in (op.offsets, op.extents, op.strides)
+        )
+        self.inbounds = op.inbounds or [False] * len(self.offsets)
+        self._indices: ir.Value | None = getattr(op, "indices", None)
+        self._sparse: int | None = None
+        if self._indices is not None:
+            self._sparse = op.sparse_dimension
+            # Each thread holds the indices of its elements.
+            expected, found = layout.keep(op.sparse_dimension), layout_of(self._indices.type)
+            if found != expected:
+                raise ValueError(f"expected indices in layout '{expected}', but got '{found}'")
         self._threads = [_dimension(layout, layout.lane + layout.warp, d) for d in range(len(layout.shape))]
         self._parts = [linear_index(lowering, matrix, lowering.thread) for matrix in self._threads]
         # Dimensions whose coordinates need 64 bits.
-        self._wide = [_is_wide(o) or _is_wide(e) for o, e in zip(view.offsets, view.extents, strict=True)]
+        self._wide = [_is_wide(o) or _is_wide(e) for o, e in zip(self.offsets, self.extents, strict=True)]
         self._starts: dict[tuple[int, int], ir.Value] = {}
         self._rows: dict[tuple[tuple[int, int], ...], ir.Value] = {}
         self._guards: dict[tuple[int, int, int], ir.Value] = {}
@@ -66,11 +59,11 @@ class ViewAddress:
 
     def _stride_bytes(self, dimension: int) -> int:
         """The bytes between elements along a dimension of constant stride."""
-        return (self.lowering.number(self.view.strides[dimension]) or 0) * self.element.bytes
+        return (self.lowering.number(self.strides[dimension]) or 0) * self.element.bytes
 
     def _is_immediate(self, dimension: int) -> bool:
         """Whether the offsets of all registers along a dimension fit an immediate that all dimensions share."""
-        if self.lowering.number(self.view.strides[dimension]) is None:
+        if self.lowering.number(self.strides[dimension]) is None:
             return False
         reach = self.layout.shape[dimension] * abs(self._stride_bytes(dimension))
         return reach <= MAXIMUM_IMMEDIATE // len(self.layout.shape)
@@ -79,7 +72,7 @@ class ViewAddress:
         """Whether the register's element is inside the view; None if it always is."""
         guard = None
         for dimension, (swizzled, added) in enumerate(self._split(register)):
-            if not self.view.inbounds[dimension]:
+            if not self.inbounds[dimension]:
                 guard = conjunction(self.lowering, guard, self._inside(dimension, swizzled, added))
         return guard
 
@@ -87,16 +80,15 @@ class ViewAddress:
         """For each dimension a part to XOR with the thread's and one to add; a sparse one has a register instead."""
         coordinates = self.layout.apply(register, 0, 0)
         split = [split_constant(c, image_bits(m)) for c, m in zip(coordinates, self._threads, strict=True)]
-        sparse = self.view.sparse
-        if sparse is not None:
-            split[sparse.dimension] = (sparse.layout.representatives[register], 0)
+        if self._indices is not None and self._sparse is not None:
+            split[self._sparse] = (layout_of(self._indices.type).representatives[register], 0)
         return split
 
     def _inside(self, dimension: int, swizzled: int, added: int) -> ir.Value:
         """0 <= index < extent in one unsigned comparison: a negative index is a large one."""
         key = (dimension, swizzled, added)
         if key not in self._guards:
-            index, extent = self._start(dimension, swizzled), self.view.extents[dimension]
+            index, extent = self._start(dimension, swizzled), self.extents[dimension]
             bits = 64 if self._wide[dimension] else 32
             if added:
                 index = self.lowering.compute(f"add.s{bits} $0, $1, {added};", f"i{bits}", index)
@@ -109,7 +101,7 @@ class ViewAddress:
         """offset + (thread's part ^ swizzled); along a sparse dimension offset + the index in register `swizzled`."""
         key = (dimension, swizzled)
         if key not in self._starts:
-            offset, part = self.view.offsets[dimension], self._part(dimension, swizzled)
+            offset, part = self.offsets[dimension], self._part(dimension, swizzled)
             if self._wide[dimension]:
                 offset = widened_index(self.lowering, offset)
                 part = None if part is None else widened_index(self.lowering, part)
@@ -117,9 +109,9 @@ class ViewAddress:
         return self._starts[key]
 
     def _part(self, dimension: int, swizzled: int) -> ir.Value | None:
-        sparse, part = self.view.sparse, self._parts[dimension]
-        if sparse is not None and sparse.dimension == dimension:
-            return sparse.registers[swizzled]
+        part = self._parts[dimension]
+        if self._indices is not None and dimension == self._sparse:
+            return self.lowering.get(self._indices)[swizzled]
         if part is not None and swizzled:
             return self.lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", part)
         return part
@@ -136,7 +128,7 @@ class ViewAddress:
         swizzled, added = key[dimension]
         top = added.bit_length() - 1
         before = self._row((*key[:dimension], (swizzled, added ^ 1 << top), *key[dimension + 1 :]))
-        stride = self.view.strides[dimension]
+        stride = self.strides[dimension]
         multiply = "mul.lo.s64" if _is_wide(stride) else "mul.wide.s32"
         step = self.lowering.compute(f"{multiply} $0, $1, {self.element.bytes << top};", "i64", stride)
         return self.lowering.compute("add.s64 $0, $1, $2;", "i64", before, step)
@@ -145,24 +137,16 @@ class ViewAddress:
         """base + sum(start_d * stride_d) * size, products in 64 bits."""
         lowering, total = self.lowering, None
         for dimension, (swizzled, _) in enumerate(key):
-            start, stride = self._start(dimension, swizzled), self.view.strides[dimension]
+            start, stride = self._start(dimension, swizzled), self.strides[dimension]
             if lowering.number(start) == 0:
                 continue
-            if total is None:
-                total = _product(lowering, start, stride)
-            elif lowering.number(stride) == 1:
-                total = lowering.compute("add.s64 $0, $1, $2;", "i64", total, widened_index(lowering, start))
-            elif _is_wide(start) or _is_wide(stride):
-                start, stride = widened_index(lowering, start), widened_index(lowering, stride)
-                total = lowering.compute("mad.lo.s64 $0, $1, $2, $3;", "i64", start, stride, total)
-            else:
-                total = lowering.compute("mad.wide.s32 $0, $1, $2, $3;", "i64", start, stride, total)
+            total = _plus_product(lowering, total, start, stride)
         if total is None:
-            return self.view.base
+            return self.base
         shift = self.element.bytes.bit_length() - 1
         if shift:
             total = lowering.compute(f"shl.b64 $0, $1, {shift};", "i64", total)
-        return lowering.compute("add.s64 $0, $1, $2;", "i64", self.view.base, total)
+        return lowering.compute("add.s64 $0, $1, $2;", "i64", self.base, total)
 
 
 def _dimension(layout: LinearLayout, bases: tuple[tuple[int, ...], ...], dimension: int) -> BitMatrix:
@@ -189,10 +173,14 @@ def widened_index(lowering: Lowering, register: ir.Value) -> ir.Value:
     return lowering.compute("cvt.s64.s32 $0, $1;", "i64", register)
 
 
-def _product(lowering: Lowering, start: ir.Value, stride: ir.Value) -> ir.Value:
+def _plus_product(lowering: Lowering, total: ir.Value | None, start: ir.Value, stride: ir.Value) -> ir.Value:
+    """total + start * stride in 64 bits."""
     if lowering.number(stride) == 1:
-        return widened_index(lowering, start)
+        start = widened_index(lowering, start)
+        return start if total is None else lowering.compute("add.s64 $0, $1, $2;", "i64", total, start)
+    form = "wide.s32"
     if _is_wide(start) or _is_wide(stride):
-        start, stride = widened_index(lowering, start), widened_index(lowering, stride)
-        return lowering.compute("mul.lo.s64 $0, $1, $2;", "i64", start, stride)
-    return lowering.compute("mul.wide.s32 $0, $1, $2;", "i64", start, stride)
+        form, start, stride = "lo.s64", widened_index(lowering, start), widened_index(lowering, stride)
+    if total is None:
+        return lowering.compute(f"mul.{form} $0, $1, $2;", "i64", start, stride)
+    return lowering.compute(f"mad.{form} $0, $1, $2, $3;", "i64", start, stride, total)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.spelling import spell
 from tilec.element_types import ELEMENT_TYPES, FLOAT, PREDICATE, ElementType
 from tilec.errors import UnsupportedError
+from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout, parse_layout
+
+_SCALAR = LinearLayout((), ((),) * LANE_BITS, (), ())
 
 
 @dataclass(frozen=True)
@@ -66,3 +70,14 @@ def element_named(name: str) -> PtxElement:
 def element_of(type: ir.Type) -> PtxElement:
     """The PTX element type of a scalar or tile type."""
     return element_named(spell(type.element_type if isinstance(type, ir.RankedTensorType) else type))
+
+
+@cached
+def layout_of(type: ir.Type) -> LinearLayout:
+    """The layout of a register tile; a scalar occupies one register with the same value in every thread."""
+    return parse_layout(type.encoding.value) if isinstance(type, ir.RankedTensorType) else _SCALAR
+
+
+def element(value: ir.Value) -> PtxElement:
+    """The element type of a scalar or register tile."""
+    return element_of(value.type)

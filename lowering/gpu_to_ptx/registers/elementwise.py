@@ -1,26 +1,43 @@
-"""Applies an instruction to each register of the operands of an element-wise operation."""
+"""Applies instructions to each register of the operands of an element-wise operation.
+
+Arithmetic on pairs of f32 by one instruction (PTX ISA 9.7.3, .f32x2) has the results of two separate ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 
 Step = Callable[..., ir.Value]
+Pair = tuple[ir.Value, ir.Value]
+# The registers of an element in each operand.
+Column = tuple[ir.Value, ...]
+# The functions that have a packed form.
+_PACKED = ("add", "sub", "mul", "fma")
+_ROUNDINGS = ("rn", "rz", "rm", "rp")
+# Instructions through which ptxas sees their operands, as through sums with zero.
+_TRANSPARENT = ("mov.", "neg.", "selp.")
+_ZEROS = ("0f00000000", "0f80000000")
+_MINUS_ONE = "0xbf800000bf800000"
 
 
 def each(lowering: Lowering, operation: ir.Operation, step: Step) -> None:
     """result register i = step(operand registers i), computed once for equal operand registers."""
-    columns = zip(*(lowering.get(operand) for operand in operation.operands), strict=True)
-    done: dict[tuple[ir.Value, ...], ir.Value] = {}
-    registers = []
-    for column in columns:
-        if column not in done:
-            done[column] = step(*column)
-        registers.append(done[column])
-    lowering.set(operation.results[0], registers)
+    each_distinct(lowering, operation, lambda columns: [step(*column) for column in columns])
+
+
+def each_distinct(
+    lowering: Lowering, operation: ir.Operation, steps: Callable[[list[Column]], Iterable[ir.Value]]
+) -> None:
+    """As each(), where `steps` computes the results of all distinct columns of operand registers."""
+    columns: list[Column] = list(zip(*(lowering.get(operand) for operand in operation.operands), strict=True))
+    distinct = list(dict.fromkeys(columns))
+    done = dict(zip(distinct, steps(distinct), strict=True))
+    lowering.set(operation.results[0], [done[column] for column in columns])
 
 
 def instruction(lowering: Lowering, text: str, element: PtxElement) -> Step:
@@ -28,6 +45,61 @@ def instruction(lowering: Lowering, text: str, element: PtxElement) -> Step:
     return lambda *registers: lowering.compute(text, element.register, *registers)
 
 
-def operands_text(count: int) -> str:
-    """`$0, $1, ...`: one result and `count` operands."""
-    return ", ".join(f"${index}" for index in range(count + 1))
+def packs(lowering: Lowering, kind: PtxElement, name: str, modifiers: list[str]) -> bool:
+    """Whether the target computes this function of two elements at once: `name` with a rounding, or with .ftz too."""
+    rounding, *rest = modifiers or [""]
+    known = name in _PACKED and rounding in _ROUNDINGS and rest in ([], ["ftz"])
+    return known and kind.name == "f32" and lowering.target.packs_floats
+
+
+def elementwise_pairs(lowering: Lowering, operation: ir.Operation, name: str, modifiers: list[str]) -> None:
+    """result register i = name(operand registers i), for two distinct columns of registers at a time."""
+    each_distinct(lowering, operation, lambda columns: in_pairs(lowering, name, modifiers, columns))
+
+
+def in_pairs(lowering: Lowering, name: str, modifiers: list[str], columns: Sequence[Column]) -> list[ir.Value]:
+    """The function of each column of operands; two columns by an instruction where the target has it."""
+    paired = len(columns) - len(columns) % 2 if lowering.target.packs_floats else 0
+    found: list[ir.Value] = []
+    for low, high in zip(columns[0:paired:2], columns[1:paired:2], strict=True):
+        found += pair_of(lowering, name, modifiers, *zip(low, high, strict=True))
+    return found + [scalar_of(lowering, name, modifiers, column) for column in columns[paired:]]
+
+
+def pair_of(lowering: Lowering, name: str, modifiers: list[str], *pairs: Pair) -> Pair:
+    """The function of two elements; each operand is the pair of its values for both.
+
+    ptxas 13.0 contracts mul.f32x2 and a following add.f32x2 or sub.f32x2 to one fma, although both have a rounding.
+    It keeps a - b if that is an fma of -1, and sums of scalars, so products are not added as pairs.
+    """
+    if name == "add" and any(_may_be_product(lowering, half) for pair in pairs for half in pair):
+        low, high = (scalar_of(lowering, name, modifiers, column) for column in zip(*pairs, strict=True))
+        return low, high
+    packed = [lowering.packed.get(p) or lowering.b.compute("mov.b64 $0, {$1, $2};", lowering.b.i64, *p) for p in pairs]
+    form = name
+    if name == "sub":
+        minus_ones = lowering.once("minus ones", lambda: lowering.compute(f"mov.b64 $0, {_MINUS_ONE};", "i64"))
+        form, packed = "fma", [packed[1], minus_ones, packed[0]]
+    text = f"{'.'.join((form, *modifiers))}.f32x2 {operands(len(packed) + 1)};"
+    result = lowering.compute(text, "i64", *packed)
+    low, high = lowering.compute_all("mov.b64 {$0, $1}, $2;", ["f32", "f32"], result)
+    lowering.packed[low, high] = result
+    if name != "mul" and not any(lowering.literals.get(half) in _ZEROS for pair in pairs for half in pair):
+        lowering.sums.update((low, high))
+    return low, high
+
+
+def scalar_of(lowering: Lowering, name: str, modifiers: list[str], column: Column) -> ir.Value:
+    """The function of one element, by an instruction of its own."""
+    return lowering.compute(f"{'.'.join((name, *modifiers))}.f32 {operands(len(column) + 1)};", "f32", *column)
+
+
+def _may_be_product(lowering: Lowering, register: ir.Value) -> bool:
+    """Whether ptxas may find half of a packed product in a register: one that is carried, copied, negated or chosen."""
+    if register in lowering.sums or register in lowering.literals:
+        return False
+    owner = register.owner
+    if isinstance(owner, ir.Block):
+        return True
+    text = owner.attributes["text"].value
+    return text.startswith(_TRANSPARENT) or any(zero in text for zero in _ZEROS)

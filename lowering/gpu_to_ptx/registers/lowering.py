@@ -1,32 +1,36 @@
-"""The state of lowering one kernel: registers of each tile, shared memory, the current role and block."""
+"""The state of lowering one kernel: registers of each tile, shared memory, the current role; and the table of rules."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
+from tilec.dialect.rule_table import RuleTable
 from tilec.dialect.tile_gpu.kernel import ReturnOp
 from tilec.dialect.tile_gpu.reduce import YieldOp
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
-from tilec.lowering.gpu_to_ptx.registers.element_numbers import MaskBit, Position
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.literals import literal, literal_of_bits
 from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES, SLOTS, ScratchSlots
-from tilec.lowering.layout.scratch import SCRATCH_LIMIT_BYTES
+from tilec.lowering.layout.conversion import SCRATCH_LIMIT_BYTES
 from tilec.lowering.target import LANES, Target
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
+Made = TypeVar("Made")
 # Register types with immediate operands; 16-bit floats have none (PTX ISA 4.5.2).
 _IMMEDIATE = ("i32", "i64", "f32", "f64")
-
-
+TERMINATORS = ("scf.yield", "scf.condition", YieldOp.OPERATION_NAME, ReturnOp.OPERATION_NAME)
 SHARED_SYMBOL = "shared_memory"
 
 
@@ -44,7 +48,39 @@ class Role:
         return LANES * self.warps
 
 
+@dataclass(frozen=True)
+class Position:
+    """The number of an element along a dimension: a part that depends on the thread, if there is one, and a constant.
+
+    Attributes:
+        extent: the elements along the dimension.
+    """
+
+    thread: ir.Value | None
+    constant: int
+    extent: int
+
+
+@dataclass(frozen=True)
+class MaskBit:
+    """A predicate that is a bit of a word."""
+
+    word: ir.Value
+    bit: int
+
+
 Rule = Callable[["Lowering", ir.Operation], None]
+# The lowering of each operation of the tile_gpu level, by operation name.
+RULES: RuleTable[str, Rule] = RuleTable("lowered")
+
+
+def lowers(*operations: str | type[Operation]) -> Callable[[Rule], Rule]:
+    """Registers a function as the lowering of operations, by class, or by name for those of upstream dialects.
+
+    Raises ValueError for a second function of an operation, naming both.
+    """
+    names = [each if isinstance(each, str) else each.OPERATION_NAME for each in operations]
+    return lambda rule: RULES.enter(names, rule, rule)
 
 
 class Lowering:
@@ -84,15 +120,7 @@ class Lowering:
     cluster_size: ir.Value
     leads_pair: ir.Value
 
-    def __init__(
-        self,
-        builder: PtxBuilder,
-        target: Target,
-        plan: SharedPlan,
-        compute_threads: int,
-        rules: Mapping[str, Rule],
-        ctas: int = 1,
-    ) -> None:
+    def __init__(self, builder: PtxBuilder, target: Target, plan: SharedPlan, compute_threads: int, ctas: int) -> None:
         self.b = builder
         self.ctas = ctas
         self.joins_programs = False
@@ -100,7 +128,6 @@ class Lowering:
         self.target = target
         self.plan = plan
         self.compute_threads = compute_threads
-        self._rules = rules
         self.values: dict[ir.Value, list[ir.Value]] = {}
         self.literals: dict[ir.Value, str] = {}
         self.packed: dict[tuple[ir.Value, ...], ir.Value] = {}
@@ -121,9 +148,8 @@ class Lowering:
         self.issuing_warp: ir.Value | None = None
         self._elected: ir.Value | None = None
         self.in_flight: dict[ir.Value, list[ir.Value]] = {}
-        self._cached: dict[Hashable, ir.Value | None] = {}
-        self._types = {"i1": self.b.i1, "i16": self.b.i16, "i32": self.b.i32, "i64": self.b.i64, "f32": self.b.f32}
-        self._types["f64"] = self.b.f64
+        self._cached: dict[Hashable, Any] = {}
+        self._types: dict[str, ir.Type] = {name: getattr(self.b, name) for name in REGISTER_CLASSES}
 
     # ---- roles
 
@@ -180,12 +206,8 @@ class Lowering:
         # The code of one thread exchanges nothing between threads, and what precedes it dominates what follows.
         cached, slots = self._cached, self.scratch_slots
         self._cached, self.scratch_slots = {}, ScratchSlots()
-        body, after = self.b.block(label="issue"), self.b.block(label="issued")
-        self.b.cond_branch(condition, body, [], after, [], uniform=True)
-        self.at(body)
-        yield self._elect() if self._elected is None else self._elected
-        self.b.branch(after)
-        self.at(after)
+        with self.where(condition, "issue", "issued"):
+            yield self._elect() if self._elected is None else self._elected
         self._cached, self.scratch_slots = cached, slots
 
     def issuer(self, *, leads_pair: bool) -> ir.Value | None:
@@ -213,7 +235,7 @@ class Lowering:
     def shared_address(self, offset: int) -> ir.Value:
         """The shared address at an offset in the kernel's memory."""
         base = self.b.compute(f"mov.b32 $0, {SHARED_SYMBOL};", self.b.i32)
-        return self.b.compute(f"add.s32 $0, $1, {offset};", self.b.i32, base) if offset else base
+        return self.plus(base, offset)
 
     @property
     def exchange_bytes(self) -> int:
@@ -233,8 +255,7 @@ class Lowering:
         self.scratch_slots.write(slot, size_bytes)
         start = self._scratch_start + SLOT_BYTES * slot
         self.scratch_size_bytes = max(self.scratch_size_bytes, start + size_bytes)
-        base = self.shared_address(self.plan.scratch)
-        return self.compute(f"add.s32 $0, $1, {start};", "i32", base) if start else base
+        return self.plus(self.shared_address(self.plan.scratch), start)
 
     # ---- values
 
@@ -268,16 +289,14 @@ class Lowering:
         return self._shared_constant(element, literal_of_bits(element, bits))
 
     def _shared_constant(self, element: PtxElement, text: str) -> ir.Value:
-        key = (element.register, text)
-        made = self._cached.get(key) or self._constant(element.register, text)
-        self._cached[key] = made
-        return made
+        return self.once((element.register, text), lambda: self._constant(element.register, text))
 
-    def once(self, key: Hashable, make: Callable[[], ir.Value | None]) -> ir.Value | None:
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """The result of make(), called once per key and block."""
         if key not in self._cached:
             self._cached[key] = make()
-        return self._cached[key]
+        made: Made = self._cached[key]
+        return made
 
     def _constant(self, register: str, text: str) -> ir.Value:
         if register == "i1":
@@ -291,21 +310,19 @@ class Lowering:
 
     def compute(self, text: str, register: str, *operands: ir.Value | int) -> ir.Value:
         """Builds a pure instruction; integers and registers that hold constants become immediates."""
-        text, result, values = self._immediates(text, register, operands)
-        return self.b.compute(text, result, *values)
+        spelled = tuple(str(o) if isinstance(o, int) else self.literals.get(o) for o in operands)
+        if any(spelled):
+            text = _with_immediates(text, spelled)
+        values = [o for o, immediate in zip(operands, spelled, strict=True) if immediate is None]
+        return self.b.compute(text, self._types[register], *values)
+
+    def plus(self, register: ir.Value, offset: int) -> ir.Value:
+        """The sum of an i32 and a constant; the register itself if that is zero."""
+        return self.compute("add.s32 $0, $1, $2;", "i32", register, offset) if offset else register
 
     def compute_all(self, text: str, registers: Iterable[str], *operands: ir.Value) -> tuple[ir.Value, ...]:
         """Builds a pure instruction with several results."""
         return self.b.compute(text, [self._types[register] for register in registers], *operands)
-
-    def _immediates(
-        self, text: str, register: str, operands: tuple[ir.Value | int, ...]
-    ) -> tuple[str, ir.Type, tuple[ir.Value, ...]]:
-        spelled = tuple(str(o) if isinstance(o, int) else self.literals.get(o) for o in operands)
-        if any(spelled):
-            text = _with_immediates(text, spelled)
-        values = tuple(o for o, immediate in zip(operands, spelled, strict=True) if immediate is None)
-        return text, self._types[register], values
 
     # ---- blocks
 
@@ -314,6 +331,19 @@ class Lowering:
         self.b.at(block)
         self._cached.clear()
         self.scratch_slots.enter_block()
+
+    @contextlib.contextmanager
+    def where(self, condition: ir.Value, label: str, after: str, *, uniform: bool = True) -> Iterator[None]:
+        """Code of the threads whose predicate is true, in a block `label` before the block `after`.
+
+        It is `uniform` if the threads of a warp do not diverge.
+        """
+        body, end = self.b.block(label=label), self.b.block(label=after)
+        self.b.cond_branch(condition, body, [], end, [], uniform=uniform)
+        self.at(body)
+        yield
+        self.b.branch(end)
+        self.at(end)
 
     def lower_block(self, block: ir.Block) -> list[ir.Value]:
         """Lowers the operations of a block in order; returns the operands of its terminator."""
@@ -333,7 +363,7 @@ class Lowering:
 
         Each error has the location of the operation.
         """
-        rule = self._rules.get(operation.name)
+        rule = RULES.get(operation.name)
         self.b.location = named_location(operation)
         if rule is None:
             raise UnsupportedError(f"'{operation.name}' has no lowering to PTX", source_location(operation.location))
@@ -350,9 +380,6 @@ class Lowering:
     def unsupported(self, operation: ir.Operation, message: str) -> UnsupportedError:
         """The error to raise for a legal operation without a lowering."""
         return UnsupportedError(f"'{operation.name}': {message}", source_location(operation.location))
-
-
-TERMINATORS = ("scf.yield", "scf.condition", YieldOp.OPERATION_NAME, ReturnOp.OPERATION_NAME)
 
 
 def named_location(operation: ir.Operation) -> ir.Location:

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import PackOp, UnpackOp
 from tilec.element_types import ELEMENT_TYPES
-from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
-from tilec.lowering.gpu_to_ptx.registers.extension import extended
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import extended
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack as packed_bytes
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import unpack as separate_bytes
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import joined_in_threads, joined_registers
+from tilec.lowering.layout.vectors import joined_in_threads, joined_registers
 
 _BYTE = ELEMENTS["i8"]
 

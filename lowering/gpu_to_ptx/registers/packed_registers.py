@@ -1,4 +1,7 @@
-"""Packing of narrow elements into 32-bit registers for memory accesses; predicates are bytes."""
+"""Narrow elements in registers: packing for accesses of memory, where predicates are bytes, and extension.
+
+The bits of a register above 8 or 4 bits are undefined, and i1 is a predicate.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,19 @@ def _packed(lowering: Lowering, element: PtxElement, group: list[ir.Value]) -> i
         group = [_two_bytes(lowering, *pair) for pair in zip(group[0::2], group[1::2], strict=True)]
         if len(group) == 1:
             return group[0]
-    return lowering.packed.get(tuple(group)) or lowering.b.compute("mov.b32 $0, {$1, $2};", lowering.b.i32, *group)
+    return joined(lowering, *group)
+
+
+def joined(lowering: Lowering, low: ir.Value, high: ir.Value) -> ir.Value:
+    """The register of 32 bits with these halves."""
+    return lowering.packed.get((low, high)) or lowering.b.compute("mov.b32 $0, {$1, $2};", lowering.b.i32, low, high)
+
+
+def halves_of(lowering: Lowering, packed: ir.Value) -> tuple[ir.Value, ...]:
+    """The halves of a register of 32 bits, which joined() knows."""
+    halves = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], packed)
+    lowering.packed[halves] = packed
+    return halves
 
 
 def _gathered(lowering: Lowering, group: list[ir.Value]) -> ir.Value | None:
@@ -73,14 +88,40 @@ def _two_bytes(lowering: Lowering, low: ir.Value, high: ir.Value) -> ir.Value:
 def _elements(lowering: Lowering, element: PtxElement, packed: ir.Value, per_register: int) -> list[ir.Value]:
     if per_register == 1:
         return [packed]
-    halves = [packed]
-    if per_register * element.bytes == 4:
-        pair = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], packed)
-        lowering.packed[pair] = packed
-        halves = list(pair)
+    halves = list(halves_of(lowering, packed)) if per_register * element.bytes == 4 else [packed]
     if element.bytes == 2:
         return halves
     bytes_ = [byte for half in halves for byte in (half, lowering.compute("shr.u16 $0, $1, 8;", "i16", half))]
     if not element.is_predicate and per_register == _BYTES_OF_A_WORD:
         lowering.bytes_of_words.update((byte, (packed, index)) for index, byte in enumerate(bytes_))
     return bytes_
+
+
+def extended(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value) -> ir.Value:
+    """Extends 8 and 4 bits to 16 and i1 to 32; other types fill their registers."""
+    if kind.is_predicate:
+        return lowering.compute(f"selp.b32 $0, {-1 if signed else 1}, 0, $1;", "i32", register)
+    if kind.bits > 8:
+        return register
+    if not signed:
+        return lowering.compute(f"and.b16 $0, $1, {(1 << kind.bits) - 1:#x};", "i16", register)
+    if kind.bits == 8:
+        return lowering.compute("cvt.s16.s8 $0, $1;", "i16", register)
+    raised = lowering.compute(f"shl.b16 $0, $1, {16 - kind.bits};", "i16", register)
+    return lowering.compute(f"shr.s16 $0, $1, {16 - kind.bits};", "i16", raised)
+
+
+def widened(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value, bits: int) -> ir.Value:
+    """Sign- or zero-extends an integer to 16, 32 or 64 bits."""
+    register = extended(lowering, kind, signed, register)
+    known = 32 if kind.is_predicate else kind.register_bits
+    if known == bits:
+        return register
+    sign = "s" if signed else "u"
+    return lowering.compute(f"cvt.{sign}{bits}.{sign}{known} $0, $1;", f"i{bits}", register)
+
+
+def lowest_bit(lowering: Lowering, kind: PtxElement, register: ir.Value) -> ir.Value:
+    """The lowest bit of an integer as a predicate."""
+    bit = lowering.compute(f"and.b{kind.register_bits} $0, $1, 1;", kind.register, register)
+    return lowering.compute(f"setp.ne.s{kind.register_bits} $0, $1, 0;", "i1", bit)

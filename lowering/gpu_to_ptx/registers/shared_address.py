@@ -31,8 +31,3 @@ class SharedAddress:
     def _alignment_after(self, step: int) -> int:
         """The lowest set bit of the alignment and of a step."""
         return min(self.alignment, step & -step)
-
-
-def writable_scratch(lowering: Lowering, size_bytes: int) -> SharedAddress:
-    """Scratch memory of the role that no thread reads (`Lowering.writable_scratch`)."""
-    return SharedAddress(lowering.writable_scratch(size_bytes))

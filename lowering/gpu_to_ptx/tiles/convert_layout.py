@@ -5,19 +5,15 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
-from tilec.lowering.gpu_to_ptx.memory.exchange import read_some, write
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.memory.shared_access import tile_access, write
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import is_odd, linear_index
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.shared_address import writable_scratch
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.gpu_to_ptx.registers.shuffle import from_lane, from_lane_xor
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.layout.bit_matrix import BitMatrix
-from tilec.lowering.layout.chunks import chunks
-from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
+from tilec.lowering.layout.conversion import RegisterMove, Shuffle, chunks, conversion, scratch_matrix
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.scratch import scratch_matrix
 
 
 @lowers(ConvertLayoutOp)
@@ -82,9 +78,10 @@ def _through_shared(
     offsets = scratch_matrix(plan.source, plan.target, kind.bytes)
     values: dict[int, ir.Value] = {}
     for chunk in range(plan.count):
-        written = [r for r in plan.source_registers(chunk) if not r & source.free_register_mask]
-        base = writable_scratch(lowering, 1 << offsets.rows)
+        written = [r for r in plan.source_registers[chunk] if not r & source.free_register_mask]
+        base = SharedAddress(lowering.writable_scratch(1 << offsets.rows))
         write(lowering, kind, base, plan.source, registers, offsets, written)
         lowering.barrier()
-        values |= read_some(lowering, kind, base, plan.target, offsets, plan.target_registers(chunk))
+        access = tile_access(lowering, kind, base, plan.target, offsets)
+        values |= access.load(plan.target.register_count, plan.target_registers[chunk])
     return [values[register] for register in range(target.register_count)]

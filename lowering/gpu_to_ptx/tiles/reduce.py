@@ -1,28 +1,27 @@
-"""Reduction along a dimension: in registers, across lanes by shuffles, across warps through shared memory."""
+"""Reduction along a dimension: in registers, across lanes by shuffles, across warps through shared memory; votes."""
 
 from __future__ import annotations
 
 import functools
+import math
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.vote import DiffersFromOneOp
 from tilec.lowering.gpu.ir.commutative import is_commutative
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
-from tilec.lowering.gpu_to_ptx.memory.exchange import read, row_major, write
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, row_major
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import is_odd
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress, writable_scratch
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.gpu_to_ptx.registers.shuffle import from_lane_xor
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.gpu_to_ptx.tiles.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.tiles.reduction_body import ReductionBody
-from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.reduction_plan import ReductionPlan, in_order, ordered_plan, reduction_plan
-from tilec.lowering.layout.vector_width import MAXIMUM_VECTOR_BYTES
+from tilec.lowering.layout.vectors import MAXIMUM_VECTOR_BYTES
 
 Registers = list[list[ir.Value]]
 
@@ -104,31 +103,31 @@ class _Reduction:
         distributed = blocked((plan.result.size,), self.lowering.warps, 0)
         if self._loads(own) <= self._loads(distributed) + len(plan.register_rows) + BARRIER_LOADS:
             return self._reduced(partial, own)[0]
-        total, bases = self._reduced(partial, distributed)
-        return self._spread(total, bases, distributed)
+        total, tiles = self._reduced(partial, distributed)
+        return self._spread(total, tiles, distributed)
 
     def _loads(self, rows: LinearLayout) -> int:
         """The loads of a thread that reduces the parts of these rows."""
         return self.plan.warp_parts * (1 << rows.register_matrix.rank)
 
-    def _reduced(self, partial: Registers, rows: LinearLayout) -> tuple[Registers, list[SharedAddress]]:
-        """The reduction of all parts in the registers of a layout of the rows, and the addresses of the parts."""
-        lowering, written = self.lowering, self.plan.written
-        offsets = [row_major(written.size, kind) for kind in self.kinds]
-        bases = self._scratch(offsets)
-        for kind, base, column, matrix in zip(self.kinds, bases, partial, offsets, strict=True):
-            write(lowering, kind, base, written, column, matrix)
-        lowering.barrier()
-        every = self.plan.every_part(rows)
-        found = [
-            read(lowering, kind, base, every, matrix)
-            for kind, base, matrix in zip(self.kinds, bases, offsets, strict=True)
-        ]
-        count = rows.register_count
+    def _reduced(self, partial: Registers, rows: LinearLayout) -> tuple[Registers, list[ScratchTile]]:
+        """The reduction of all parts in the registers of a layout of the rows, and the parts in scratch memory."""
+        tiles = self._scratch(self.plan.written.shape)
+        every, count = self.plan.every_part(rows), rows.register_count
+        found = self._exchanged(tiles, partial, self.plan.written, every)
         parts = [
             [column[part * count : (part + 1) * count] for column in found] for part in range(self.plan.warp_parts)
         ]
-        return self._total(rows, parts), bases
+        return self._total(rows, parts), tiles
+
+    def _exchanged(
+        self, tiles: list[ScratchTile], registers: Registers, written: LinearLayout, read: LinearLayout
+    ) -> Registers:
+        """The registers of each operand in the layout `read`, through scratch memory."""
+        for tile, column in zip(tiles, registers, strict=True):
+            tile.write(written, column)
+        self.lowering.barrier()
+        return [tile.read(read) for tile in tiles]
 
     def _total(self, rows: LinearLayout, parts: list[Registers]) -> Registers:
         """The reduction of the parts: one by one, or as a tree of neighbours like every ordered step."""
@@ -138,33 +137,29 @@ class _Reduction:
             parts = [self._each(rows, right, left) for left, right in zip(parts[0::2], parts[1::2], strict=True)]
         return parts[0]
 
-    def _scratch(self, offsets: list[BitMatrix]) -> list[SharedAddress]:
-        """Scratch memory for all operands in order, each aligned for the widest access."""
+    def _scratch(self, shape: tuple[int, ...]) -> list[ScratchTile]:
+        """A tile for each operand in order, each aligned for the widest access."""
+        offsets = [row_major(math.prod(shape), kind) for kind in self.kinds]
         sizes = [max(1 << matrix.rows, MAXIMUM_VECTOR_BYTES) for matrix in offsets]
-        bases = [writable_scratch(self.lowering, sum(sizes))]
+        bases = [SharedAddress(self.lowering.writable_scratch(sum(sizes)))]
         for size in sizes[:-1]:
             bases.append(bases[-1].plus(self.lowering, size))
-        return bases
+        rows = zip(self.kinds, bases, offsets, strict=True)
+        return [ScratchTile(self.lowering, kind, shape, base, matrix) for kind, base, matrix in rows]
 
-    def _spread(self, total: Registers, bases: list[SharedAddress], rows: LinearLayout) -> Registers:
+    def _spread(self, total: Registers, tiles: list[ScratchTile], rows: LinearLayout) -> Registers:
         """Distributes the rows from the threads that reduced them to the threads that hold them.
 
         The rows overwrite part 0 if a single thread has read each row, else other scratch memory.
         """
-        lowering, result = self.lowering, self.plan.result
+        result = self.plan.result
         flat = result.reshape((result.size,))
-        offsets = [row_major(result.size, kind) for kind in self.kinds]
         if rows.free_thread_mask:
-            bases = self._scratch(offsets)
+            tiles = self._scratch(flat.shape)
         else:
-            lowering.scratch_slots.overwrite()
-        for kind, base, column, matrix in zip(self.kinds, bases, total, offsets, strict=True):
-            write(lowering, kind, base, rows, column, matrix)
-        lowering.barrier()
-        return [
-            read(lowering, kind, base, flat, matrix)
-            for kind, base, matrix in zip(self.kinds, bases, offsets, strict=True)
-        ]
+            tiles = [tile.part(tile.base, (1, *flat.shape)) for tile in tiles]
+            self.lowering.scratch_slots.overwrite()
+        return self._exchanged(tiles, total, rows, flat)
 
     def _each(
         self, rows: LinearLayout, elements: Registers, accumulators: Registers, step: int | None = None
@@ -201,3 +196,15 @@ class _Reduction:
             return flipped
         odd = is_odd(self.lowering, threads, self.lowering.thread)
         return self.lowering.compute("not.pred $0, $1;", "i1", odd) if flipped else odd
+
+
+@lowers(DiffersFromOneOp)
+def _differs_from_one(lowering: Lowering, operation: ir.Operation) -> None:
+    """The vote of a warp (PTX ISA 9.7.13.11)."""
+    first, *others = dict.fromkeys(lowering.get(operation.operands[0]))
+    # A comparison with NaN is true.
+    differs = lowering.compute("setp.neu.f32 $0, $1, 1.0;", "i1", first)
+    for register in others:
+        differs = lowering.compute("setp.neu.or.f32 $0, $1, 1.0, $2;", "i1", register, differs)
+    text = "vote.sync.any.pred $0, $1, 0xffffffff;"
+    lowering.set(operation.results[0], [lowering.b.execute(text, lowering.type("i1"), differs)])

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.elementwise import pair_of
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, named_location
-from tilec.lowering.gpu_to_ptx.registers.packed_floats import pair_of
 from tilec.lowering.layout.reduction_plan import ReductionPlan
 from tilec.lowering.target import LANES
 
@@ -28,15 +29,8 @@ _FORMS = {
     ("arith.maxnumf", "f32"): "max.f32",
     ("arith.minnumf", "f32"): "min.f32",
 }
+_EXTREMA = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
 Reduce = Callable[[Sequence[ir.Value]], ir.Value]
-
-_EXTREMA = {
-    "arith.maximumf": "max.NaN",
-    "arith.minimumf": "min.NaN",
-    "arith.maxnumf": "max",
-    "arith.minnumf": "min",
-}
-_SUM = "arith.addf"
 
 
 class ReductionBody:
@@ -45,6 +39,8 @@ class ReductionBody:
     def __init__(self, lowering: Lowering, operation: ir.Operation) -> None:
         self._lowering = lowering
         self._block = operation.regions[0].blocks[0]
+        # The name of the operation of a body that has one, else empty.
+        self._name = self._block.operations[0].operation.name if len(self._block.operations) == 2 else ""
         self._location = lowering.b.location
 
     def combine(self, elements: list[ir.Value], accumulators: list[ir.Value]) -> list[ir.Value]:
@@ -57,69 +53,55 @@ class ReductionBody:
         return [self._lowering.scalar(value) for value in values]
 
     def of_warp(self, kind: PtxElement, plan: ReductionPlan) -> Callable[[ir.Value], ir.Value] | None:
-        """The reduction of a register over all lanes by one instruction; None if there is none."""
-        return reduction_of_warp(self._lowering, kind, self._block, plan)
+        """The reduction of a register over all lanes, in any order, by one instruction; None if there is none."""
+        form, target = self._form(kind), self._lowering.target
+        if form is None or not _joins_all_lanes(plan) or kind.is_float and not target.reduces_floats_of_warp:
+            return None
+        text = f"redux.sync.{form} $0, $1, 0xffffffff;"
+        return lambda register: self._lowering.b.execute(text, register.type, register)
 
     def of_many(self, kind: PtxElement) -> Reduce | None:
         """The reduction of many registers of a thread in any order by fewer instructions; None if there is none."""
-        reduce = reduction_in_registers(self._lowering, kind, self._block)
-        return None if reduce is None else lambda registers: self._located(reduce, registers)
+        form, target = self._form(kind), self._lowering.target
+        if self._name in _EXTREMA and form is not None and target.compares_three:
+            return lambda registers: self._located(_extremum, form, registers)
+        if self._name == "arith.addf" and kind.name == "f32" and target.packs_floats:
+            return lambda registers: self._located(_sum, "add", registers)
+        return None
 
-    def _located(self, reduce: Reduce, registers: Sequence[ir.Value]) -> ir.Value:
+    def _form(self, kind: PtxElement) -> str | None:
+        return _FORMS.get((self._name, kind.name))
+
+    def _located(
+        self, reduce: Callable[[Lowering, str, Sequence[ir.Value]], ir.Value], name: str, registers: Sequence[ir.Value]
+    ) -> ir.Value:
         self._lowering.b.location = named_location(self._block.operations[0].operation)
-        value = reduce(registers)
+        value = reduce(self._lowering, name, registers)
         self._lowering.b.location = self._location
         return value
 
 
-def reduction_in_registers(lowering: Lowering, kind: PtxElement, body: ir.Block) -> Reduce | None:
-    """The reduction of registers, in any order, by a body of one operation; None for others and other elements."""
-    if kind.name != "f32" or len(body.operations) != 2:
-        return None
-    name = body.operations[0].operation.name
-    if name in _EXTREMA and lowering.target.compares_three:
-        return lambda registers: _extremum(lowering, _EXTREMA[name], registers)
-    if name == _SUM and lowering.target.packs_floats:
-        return lambda registers: _sum(lowering, registers)
-    return None
-
-
-def _extremum(lowering: Lowering, name: str, registers: Sequence[ir.Value]) -> ir.Value:
+def _extremum(lowering: Lowering, form: str, registers: Sequence[ir.Value]) -> ir.Value:
     """A tree of three branches."""
     level = list(registers)
     while len(level) > 1:
         groups = [level[first : first + 3] for first in range(0, len(level), 3)]
-        level = [_largest(lowering, name, group) for group in groups]
+        level = [
+            group[0] if len(group) == 1 else lowering.compute(f"{form} {operands(len(group) + 1)};", "f32", *group)
+            for group in groups
+        ]
     return level[0]
 
 
-def _largest(lowering: Lowering, name: str, group: Sequence[ir.Value]) -> ir.Value:
-    if len(group) == 1:
-        return group[0]
-    listed = ", ".join(f"${number}" for number in range(len(group) + 1))
-    return lowering.compute(f"{name}.f32 {listed};", "f32", *group)
-
-
-def _sum(lowering: Lowering, registers: Sequence[ir.Value]) -> ir.Value:
+def _sum(lowering: Lowering, name: str, registers: Sequence[ir.Value]) -> ir.Value:
     """Pairs of neighbours are added as a tree of pairs, and the halves of the last pair last."""
     if len(registers) == 1:
         return registers[0]
     level = list(zip(registers[0::2], registers[1::2], strict=True))
     while len(level) > 1:
-        level = [pair_of(lowering, "add", ["rn"], *both) for both in zip(level[0::2], level[1::2], strict=True)]
+        level = [pair_of(lowering, name, ["rn"], *both) for both in zip(level[0::2], level[1::2], strict=True)]
     low, high = level[0]
-    return lowering.compute("add.rn.f32 $0, $1, $2;", "f32", high, low)
-
-
-def reduction_of_warp(
-    lowering: Lowering, kind: PtxElement, body: ir.Block, plan: ReductionPlan
-) -> Callable[[ir.Value], ir.Value] | None:
-    """The reduction of a register over all lanes, in any order; None if the plan or the target has no such step."""
-    form = _FORMS.get((body.operations[0].operation.name, kind.name)) if len(body.operations) == 2 else None
-    if form is None or not _joins_all_lanes(plan) or kind.is_float and not lowering.target.reduces_floats_of_warp:
-        return None
-    text = f"redux.sync.{form} $0, $1, 0xffffffff;"
-    return lambda register: lowering.b.execute(text, register.type, register)
+    return lowering.compute(f"{name}.rn.f32 $0, $1, $2;", "f32", high, low)
 
 
 def _joins_all_lanes(plan: ReductionPlan) -> bool:

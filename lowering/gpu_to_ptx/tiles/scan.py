@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.reduce import ScanOp
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.shuffle import from_lane_xor
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
 from tilec.lowering.gpu_to_ptx.tiles.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.tiles.reduction_body import ReductionBody
 from tilec.lowering.layout.blocked import within_warp
@@ -35,24 +35,16 @@ def scan(lowering: Lowering, operation: ir.Operation) -> None:
         lowering.set(result, converted(lowering, kind, tile, layout, own))
 
 
+@dataclass(frozen=True)
 class _Scan:
     """`prefix[i][r]` is the scan up to register r within its block, `total[i][r]` the reduction of the block."""
 
-    def __init__(
-        self,
-        lowering: Lowering,
-        body: ReductionBody,
-        kinds: list[PtxElement],
-        layout: LinearLayout,
-        dimension: int,
-        reverse: bool,
-    ) -> None:
-        self.lowering = lowering
-        self.body = body
-        self.kinds = kinds
-        self.layout = layout
-        self.dimension = dimension
-        self.reverse = reverse
+    lowering: Lowering
+    body: ReductionBody
+    kinds: list[PtxElement]
+    layout: LinearLayout
+    dimension: int
+    reverse: bool
 
     def result(self, tiles: Registers) -> Registers:
         prefix = total = tiles

@@ -1,19 +1,20 @@
-"""splat, iota, reshape, transpose, broadcast and cat; most of them only rename registers."""
+"""splat, iota, reshape, transpose, broadcast, cat and gather_parts; most of them only rename registers."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
-from tilec.lowering.gpu_to_ptx.memory.exchange import embedded, read, row_major, write
-from tilec.lowering.gpu_to_ptx.registers.element_numbers import Position
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, read, row_major, write
+from tilec.lowering.gpu_to_ptx.registers.cluster import address_in_cta, cluster_barrier
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.shared_address import writable_scratch
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, Position, lowers
+from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
+from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.blocks import inserted_registers
 from tilec.lowering.layout.linear_layout import LinearLayout, flatten
+from tilec.lowering.layout.vectors import MAXIMUM_VECTOR_BYTES
 
 
 @lowers(SplatOp)
@@ -55,7 +56,7 @@ def _element(lowering: Lowering, thread: ir.Value | None, swizzled: int, added: 
         return lowering.compute(f"mov.b32 $0, {added};", "i32")
     if swizzled:
         thread = lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", thread)
-    return lowering.compute(f"add.s32 $0, $1, {added};", "i32", thread) if added else thread
+    return lowering.plus(thread, added)
 
 
 @lowers(ReshapeOp)
@@ -106,12 +107,33 @@ def _cat_through_shared(
     layout: LinearLayout,
     dimension: int,
 ) -> list[ir.Value]:
-    offsets = row_major(layout.size, kind)
-    base = writable_scratch(lowering, layout.size * kind.bytes)
+    tile = ScratchTile.reserve(lowering, kind, layout.shape)
     for side, registers in enumerate(sides):
         start = tuple(side * source.shape[dimension] if d == dimension else 0 for d in range(len(layout.shape)))
-        first = offsets(flatten(start, layout.shape))
-        part = base.plus(lowering, first)
-        write(lowering, kind, part, source, registers, offsets @ embedded(source.shape, layout.shape))
+        first = tile.base.plus(lowering, tile.offsets(flatten(start, layout.shape)))
+        tile.part(first, source.shape).write(source, registers)
     lowering.barrier()
-    return read(lowering, kind, base, layout, offsets)
+    return tile.read(layout)
+
+
+@lowers(GatherPartsOp)
+def _gather_parts(lowering: Lowering, operation: ir.Operation) -> None:
+    """Each CTA writes its tile to the shared memory of all CTAs of the cluster (PTX ISA 9.7.13.4)."""
+    source = operation.operands[0]
+    # Every thread holds a scalar.
+    layout = layout_of(source.type) if isinstance(source.type, ir.RankedTensorType) else blocked((1,), lowering.warps)
+    kind, flat = element(source), layout.reshape((layout.size,))
+    offsets = row_major(flat.size, kind)
+    part_bytes = max(1 << offsets.rows, MAXIMUM_VECTOR_BYTES)
+    # All CTAs use the same scratch memory: none writes it before the threads of every CTA are done with it.
+    cluster_barrier(lowering)
+    base = SharedAddress(lowering.writable_scratch(part_bytes * lowering.ctas))
+    own = base.plus_product(lowering, lowering.cluster_rank, part_bytes)
+    for rank in range(lowering.ctas):
+        to = SharedAddress(address_in_cta(lowering, own.register, rank), own.alignment)
+        write(lowering, kind, to, flat, lowering.get(source), offsets, space="shared::cluster")
+    cluster_barrier(lowering)
+    registers: list[ir.Value] = []
+    for rank in range(lowering.ctas):
+        registers += read(lowering, kind, base.plus(lowering, rank * part_bytes), flat, offsets)
+    lowering.set(operation.results[0], registers)

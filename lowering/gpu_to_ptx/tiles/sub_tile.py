@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import ExtractOp, InsertOp
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
-from tilec.lowering.gpu_to_ptx.memory.exchange import embedded, read, row_major, write
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile
+from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.guards import conjunction
 from tilec.lowering.gpu_to_ptx.registers.linear_index import is_odd
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.registers.registry import lowers
-from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress, writable_scratch
-from tilec.lowering.gpu_to_ptx.registers.value_types import element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
 from tilec.lowering.layout.linear_layout import LinearLayout
 
@@ -35,7 +31,12 @@ def extract(lowering: Lowering, operation: ir.Operation) -> None:
     made: list[ir.Value] | None = registers[:1] * layout.register_count
     if source.size > 1:
         made = _selected(lowering, kind, registers, source, part, indices)
-    lowering.set(result, made or _extracted_through_shared(lowering, kind, registers, source, part, indices))
+    if made is None:
+        tile = ScratchTile.reserve(lowering, kind, source.shape)
+        tile.write(source, registers)
+        lowering.barrier()
+        made = _part_at(tile, part, indices).read(part)
+    lowering.set(result, made)
 
 
 def _selected(
@@ -65,22 +66,6 @@ def _selected(
     return candidates[0]
 
 
-def _extracted_through_shared(
-    lowering: Lowering,
-    kind: PtxElement,
-    registers: list[ir.Value],
-    source: LinearLayout,
-    part: LinearLayout,
-    indices: list[ir.Value],
-) -> list[ir.Value]:
-    offsets = row_major(source.size, kind)
-    base = writable_scratch(lowering, source.size * kind.bytes)
-    write(lowering, kind, base, source, registers, offsets)
-    lowering.barrier()
-    start = _start(lowering, kind, base, source, part, indices)
-    return read(lowering, kind, start, part, offsets @ embedded(part.shape, source.shape))
-
-
 @lowers(InsertOp)
 def insert(lowering: Lowering, operation: ir.Operation) -> None:
     """Selects registers if no element moves between threads, else exchanges through shared memory."""
@@ -89,20 +74,22 @@ def insert(lowering: Lowering, operation: ir.Operation) -> None:
     indices = [lowering.scalar(index) for index in list(operation.operands)[2:]]
     kind, own = element(operation.results[0]), inserted_registers(whole, part)
     if own is None:
-        made = _inserted_through_shared(lowering, kind, source, destination, part, whole, indices)
+        tile = ScratchTile.reserve(lowering, kind, whole.shape)
+        tile.write(whole, destination)
+        # Other threads have written the elements that the part replaces.
+        lowering.barrier()
+        lowering.scratch_slots.overwrite()
+        _part_at(tile, part, indices).write(part, source)
+        lowering.barrier()
+        made = tile.read(whole)
     else:
         here = {p: _is_at(lowering, p, indices) for p in _positions(lowering, whole, part, indices)}
-        made = [
-            _replaced(lowering, kind, here[position], source[register], old) if position in here else old
-            for (position, register), old in zip(own, destination, strict=True)
-        ]
+        made = list(destination)
+        for at, (position, register) in enumerate(own):
+            if position in here:
+                condition, new = here[position], source[register]
+                made[at] = new if condition is None else choose(lowering, kind, condition, new, made[at])
     lowering.set(operation.results[0], made)
-
-
-def _replaced(
-    lowering: Lowering, kind: PtxElement, condition: ir.Value | None, new: ir.Value, old: ir.Value
-) -> ir.Value:
-    return new if condition is None else choose(lowering, kind, condition, new, old)
 
 
 def _is_at(lowering: Lowering, position: Position, indices: list[ir.Value]) -> ir.Value | None:
@@ -115,49 +102,21 @@ def _is_at(lowering: Lowering, position: Position, indices: list[ir.Value]) -> i
     return equal
 
 
-def _inserted_through_shared(
-    lowering: Lowering,
-    kind: PtxElement,
-    source: list[ir.Value],
-    destination: list[ir.Value],
-    part: LinearLayout,
-    whole: LinearLayout,
-    indices: list[ir.Value],
-) -> list[ir.Value]:
-    offsets = row_major(whole.size, kind)
-    base = writable_scratch(lowering, whole.size * kind.bytes)
-    write(lowering, kind, base, whole, destination, offsets)
-    # Other threads have written the elements that the part replaces.
-    lowering.barrier()
-    lowering.scratch_slots.overwrite()
-    start = _start(lowering, kind, base, whole, part, indices)
-    write(lowering, kind, start, part, source, offsets @ embedded(part.shape, whole.shape))
-    lowering.barrier()
-    return read(lowering, kind, base, whole, offsets)
-
-
-def _start(
-    lowering: Lowering,
-    kind: PtxElement,
-    base: SharedAddress,
-    whole: LinearLayout,
-    part: LinearLayout,
-    indices: list[ir.Value],
-) -> SharedAddress:
-    """The address of the part at the indices in a row-major tile."""
+def _part_at(tile: ScratchTile, part: LinearLayout, indices: list[ir.Value]) -> ScratchTile:
+    """The part of a tile at these indices of the grid of parts."""
+    base = tile.base
     for dimension, (index, extent) in enumerate(zip(indices, part.shape, strict=True)):
-        step = kind.bytes * extent * math.prod(whole.shape[dimension + 1 :])
-        base = base.plus_product(lowering, index, step)
-    return base
+        step = tile.kind.bytes * extent * math.prod(tile.shape[dimension + 1 :])
+        base = base.plus_product(tile.lowering, index, step)
+    return tile.part(base, part.shape)
 
 
 def _positions(lowering: Lowering, whole: LinearLayout, part: LinearLayout, indices: list[ir.Value]) -> list[Position]:
     """The positions in the grid of parts that the indices may have, in row-major order."""
-    return list(itertools.product(*map(_values, map(lowering.number, indices), _counts(whole, part))))
-
-
-def _values(number: int | None, count: int) -> Sequence[int]:
-    return range(count) if number is None else (number,)
+    numbers = map(lowering.number, indices)
+    counts = _counts(whole, part)
+    known = [range(count) if number is None else (number,) for number, count in zip(numbers, counts, strict=True)]
+    return list(itertools.product(*known))
 
 
 def _counts(whole: LinearLayout, part: LinearLayout) -> list[int]:

@@ -14,8 +14,7 @@ from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import ScaleLayout
-from tilec.lowering.layout.tensor_layout import TensorLayout
-from tilec.lowering.layout.tensor_memory import tensor_memory_halves
+from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_halves
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import (
     ACCUMULATOR,

@@ -13,9 +13,9 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tensor_extent import tensor_maker
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, address_reason, moved_element, swizzle_for
-from tilec.lowering.tma import contract
 from tilec.lowering.tma import tensor_map as fields
 from tilec.lowering.tma.rule import Violation
+from tilec.lowering.tma.rules import violations
 
 # The largest offset of each spatial dimension, by their number (PTX ISA 5.5.4.1), and along W alone (5.5.5.4).
 _OFFSET_LIMITS = {1: (1 << 16) - 1, 2: (1 << 8) - 1, 3: (1 << 5) - 1}
@@ -151,7 +151,7 @@ def _violation(type: Im2colViewType, element: str, swizzle: str, target: Target)
     # A tensor without elements and an empty output have no map: the launcher encodes another one for them.
     if 0 in tensor.shape or map.box_is_empty:
         return None
-    return next(contract.violations(fields.with_usable_strides(map), target), None)
+    return next(violations(fields.with_usable_strides(map), target), None)
 
 
 def _described(violation: Violation) -> str:

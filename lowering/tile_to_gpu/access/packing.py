@@ -13,11 +13,10 @@ from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, PackOp, UnpackOp
 from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering import emitter
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import byte_shape, divided, joined
-from tilec.lowering.scalar_constant import constant_of
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
+from tilec.lowering.layout.vectors import byte_shape, divided, joined
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.tensor_extent import tensor_maker, tile_steps
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector, per_byte

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
-from tilec.lowering.layout.vector_width import global_vector
+from tilec.lowering.layout.vectors import global_vector
 from tilec.lowering.target import LANES
 from tilec.lowering.tile_to_gpu.access.alignment import (
     VECTOR_BYTES,

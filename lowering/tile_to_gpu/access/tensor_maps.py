@@ -15,8 +15,8 @@ from tilec.lowering.tile.analysis.producer import without_assumptions
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker, tensor_strides
 from tilec.lowering.tile_to_gpu.access.alignment import contiguous_dimension, element_bits, per_byte
 from tilec.lowering.tile_to_gpu.access.index import is_narrow
-from tilec.lowering.tma.element_types import ELEMENTS
 from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK, STRIDE_LIMIT
+from tilec.lowering.tma.tensor_map import ELEMENTS
 
 ALIGNMENT_BYTES = 16
 # Spans from the widest: a box row must not be narrower than its swizzle span.

@@ -9,8 +9,8 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
 from tilec.lowering import emitter
-from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
+from tilec.lowering.layout.vectors import byte_shape
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
 from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds

@@ -11,7 +11,7 @@ from tilec.dialect.tile_gpu.placed import StoreTileOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_named
 from tilec.element_types import element_type
-from tilec.lowering.layout.layout_text import parse_shared_layout
+from tilec.lowering.layout.shared_layout import parse_shared_layout
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
 from tilec.lowering.plan.matrix.narrow_pairs import is_in_narrow_pair
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES

@@ -9,7 +9,7 @@ from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp, YieldOp
 from tilec.lowering import emitter
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.tile.divide.divide_rows import COMBINED
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
 from tilec.lowering.tile_to_gpu.conversion.converts import converts

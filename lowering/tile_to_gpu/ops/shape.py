@@ -19,9 +19,9 @@ from tilec.dialect.tile_gpu.shape import (
 )
 from tilec.lowering import emitter
 from tilec.lowering.layout.blocks import block_of, doubled, halved, repeated
+from tilec.lowering.layout.conversion import SCRATCH_LIMIT_BYTES
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.packing import divided
-from tilec.lowering.layout.scratch import SCRATCH_LIMIT_BYTES
+from tilec.lowering.layout.vectors import divided
 from tilec.lowering.plan.layout_assignment import projected
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes

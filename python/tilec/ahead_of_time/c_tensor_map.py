@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilec.lowering.tma.element_types import ELEMENTS
-from tilec.lowering.tma.enumerations import FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES
-from tilec.lowering.tma.tensor_map import TensorMap, corner_rank
+from tilec.lowering.tma.tensor_map import (
+    ELEMENTS,
+    FILLS,
+    INTERLEAVES,
+    KINDS,
+    L2_PROMOTIONS,
+    SWIZZLES,
+    TensorMap,
+    corner_rank,
+)
 from tilec.runtime.expression import Expression, Operation, Parameter
 from tilec.runtime.padding_memory import extent_of_padding
 from tilec.runtime.tensor_map import Recipe

@@ -10,7 +10,7 @@ from typing import Any
 from tilec.ahead_of_time.request import Request
 from tilec.driver.specialized import LAST_STAGE
 from tilec.language.kernel import Kernel
-from tilec.lowering.model.throughput import Work
+from tilec.lowering.model.launch import Work
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.grid import Dimensions, grid_of

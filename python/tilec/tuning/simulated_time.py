@@ -11,9 +11,8 @@ from tilec.ahead_of_time.request import Request
 from tilec.driver.stages import compile as compile_entry
 from tilec.explain.cost import KernelCost, kernel_costs
 from tilec.lowering.model.constants import device_of
-from tilec.lowering.model.launch import Ring
+from tilec.lowering.model.launch import Ring, Work, least_cycles, microseconds
 from tilec.lowering.model.step import TENSOR_PIPE
-from tilec.lowering.model.throughput import Work, least_cycles, microseconds
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.grid import Dimensions, grid_of
 from tilec.runtime.simulate import Settings, simulate

@@ -11,8 +11,7 @@ from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.driver.entries import entries
-from tilec.lowering.model.launch import Ring
-from tilec.lowering.model.throughput import Work
+from tilec.lowering.model.launch import Ring, Work
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.runtime.grid import Dimensions
 

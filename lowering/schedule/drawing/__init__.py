@@ -1,1 +1,0 @@
-"""Schedules as charts, in text and as SVG. Imports the schedule."""
