@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from typing import TypeVar
 
 from tilec.dialect.mlir import ir
+
+Node = TypeVar("Node", bound=Hashable)
 
 # Looked up once: MLIR's enumerations take as long for it as for the visit of an operation.
 _ADVANCE = ir.WalkResult.ADVANCE
@@ -63,9 +66,9 @@ def operations_of(block: ir.Block) -> list[ir.Operation]:
     return found
 
 
-def reached(value: ir.Value, following: Callable[[ir.Value], Iterable[ir.Value]]) -> Iterator[ir.Value]:
-    """A value and those that `following` leads to from it: each once, however many paths lead there."""
-    waiting, seen = [value], set[ir.Value]()
+def reached(value: Node, following: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
+    """A value, or another node, and those that `following` leads to from it: each once, for any number of paths."""
+    waiting, seen = [value], set[Node]()
     while waiting:
         value = waiting.pop()
         if value not in seen:

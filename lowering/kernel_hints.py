@@ -1,4 +1,4 @@
-"""Hints that a tile_gpu.kernel carries as attributes, from the Tile IR entry to the later stages, and the options."""
+"""Hints of operations of Tile IR, and those that a tile_gpu.kernel carries as attributes to the later stages."""
 
 from __future__ import annotations
 
@@ -30,3 +30,25 @@ def followed_options(given: CompileOptions, hints: Mapping[str, int | None], tar
     """The options of a compile, completed by the hints of a kernel; features that the target lacks are off."""
     completed = given.completed({name: value for name, value in hints.items() if value is not None})
     return completed if target.moves_registers else replace(completed, register_budgets=False)
+
+
+def tile_hint(op: ir.OpView, name: str, target: Target) -> int | bool | None:
+    """A hint of an operation for this target, else for all targets."""
+    attributes = op.operation.attributes
+    hints = attributes["optimization_hints"] if "optimization_hints" in attributes else {}
+    for architecture in (target.architecture, "default"):
+        if architecture in hints and name in hints[architecture]:
+            return hints[architecture][name].value
+    return None
+
+
+def allows_tma(op: ir.OpView, target: Target) -> bool:
+    """Whether the hints of an access leave TMA allowed."""
+    return tile_hint(op, "allow_tma", target) is not False
+
+
+def tma_refusal(op: ir.OpView, target: Target, use_tma: bool) -> str | None:
+    """Why an access does not use TMA by an option or a hint, or None."""
+    if not use_tma:
+        return "TMA is switched off"
+    return None if allows_tma(op, target) else "hint allow_tma=False"

@@ -19,27 +19,25 @@ from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.matmul import PairTimes, pair_times
 from tilec.lowering.plan.choice import Choice
-from tilec.lowering.plan.matrix.accumulator import MULTIPLIES as ALL_MULTIPLIES
 from tilec.lowering.plan.matrix.matrix_plan import matrix_plan
-from tilec.lowering.plan.matrix.narrow_pairs import (
-    NARROW_ROWS,
-    mark_narrow_pairs,
-    narrow_multiplies,
-    narrow_pair_refusal,
-)
-from tilec.lowering.plan.matrix.pair_operands import (
+from tilec.lowering.plan.matrix.pairs import (
     COLUMN_STEP,
     MOST_COLUMNS,
+    NARROW_ROWS,
     PAIR,
     fit_tensor_memory,
     has_columns_of_pair,
     is_done_by_pairs,
+    mark_narrow_pairs,
+    narrow_multiplies,
+    narrow_pair_refusal,
 )
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, registers_available, registers_needed
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.terminators import in_loop
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES as ALL_MULTIPLIES
+from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile.divide.divide_rows import divide_columns, divide_rows
-from tilec.lowering.tile.divide.divided_dimensions import MULTIPLIES, STORES, Divided, NotDivisibleError
+from tilec.lowering.tile.divide.divided_dimensions import MULTIPLIES, STORES, Divided, NotDivisibleError, divided_tile
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS, MemoryOrder
 from tilec.remarks import Remark
@@ -83,7 +81,8 @@ def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptio
         _divide(entry, choice.value, target, options)
     except NotDivisibleError as error:
         return Choice(1, f"{choice.value} CTAs cannot divide it: {error}")
-    _record_choice(entry, choice)
+    # For the report of the cost.
+    entry.operation.attributes[CLUSTER_CHOICE] = ir.StringAttr.get(choice.reason)
     return choice
 
 
@@ -122,21 +121,17 @@ def _is_same_part(op: ir.Operation, earlier: ir.Operation, divided: Divided) -> 
 
     One CTA does all stores of tiles that are not divided.
     """
-    if all(each.name in STORES and not _is_divided(each, divided) for each in (op, earlier)):
+    if all(each.name in STORES and divided_tile(each, divided) is None for each in (op, earlier)):
         return True
     divisions = [_division(each, divided) for each in (op, earlier)]
     return None not in divisions and divisions[0] == divisions[1]
-
-
-def _is_divided(op: ir.Operation, divided: Divided) -> bool:
-    return any(value in divided for value in op.operands)
 
 
 def _division(op: ir.Operation, divided: Divided) -> tuple[ir.Value, int, int] | None:
     """The tensor of an access, its divided dimension and the extent of tiles along it; None if it is not divided."""
     if op.name not in ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko"):
         return None
-    tile = next((value for value in (*op.operands, *op.results) if value in divided), None)
+    tile = divided_tile(op, divided)
     if tile is None:
         return None
     view = op.opview.view
@@ -214,8 +209,3 @@ def _times(op: ir.OpView, target: Target) -> PairTimes:
     rows, columns = op.acc.type.shape
     tile = rows, columns, op.lhs.type.shape[1]
     return pair_times(tile, element_bits(op.lhs.type.element), target, device_of(target.name))
-
-
-def _record_choice(entry: ir.OpView, choice: Choice) -> None:
-    """Notes the reason at the entry, for the report of the cost."""
-    entry.operation.attributes[CLUSTER_CHOICE] = ir.StringAttr.get(choice.reason)

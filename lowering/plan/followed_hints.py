@@ -6,7 +6,7 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES, followed_options
+from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES, followed_options, tile_hint
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
 from tilec.lowering.plan.warp_choice import (
     WARP_COUNTS,
@@ -15,9 +15,8 @@ from tilec.lowering.plan.warp_choice import (
     registers_needed,
 )
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.terminators import in_loop
+from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
-from tilec.lowering.tile_to_gpu.access.tile_hints import tile_hint
 from tilec.remarks import Remark
 
 # Hints of an entry, by the compile option that they fill.

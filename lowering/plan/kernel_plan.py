@@ -12,6 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import BY_ROW
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.errors import UnsupportedError, UsageError
+from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.cluster_division import divide_among_ctas
 from tilec.lowering.plan.followed_hints import carried_hints, entry_options, hint_remarks, occupancy_refusal
@@ -25,17 +26,17 @@ from tilec.lowering.plan.warp_choice import WARP_COUNTS, choose_warps, warps_ref
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.divisibility import divisibility, divisor_of
 from tilec.lowering.tile.analysis.im2col_tensor import tensor_of
+from tilec.lowering.tile.analysis.replacing import erase_unused
 from tilec.lowering.tile.analysis.value_analysis import forget_facts
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
-from tilec.lowering.tile.expand.expand_tilex import expand, remove_dead_views
+from tilec.lowering.tile.expand.expand_tilex import MAKER, expand
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, element_bits
-from tilec.lowering.tile_to_gpu.access.im2col_map import im2col_map_for, im2col_store_map
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
 from tilec.lowering.tile_to_gpu.access.memory_order import ACQUIRING, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.packing import refuse_partial_bytes
-from tilec.lowering.tile_to_gpu.access.pointer_vectors import PointerVectors, pointer_vectors
+from tilec.lowering.tile_to_gpu.access.pointers import PointerVectors, pointer_vectors
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
-from tilec.lowering.tile_to_gpu.access.tile_hints import allows_tma
+from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_map_for, im2col_store_map
 from tilec.remarks import Remark
 
 _LOAD, _STORE = "tilex.load_im2col_tko", "tilex.store_im2col_tko"
@@ -216,7 +217,7 @@ def _expand_without_tma(entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder |
     if accesses:
         forget_facts()
         expand(accesses)
-    remove_dead_views(entry)
+    erase_unused(entry, MAKER)
     return remarks
 
 
@@ -231,42 +232,29 @@ def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> R
     is_load, mode, location = op.operation.name == _LOAD, op.view.type.mode, source_location(op.operation.location)
     reason = _reason(op, plan, target, use_tma)
     if is_load and mode is not None:
-        raise UnsupportedError(f"mode={mode} cannot be followed: {reason}; {_advice(mode)}", location)
+        effect = (
+            ", which numbers the pixels of tiles across rows"
+            if mode in BY_ROW
+            else " to gather the rows without im2col"
+        )
+        raise UnsupportedError(f"mode={mode} cannot be followed: {reason}; leave mode out{effect}", location)
     access, rows = ("load", "gather") if is_load else ("store", "scatter")
-    message = f"the {access} through the im2col view is a {rows} of rows: {reason}"
-    return Remark("tma", _with_width(message, op.view), location)
-
-
-def _with_width(message: str, view: ir.Value) -> str:
-    narrow = _narrow_access(view)
-    return message if narrow is None else f"{message}; {narrow}"
-
-
-def _advice(mode: str) -> str:
-    if mode in BY_ROW:
-        return "leave mode out, which numbers the pixels of tiles across rows"
-    return "leave mode out to gather the rows without im2col"
+    message, narrow = f"the {access} through the im2col view is a {rows} of rows: {reason}", _narrow_access(op.view)
+    return Remark("tma", message if narrow is None else f"{message}; {narrow}", location)
 
 
 def _reason(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> str:
     """Why TMA does not do an access."""
-    if not use_tma:
-        return "TMA is switched off"
-    if not allows_tma(op, target):
-        return "hint allow_tma=False"
-    return _load_reason(op, plan, target) if op.operation.name == _LOAD else _store_reason(op, target)
-
-
-def _load_reason(load: ir.OpView, plan: MatrixPlan, target: Target) -> str:
-    map = im2col_map_for(load, target, rounds_to_tf32=False)
+    refusal = tma_refusal(op, target, use_tma)
+    if refusal is not None:
+        return refusal
+    if op.operation.name == _STORE:
+        map = im2col_store_map(op.view, target)
+        return map if isinstance(map, str) else "the tile is too large to stage, or follows stores that do not use TMA"
+    map = im2col_map_for(op, target, rounds_to_tf32=False)
     if isinstance(map, str):
         return map
-    return refusal_of_operand(load, plan) or "only operands of matrix multiplies are loaded by TMA"
-
-
-def _store_reason(store: ir.OpView, target: Target) -> str:
-    map = im2col_store_map(store.view, target)
-    return map if isinstance(map, str) else "the tile is too large to stage, or follows stores that do not use TMA"
+    return refusal_of_operand(op, plan) or "only operands of matrix multiplies are loaded by TMA"
 
 
 def _narrow_access(view: ir.Value) -> str | None:

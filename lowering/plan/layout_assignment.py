@@ -10,16 +10,14 @@ from tilec.lowering.layout.blocked import blocked, transposing
 from tilec.lowering.layout.blocks import block_of, doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vectors import divided, joined
-from tilec.lowering.plan.matrix.accumulator import MULTIPLIES
 from tilec.lowering.plan.matrix.accumulator_columns import read_by_columns
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
-from tilec.lowering.tile.analysis.elementwise import is_elementwise
-from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, IF, terminators, yields
+from tilec.lowering.tile.analysis.tile_operations import IF, LOOPS, MULTIPLIES, carried_groups, is_elementwise
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.access.packing import repacked, whole_bytes
 
-_CARRYING = ("cuda_tile.for", "cuda_tile.loop", IF)
+_CARRYING = (*LOOPS, IF)
 # The unit of accesses of L2, and the width of a bank of shared memory.
 _SECTOR_BYTES, _WORD_BYTES = 32, 4
 # Elements of a tile of repeated elements that one thread may load; an exchange of more costs fewer registers.
@@ -203,7 +201,7 @@ def _forward(op: ir.OpView, layouts: Layouts) -> None:
     elif name in ("cuda_tile.pack", "cuda_tile.unpack"):
         _share_bytes(op, layouts)
     elif name in _CARRYING:
-        for together in _shared(op):
+        for together in carried_groups(op):
             _share(together, layouts)
     elif is_elementwise(op):
         known = layouts.first(list(operation.operands))
@@ -280,25 +278,3 @@ def _share(together: list[ir.Value], layouts: Layouts) -> None:
     known = layouts.first(together)
     for value in together:
         layouts.propose(value, known)
-
-
-def _shared(op: ir.OpView) -> Iterator[list[ir.Value]]:
-    """Groups of values that share registers: a result, its operands of terminators, an argument, its initial value."""
-    operation = op.operation
-    if operation.name == IF:
-        for index, result in enumerate(operation.results):
-            yield [result, *(end.operation.operands[index] for end in yields(op))]
-        return
-    ends = [end.operation for end in terminators(op)]
-
-    def given(name: str, index: int) -> list[ir.Value]:
-        return [end.operands[index] for end in ends if end.name == name]
-
-    is_for = operation.name == "cuda_tile.for"
-    arguments = list(operation.regions[0].blocks[0].arguments)[int(is_for) :]
-    for index, argument in enumerate(arguments):
-        results = [operation.results[index]] if is_for else []
-        yield [*results, *given(CONTINUE, index), argument, op.initValues[index]]
-    if not is_for:
-        for index, result in enumerate(operation.results):
-            yield [result, *given(BREAK, index)]

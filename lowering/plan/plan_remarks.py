@@ -8,16 +8,15 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
+from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply, Operand, refusal_of_operand
 from tilec.lowering.plan.matrix.operand_source import operand_source
 from tilec.lowering.plan.store_maps import has_storable_rows
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.terminators import in_loop
+from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTION
-from tilec.lowering.tile_to_gpu.access.tensor_maps import extent_reason, tensor_map_for
-from tilec.lowering.tile_to_gpu.access.tile_hints import allows_tma
-from tilec.lowering.tile_to_gpu.access.tma_reduction import refusal_of_reduction
+from tilec.lowering.tile_to_gpu.access.tensor_maps import extent_reason, refusal_of_reduction, tensor_map_for
 from tilec.remarks import Remark
 
 _NOT_AN_OPERAND = "beside matrix multiplies only their operands are loaded by TMA"
@@ -83,10 +82,9 @@ def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target
 
 
 def _view_reason(op: ir.OpView, use_tma: bool, target: Target) -> str | None:
-    if not use_tma:
-        return "TMA is switched off"
-    if not allows_tma(op, target):
-        return "hint allow_tma=False"
+    refusal = tma_refusal(op, target, use_tma)
+    if refusal is not None:
+        return refusal
     map = tensor_map_for(op.view)
     if isinstance(map, str):
         return map

@@ -13,14 +13,13 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.plan.kernel_plan import Plan
-from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale
-from tilec.lowering.plan.matrix.narrow_pairs import is_in_narrow_pair
+from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand
+from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns, next_unit
 from tilec.lowering.plan.plan_remarks import access_reason
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS
-from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,8 @@ def _of_multiply(multiply: Multiply, plan: Plan) -> Iterator[Decision]:
     for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
         yield Decision(f"  {side} operand", _path(operand), operand.refusal or "")
     for side, scale in zip(("left", "right"), multiply.scales, strict=False):
-        yield Decision(f"  scale factors of the {side} operand", _path_of(scale), scale.refusal or "")
+        path = "registers" if scale.map is None else "TMA to shared memory"
+        yield Decision(f"  scale factors of the {side} operand", path, scale.refusal or "")
 
 
 def _path(operand: Operand) -> str:
@@ -135,15 +135,7 @@ def _path(operand: Operand) -> str:
         return "registers"
     if operand.map is None:
         return "shared memory, stored by threads"
-    return f"TMA to shared memory, {_described(operand.map)}"
-
-
-def _path_of(scale: Scale) -> str:
-    return "registers" if scale.map is None else "TMA to shared memory"
-
-
-def _described(map: TensorMap) -> str:
-    return f"swizzle {map.swizzle}"
+    return f"TMA to shared memory, swizzle {operand.map.swizzle}"
 
 
 # ---- accesses
@@ -167,7 +159,7 @@ def _access(op: ir.OpView, plan: Plan) -> Decision | None:
     type = op.view.type
     subject = f"{kind} {'x'.join(str(extent) for extent in type.tile_shape)} of {spell(type.element)}"
     if map is not None:
-        return Decision(subject, f"TMA, {_described(map)}", location=location)
+        return Decision(subject, f"TMA, swizzle {map.swizzle}", location=location)
     reason = access_reason(op, plan.matrix, plan.options.tma, plan.target) or ""
     return Decision(
         subject, f"threads, {_elements(access_vector(op)[1])}", reason.partition(": ")[2], location=location

@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS
-from tilec.lowering.plan.matrix.accumulator import MULTIPLIES, accumulators
+from tilec.lowering.plan.matrix.accumulator import accumulators
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.unit_choice import (
     SCALED,
@@ -21,7 +21,8 @@ from tilec.lowering.plan.matrix.unit_choice import (
 )
 from tilec.lowering.plan.warp_choice import WARP_COUNTS
 from tilec.lowering.target import Target
-from tilec.lowering.tile.divide.halve_multiply import halve_multiply
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
+from tilec.lowering.tile.divide.multiply_parts import halve_multiply
 from tilec.lowering.tile.divide.split_tiles import split_tiles
 from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
 from tilec.remarks import Remark
@@ -43,7 +44,8 @@ def fit_scaled_multiplies(module: ir.Module, target: Target, sharing: Sharing, r
     """
     found: dict[tuple[SourceLocation | None, bool], Remark] = {}
     while (misfit := _first_misfit(module, target, sharing)) is not None:
-        is_halved = _is_divisible(misfit, target)
+        least = least_scaled_columns(misfit.op, target)
+        is_halved = least is not None and least <= misfit.free_columns
         remark = _remark(misfit, is_halved)
         # Further multiplies at the location are parts of the first, or other numbers of its batch.
         found.setdefault((remark.location, is_halved), remark)
@@ -71,12 +73,6 @@ def _first_misfit(module: ir.Module, target: Target, sharing: Sharing) -> _Misfi
             if unit is None:
                 return _Misfit(op, unit_reasons(refusals, target), left)
     return None
-
-
-def _is_divisible(misfit: _Misfit, target: Target) -> bool:
-    """Whether the columns that are left are enough for a part of the multiply."""
-    least = least_scaled_columns(misfit.op, target)
-    return least is not None and least <= misfit.free_columns
 
 
 def _fit(module: ir.Module, misfit: _Misfit, is_halved: bool) -> None:

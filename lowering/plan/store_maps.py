@@ -1,4 +1,8 @@
-"""Stores and reductions of tiles that TMA does, with their tensor maps."""
+"""Stores and reductions of tiles that TMA does, with their tensor maps.
+
+Threads whose vectors fill whole lines of memory gain nothing from a copy through shared memory. TMA has the stores
+whose accesses would be narrow or scattered: it checks the extents itself, and writes rows from any threads.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,33 @@ from dataclasses import replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType
-from tilec.lowering.layout.shared_layout import SharedLayout
-from tilec.lowering.layout.vectors import byte_shape
-from tilec.lowering.target import Target
-from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
-from tilec.lowering.tile_to_gpu.access.im2col_map import im2col_store_map
+from tilec.lowering.kernel_hints import allows_tma
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
+from tilec.lowering.layout.vectors import byte_shape, global_vector
+from tilec.lowering.target import LANES, Target
+from tilec.lowering.tile_to_gpu.access.alignment import (
+    VECTOR_BYTES,
+    access_vector,
+    contiguous_dimension,
+    element_bits,
+    element_bytes,
+    per_byte,
+)
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, REDUCTION, MemoryOrder
-from tilec.lowering.tile_to_gpu.access.row_stores import is_stored_by_threads, staging_swizzle
-from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, has_whole_rows, tensor_map_for
-from tilec.lowering.tile_to_gpu.access.tile_hints import allows_tma
-from tilec.lowering.tile_to_gpu.access.tma_reduction import refusal_of_reduction
+from tilec.lowering.tile_to_gpu.access.tensor_maps import (
+    TensorMap,
+    has_whole_rows,
+    refusal_of_reduction,
+    swizzle_for,
+    tensor_map_for,
+)
+from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_store_map
 
+# The bytes that one phase of a vector access of a warp reads or writes: a line of memory, all banks of shared memory.
+LINE_BYTES = 128
+_BITS_PER_BYTE = 8
 STAGING_LIMIT_BYTES = 65536
 
 
@@ -56,9 +75,9 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
     else:
         is_reduction = store.operation.name == REDUCTION
         layout = layouts[store.value if is_reduction else store.tile]
-        if not is_reduction and is_stored_by_threads(store, layout):
+        if not is_reduction and _is_stored_by_threads(store, layout):
             return None
-        map = tensor_map_for(store.view, swizzle=staging_swizzle(store, layout))
+        map = tensor_map_for(store.view, swizzle=_staging_swizzle(store, layout))
     if not isinstance(map, TensorMap) or not _staging_fits(type, map):
         return None
     if not has_storable_rows(store):
@@ -84,3 +103,37 @@ def _staging_fits(type: ir.Type, map: TensorMap) -> bool:
     stored = byte_shape(type.tile_shape, map.contiguous, per_byte(type.element))
     size = SharedLayout(stored, element_bytes(type.element), map.contiguous, map.swizzle).size_bytes
     return type.rank >= 2 and size <= STAGING_LIMIT_BYTES
+
+
+def _is_stored_by_threads(store: ir.OpView, layout: LinearLayout) -> bool:
+    """Whether threads store a tile in this layout by the widest vectors, and neighbouring lanes whole lines or rows."""
+    dimension, vector = access_vector(store)
+    bits = element_bits(store.view.type.element)
+    if vector * bits < VECTOR_BYTES * _BITS_PER_BYTE or 1 << len(global_vector(layout, dimension, vector)) < vector:
+        return False
+    row_bytes = layout.shape[dimension] * bits // _BITS_PER_BYTE
+    return _adjacent_elements(layout, dimension, vector) * bits // _BITS_PER_BYTE >= min(row_bytes, LINE_BYTES)
+
+
+def _staging_swizzle(store: ir.OpView, layout: LinearLayout) -> str | None:
+    """`none` if boxes without swizzle are wider and the threads fill them without bank conflicts, else None."""
+    type = store.view.type
+    dimension, size = contiguous_dimension(type), element_bytes(type.element)
+    if dimension is None or per_byte(type.element) > 1:
+        return None
+    span = swizzle_span_bytes(swizzle_for(type.tile_shape[dimension] * size))
+    if span is None or type.tile_shape[dimension] * size == span:
+        return None
+    vector = 1 << len(global_vector(layout, dimension, VECTOR_BYTES // size))
+    adjacent = _adjacent_elements(layout, dimension, vector)
+    return "none" if adjacent * size >= LINE_BYTES or adjacent == vector * LANES else None
+
+
+def _adjacent_elements(layout: LinearLayout, dimension: int, vector: int) -> int:
+    """The consecutive elements along a dimension that a vector of a thread and the lanes after it hold."""
+    elements = vector
+    for basis in layout.lane:
+        if basis != tuple(elements * (k == dimension) for k in range(len(layout.shape))):
+            break
+        elements *= 2
+    return elements

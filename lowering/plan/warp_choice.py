@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.location import source_location
@@ -14,15 +14,13 @@ from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, regist
 from tilec.errors import UsageError
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
 from tilec.lowering.plan.choice import Choice
-from tilec.lowering.plan.matrix.accumulator import MULTIPLIES
 from tilec.lowering.plan.matrix.accumulator_columns import read_by_columns, without_registers
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
-from tilec.lowering.plan.matrix.register_lhs import sums_behind
+from tilec.lowering.plan.matrix.operand_source import sums_behind
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS, chosen_budgets
 from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS
-from tilec.lowering.tile.analysis.elementwise import is_elementwise
-from tilec.lowering.tile.analysis.terminators import in_loop
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, in_loop, is_elementwise
 
 _WIDE_ELEMENTS = ("i64", "f64")
 # Results that ptxas has in immediates, or computes again where they are used.
@@ -57,7 +55,7 @@ def chain_multiplies(plan: MatrixPlan) -> list[Multiply]:
 def registers_needed(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
     """The registers per thread that the code of a plan needs with this number of warps, so that none spill."""
     instructions = map(_instruction_registers, plan.multiplies.values())
-    return max(LEAST_REGISTERS, _tile_peak(entry, plan, warps).needed, *instructions)
+    return max(LEAST_REGISTERS, _peak(entry.body.blocks[0], plan, warps).needed, *instructions)
 
 
 def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
@@ -120,7 +118,10 @@ def _chains_fit(plan: MatrixPlan, warps: int) -> bool:
     roles = [(warps, LARGEST_BUDGET)] * count + [(warps, UPDATE_REGISTERS)] * updates
     counts, needed = zip(*roles, (block_warps(plan, warps) - warps, LEAST_REGISTERS), strict=True)
     budgets = chosen_budgets(counts, needed)
-    return budgets is None or all(_loop_peak(each.op, plan, warps).needed <= budgets[0] for each in chains)
+    # The operands of a chain are placed as soon as they are computed (assign_roles.py).
+    early = frozenset(_placed_early(plan))
+    blocks = (each.op.operation.block for each in chains)
+    return budgets is None or all(_peak(block, plan, warps, early).needed <= budgets[0] for block in blocks)
 
 
 def _is_updated(multiply: Multiply) -> bool:
@@ -190,22 +191,9 @@ def waits_for_epilogue(plan: MatrixPlan) -> bool:
         return False
     (accumulator,) = accumulators
     columns = max(accumulator_columns(op.opview) for op in accumulator.multiplies)
-    return 2 * columns > TENSOR_MEMORY_COLUMNS and accumulator.is_read_once and any(map(_is_in_loop, accumulator.reads))
-
-
-def _is_in_loop(result: ir.Value) -> bool:
-    """Whether a loop around the operations that sum up a result computes it in each iteration."""
-    return not isinstance(result.owner, ir.Block) and in_loop(result.owner.opview)
-
-
-def _tile_peak(entry: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
-    """The most registers of a thread that values of an entry are in at once."""
-    return _peak(entry.operation.regions[0].blocks[0], plan, warps, frozenset())
-
-
-def _loop_peak(multiply: ir.OpView, plan: MatrixPlan, warps: int) -> RegisterPeak:
-    """The same in the loop of a multiply, whose operands are placed as soon as they are computed (assign_roles.py)."""
-    return _peak(multiply.operation.block, plan, warps, frozenset(_placed_early(plan)))
+    # A loop around the operations that sum up a result computes it in each iteration.
+    makers = (result.owner for result in accumulator.reads if not isinstance(result.owner, ir.Block))
+    return 2 * columns > TENSOR_MEMORY_COLUMNS and accumulator.is_read_once and any(map(in_loop, makers))
 
 
 def _placed_early(plan: MatrixPlan) -> Iterator[ir.Value]:
@@ -218,7 +206,8 @@ def _placed_early(plan: MatrixPlan) -> Iterator[ir.Value]:
                 value = value.owner.operation.operands[0]
 
 
-def _peak(block: ir.Block, plan: MatrixPlan, warps: int, early: frozenset[ir.Value]) -> RegisterPeak:
+def _peak(block: ir.Block, plan: MatrixPlan, warps: int, early: Set[ir.Value] = frozenset()) -> RegisterPeak:
+    """The most registers of a thread that the values of a block, without the `early` ones, are in at once."""
     elsewhere = (plan.folded | without_registers(plan)) - _read_together(plan)
 
     def registers(value: ir.Value) -> int:

@@ -4,35 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.divide.divide_depth import divide_depth
 from tilec.lowering.tile.divide.divide_stores import divide_stores
+from tilec.lowering.tile.divide.multiply_parts import unbatch_multiplies
 from tilec.lowering.tile.divide.split_loops import split_loops
 from tilec.lowering.tile.divide.split_rows import split_chains, split_rows
 from tilec.lowering.tile.divide.split_tiles import split_tiles
-from tilec.lowering.tile.divide.unbatch_multiplies import unbatch_multiplies
 from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand.expand_tilex import expand_im2col_extents, expand_tilex
 from tilec.lowering.tile.expand.insert_checks import insert_checks
-from tilec.lowering.tile.facts import UNKNOWN, TileFacts
 from tilec.lowering.tile.simplify.annotate_analysis import annotate_analysis
 from tilec.lowering.tile.simplify.compare_positions import compare_positions
-from tilec.lowering.tile.simplify.fold_constants import Evaluate, fold_constants
 from tilec.lowering.tile.simplify.fuse_fma import fuse_fma
 from tilec.lowering.tile.simplify.hoist_invariants import hoist_invariants
 from tilec.lowering.tile.simplify.mark_inbounds import mark_inbounds
 from tilec.lowering.tile.simplify.prune_tokens import prune_tokens
 from tilec.lowering.tile.simplify.remove_dead import remove_dead
-from tilec.lowering.tile.simplify.simplify import simplify
+from tilec.lowering.tile.simplify.simplify import Evaluate, fold_constants, simplify
 from tilec.lowering.tile.simplify.simplify_control import simplify_control
 from tilec.lowering.upstream_passes import run_upstream
 from tilec.process.recursion_limit import deep_recursion
 from tilec.process.time_limit import check_time
 
+# The shared memory of a block on each target.
+_SHARED_BYTES = 232448
 # Called after a pass, with its name.
 Observe = Callable[[str, ir.Module], None]
+
+
+@dataclass(frozen=True)
+class TileFacts:
+    """The facts about a kernel and its target that passes follow; the plan decides them (lowering/plan/).
+
+    The default values hold for any kernel.
+
+    Attributes:
+        splits_chains: whether halves of a product of 256 rows may be computed by threads of their own.
+        divides_stores: whether products may be stored in slices of columns: a thread has all columns of its rows.
+        divides_depth: whether rings have slots for parts of tiles: no hint limits the number of their slots.
+        shared_bytes: the shared memory of a block.
+    """
+
+    splits_chains: bool = True
+    divides_stores: bool = True
+    divides_depth: bool = False
+    shared_bytes: int = _SHARED_BYTES
+
+
+# The facts that hold for any kernel.
+UNKNOWN = TileFacts()
 
 
 @dataclass(frozen=True)
@@ -45,89 +70,80 @@ class TileContext:
 
 @dataclass(frozen=True)
 class TilePass:
-    """A pass that changes a module in place, and its one-line summary.
+    """A pass over Tile IR.
 
-    A compile runs it if the fact of this name is true, or always without one.
+    Attributes:
+        summary: the pass in one line.
+        function: changes a module in place; the first argument is the module.
+        argument: the attribute of the TileContext that is the second argument of the function; None for no such one.
+        fact: the fact that must be true for a compile to run the pass; None if it always does.
     """
 
     summary: str
-    run: Callable[[ir.Module, TileContext], None]
+    function: Callable[..., object]
+    argument: str | None = None
     fact: str | None = None
+
+    def run(self, module: ir.Module, context: TileContext) -> None:
+        """Changes a module in place."""
+        self.function(module, *([] if self.argument is None else [attrgetter(self.argument)(context)]))
 
     def is_enabled(self, facts: TileFacts) -> bool:
         """Whether a compile runs the pass."""
         return self.fact is None or bool(getattr(facts, self.fact))
 
 
-def _upstream(pipeline: str) -> Callable[[ir.Module, TileContext], None]:
-    return lambda module, _: run_upstream(pipeline, module)
-
-
-def _plain(run: Callable[[ir.Module], None]) -> Callable[[ir.Module, TileContext], None]:
-    """A pass that needs nothing but the module."""
-    return lambda module, _: run(module)
-
-
-def _evaluating(run: Callable[[ir.Module, Evaluate], None]) -> Callable[[ir.Module, TileContext], None]:
-    """A pass that evaluates constants."""
-    return lambda module, context: run(module, context.evaluate)
-
-
 PASSES: dict[str, TilePass] = {
-    "canonicalize": TilePass("MLIR: remove dead operations and simplify regions", _upstream("canonicalize")),
-    "cse": TilePass("MLIR: eliminate common subexpressions", _upstream("cse")),
+    "canonicalize": TilePass(
+        "MLIR: remove dead operations and simplify regions", partial(run_upstream, "canonicalize")
+    ),
+    "cse": TilePass("MLIR: eliminate common subexpressions", partial(run_upstream, "cse")),
     "insert-checks": TilePass(
-        "insert an assertion before each operation that some operands make undefined", _plain(insert_checks)
+        "insert an assertion before each operation that some operands make undefined", insert_checks
     ),
-    "fold-constants": TilePass("fold operations on constants whose result is exact", _evaluating(fold_constants)),
-    "simplify": TilePass("fold-constants, and algebraic identities that change no bit", _evaluating(simplify)),
+    "fold-constants": TilePass("fold operations on constants whose result is exact", fold_constants, "evaluate"),
+    "simplify": TilePass("fold-constants, and algebraic identities that change no bit", simplify, "evaluate"),
     "simplify-control": TilePass(
-        "fold known branches, loops with zero or one iteration, and unused carried values", _plain(simplify_control)
+        "fold known branches, loops with zero or one iteration, and unused carried values", simplify_control
     ),
-    "hoist-invariants": TilePass("hoist loop-invariant operations", _plain(hoist_invariants)),
-    "prune-tokens": TilePass("remove tokens that order nothing", _plain(prune_tokens)),
-    "remove-dead": TilePass("remove unused operations, including weak loads", _plain(remove_dead)),
-    "mark-inbounds": TilePass("set inbounds on accesses to tiles that lie inside their tensor", _plain(mark_inbounds)),
-    "split-loops": TilePass(
-        "split loops at the last iteration in which their masks hold everywhere", _plain(split_loops)
-    ),
+    "hoist-invariants": TilePass("hoist loop-invariant operations", hoist_invariants),
+    "prune-tokens": TilePass("remove tokens that order nothing", prune_tokens),
+    "remove-dead": TilePass("remove unused operations, including weak loads", remove_dead),
+    "mark-inbounds": TilePass("set inbounds on accesses to tiles that lie inside their tensor", mark_inbounds),
+    "split-loops": TilePass("split loops at the last iteration in which their masks hold everywhere", split_loops),
     "annotate-analysis": TilePass(
-        "attach analysis results: contiguous runs, equal elements, divisors, bounds", _plain(annotate_analysis)
+        "attach analysis results: contiguous runs, equal elements, divisors, bounds", annotate_analysis
     ),
     "unbatch-multiplies": TilePass(
-        "replace multiplies of rank 3 by one of rank 2 for each number of the batch", _plain(unbatch_multiplies)
+        "replace multiplies of rank 3 by one of rank 2 for each number of the batch", unbatch_multiplies
     ),
-    "split-tiles": TilePass("divide loads and carried values of which only parts are used", _plain(split_tiles)),
-    "split-rows": TilePass(
-        "split products of 256 rows, and values computed from the rows, into halves", _plain(split_rows)
-    ),
+    "split-tiles": TilePass("divide loads and carried values of which only parts are used", split_tiles),
+    "split-rows": TilePass("split products of 256 rows, and values computed from the rows, into halves", split_rows),
     "split-chains": TilePass(
-        "split-rows, if one of these products needs another one in a loop", _plain(split_chains), "splits_chains"
+        "split-rows, if one of these products needs another one in a loop", split_chains, fact="splits_chains"
     ),
-    "divide-stores": TilePass(
-        "store large matrix products in slices of columns", _plain(divide_stores), "divides_stores"
-    ),
+    "divide-stores": TilePass("store large matrix products in slices of columns", divide_stores, fact="divides_stores"),
     "divide-depth": TilePass(
         "divide the depth of multiplies whose operands leave no room for a ring of loads",
-        lambda module, context: divide_depth(module, context.facts.shared_bytes),
+        divide_depth,
+        "facts.shared_bytes",
         "divides_depth",
     ),
     "compare-positions": TilePass(
-        "compare numbers of elements with bounds from which the start of the tile is subtracted",
-        _plain(compare_positions),
+        "compare numbers of elements with bounds from which the start of the tile is subtracted", compare_positions
     ),
     "expand-im2col-extents": TilePass(
-        "replace the extents of im2col views by arithmetic on those of their tensors", _plain(expand_im2col_extents)
+        "replace the extents of im2col views by arithmetic on those of their tensors", expand_im2col_extents
     ),
     "expand-packed-views": TilePass(
-        "replace accesses of packed elements by accesses of their bytes", _plain(expand_packed_views)
+        "replace accesses of packed elements by accesses of their bytes", expand_packed_views
     ),
-    "expand-tilex": TilePass("replace the operations of tilex by Tile IR", _plain(expand_tilex)),
+    "expand-tilex": TilePass("replace the operations of tilex by Tile IR", expand_tilex),
     "expand-block-scaling": TilePass(
         "replace block-scaled multiplies by a multiply per block along K, scaled in f32: it changes roundings",
-        _plain(expand_block_scaling),
+        expand_block_scaling,
     ),
-    "fuse-fma": TilePass("fuse mulf and addf into fma: one rounding in place of two changes results", _plain(fuse_fma)),
+    "fuse-fma": TilePass("fuse mulf and addf into fma: one rounding in place of two changes results", fuse_fma),
 }
 
 # The passes of a compile in order, before and after the plan decides facts; no pass in them changes a result.

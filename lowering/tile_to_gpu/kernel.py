@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.cuda_tile.types import PointerType
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import number_operations
 from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp, ReturnOp
+from tilec.dialect.tile_gpu.placed import StoreTileOp
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.walk import operations_named
 from tilec.errors import TensorMemoryError, UnsupportedError
 from tilec.lowering import emitter
+from tilec.lowering.layout.shared_layout import parse_shared_layout
 from tilec.lowering.plan.kernel_plan import Plan, divide_entry, make_plan
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
+from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
 from tilec.lowering.plan.plan_report import PlanReport, report_of
+from tilec.lowering.plan.store_maps import LINE_BYTES
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile.analysis.value_analysis import kept_facts
+from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
+from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.access.pointers import pointers_to
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, named_location
 from tilec.lowering.tile_to_gpu.conversion.exits import convert_block
-from tilec.lowering.tile_to_gpu.conversion.staging_remarks import staging_remarks
 from tilec.lowering.tile_to_gpu.ops.global_memory import convert_global
 from tilec.remarks import Remark
 
+# Advice against a large buffer.
+_COLUMNS = "for a store in parts, compute each column elementwise from the same column of a multiply"
+_WIDER_TILES = "pairs of blocks with 64 rows each store whole tiles, those with 128 rows each in parts"
 # Each registers the conversions of its operations.
 OP_GROUPS = (
-    "arith",
-    "atomic",
-    "control",
-    "convert",
-    "debug",
-    "float",
-    "global_memory",
-    "im2col",
-    "memory",
-    "mma",
-    "multimem",
-    "reduce",
-    "shape",
-    "view",
-)
+    "arith", "atomic", "control", "convert", "debug", "float", "global_memory", "memory", "mma", "multimem", "reduce",
+    "shape", "view",
+)  # fmt: skip
 for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.tile_to_gpu.ops.{_group}")
 
@@ -175,7 +175,7 @@ def _candidate(module: ir.Module, number: int, target: Target, options: CompileO
         with kept_facts():
             plan = make_plan(entry, division, target, options, sharing)
             kernel = _convert(plan, options)
-    remarks = (*plan.remarks, *dict.fromkeys(staging_remarks(kernel.opview, plan.matrix)))
+    remarks = (*plan.remarks, *dict.fromkeys(_staging_remarks(kernel.opview, plan.matrix)))
     return Candidate(plan, copy, made, kernel, remarks)
 
 
@@ -191,18 +191,7 @@ def _convert(plan: Plan, given: CompileOptions) -> ir.Operation:
                 arguments[arguments_of_entry[-1]] = emitter.gpu(ClusterRankOp, [], [emitter.integer_type(32)]).result
             # Declarations are inserted before this unused constant.
             declarations = Declarations(arguments, emitter.i32(0).owner.operation)
-            conversion = Conversion(
-                plan.target,
-                plan.warps,
-                plan.matrix,
-                plan.layouts,
-                plan.order,
-                given.tma,
-                plan.vectors,
-                plan.stores,
-                declarations,
-            )
-            _convert_body(entry, arguments, conversion)
+            _convert_body(entry, arguments, Conversion(plan, given.tma, declarations))
     kernel = body.owner.operation
     number_operations(kernel, with_branches=True)
     return kernel
@@ -236,3 +225,19 @@ def _convert_body(entry: ir.OpView, arguments: Mapping[ir.Value, ir.Value], conv
         conversion.set(argument, pointers_to(made, type) if isinstance(type, PointerType) else made)
     convert_block(list(entry.operation.regions[0].blocks[0].operations), [], lambda end: [], conversion)
     emitter.gpu(ReturnOp)
+
+
+def _staging_remarks(kernel: ir.OpView, plan: MatrixPlan) -> Iterator[Remark]:
+    """A remark for each store by TMA of a tile that `divide-stores` left whole, in a kernel with multiplies."""
+    if not plan.multiplies:
+        return
+    in_narrow_pairs = any(is_in_narrow_pair(multiply.op) for multiply in plan.multiplies.values())
+    advice = _WIDER_TILES if in_narrow_pairs else _COLUMNS
+    for op in operations_named(kernel, (StoreTileOp.OPERATION_NAME,)):
+        (buffer,) = [value.type for value in op.operation.operands if isinstance(value.type, BufferType)]
+        elements = element_bytes(buffer.element), per_byte(buffer.element)
+        layout = parse_shared_layout(buffer.layout, buffer.shape, *elements)
+        size = layout.size_bytes
+        if size > SLICE_BYTES and buffer.shape[layout.contiguous] * layout.element_bytes > LINE_BYTES:
+            message = f"the stored tile has a staging buffer of {size} bytes, which rings of loads cannot use: {advice}"
+            yield Remark("staging", message, source_location(op.operation.location))

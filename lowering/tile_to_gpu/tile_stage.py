@@ -12,17 +12,17 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.cluster_division import check_order
 from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
-from tilec.lowering.plan.matrix.accumulator import MULTIPLIES, Accumulator, accumulators
+from tilec.lowering.plan.matrix.accumulator import Accumulator, accumulators
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
-from tilec.lowering.plan.matrix.narrow_pairs import multiplies_in_narrow_pairs
+from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.scaled_multiplies import fit_scaled_multiplies, fits_scaled_multiplies
 from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
 from tilec.lowering.tile.divide.divided_dimensions import COLUMNS, ROWS, NotDivisibleError
 from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
-from tilec.lowering.tile.facts import TileFacts
-from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, enabled, run
-from tilec.lowering.tile.simplify.fold_constants import Evaluate
+from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, TileFacts, enabled, run
+from tilec.lowering.tile.simplify.simplify import Evaluate
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
 from tilec.remarks import Remark

@@ -8,7 +8,7 @@ from tilec.ast_to_tile.registry import HANDLERS
 from tilec.ast_to_tile.tracer import EXPRESSIONS, STATEMENTS
 from tilec.dialect.rule_table import RuleTable
 from tilec.lowering.gpu_to_ptx.registers.lowering import RULES as LOWERINGS
-from tilec.lowering.tile_to_gpu.conversion.converts import RULES as CONVERSIONS
+from tilec.lowering.tile_to_gpu.conversion.conversion import RULES as CONVERSIONS
 from tilec.runtime.interpret.registry import MEANINGS
 
 

@@ -13,7 +13,7 @@ from importlib import util
 from pathlib import Path
 
 from tilec.lowering.target import TARGETS
-from tilec.lowering.tile.facts import UNKNOWN
+from tilec.lowering.tile.passes import UNKNOWN
 
 NAME = re.compile(r"sm_[0-9]")
 # Files whose texts name targets, and why.

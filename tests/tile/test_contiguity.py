@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.analysis.axis import UNBOUNDED, Axes, Axis
 from tilec.lowering.tile.analysis.bounds import Interval, bounds
 from tilec.lowering.tile.analysis.contiguity import contiguity
+from tilec.lowering.tile.analysis.contiguity_rules import UNBOUNDED, Axes, Axis
 from tilec.lowering.tile.analysis.divisibility import divisibility
 from tilec.runtime.interpret.run import run as interpret
 from tilec.text_input.module import Module

@@ -13,7 +13,7 @@ from tilec.dialect.build import build
 from tilec.dialect.bytecode.elements import dense_bytes
 from tilec.dialect.cuda_tile.types import TileType, TokenType
 from tilec.dialect.mlir import context, ir
-from tilec.lowering.tile.simplify.fold_constants import fold_constants
+from tilec.lowering.tile.simplify.simplify import fold_constants
 from tilec.runtime.interpret.evaluate import evaluate
 
 VECTORS = Path(__file__).parent.parent / "semantics" / "vectors"

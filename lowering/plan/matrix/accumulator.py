@@ -7,9 +7,24 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_below
-from tilec.lowering.tile.analysis.elementwise import is_elementwise
-from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, IF, YIELD, terminators, yields
+from tilec.dialect.walk import operations_inside, reached
+from tilec.lowering.tile.analysis.constants import splat_attribute
+from tilec.lowering.tile.analysis.tile_operations import (
+    BREAK,
+    CONTINUE,
+    FOR,
+    IF,
+    LOOP,
+    LOOPS,
+    MULTIPLIES,
+    YIELD,
+    carried_sources,
+    ends,
+    given,
+    is_elementwise,
+    is_product,
+    producer,
+)
 
 _OUTERMOST = ("cuda_tile.entry", KernelOp.OPERATION_NAME)
 
@@ -36,8 +51,6 @@ class BlockOrder:
         return op
 
 
-MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
-_FOR, _LOOP = "cuda_tile.for", "cuda_tile.loop"
 # The number of the operand of a multiply that is the accumulator.
 ACCUMULATOR = 2
 
@@ -152,27 +165,26 @@ class _Closure:
         if isinstance(owner, ir.Block):
             self._add_carried(owner.owner.operation, ir.BlockArgument(value).arg_number)
             return
-        op, number = owner.operation, _number(value, owner.operation.results)
+        op, number = owner.operation, ir.OpResult(value).result_number
         if op.name in MULTIPLIES:
             self.accumulator.multiplies[op] = None
             self._enter(op.operands[ACCUMULATOR], op)
-        elif op.name == _FOR:
+        elif op.name == FOR:
             self._add(op.regions[0].blocks[0].arguments[number + 1])
         else:
-            self._add_ends(op, BREAK if op.name == _LOOP else YIELD, number)
+            self._add_ends(op, BREAK if op.name == LOOP else YIELD, number)
 
     def _add_carried(self, loop: ir.Operation, argument: int) -> None:
-        number = argument - (loop.name == _FOR)
+        number = argument - (loop.name == FOR)
         self._enter(loop.opview.initValues[number], loop)
         self._add_ends(loop, CONTINUE, number)
-        if loop.name == _FOR:
+        if loop.name == FOR:
             self._add(loop.results[number])
 
     def _add_ends(self, op: ir.Operation, name: str, number: int) -> None:
         self.accumulator.carriers[op] = None
-        for end in terminators(op.opview):
-            if end.operation.name == name:
-                self._enter(end.operation.operands[number], end.operation)
+        for end in ends(op.opview, name):
+            self._enter(end.operation.operands[number], end.operation)
 
     def _add_changed(self) -> None:
         """Adds a carried value, or its sum with a product, that registers change before it enters again."""
@@ -189,51 +201,43 @@ class _Closure:
         if not isinstance(value.owner, ir.Block):
             addend = value.owner.operation.operands[ACCUMULATOR]
             return self._with_changed_products and addend in self.accumulator.values
-        loop, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
-        number -= loop.name == _FOR
-        ends = [end.operation for end in terminators(loop.opview) if end.operation.name == CONTINUE]
-        return any(end.operands[number] in self.accumulator.values for end in ends)
+        return any(source in self.accumulator.values for source in carried_sources(value) or ())
 
     def _add_breaks(self) -> None:
         """Adds the results of a loop whose every break gives a value of the place."""
-        for loop in [op for op in self.accumulator.carriers if op.name == _LOOP]:
+        for loop in [op for op in self.accumulator.carriers if op.name == LOOP]:
             for number, result in enumerate(loop.results):
-                ends = [end.operation for end in terminators(loop.opview) if end.operation.name == BREAK]
-                if ends and all(end.operands[number] in self.accumulator.values for end in ends):
+                sources = given(loop.opview, BREAK, number)
+                if sources and all(source in self.accumulator.values for source in sources):
                     self._add(result)
 
 
 def _changed_values(value: ir.Value) -> Iterator[ir.Value]:
     """The values carried by loops, and the products, from which elementwise operations compute one of the same type."""
-    work, seen = [value], set()
-    while work:
-        found = work.pop()
-        if found in seen or found.type != value.type:
-            continue
-        seen.add(found)
-        if isinstance(found.owner, ir.Block):
-            if found.owner.owner.operation.name in (_FOR, _LOOP):
-                yield found
-        elif found.owner.operation.name in MULTIPLIES:
-            yield found
-        elif is_elementwise(found.owner):
-            work += found.owner.operation.operands
+
+    def is_carried(found: ir.Value) -> bool:
+        return isinstance(found.owner, ir.Block) and found.owner.owner.operation.name in LOOPS
+
+    def operands(found: ir.Value) -> list[ir.Value]:
+        if isinstance(found.owner, ir.Block) or is_product(found) or not is_elementwise(found.owner):
+            return []
+        return [operand for operand in found.owner.operation.operands if operand.type == value.type]
+
+    return (found for found in reached(value, operands) if is_carried(found) or is_product(found))
 
 
 def _is_born_in_memory(value: ir.Value) -> bool:
     """Whether a value can be in tensor memory from its definition on."""
     owner = value.owner
     if isinstance(owner, ir.Block):
-        return owner.owner.operation.name in (_FOR, _LOOP)
+        return owner.owner.operation.name in LOOPS
     name = owner.operation.name
     if name in MULTIPLIES:
         return True
-    if name in (_FOR, _LOOP):
-        return any(inner.operation.name in MULTIPLIES for inner in operations_below(owner.operation.opview))
+    if name in LOOPS:
+        return any(inner.name in MULTIPLIES for inner in operations_inside(owner.operation))
     if name == IF:
-        number = _number(value, owner.operation.results)
-        ends = yields(owner.operation.opview)
-        return any(_is_born_in_memory(end.operation.operands[number]) for end in ends)
+        return any(map(_is_born_in_memory, carried_sources(value) or ()))
     return False
 
 
@@ -292,12 +296,12 @@ def _stays_in_memory(accumulator: Accumulator, user: ir.Operation, number: int) 
 
 def _targets(user: ir.Operation) -> Iterator[tuple[int, ir.Value]]:
     """The numbers of the operands that a loop or a terminator carries, with the values that they become."""
-    if user.name in (_FOR, _LOOP):
-        skipped = 3 if user.name == _FOR else 0
-        arguments = list(user.regions[0].blocks[0].arguments)[int(user.name == _FOR) :]
+    if user.name in LOOPS:
+        skipped = 3 if user.name == FOR else 0
+        arguments = list(user.regions[0].blocks[0].arguments)[int(user.name == FOR) :]
         yield from ((skipped + number, argument) for number, argument in enumerate(arguments))
         return
-    parents = {CONTINUE: (_FOR, _LOOP), BREAK: (_LOOP,), YIELD: (IF,)}.get(user.name)
+    parents = {CONTINUE: LOOPS, BREAK: (LOOP,), YIELD: (IF,)}.get(user.name)
     if parents is None:
         return
     owner = user.parent.operation
@@ -306,7 +310,7 @@ def _targets(user: ir.Operation) -> Iterator[tuple[int, ir.Value]]:
     if user.name != CONTINUE:
         yield from enumerate(owner.results)
         return
-    yield from enumerate(list(owner.regions[0].blocks[0].arguments)[int(owner.name == _FOR) :])
+    yield from enumerate(list(owner.regions[0].blocks[0].arguments)[int(owner.name == FOR) :])
 
 
 def _is_reached_unwritten(
@@ -325,10 +329,6 @@ def _is_reached_unwritten(
     return True
 
 
-def _number(value: ir.Value, results: Iterable[ir.Value]) -> int:
-    return next(number for number, result in enumerate(results) if result == value)
-
-
 def _contains(outer: ir.Operation, inner: ir.Operation) -> bool:
     while inner.parent is not None:
         inner = inner.parent.operation
@@ -339,14 +339,7 @@ def _contains(outer: ir.Operation, inner: ir.Operation) -> bool:
 
 def is_zero(value: ir.Value) -> bool:
     """Whether a value is the constant zero (of either sign) in every element."""
-    op = value.owner
-    if isinstance(op, ir.Block):
-        return False
-    if op.operation.name == "cuda_tile.broadcast" or op.operation.name == "cuda_tile.reshape":
-        return is_zero(op.operands[0])
-    if op.operation.name != "cuda_tile.constant":
-        return False
-    elements = op.operation.attributes["value"]
-    if not elements.is_splat:
-        return False
-    return ir.DenseElementsAttr(elements).get_splat_value().value == 0
+    if (moved := producer(value, "broadcast", "reshape")) is not None:
+        return is_zero(moved.operands[0])
+    element = splat_attribute(value)
+    return element is not None and element.value == 0

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
-from tilec.lowering.plan.matrix.accumulator import MULTIPLIES, is_zero
+from tilec.lowering.plan.matrix.accumulator import is_zero
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
 from tilec.lowering.tile_to_gpu.access.layouts import is_tile
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.plan.matrix.accumulator import Accumulator
-from tilec.lowering.plan.matrix.unit_choice import loops_around
+from tilec.lowering.tile.analysis.tile_operations import loops_around
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
@@ -12,33 +13,35 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_named
 from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
+from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_halves
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import (
     ACCUMULATOR,
-    MULTIPLIES,
     Accumulator,
     accumulators,
     single_accumulator,
 )
-from tilec.lowering.plan.matrix.multiply_site import Site, site_of
-from tilec.lowering.plan.matrix.narrow_pairs import is_in_narrow_pair
-from tilec.lowering.plan.matrix.operand_source import FOLDED, OperandSource, operand_source
-from tilec.lowering.plan.matrix.register_lhs import register_lhs_layout
+from tilec.lowering.plan.matrix.operand_source import FOLDED, OperandSource, operand_source, register_lhs_layout
+from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.row_loads import row_maps
 from tilec.lowering.plan.matrix.scale_factors import scale_operands, scale_source
 from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
 from tilec.lowering.plan.matrix.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
 from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
+from tilec.lowering.tile.divide.multiply_parts import part_number
 from tilec.lowering.tile_to_gpu.access.alignment import per_byte
-from tilec.lowering.tile_to_gpu.access.gather_map import load_map_for
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_for
-from tilec.lowering.tile_to_gpu.access.tile_hints import allows_tma
+from tilec.lowering.tile_to_gpu.access.tensor_modes import load_map_for
 from tilec.lowering.tma.rules import MAX_BOX
+
+# The operation whose region a multiply is in, and the multiply that it is a part of.
+_Site: TypeAlias = tuple[ir.Operation, int | ir.Operation]
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class MatrixPlan:
     # Tiles folded into multiplies: nothing reads them from registers.
     folded: set[ir.Value] = field(default_factory=set)
     # The number of multiplies of each site.
-    sites: Counter[Site] = field(default_factory=Counter)
+    sites: Counter[_Site] = field(default_factory=Counter)
     # The values that are in tensor memory.
     accumulators: dict[ir.Value, Accumulator] = field(default_factory=dict)
     # The values in tensor memory that registers need, by the operation before which they are read.
@@ -320,13 +323,10 @@ def _scale(op: ir.OpView, value: ir.Value, layout: ScaleLayout, target: Target, 
 
 def _tma_refusal(load: ir.OpView, target: Target, order: MemoryOrder | None) -> str | None:
     """The reason why a load may not be issued by TMA ahead of its multiply, or None."""
-    if order is None:
-        return "TMA is switched off"
-    if not allows_tma(load, target):
-        return "hint allow_tma=False"
-    if not order.may_run_early(load):
+    refusal = tma_refusal(load, target, order is not None)
+    if refusal is None and order is not None and not order.may_run_early(load):
         return order.delay_of(load)
-    return None
+    return refusal
 
 
 def _contiguous_by_tma(
@@ -384,3 +384,10 @@ def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
     multiply = plan.multiplies[op.results[0]]
     sides = (multiply.lhs, multiply.rhs, *multiply.scales)
     return sides[use.operand_number - (use.operand_number > ACCUMULATOR)].map is not None
+
+
+def site_of(multiply: ir.OpView) -> _Site:
+    """The site of a multiply: other parts of the same operation of the program in the same region have it too."""
+    operation = multiply.operation
+    number = part_number(operation)
+    return operation.parent.operation, operation if number is None else number

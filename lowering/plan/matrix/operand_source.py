@@ -1,12 +1,21 @@
-"""The view load that an operand of a multiply comes from, through the operations that fold into its shared layout."""
+"""The view load that an operand of a multiply comes from, through the operations that fold into its shared layout.
+
+Or the sums of another multiply from which an lhs is computed, so that it may stay in registers or tensor memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.walk import reached
+from tilec.lowering.layout.conversion import RegisterMove, conversion
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.matrix_unit import MatrixUnit
+from tilec.lowering.tile.analysis.tile_operations import FOR, carried_sources, is_elementwise, is_product
+from tilec.lowering.tile.analysis.tile_parts import kept_dimension
 from tilec.lowering.tile_to_gpu.access.alignment import per_byte
 from tilec.lowering.tile_to_gpu.access.memory_order import VIEW_LOADS
 
@@ -95,19 +104,36 @@ def _through(name: str, op: ir.OpView, source: ir.Value, dimensions: tuple[int, 
         permutation = list(op.permutation)
         return permutation[dimensions[0]], permutation[dimensions[1]]
     if name == "cuda_tile.reshape":
-        return _through_reshape(source.type.shape, op.results[0].type.shape, dimensions)
+        first, second = (kept_dimension(source.type.shape, op.results[0].type.shape, d) for d in dimensions)
+        return None if first is None or second is None else (first, second)
     return dimensions if _rounds_to_tf32(op) else None
 
 
-def _through_reshape(
-    source: Sequence[int], result: Sequence[int], dimensions: tuple[int, int]
-) -> tuple[int, int] | None:
-    """The dimensions through a reshape that only adds or removes extents of one; None for any other."""
-    kept_source = [d for d, extent in enumerate(source) if extent != 1]
-    kept_result = [d for d, extent in enumerate(result) if extent != 1]
-    if [source[d] for d in kept_source] != [result[d] for d in kept_result]:
+def register_lhs_layout(
+    lhs: ir.Value, unit: MatrixUnit, warps: int, unit_of: Callable[[ir.Value], MatrixUnit | None]
+) -> LinearLayout | None:
+    """The layout of an lhs that stays in registers: each thread computes the elements that it multiplies; or None.
+
+    `unit_of` is the unit of an earlier multiply by its result.
+    """
+    if unit.lhs_layout is None:
         return None
-    if any(d not in kept_result for d in dimensions):
+    wanted = unit.lhs_layout(lhs.type.shape, warps, spell(lhs.type.element))
+    sums = unit.accumulator_layout(lhs.type.shape, warps, spell(lhs.type.element))
+    if not isinstance(conversion(sums, wanted), RegisterMove):
         return None
-    first, second = (kept_source[kept_result.index(d)] for d in dimensions)
-    return first, second
+    return wanted if any(unit_of(found) is unit for found in sums_behind(lhs)) else None
+
+
+def sums_behind(tile: ir.Value) -> Iterator[ir.Value]:
+    """The results of multiplies from which a tile is computed element by element."""
+    return filter(is_product, reached(tile, _sources))
+
+
+def _sources(value: ir.Value) -> list[ir.Value]:
+    op = value.owner
+    if isinstance(op, ir.Block) or is_product(value):
+        return []
+    if op.operation.name == FOR:
+        return carried_sources(value) or []
+    return list(op.operation.operands) if is_elementwise(op) else []

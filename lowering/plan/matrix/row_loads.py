@@ -14,20 +14,19 @@ from math import prod
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named, reached
+from tilec.lowering.kernel_hints import allows_tma
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.tile_operations import FOR, IF, counting_loop, in_loop, loops_around, producer
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.access.layouts import is_tile
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_for
-from tilec.lowering.tile_to_gpu.access.tile_hints import allows_tma
 from tilec.lowering.tma.rules import MAX_BOX
 
 _LOAD = "cuda_tile.load_view_tko"
-_FOR, _IF, _ENTRY = "cuda_tile.for", "cuda_tile.if", "cuda_tile.entry"
-_BLOCK_COUNT = "cuda_tile.get_num_tile_blocks"
-_LOOPS = (_FOR, "cuda_tile.loop")
+_ENTRY = "cuda_tile.entry"
 # The widest element of a tensor map, which makes the widest box of a row.
 _WIDEST_ELEMENT, _WIDEST_ELEMENT_BYTES = "i64", 8
 # Larger tiles leave fewer than three slots in shared memory.
@@ -59,7 +58,7 @@ def row_map(load: ir.OpView, target: Target, order: MemoryOrder | None) -> Tenso
 
 
 def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
-    if not any(parent.name in _LOOPS for parent in _around(load)):
+    if not in_loop(load):
         return "it is outside of loops, where no load can run ahead"
     if per_byte(load.view.type.element) > 1:
         return "its elements share bytes"
@@ -85,12 +84,9 @@ def _threads_are_faster(load: ir.OpView, target: Target) -> str | None:
 
 def _is_of_several_tiles(load: ir.OpView) -> bool:
     """Whether a loop around a load visits tiles as far apart as there are tile blocks."""
-    steps = [parent.operands[2] for parent in _around(load) if parent.name == _FOR]
-    return any(_is_block_count(value) for step in steps for value in reached(step, _operands_behind))
-
-
-def _is_block_count(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == _BLOCK_COUNT
+    steps = [loop.operands[2] for loop in loops_around(load) if loop.name == FOR]
+    sources = (value for step in steps for value in reached(step, _operands_behind))
+    return any(producer(value, "get_num_tile_blocks") is not None for value in sources)
 
 
 def _slot_bytes(tile: ir.Value) -> int:
@@ -108,16 +104,10 @@ def has_known_control(op: ir.OpView) -> bool:
 
 
 def _control(op: ir.OpView) -> Iterator[ir.Value]:
-    """The bounds of the loops and the conditions of the branches around an operation."""
-    for parent in _around(op):
-        yield from list(parent.operands)[: {_FOR: 3, _IF: 1}.get(parent.name, 0)]
-
-
-def _around(op: ir.OpView) -> Iterator[ir.Operation]:
-    """The loops and branches around an operation, from the inside."""
+    """The bounds of the loops and the conditions of the branches around an operation, from the inside."""
     parent = op.operation.parent.operation
     while parent.name != _ENTRY:
-        yield parent
+        yield from list(parent.operands)[: {FOR: 3, IF: 1}.get(parent.name, 0)]
         parent = parent.parent.operation
 
 
@@ -134,7 +124,7 @@ def _is_known_to_all_roles(value: ir.Value) -> bool:
     """Whether a value is an argument, a counter, or computed by an operation on scalars."""
     if isinstance(value.owner, ir.Block):
         parent = value.owner.owner.operation
-        return parent.name == _ENTRY or parent.name == _FOR and value == value.owner.arguments[0]
+        return parent.name == _ENTRY or counting_loop(value) is not None
     operation = value.owner.operation
     has_tokens = any(isinstance(each.type, TokenType) for each in operation.results)
     return not (is_tile(value) or len(operation.regions) or has_tokens)

@@ -13,7 +13,7 @@ from tilec.lowering.layout.tensor_layout import TensorLayout
 from tilec.lowering.plan.matrix.accumulator import Accumulator
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply, Operand
-from tilec.lowering.plan.matrix.register_lhs import sums_behind
+from tilec.lowering.plan.matrix.operand_source import sums_behind
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns
 from tilec.lowering.target import Target

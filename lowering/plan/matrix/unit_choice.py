@@ -17,9 +17,9 @@ from tilec.lowering.plan.matrix.scale_factors import (
 )
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.target import TENSOR_LANES, Target
+from tilec.lowering.tile.analysis.tile_operations import loops_around
 
 SCALED = "cuda_tile.mmaf_scaled"
-_LOOPS = ("cuda_tile.for", "cuda_tile.loop")
 
 
 def matrix_types(op: ir.OpView) -> MatrixTypes:
@@ -98,7 +98,7 @@ def free_columns(
     """
     left, found = target.tensor_memory_columns, {}
     shared: list[_SharedColumns] = []
-    for op in sorted(multiplies, key=lambda op: (_depth(op), op.operation.name == SCALED), reverse=True):
+    for op in sorted(multiplies, key=lambda op: (len(loops_around(op)), op.operation.name == SCALED), reverse=True):
         accumulator, needed = accumulators[op.operation], accumulator_columns(op)
         usable = [each for each in shared if accumulator in each.accumulators]
         usable = usable or [each for each in shared if sharing.accumulators and each.admits(accumulator)]
@@ -148,20 +148,6 @@ def least_scaled_columns(op: ir.OpView, target: Target) -> int | None:
     if rows % TENSOR_LANES or columns < TCGEN05_LEAST_COLUMNS or (rows, columns) == smallest:
         return None
     return TCGEN05_LEAST_COLUMNS + least_factor_columns(op)
-
-
-def loops_around(op: ir.OpView) -> list[ir.Operation]:
-    """The loops around an operation, from the inside out."""
-    found, parent = list[ir.Operation](), op.operation.parent
-    while parent is not None:
-        if parent.operation.name in _LOOPS:
-            found.append(parent.operation)
-        parent = parent.operation.parent
-    return found
-
-
-def _depth(op: ir.OpView) -> int:
-    return len(loops_around(op))
 
 
 def unit_reasons(refusals: Sequence[str], target: Target) -> str:

@@ -9,11 +9,11 @@ from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.tile.analysis.im2col_shape import image_extents, index_space, output_extents
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.tile.analysis.index_arithmetic import Number
-from tilec.lowering.tile.analysis.packed_shape import packed_index_space
-from tilec.lowering.tile.analysis.producer import producer
-from tilec.lowering.tile.analysis.tensor_extent import tensor_extent, tensor_under, tile_steps
+from tilec.lowering.tile.analysis.index_space import image_extents, index_space, output_extents, packed_index_space
+from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_under, tile_steps
+from tilec.lowering.tile.analysis.tile_operations import counting_loop, producer
 from tilec.lowering.tile.analysis.value_analysis import analyze
 
 # Tile IR: each axis of the grid has at most 2^24 - 1 tile blocks.
@@ -44,6 +44,15 @@ def bounds(value: ir.Value) -> Interval:
     return analyze(value, _bounds)
 
 
+def read_as(value: ir.Value, signedness: str) -> Interval:
+    """An interval that contains every element of an integer tile, read as signed or as unsigned."""
+    known = bounds(value)
+    if signedness == "signed" or known.low >= 0:
+        return known
+    whole = (1 << ELEMENT_BITS[spell(value.type.element)]) - 1
+    return Interval(known.low & whole, known.high & whole) if known.high < 0 else Interval(0, whole)
+
+
 def greatest(value: Number) -> int:
     """The largest number that an integer can be, read as unsigned; a known number itself."""
     if isinstance(value, int):
@@ -56,7 +65,7 @@ def _bounds(value: ir.Value, of: Of) -> Interval:
     whole = type_interval(value.type)
     owner = value.owner
     if isinstance(owner, ir.Block):
-        return _argument(value, owner, whole, of)
+        return _argument(value, whole, of)
     rule = _RULES.get(owner.operation.name)
     found = whole if rule is None else rule(owner, value, of)
     # A result outside the range of the type wraps, so nothing is known about it.
@@ -69,10 +78,10 @@ def type_interval(type: ir.Type) -> Interval:
     return Interval(-half, half - 1)
 
 
-def _argument(value: ir.Value, block: ir.Block, whole: Interval, of: Of) -> Interval:
+def _argument(value: ir.Value, whole: Interval, of: Of) -> Interval:
     """An induction variable that counts up lies from the lower bound to below the upper one."""
-    loop = block.owner
-    if loop.operation.name != "cuda_tile.for" or ir.BlockArgument(value).arg_number != 0 or loop.unsignedCmp:
+    loop = counting_loop(value)
+    if loop is None or loop.unsignedCmp:
         return whole
     # Tile IR: the step is positive.
     low, high = of(loop.lowerBound).low, of(loop.upperBound).high - 1
@@ -92,10 +101,6 @@ def _constant(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     numbers = [elements.get_splat_value().value] if elements.is_splat else list(elements)
     signed = [int(n) if int(n) <= whole.high else int(n) - 2 * (whole.high + 1) for n in numbers]
     return Interval(min(signed), max(signed))
-
-
-def _iota(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
-    return Interval(0, value.type.shape[0] - 1)
 
 
 def _sum(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
@@ -147,15 +152,13 @@ def _remainder(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     return Interval(0, a.high if b.low <= 0 else min(a.high, b.high - 1))
 
 
-def _selected(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
-    return of(op.val_if_true).join(of(op.val_if_false))
-
-
 def _extended(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
-    known = of(op.from_)
-    if op.signedness == "signed" or known.low >= 0:
-        return known
-    return Interval(0, (1 << ELEMENT_BITS[spell(op.from_.type.element)]) - 1)
+    return of(op.from_) if op.signedness == "signed" else _unsigned(op.from_, of)
+
+
+def _unsigned(value: ir.Value, of: Of) -> Interval:
+    known = of(value)
+    return known if known.low >= 0 else Interval(0, (1 << ELEMENT_BITS[spell(value.type.element)]) - 1)
 
 
 def _source(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
@@ -178,47 +181,37 @@ def _index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
 
 def _extent(tensor: ir.OpView, dimension: int, of: Of) -> Interval:
     """The interval of an extent, which is unsigned."""
-    extent = tensor_extent(tensor, dimension)
-    if isinstance(extent, int):
-        return Interval(extent, extent)
-    known = of(extent)
-    return known if known.low >= 0 else Interval(0, (1 << ELEMENT_BITS[spell(extent.type.element)]) - 1)
+    extent = tensor_extents(tensor)[dimension]
+    return Interval(extent, extent) if isinstance(extent, int) else _unsigned(extent, of)
 
 
-def _im2col_output_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
-    return _of_extents(op, value, of, lambda extents: output_extents(op.src.type, image_extents(op.src.type, extents)))
+def _of_extents(shape: Callable[[ir.Type, list[int]], list[Number]]) -> Rule:
+    """Results that do not decrease with the extents of the tensor, which `shape` computes from them."""
+
+    def rule(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+        tensor = tensor_under(op.src)
+        if tensor is None:
+            return type_interval(value.type)
+        extents = zip(*(_extent(tensor, k, of) for k in range(tensor.result.type.rank)), strict=True)
+        low, high = (shape(op.src.type, list(ends))[ir.OpResult(value).result_number] for ends in extents)
+        return Interval(int(low), int(high))
+
+    return rule
 
 
-def _im2col_index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
-    def count(extents: list[int]) -> list[Number]:
-        images = image_extents(op.src.type, extents)
-        return index_space(op.src.type, images, output_extents(op.src.type, images))
-
-    return _of_extents(op, value, of, count)
+def _im2col_outputs(type: Im2colViewType, extents: list[int]) -> list[Number]:
+    return output_extents(type, image_extents(type, extents))
 
 
-def _of_extents(op: ir.OpView, value: ir.Value, of: Of, shape: Callable[[list[int]], list[Number]]) -> Interval:
-    """A result that does not decrease with the extents of the tensor, which `shape` computes from them."""
-    tensor = tensor_under(op.src)
-    if tensor is None:
-        return type_interval(value.type)
-    extents = [_extent(tensor, k, of) for k in range(tensor.result.type.rank)]
-    low, high = (shape(list(ends))[ir.OpResult(value).result_number] for ends in zip(*extents, strict=True))
-    return Interval(int(low), int(high))
-
-
-def _packed_index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
-    return _of_extents(op, value, of, lambda extents: packed_index_space(op.src.type, extents))
-
-
-def _grid(least: int, most: int) -> Rule:
-    return lambda op, value, of: Interval(least, most)
+def _im2col_index_space(type: Im2colViewType, extents: list[int]) -> list[Number]:
+    images = image_extents(type, extents)
+    return index_space(type, images, output_extents(type, images))
 
 
 _RULES: dict[str, Rule] = {
     "cuda_tile.assume": _assume,
     "cuda_tile.constant": _constant,
-    "cuda_tile.iota": _iota,
+    "cuda_tile.iota": lambda op, value, of: Interval(0, value.type.shape[0] - 1),
     "cuda_tile.addi": _sum,
     "cuda_tile.subi": _difference,
     "cuda_tile.muli": _product,
@@ -226,18 +219,14 @@ _RULES: dict[str, Rule] = {
     "cuda_tile.mini": _extreme(min),
     "cuda_tile.divi": _quotient,
     "cuda_tile.remi": _remainder,
-    "cuda_tile.select": _selected,
+    "cuda_tile.select": lambda op, value, of: of(op.val_if_true).join(of(op.val_if_false)),
     "cuda_tile.exti": _extended,
-    "cuda_tile.trunci": _source,
-    "cuda_tile.broadcast": _source,
-    "cuda_tile.reshape": _source,
-    "cuda_tile.permute": _source,
-    "cuda_tile.extract": _source,
+    **{f"cuda_tile.{name}": _source for name in ("trunci", "broadcast", "reshape", "permute", "extract")},
     "cuda_tile.get_tensor_shape": _tensor_shape,
     "cuda_tile.get_index_space_shape": _index_space_shape,
-    "tilex.get_im2col_output_shape": _im2col_output_shape,
-    "tilex.get_im2col_index_space_shape": _im2col_index_space_shape,
-    "tilex.get_packed_index_space_shape": _packed_index_space_shape,
-    "cuda_tile.get_tile_block_id": _grid(0, MAXIMUM_BLOCKS - 1),
-    "cuda_tile.get_num_tile_blocks": _grid(1, MAXIMUM_BLOCKS),
+    "tilex.get_im2col_output_shape": _of_extents(_im2col_outputs),
+    "tilex.get_im2col_index_space_shape": _of_extents(_im2col_index_space),
+    "tilex.get_packed_index_space_shape": _of_extents(packed_index_space),
+    "cuda_tile.get_tile_block_id": lambda op, value, of: Interval(0, MAXIMUM_BLOCKS - 1),
+    "cuda_tile.get_num_tile_blocks": lambda op, value, of: Interval(1, MAXIMUM_BLOCKS),
 }

@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile.analysis.replacing import replace
+from tilec.lowering.tile.analysis.tile_operations import BREAK, CONTINUE, FOR, IF, YIELD, ends
 from tilec.lowering.tile.analysis.tile_parts import Part, joined, positions, reshaped
 
 
 def keep_results(op: ir.OpView, kept: Sequence[int]) -> None:
     """Rebuilds an `if` or a `loop` with only these results; the others must have no use."""
-    ending = YIELD if op.operation.name == "cuda_tile.if" else BREAK
-    for end in [end for end in terminators(op) if end.operation.name == ending]:
+    is_if = op.operation.name == IF
+    for end in ends(op, YIELD if is_if else BREAK):
         _shorten(end, kept)
-    operands = [op.condition] if op.operation.name == "cuda_tile.if" else list(op.initValues)
-    _remake(op, operands, kept)
+    _remake(op, [op.condition] if is_if else list(op.initValues), kept)
 
 
-def without_carried(op: ir.OpView, kept: Sequence[int], ends: Sequence[ir.OpView]) -> None:
-    """Rebuilds a `for` or a `loop` with only these carried values; `ends` are its continues, the others have no use."""
-    is_for = op.operation.name == "cuda_tile.for"
-    for end in ends:
+def without_carried(op: ir.OpView, kept: Sequence[int]) -> None:
+    """Rebuilds a `for` or a `loop` with only these carried values; the others have no use besides its continues."""
+    is_for = op.operation.name == FOR
+    for end in ends(op, CONTINUE):
         _shorten(end, kept)
     block, inits = op.body.blocks[0], list(op.initValues)
     for index in reversed(range(len(inits))):
@@ -46,12 +46,17 @@ def _remake(op: ir.OpView, operands: Sequence[ir.Value | list[ir.Value]], kept: 
     results = [op.operation.results[index] for index in kept]
     with ir.InsertionPoint(op.operation), op.location:
         made = build(op.operation.name, operands, [result.type for result in results], attributes_without_segments(op))
-    for old, new in zip(op.operation.regions, made.regions, strict=True):
-        for block in list(old.blocks):
-            block.append_to(new)
+    move_regions(op.operation, made)
     for result, value in zip(results, made.results, strict=True):
         result.replace_all_uses_with(value)
     op.operation.erase()
+
+
+def move_regions(source: ir.Operation, target: ir.Operation) -> None:
+    """Moves the blocks of an operation into the empty regions of another one."""
+    for old, new in zip(source.regions, target.regions, strict=True):
+        for block in list(old.blocks):
+            block.append_to(new)
 
 
 def split_carried(loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part]) -> None:
@@ -59,7 +64,7 @@ def split_carried(loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part]) 
     block, whole = loop.body.blocks[0], loop.carried[index]
     shape = next(iter(parts.values())).shape
     grid = [Part(whole, position, shape) for position in positions(next(iter(parts.values())).counts)]
-    for end in [end for end in terminators(loop) if end.operation.name == CONTINUE]:
+    for end in ends(loop, CONTINUE):
         given = list(end.operation.operands)
         with ir.InsertionPoint(end.operation), end.location:
             build(end.operation.name, _divided(given, index, grid), attributes=attributes_without_segments(end))
@@ -82,9 +87,7 @@ def split_carried(loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part]) 
         extract.operation.erase()
     block.erase_argument(index + 1)
     block.append_to(made.regions[0])
-    for old, new in zip(loop.operation.results, kept, strict=True):
-        old.replace_all_uses_with(new)
-    loop.operation.erase()
+    replace(loop, kept)
 
 
 def _divided(values: list[ir.Value], index: int, grid: Sequence[Part]) -> list[ir.Value]:

@@ -9,7 +9,7 @@ from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.tile.analysis.bounds import Interval, bounds, type_interval
+from tilec.lowering.tile.analysis.bounds import Interval, read_as
 from tilec.lowering.tile.analysis.constants import integer_splat
 
 Condition: TypeAlias = "bool | ir.Value"
@@ -22,7 +22,7 @@ def width(value: ir.Value) -> int:
 
 def compare(predicate: str, lhs: ir.Value, rhs: ir.Value | int, signedness: str = "signed") -> Condition:
     """Whether the elements of a tile compare with those of another one, or with a number."""
-    if _is_known(predicate, _interval(lhs, signedness), _interval(rhs, signedness)):
+    if _is_known(predicate, read_as(lhs, signedness), _interval(rhs, signedness)):
         return True
     if isinstance(rhs, int) and 1 < width(lhs) < 8:
         # Tile IR has no constants of i4.
@@ -74,20 +74,12 @@ def _booleans(like: ir.Value) -> TileType:
     return TileType.get(like.type.shape, ir.IntegerType.get_signless(1))
 
 
-def _interval(value: ir.Value | int, signedness: str) -> Interval | None:
-    """The range of a tile or a number as read; None for unsigned numbers of which nothing is known."""
-    if isinstance(value, int):
-        return Interval(value, value)
-    known = bounds(value)
-    if signedness == "unsigned" and known.low < 0:
-        return None if known.high >= 0 else Interval(*(end + (1 << width(value)) for end in known))
-    return known
+def _interval(value: ir.Value | int, signedness: str) -> Interval:
+    return Interval(value, value) if isinstance(value, int) else read_as(value, signedness)
 
 
-def _is_known(predicate: str, lhs: Interval | None, rhs: Interval | None) -> bool:
+def _is_known(predicate: str, lhs: Interval, rhs: Interval) -> bool:
     """Whether a comparison holds for all numbers of two ranges."""
-    if lhs is None or rhs is None:
-        return False
     match predicate:
         case "less_than":
             return lhs.high < rhs.low
@@ -106,8 +98,3 @@ def _is_known(predicate: str, lhs: Interval | None, rhs: Interval | None) -> boo
 def limits(bits: int, signedness: str) -> Interval:
     """The least and the greatest integer of a width."""
     return Interval(-(1 << bits - 1), (1 << bits - 1) - 1) if signedness == "signed" else Interval(0, (1 << bits) - 1)
-
-
-def least_of(value: ir.Value) -> int:
-    """The most negative integer of the type of a tile."""
-    return type_interval(value.type).low

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.analysis.producer import producer
+from tilec.lowering.tile.analysis.tile_operations import producer
 
 
 def elements_of(value: ir.Value) -> ir.DenseElementsAttr | None:
@@ -26,6 +26,16 @@ def splat(value: ir.Value) -> int | None:
     return int(attribute.value) if isinstance(attribute, ir.IntegerAttr | ir.BoolAttr) else None
 
 
+def splat_constant(tile: TileType, element: ir.Attribute) -> ir.Value:
+    """A new constant all of whose elements are one."""
+    return constant(tile, splat_elements(tile, element))
+
+
+def splat_elements(tile: TileType, element: ir.Attribute) -> ir.DenseElementsAttr:
+    """The elements of a constant that are all one."""
+    return ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get(tile.shape, tile.element), element)
+
+
 def constant(tile: TileType, elements: ir.Attribute) -> ir.Value:
     """A new constant at the insertion point."""
     return build("constant", [], [tile], {"value": elements}).result
@@ -36,16 +46,9 @@ def integer_splat(tile: TileType, number: int) -> ir.Value:
     width = tile.element.width
     number &= (1 << width) - 1
     signed = number - (1 << width) if width > 1 and number >> (width - 1) else number
-    attribute = ir.IntegerAttr.get(tile.element, signed)
-    return constant(tile, ir.DenseElementsAttr.get_splat(tensor_type(tile), attribute))
+    return splat_constant(tile, ir.IntegerAttr.get(tile.element, signed))
 
 
 def float_splat(tile: TileType, number: float) -> ir.Value:
     """A new splat constant of a float."""
-    attribute = ir.FloatAttr.get(tile.element, number)
-    return constant(tile, ir.DenseElementsAttr.get_splat(tensor_type(tile), attribute))
-
-
-def tensor_type(tile: TileType) -> ir.RankedTensorType:
-    """The builtin tensor type of a tile's elements."""
-    return ir.RankedTensorType.get(tile.shape, tile.element)
+    return splat_constant(tile, ir.FloatAttr.get(tile.element, number))

@@ -8,11 +8,25 @@ from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.tile.analysis.axis import Axes, Axis
-from tilec.lowering.tile.analysis.contiguity_rules import ADDRESS_RULES, ELEMENT_RULES, SHAPE_RULES, equal_elements
+from tilec.lowering.tile.analysis.contiguity_rules import (
+    ADDRESS_RULES,
+    ELEMENT_RULES,
+    SHAPE_RULES,
+    Axes,
+    Axis,
+    equal_elements,
+)
 from tilec.lowering.tile.analysis.divisibility import divisibility, step_bytes
-from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, terminators, yields
-from tilec.lowering.tile.analysis.tile_operation import is_tile_operation
+from tilec.lowering.tile.analysis.tile_operations import (
+    BREAK,
+    CONTINUE,
+    FOR,
+    IF,
+    LOOPS,
+    ends,
+    is_tile_operation,
+    yields,
+)
 
 # Loop-carried values reach a fixed point in a few iterations, or count as unknown.
 _ITERATIONS = 8
@@ -55,9 +69,11 @@ class _Analysis:
     def block(self, block: ir.Block) -> None:
         for op in block.operations:
             name = op.operation.name
-            if name == "cuda_tile.if":
-                self._if(op)
-            elif name in ("cuda_tile.for", "cuda_tile.loop"):
+            if name == IF:
+                for inner in (inner for region in op.operation.regions for inner in region.blocks):
+                    self.block(inner)
+                self._results(op, yields(op))
+            elif name in LOOPS:
                 self._loop(op)
             elif is_tile_operation(op.operation):
                 self._operation(op, name.removeprefix("cuda_tile."))
@@ -69,7 +85,8 @@ class _Analysis:
 
     def _operation(self, op: ir.OpView, name: str) -> None:
         results = [result for result in op.operation.results if isinstance(result.type, TileType)]
-        if len(op.operation.results) == 1 and results and _are_tiles(op.operation.operands):
+        are_tiles = all(isinstance(value.type, TileType) for value in op.operation.operands)
+        if len(op.operation.results) == 1 and results and are_tiles:
             self.known[results[0]] = _without_wrapping(self._axes(op, name, results[0].type), results[0].type)
             return
         for result in results:
@@ -92,14 +109,8 @@ class _Analysis:
             return tuple(equal_elements(op, *axes) for axes in zip(*operands, strict=True))
         return unknown(type)
 
-    def _if(self, op: ir.OpView) -> None:
-        for region in op.operation.regions:
-            for block in region.blocks:
-                self.block(block)
-        self._results(op, yields(op))
-
     def _loop(self, op: ir.OpView) -> None:
-        is_for = op.operation.name == "cuda_tile.for"
+        is_for = op.operation.name == FOR
         block = op.operation.regions[0].blocks[0]
         carried = list(block.arguments)[is_for:]
         if is_for:
@@ -108,14 +119,13 @@ class _Analysis:
         for argument, initial in zip(carried, op.initValues, strict=True):
             if isinstance(argument.type, TileType):
                 self.known[argument] = self.of(initial)
-        continues = [end for end in terminators(op) if end.operation.name == CONTINUE]
-        self._iterate_to_fixed_point(block, carried, continues)
+        self._iterate_to_fixed_point(block, carried, ends(op, CONTINUE))
         if is_for:
             for result, argument in zip(op.operation.results, carried, strict=True):
                 if isinstance(result.type, TileType):
                     self.known[result] = self.of(argument)
         else:
-            self._results(op, [end for end in terminators(op) if end.operation.name == BREAK])
+            self._results(op, ends(op, BREAK))
 
     def _iterate_to_fixed_point(self, block: ir.Block, carried: list[ir.Value], continues: list[ir.OpView]) -> None:
         for iteration in range(_ITERATIONS + 1):
@@ -132,15 +142,11 @@ class _Analysis:
                 for argument in before:
                     self.known[argument] = unknown(argument.type)
 
-    def _results(self, op: ir.OpView, ends: list[ir.OpView]) -> None:
+    def _results(self, op: ir.OpView, last: list[ir.OpView]) -> None:
         for index, result in enumerate(op.operation.results):
             if isinstance(result.type, TileType):
-                given = [self.of(end.operation.operands[index]) for end in ends]
+                given = [self.of(end.operation.operands[index]) for end in last]
                 self.known[result] = _meet(given) if given else unknown(result.type)
-
-
-def _are_tiles(values: Iterable[ir.Value]) -> bool:
-    return all(isinstance(value.type, TileType) for value in values)
 
 
 def _without_wrapping(axes: Axes, type: TileType) -> Axes:

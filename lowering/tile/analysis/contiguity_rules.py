@@ -1,4 +1,4 @@
-"""Transfer functions of the contiguity analysis, by operation.
+"""Facts about a tile along each dimension: runs of elements and divisors; how operations transfer them.
 
 An element rule maps the operands' axes of one dimension to the result's; a shape rule maps all dimensions at once.
 """
@@ -7,15 +7,56 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from tilec.dialect.cuda_tile.attributes import DivByAttr, SameElementsAttr
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.analysis.axis import UNBOUNDED, Axes, Axis
 from tilec.lowering.tile.analysis.bounds import bounds, type_interval
 from tilec.lowering.tile.analysis.constants import splat
+from tilec.lowering.tile.analysis.divisibility import UNBOUNDED, power_of_two_in
 
+
+class Axis(NamedTuple):
+    """Three powers of two that hold for every index of the other dimensions, with groups counted from index 0:
+
+    in each group of `contiguity` elements, each is its predecessor plus 1 (modulo 2^width), or the next address;
+    in each group of `constancy` elements, all are equal;
+    the first of each `contiguity` elements is divisible by `divisibility` (in bytes for an address).
+    `unit` is the difference of consecutive elements: 1, or the bytes of a pointee.
+    """
+
+    contiguity: int = 1
+    constancy: int = 1
+    divisibility: int = 1
+    unit: int = 1
+
+    def divisor(self, step: int) -> int:
+        """A divisor of the elements at multiples of `step`, a power of two."""
+        if step >= self.contiguity:
+            return self.divisibility
+        return math.gcd(self.divisibility, step * self.unit)
+
+    def narrowed(self, extent: int) -> Axis:
+        """The facts that hold for groups of `extent` elements."""
+        contiguity = min(self.contiguity, extent)
+        return Axis(contiguity, min(self.constancy, extent), self.divisor(contiguity), self.unit)
+
+    @property
+    def aligned(self) -> int:
+        """The longest run that begins at a multiple of its own length, and so never wraps."""
+        return min(self.contiguity, self.divisibility)
+
+    def meet(self, other: Axis) -> Axis:
+        """The facts that hold for both."""
+        contiguity = min(self.contiguity, other.contiguity)
+        divisor = math.gcd(self.divisor(contiguity), other.divisor(contiguity))
+        return Axis(contiguity, min(self.constancy, other.constancy), divisor, self.unit)
+
+
+# One for each dimension, then one for a dimension of one element: the facts about each single element.
+Axes = tuple[Axis, ...]
 ElementRule = Callable[..., Axis]
 ShapeRule = Callable[..., Axes]
 
@@ -52,13 +93,13 @@ def _shifted_left(op: ir.OpView, a: Axis, b: Axis) -> Axis:
 
 def _shifted_right(op: ir.OpView, a: Axis, b: Axis) -> Axis:
     amount = splat(op.rhs)
-    return _floor(a, b, 1 << amount) if amount is not None and 0 <= amount < 62 else _equal(op, a, b)
+    return _floor(a, b, 1 << amount) if amount is not None and 0 <= amount < 62 else equal_elements(op, a, b)
 
 
 def _quotient(op: ir.OpView, a: Axis, b: Axis) -> Axis:
     divisor = _power_of_two(op.rhs)
     floors = op.rounding == "negative_inf" or op.rounding == "zero" and _is_never_negative(op)
-    return _floor(a, b, divisor) if divisor and floors else _equal(op, a, b)
+    return _floor(a, b, divisor) if divisor and floors else equal_elements(op, a, b)
 
 
 def _floor(a: Axis, b: Axis, divisor: int) -> Axis:
@@ -112,10 +153,6 @@ def _choice(_op: ir.OpView, condition: Axis, a: Axis, b: Axis) -> Axis:
     return a.meet(b).narrowed(condition.constancy)
 
 
-def _extension(op: ir.OpView, a: Axis) -> Axis:
-    return _widened(op.from_, op.signedness, a)
-
-
 def _widened(value: ir.Value, signedness: str, a: Axis) -> Axis:
     """A run remains one in a wider type unless it wraps."""
     known, whole = bounds(value), type_interval(value.type)
@@ -126,12 +163,8 @@ def _widened(value: ir.Value, signedness: str, a: Axis) -> Axis:
     return a.narrowed(a.aligned)._replace(constancy=a.constancy) if wraps else a
 
 
-def _same(_op: ir.OpView, a: Axis) -> Axis:
-    return a
-
-
-def _equal(_op: ir.OpView, *axes: Axis) -> Axis:
-    """Equal operands give equal results."""
+def equal_elements(_op: ir.OpView, *axes: Axis) -> Axis:
+    """Equal operands give equal results: the rule of all other pure elementwise operations."""
     return Axis(1, min((axis.constancy for axis in axes), default=1), 1)
 
 
@@ -155,12 +188,7 @@ ELEMENT_RULES: dict[str, ElementRule] = {
     "addi": _sum,
     "subi": _difference,
     "muli": _product,
-    "maxi": _common,
-    "mini": _common,
-    "ori": _common,
-    "xori": _common,
-    "negi": _common,
-    "absi": _common,
+    **dict.fromkeys(("maxi", "mini", "ori", "xori", "negi", "absi"), _common),
     "andi": _conjunction,
     "shli": _shifted_left,
     "shri": _shifted_right,
@@ -168,16 +196,11 @@ ELEMENT_RULES: dict[str, ElementRule] = {
     "remi": _remainder,
     "cmpi": _comparison,
     "select": _choice,
-    "exti": _extension,
-    "trunci": _same,
+    "exti": lambda op, a: _widened(op.from_, op.signedness, a),
+    "trunci": lambda op, a: a,
     "offset": _offset,
 }
-ADDRESS_RULES: dict[str, ElementRule] = {"ptr_to_int": _address, "int_to_ptr": _address, "ptr_to_ptr": _address}
-
-
-def equal_elements(op: ir.OpView, *axes: Axis) -> Axis:
-    """The rule of all other pure elementwise operations."""
-    return _equal(op, *axes)
+ADDRESS_RULES: dict[str, ElementRule] = dict.fromkeys(("ptr_to_int", "int_to_ptr", "ptr_to_ptr"), _address)
 
 
 def _constant(op: ir.OpView) -> Axes:
@@ -185,12 +208,12 @@ def _constant(op: ir.OpView) -> Axes:
     if not isinstance(ir.RankedTensorType(elements.type).element_type, ir.IntegerType):
         return (*(Axis(1, extent if elements.is_splat else 1) for extent in shape), Axis())
     if elements.is_splat:
-        factor = _factor(int(elements.get_splat_value().value))
+        factor = power_of_two_in(int(elements.get_splat_value().value))
         return (*(Axis(1, extent, factor) for extent in shape), Axis(1, 1, factor))
     if math.prod(shape) > MAXIMUM_ELEMENTS:
         return (Axis(),) * (len(shape) + 1)
     numbers = np.array([int(number) for number in elements], np.int64).reshape(shape)
-    each = math.gcd(*(_factor(int(number)) for number in numbers.flat))
+    each = math.gcd(*(power_of_two_in(int(number)) for number in numbers.flat))
     return (*(_axis_of_numbers(np.moveaxis(numbers, axis, -1)) for axis in range(len(shape))), Axis(1, 1, each))
 
 
@@ -198,7 +221,7 @@ def _axis_of_numbers(numbers: np.ndarray) -> Axis:
     """The facts about constant numbers along their last dimension."""
     contiguity = _longest(numbers, 1)
     firsts = numbers[..., ::contiguity]
-    return Axis(contiguity, _longest(numbers, 0), math.gcd(*(_factor(int(number)) for number in firsts.flat)))
+    return Axis(contiguity, _longest(numbers, 0), math.gcd(*(power_of_two_in(int(number)) for number in firsts.flat)))
 
 
 def _longest(numbers: np.ndarray, step: int) -> int:
@@ -210,10 +233,6 @@ def _longest(numbers: np.ndarray, step: int) -> int:
             return size
         size //= 2
     return 1
-
-
-def _factor(number: int) -> int:
-    return number & -number if number else UNBOUNDED
 
 
 def _iota(op: ir.OpView) -> Axes:
@@ -257,7 +276,7 @@ def _regrouped(along: Sequence[Axis], each: Axis, old: Sequence[int], new: Seque
     return each
 
 
-def _cat(op: ir.OpView, lhs: Axes, rhs: Axes) -> Axes:
+def _meeting(_op: ir.OpView, lhs: Axes, rhs: Axes, *_indices: Axes) -> Axes:
     return tuple(a.meet(b) for a, b in zip(lhs, rhs, strict=True))
 
 
@@ -266,17 +285,12 @@ def _extract(op: ir.OpView, source: Axes, *_indices: Axes) -> Axes:
     return (*(axis.narrowed(extent) for axis, extent in zip(along, op.result.type.shape, strict=True)), each)
 
 
-def _insert(op: ir.OpView, source: Axes, destination: Axes, *_indices: Axes) -> Axes:
-    return _cat(op, source, destination)
-
-
 def _assume(op: ir.OpView, value: Axes) -> Axes:
     predicate = op.predicate
     *along, each = value
     if isinstance(predicate, SameElementsAttr):
-        groups = [max(1, size & -size) for size in predicate.values]
-        found = (a._replace(constancy=max(a.constancy, size)) for a, size in zip(along, groups, strict=True))
-        return (*found, each)
+        groups = zip(along, (max(1, size & -size) for size in predicate.values), strict=True)
+        return (*(a._replace(constancy=max(a.constancy, size)) for a, size in groups), each)
     if not isinstance(predicate, DivByAttr):
         return value
     if predicate.every is None:
@@ -300,8 +314,8 @@ SHAPE_RULES: dict[str, ShapeRule] = {
     "broadcast": _broadcast,
     "permute": _permute,
     "reshape": _reshape,
-    "cat": _cat,
+    "cat": _meeting,
     "extract": _extract,
-    "insert": _insert,
+    "insert": _meeting,
     "assume": _assume,
 }

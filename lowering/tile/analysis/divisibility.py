@@ -10,11 +10,13 @@ from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.tile.analysis.axis import UNBOUNDED
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import Number
+from tilec.lowering.tile.analysis.tile_operations import counting_loop, producer, yields
 from tilec.lowering.tile.analysis.value_analysis import analyze
 
+# The divisor of zero, which every number divides.
+UNBOUNDED = 1 << 62
 # Globals and allocated memory are aligned to 16 bytes, the widest vector access, or more if they declare it.
 GLOBAL_ALIGNMENT_BYTES = 16
 
@@ -38,17 +40,11 @@ def divisor_of(number: Number) -> int:
 def _divisibility(value: ir.Value, of: Of) -> int:
     owner = value.owner
     if isinstance(owner, ir.Block):
-        return _argument(value, owner, of)
+        # An induction variable is the lower bound plus a multiple of the step; carried values are unknown.
+        loop = counting_loop(value)
+        return 1 if loop is None else math.gcd(of(loop.lowerBound), of(loop.step))
     rule = _RULES.get(owner.operation.name)
     return rule(owner, value, of) if rule is not None else 1
-
-
-def _argument(value: ir.Value, block: ir.Block, of: Of) -> int:
-    """An induction variable is the lower bound plus a multiple of the step; carried values are unknown."""
-    loop = block.owner
-    if loop.operation.name == "cuda_tile.for" and ir.BlockArgument(value).arg_number == 0:
-        return math.gcd(of(loop.lowerBound), of(loop.step))
-    return 1
 
 
 def _assume(op: ir.OpView, _: ir.Value, of: Of) -> int:
@@ -61,11 +57,12 @@ def _assume(op: ir.OpView, _: ir.Value, of: Of) -> int:
 def _constant(op: ir.OpView, _: ir.Value, of: Of) -> int:
     elements = op.value
     if elements.is_splat:
-        return _factor(int(elements.get_splat_value().value))
-    return math.gcd(*(_factor(int(number)) for number in elements))
+        return power_of_two_in(int(elements.get_splat_value().value))
+    return math.gcd(*(power_of_two_in(int(number)) for number in elements))
 
 
-def _factor(number: int) -> int:
+def power_of_two_in(number: int) -> int:
+    """The largest power of two that divides a number."""
     return number & -number if number else UNBOUNDED
 
 
@@ -73,17 +70,9 @@ def _common(op: ir.OpView, _: ir.Value, of: Of) -> int:
     return math.gcd(*map(of, op.operation.operands))
 
 
-def _product(op: ir.OpView, _: ir.Value, of: Of) -> int:
-    return min(UNBOUNDED, math.prod(map(of, op.operation.operands)))
-
-
 def _shifted(op: ir.OpView, _: ir.Value, of: Of) -> int:
     amount = splat(op.rhs)
     return of(op.lhs) if amount is None else min(UNBOUNDED, of(op.lhs) << max(0, amount))
-
-
-def _masked(op: ir.OpView, _: ir.Value, of: Of) -> int:
-    return max(map(of, op.operation.operands))
 
 
 def _quotient(op: ir.OpView, _: ir.Value, of: Of) -> int:
@@ -91,10 +80,6 @@ def _quotient(op: ir.OpView, _: ir.Value, of: Of) -> int:
     if divisor is None or divisor <= 0 or divisor & (divisor - 1):
         return 1
     return max(1, of(op.lhs) // divisor)
-
-
-def _selected(op: ir.OpView, _: ir.Value, of: Of) -> int:
-    return math.gcd(of(op.val_if_true), of(op.val_if_false))
 
 
 def _source(op: ir.OpView, _: ir.Value, of: Of) -> int:
@@ -120,58 +105,35 @@ def _extent(op: ir.OpView, value: ir.Value, of: Of) -> int:
     axis, view = ir.OpResult(value).result_number, op.src
     known = view.type.shape[axis]
     if known is not None:
-        return _factor(known)
-    maker = view.owner
-    if isinstance(maker, ir.Block) or maker.operation.name != "cuda_tile.make_tensor_view":
-        return 1
-    return of(maker.dynamicShape[view.type.shape[:axis].count(None)])
+        return power_of_two_in(known)
+    maker = producer(view, "make_tensor_view")
+    return 1 if maker is None else of(maker.dynamicShape[view.type.shape[:axis].count(None)])
 
 
 def _branches(op: ir.OpView, value: ir.Value, of: Of) -> int:
     at = ir.OpResult(value).result_number
-    last = [list(region.blocks[0].operations)[-1] for region in (op.then, op.else_)]
     # A branch that ends in break, continue or return yields no value.
-    return math.gcd(*(of(each.operands[at]) for each in last if each.operation.name == "cuda_tile.yield")) or UNBOUNDED
+    return math.gcd(*(of(end.operands[at]) for end in yields(op))) or UNBOUNDED
 
 
-def _allocated(op: ir.OpView, _: ir.Value, _of: Of) -> int:
-    return max(op.alignment, GLOBAL_ALIGNMENT_BYTES)
-
-
-def _global(_op: ir.OpView, _: ir.Value, _of: Of) -> int:
-    return GLOBAL_ALIGNMENT_BYTES
+def _named(*names: str) -> tuple[str, ...]:
+    return tuple(f"cuda_tile.{name}" for name in names)
 
 
 _RULES: dict[str, Rule] = {
     "cuda_tile.assume": _assume,
     "cuda_tile.constant": _constant,
-    "cuda_tile.addi": _common,
-    "cuda_tile.subi": _common,
-    "cuda_tile.maxi": _common,
-    "cuda_tile.mini": _common,
-    "cuda_tile.remi": _common,
-    "cuda_tile.ori": _common,
-    "cuda_tile.xori": _common,
-    "cuda_tile.cat": _common,
-    "cuda_tile.negi": _source,
-    "cuda_tile.absi": _source,
-    "cuda_tile.andi": _masked,
-    "cuda_tile.muli": _product,
+    **dict.fromkeys(_named("addi", "subi", "maxi", "mini", "remi", "ori", "xori", "cat"), _common),
+    **dict.fromkeys(_named("negi", "absi", "exti", "trunci", "int_to_ptr", "ptr_to_int", "ptr_to_ptr"), _source),
+    **dict.fromkeys(_named("broadcast", "reshape", "permute", "extract"), _source),
+    "cuda_tile.andi": lambda op, value, of: max(map(of, op.operation.operands)),
+    "cuda_tile.muli": lambda op, value, of: min(UNBOUNDED, math.prod(map(of, op.operation.operands))),
     "cuda_tile.shli": _shifted,
     "cuda_tile.divi": _quotient,
-    "cuda_tile.select": _selected,
-    "cuda_tile.exti": _source,
-    "cuda_tile.trunci": _source,
-    "cuda_tile.broadcast": _source,
-    "cuda_tile.reshape": _source,
-    "cuda_tile.permute": _source,
-    "cuda_tile.extract": _source,
+    "cuda_tile.select": lambda op, value, of: math.gcd(of(op.val_if_true), of(op.val_if_false)),
     "cuda_tile.offset": _offset,
-    "cuda_tile.int_to_ptr": _source,
-    "cuda_tile.ptr_to_int": _source,
-    "cuda_tile.ptr_to_ptr": _source,
-    "cuda_tile.alloca": _allocated,
-    "cuda_tile.get_global": _global,
+    "cuda_tile.alloca": lambda op, value, of: max(op.alignment, GLOBAL_ALIGNMENT_BYTES),
+    "cuda_tile.get_global": lambda op, value, of: GLOBAL_ALIGNMENT_BYTES,
     "cuda_tile.get_tensor_shape": _extent,
     "cuda_tile.if": _branches,
 }

@@ -8,11 +8,10 @@ from functools import cached_property
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType
-from tilec.lowering.tile.analysis.axis import UNBOUNDED
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW, bounds, greatest
-from tilec.lowering.tile.analysis.divisibility import divisor_of
-from tilec.lowering.tile.analysis.im2col_shape import index_space, output_extents
+from tilec.lowering.tile.analysis.divisibility import UNBOUNDED, divisor_of
 from tilec.lowering.tile.analysis.index_arithmetic import Number
+from tilec.lowering.tile.analysis.index_space import index_space, output_extents
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker, tensor_strides
 from tilec.lowering.tile.analysis.tile_index import is_below
 

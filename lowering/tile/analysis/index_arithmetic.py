@@ -177,5 +177,10 @@ def broadcast(value: ir.Value, shape: Sequence[int]) -> ir.Value:
     return build("broadcast", [source], [TileType.get(shape, value.type.element)]).result
 
 
+def along_axis(values: ir.Value, axis: int, shape: Sequence[int]) -> ir.Value:
+    """A tile of a shape whose elements change along an axis only, as those of a tile of one dimension do."""
+    return broadcast(reshaped(values, [extent if k == axis else 1 for k, extent in enumerate(shape)]), shape)
+
+
 def _rank(value: ir.Value) -> int:
     return value.type.rank

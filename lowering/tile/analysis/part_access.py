@@ -9,8 +9,8 @@ from tilec.dialect.cuda_tile.types import PartitionViewType, TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.element_types import element_type
-from tilec.lowering.tile.analysis.bounds import bounds
-from tilec.lowering.tile.analysis.constants import integer_splat
+from tilec.lowering.tile.analysis.bounds import greatest
+from tilec.lowering.tile.analysis.condition import integer
 from tilec.lowering.tile.analysis.tile_parts import Part
 
 # L2 cache and memory are read in sectors of 32 bytes (CUDA programming guide, device memory accesses).
@@ -63,7 +63,8 @@ def has_whole_sectors(view: PartitionViewType, part: Part) -> bool:
 
 def part_indices(op: ir.OpView, part: Part) -> list[ir.Value]:
     """The indices of a part of the tile of an access in the grid of such parts."""
-    return [_plus(*each) for each in zip(first_indices(op, part.counts), part.counts, part.position, strict=True)]
+    parts = zip(first_indices(op, part.counts), part.counts, part.position, strict=True)
+    return [first if count == 1 else integer("addi", first, number) for first, count, number in parts]
 
 
 def first_indices(op: ir.OpView, counts: Sequence[int]) -> list[ir.Value]:
@@ -71,14 +72,13 @@ def first_indices(op: ir.OpView, counts: Sequence[int]) -> list[ir.Value]:
     indices = list(op.index)
     if not all(map(_product_fits, indices, counts)):
         indices = [_widened(index, count) for index, count in zip(indices, counts, strict=True)]
-    return [_times(*each) for each in zip(indices, counts, strict=True)]
+    pairs = zip(indices, counts, strict=True)
+    return [index if count == 1 else integer("muli", index, count) for index, count in pairs]
 
 
 def _product_fits(index: ir.Value, count: int) -> bool:
     """Whether (index + 1) * count fits the type of an index, which is unsigned."""
-    width, known = index.type.element.width, bounds(index)
-    greatest = known.high if known.low >= 0 else (1 << width) - 1
-    return count == 1 or (greatest + 1) * count <= 1 << width - 1
+    return count == 1 or (greatest(index) + 1) * count <= 1 << index.type.element.width - 1
 
 
 def _widened(index: ir.Value, count: int) -> ir.Value:
@@ -86,18 +86,5 @@ def _widened(index: ir.Value, count: int) -> ir.Value:
     wide = TileType.get((), ir.IntegerType.get_signless(64))
     if index.type != wide:
         return build("exti", [index], [wide], {"signedness": "unsigned"}).result
-    limit = integer_splat(wide, (1 << 63) // count - 1)
-    return index if count == 1 else build("mini", [index, limit], [wide], {"signedness": "unsigned"}).result
-
-
-def _times(index: ir.Value, count: int) -> ir.Value:
-    if count == 1:
-        return index
-    return build("muli", [index, integer_splat(index.type, count)], [index.type]).result
-
-
-def _plus(index: ir.Value, count: int, number: int) -> ir.Value:
-    """The index of a part, from that of the first one of `count` parts."""
-    if count == 1:
-        return index
-    return build("addi", [index, integer_splat(index.type, number)], [index.type]).result
+    limit = (1 << 63) // count - 1
+    return index if count == 1 else integer("mini", index, limit, signedness="unsigned")

@@ -1,11 +1,14 @@
-"""Replaces the results of operations by other values, in program order, up to a fixed point."""
+"""Replaces operations: their results by other values, by rules up to a fixed point; rebuilds and erases them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
+from tilec.dialect.operation import groups
+from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.analysis.value_analysis import forget_facts
 
 # The replacement of an operation's results: None to keep it, a value for a single result, or a list.
@@ -45,9 +48,27 @@ def _replace(op: ir.OpView, rule: Rule) -> bool:
         replacement = rule(op)
     if replacement is None:
         return False
-    values = [replacement] if isinstance(replacement, ir.Value) else list(replacement)
+    replace(op, [replacement] if isinstance(replacement, ir.Value) else replacement)
+    return True
+
+
+def replace(op: ir.OpView, values: Iterable[ir.Value]) -> None:
+    """Replaces the results of an operation by other values, and erases it."""
     for old, new in zip(op.operation.results, values, strict=True):
         old.replace_all_uses_with(new)
     forget_facts(op.operation)
     op.operation.erase()
-    return True
+
+
+def rebuilt_without(op: ir.OpView, *names: str) -> Sequence[ir.Value]:
+    """The results of the same operation without some of its optional operands, at the insertion point."""
+    operands = {**(groups(op, "operand") or {}), **{name: [] for name in names}}
+    types = [result.type for result in op.operation.results]
+    return list(build(op.operation.name, list(operands.values()), types, attributes_without_segments(op)).results)
+
+
+def erase_unused(module: ir.Module | ir.OpView, name: str) -> None:
+    """Erases the operations of one name whose result has no use."""
+    for op in operations_named(module, (name,)):
+        if not list(op.result.uses):
+            op.operation.erase()

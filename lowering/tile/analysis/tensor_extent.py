@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.analysis.producer import producer, without_assumptions
+from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
 
 MAKERS = (
     "make_partition_view",
@@ -39,11 +39,6 @@ def tile_spans(type: PartitionViewType | StridedViewType | GatherScatterViewType
     """The successive elements that one index selects along each dimension: one along a sparse dimension."""
     sparse = getattr(type, "sparse_dim", None)
     return tuple(1 if k == sparse else extent for k, extent in enumerate(type.tile_shape))
-
-
-def tensor_extent(tensor: ir.OpView, dimension: int) -> int | ir.Value:
-    """The extent of a tensor along a dimension: a number, or the value that holds it."""
-    return tensor_extents(tensor)[dimension]
 
 
 def tensor_extents(tensor: ir.OpView) -> tuple[int | ir.Value, ...]:

@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile.analysis.bounds import bounds, greatest
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import IndexArithmetic, Number
-from tilec.lowering.tile.analysis.producer import producer
+from tilec.lowering.tile.analysis.tile_operations import counting_loop, producer
 
 
 def limited(numbers: IndexArithmetic, tile: ir.Value, step: int) -> Number:
@@ -45,14 +45,10 @@ def is_below(tile: ir.Value, extent: Number, factor: int, divisor: int) -> bool:
 
 def _limit(value: ir.Value) -> ir.Value | None:
     """A value that a number from 0 on is below: the upper bound of the loop that counts it, or its divisor."""
-    block = value.owner
-    if not isinstance(block, ir.Block):
-        remainder = producer(value, "remi")
-        return None if remainder is None or bounds(remainder.lhs).low < 0 else remainder.rhs
-    loop = block.owner
-    if loop.operation.name != "cuda_tile.for" or ir.BlockArgument(value).arg_number != 0 or loop.unsignedCmp:
-        return None
-    return None if bounds(loop.lowerBound).low < 0 else loop.upperBound
+    if (remainder := producer(value, "remi")) is not None:
+        return None if bounds(remainder.lhs).low < 0 else remainder.rhs
+    loop = counting_loop(value)
+    return None if loop is None or loop.unsignedCmp or bounds(loop.lowerBound).low < 0 else loop.upperBound
 
 
 def _quotient(value: ir.Value) -> tuple[ir.Value, int]:

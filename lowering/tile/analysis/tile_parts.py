@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,6 +71,21 @@ def joined(parts: Sequence[ir.Value], type: TileType) -> ir.Value:
 def _pair(lhs: ir.Value, rhs: ir.Value, dimension: int) -> ir.Value:
     shape = [extent * (2 if d == dimension else 1) for d, extent in enumerate(lhs.type.shape)]
     return build("cat", [lhs, rhs], [TileType.get(shape, lhs.type.element)], {"dim": dimension}).result
+
+
+def same_dimension(shape: Sequence[int], other: Sequence[int], dimension: int) -> int | None:
+    """The dimension of a reshape with the same extent and as many elements per index in row-major order; or None."""
+    position = shape[dimension], math.prod(shape[dimension + 1 :])
+    positions = ((extent, math.prod(other[d + 1 :])) for d, extent in enumerate(other))
+    return next((d for d, found in enumerate(positions) if found == position), None)
+
+
+def kept_dimension(source: Sequence[int], result: Sequence[int], dimension: int) -> int | None:
+    """The source dimension of a dimension of several elements, if a reshape moves only extents of one; else None."""
+    of_source, of_result = ([d for d, extent in enumerate(shape) if extent > 1] for shape in (source, result))
+    if dimension not in of_result or [source[d] for d in of_source] != [result[d] for d in of_result]:
+        return None
+    return of_source[of_result.index(dimension)]
 
 
 def reshaped(value: ir.Value, shape: Sequence[int]) -> ir.Value:

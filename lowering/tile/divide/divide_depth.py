@@ -27,8 +27,9 @@ from tilec.dialect.walk import operations_named
 from tilec.element_types import element_type
 from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
-from tilec.lowering.tile.analysis.elementwise import is_elementwise
 from tilec.lowering.tile.analysis.part_access import first_indices, is_divisible_access, view_of_parts
+from tilec.lowering.tile.analysis.tile_operations import is_elementwise
+from tilec.lowering.tile.analysis.tile_parts import kept_dimension
 
 # With fewer slots, loads wait for most of a multiply; with this number, a slot is read while the others are loaded.
 _FEWEST_SLOTS, _SLOTS = 3, 4
@@ -140,16 +141,8 @@ def _source_dimension(op: ir.OpView, dimension: int) -> int | None:
     if op.operation.name == "cuda_tile.permute":
         return int(list(op.permutation)[dimension])
     if op.operation.name == "cuda_tile.reshape":
-        return _renamed_dimension(list(op.source.type.shape), list(op.result.type.shape), dimension)
+        return kept_dimension(op.source.type.shape, op.result.type.shape, dimension)
     return dimension if len(op.operation.operands) == 1 and is_elementwise(op) else None
-
-
-def _renamed_dimension(source: Sequence[int], result: Sequence[int], dimension: int) -> int | None:
-    """The dimension of the source that a reshape keeps, of more than one element; None if it mixes dimensions."""
-    kept, made = ([d for d, extent in enumerate(shape) if extent > 1] for shape in (source, result))
-    if dimension not in made or [source[d] for d in kept] != [result[d] for d in made]:
-        return None
-    return kept[made.index(dimension)]
 
 
 def _uses_alone(multiply: _Multiply) -> bool:

@@ -16,12 +16,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.build import attributes_without_segments, build
-from tilec.dialect.cuda_tile.types import PartitionViewType, TileType
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.analysis.bounds import greatest
-from tilec.lowering.tile.analysis.constants import constant, integer_splat, splat_attribute, tensor_type
-from tilec.lowering.tile.divide.divided_dimensions import ROWS, STORES, Divided, divided_columns, divided_rows
+from tilec.lowering.tile.analysis.constants import constant, integer_splat, splat_attribute, splat_elements
+from tilec.lowering.tile.analysis.index_arithmetic import broadcast
+from tilec.lowering.tile.analysis.part_access import view_of_parts
+from tilec.lowering.tile.analysis.replacing import replace
+from tilec.lowering.tile.divide.divided_dimensions import (
+    ROWS,
+    STORES,
+    Divided,
+    divided_columns,
+    divided_rows,
+    divided_tile,
+)
 
 # The attribute of a reduction whose results are combined: the number of CTAs.
 COMBINED = "tilec.ctas"
@@ -64,9 +74,11 @@ def divide_columns(
 def _divide(entry: ir.OpView, ctas: int, divided: Divided) -> None:
     cta = _number_of_cta(entry)
     for value, dimension in divided.items():
-        value.set_type(_part_type(value.type, dimension, ctas))
+        value.set_type(TileType.get(_part_shape(value.type.shape, dimension, ctas), value.type.element))
     # Loads are replaced, so the divided tiles of all operations are found first.
-    tiles = [(op, _divided_tile(op, divided)) for op in operations_below(entry) if op.operation.name in _REWRITES]
+    tiles = [
+        (op, divided_tile(op.operation, divided)) for op in operations_below(entry) if op.operation.name in _REWRITES
+    ]
     for op, tile in tiles:
         with ir.InsertionPoint(op.operation), op.location:
             if tile is not None:
@@ -75,16 +87,8 @@ def _divide(entry: ir.OpView, ctas: int, divided: Divided) -> None:
                 _store_once(op, cta)
 
 
-def _part_type(whole: TileType, dimension: int, ctas: int) -> TileType:
-    return TileType.get(_part_shape(whole.shape, dimension, ctas), whole.element)
-
-
 def _part_shape(shape: Sequence[int], dimension: int, ctas: int) -> list[int]:
     return [extent // ctas if d == dimension else extent for d, extent in enumerate(shape)]
-
-
-def _divided_tile(op: ir.OpView, divided: Divided) -> ir.Value | None:
-    return next((value for value in (*op.operation.operands, *op.operation.results) if value in divided), None)
 
 
 @dataclass(frozen=True)
@@ -122,51 +126,36 @@ def _number_of_cta(entry: ir.OpView) -> ir.Value:
 
 def _divide_access(op: ir.OpView, dimension: int, split: _Split) -> None:
     """Accesses the part of the CTA, through a view whose tiles are the parts."""
-    type, operation = op.view.type, op.operation
-    shape = _part_shape(type.tile_shape, dimension, split.ctas)
-    of_parts = PartitionViewType.get(shape, type.tensor_view, type.dim_map, type.padding)
-    view = build("make_partition_view", [op.view.owner.operands[0]], [of_parts]).result
+    operation = op.operation
+    view = view_of_parts(op.view, _part_shape(op.view.type.tile_shape, dimension, split.ctas))
     indices = _common_width(list(op.index))
     indices[dimension] = _part_index(indices[dimension], split)
     tile = [] if operation.name == "cuda_tile.load_view_tko" else [op.tile]
     results = [result.type for result in operation.results]
     made = build(operation.name, [*tile, view, indices, op.token], results, attributes_without_segments(op))
-    for old, new in zip(operation.results, made.results, strict=True):
-        old.replace_all_uses_with(new)
-    operation.erase()
+    replace(op, made.results)
 
 
 def _common_width(indices: list[ir.Value]) -> list[ir.Value]:
     """The indices, which are unsigned, in at least 32 bits."""
     type = TileType.get((), ir.IntegerType.get_signless(32))
-    if all(index.type.element.width >= 32 for index in indices):
-        return indices
-    return [
-        index if index.type == type else build("exti", [index], [type], {"signedness": "unsigned"}).result
-        for index in indices
-    ]
+    return [_cast(index, type) if index.type.element.width < 32 else index for index in indices]
 
 
 def _part_index(index: ir.Value, split: _Split) -> ir.Value:
     """index * ctas + cta; an index whose product does not fit is limited to one that is outside of every tensor."""
-    type, cta = index.type, split.cta
+    type = index.type
     limit = (1 << type.element.width - 1) // split.ctas
     if not 0 <= greatest(index) < limit:
         index = build("mini", [index, integer_splat(type, limit)], [type], {"signedness": "unsigned"}).result
-    if cta.type != type:
-        cta = _cast(cta, type)
+    cta = _cast(split.cta, type)
     product = build("muli", [index, integer_splat(type, split.ctas)], [type]).result
     return build("addi", [product, cta], [type]).result
 
 
-def _leave(_op: ir.OpView, _dimension: int, _split: _Split) -> None:
-    """The pointers are divided, and determine the addresses of the elements."""
-
-
 def _divide_constant(op: ir.OpView, _dimension: int, _split: _Split) -> None:
     result = op.operation.results[0]
-    elements = ir.DenseElementsAttr.get_splat(tensor_type(result.type), splat_attribute(result))
-    op.operation.attributes["value"] = elements
+    op.operation.attributes["value"] = splat_elements(result.type, splat_attribute(result))
 
 
 def _divide_iota(op: ir.OpView, _dimension: int, split: _Split) -> None:
@@ -176,11 +165,8 @@ def _divide_iota(op: ir.OpView, _dimension: int, split: _Split) -> None:
     users = list(result.uses)
     with ir.InsertionPoint.after(op.operation):
         scalar = TileType.get((), type.element)
-        cta = split.cta if type.element.width == 32 else _cast(split.cta, scalar)
-        first = build("muli", [cta, integer_splat(scalar, type.shape[0])], [scalar]).result
-        one = build("reshape", [first], [TileType.get((1,), type.element)]).result
-        spread = build("broadcast", [one], [type]).result
-        moved = build("addi", [result, spread], [type]).result
+        first = build("muli", [_cast(split.cta, scalar), integer_splat(scalar, type.shape[0])], [scalar]).result
+        moved = build("addi", [result, broadcast(first, type.shape)], [type]).result
     for use in users:
         use.owner.operation.operands[use.operand_number] = moved
 
@@ -207,6 +193,8 @@ def _combine(op: ir.OpView, dimension: int, split: _Split) -> None:
 
 
 def _cast(value: ir.Value, type: TileType) -> ir.Value:
+    if value.type == type:
+        return value
     name = "exti" if type.element.width > value.type.element.width else "trunci"
     attributes = {"signedness": "unsigned"} if name == "exti" else {}
     return build(name, [value], [type], attributes).result
@@ -215,7 +203,8 @@ def _cast(value: ir.Value, type: TileType) -> ir.Value:
 _REWRITES: dict[str, Callable[[ir.OpView, int, _Split], None]] = {
     "cuda_tile.load_view_tko": _divide_access,
     "cuda_tile.store_view_tko": _divide_access,
-    "cuda_tile.store_ptr_tko": _leave,
+    # The pointers are divided, and determine the addresses of the elements.
+    "cuda_tile.store_ptr_tko": lambda op, dimension, split: None,
     "cuda_tile.constant": _divide_constant,
     "cuda_tile.iota": _divide_iota,
     "cuda_tile.reduce": _combine,

@@ -14,7 +14,7 @@ from dataclasses import replace
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.walk import operations_inside, operations_named
+from tilec.dialect.walk import operations_inside, operations_named, reached
 from tilec.element_types import element_type
 from tilec.lowering.tile.analysis.part_access import (
     divides_bytes,
@@ -23,9 +23,8 @@ from tilec.lowering.tile.analysis.part_access import (
     store_part,
     view_of_parts,
 )
-from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, YIELD, terminators
-from tilec.lowering.tile.divide.operand_dimensions import divided_operands
-from tilec.lowering.tile.divide.slices import REPEATABLE, Divided, Slice, Slicer, sliced_operands
+from tilec.lowering.tile.analysis.tile_operations import carried_sources, is_product
+from tilec.lowering.tile.divide.slices import REPEATABLE, Divided, Slice, Slicer, divided_operands, sliced_operands
 
 # A staging buffer of this size leaves room for rings of operands, and two of them keep the copies busy.
 SLICE_BYTES = 16384
@@ -35,13 +34,7 @@ _SWIZZLE_BITS = 1024
 _LEAST_COLUMNS = 32
 # Slices of smaller tiles cost little wherever their elements are.
 _SMALL_ELEMENTS = 1024
-_MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
 _LOADS = ("cuda_tile.load_view_tko",)
-# The terminators whose operands are the results.
-_STRUCTURES = {"cuda_tile.for": CONTINUE, "cuda_tile.loop": BREAK, "cuda_tile.if": YIELD}
-
-# The number of the first argument of the body that is carried.
-_FIRST_CARRIED = {"cuda_tile.for": 1, "cuda_tile.loop": 0}
 
 
 def divide_stores(module: ir.Module) -> None:
@@ -96,13 +89,8 @@ def _is_made_of_columns(store: ir.OpView, first: Slice) -> bool:
 
 def _reached(store: ir.OpView, first: Slice) -> Iterator[Divided]:
     """The values whose slices are needed for those of a stored tile, the tile included."""
-    seen, work = set[Divided](), [(store.tile, first.dimension)]
-    while work:
-        value, along = each = work.pop()
-        if each not in seen:
-            seen.add(each)
-            yield each
-            work += _operands(store, value, replace(first, dimension=along)) or []
+    start = store.tile, first.dimension
+    return reached(start, lambda each: _operands(store, each[0], replace(first, dimension=each[1])) or ())
 
 
 def _operands(store: ir.OpView, value: ir.Value, wanted: Slice) -> list[Divided] | None:
@@ -115,39 +103,17 @@ def _operands(store: ir.OpView, value: ir.Value, wanted: Slice) -> list[Divided]
 
 def _is_product(value: ir.Value) -> bool:
     """Whether a value is a matrix product, or is computed elementwise from one that a loop carries."""
-    seen, work = set[ir.Value](), [value]
-    while work:
-        each = work.pop()
-        if each in seen or not isinstance(each.type, TileType):
-            continue
-        seen.add(each)
-        op = each.owner
-        if isinstance(op, ir.Block):
-            work += _carried(each)
-            continue
-        if op.operation.name in _MULTIPLIES:
-            return True
-        if op.operation.name in _STRUCTURES:
-            work += _given(op, list(op.operation.results).index(each))
-        elif each.type.rank > 1:
-            work += [operand for operand, _ in divided_operands(op, each.type.rank - 1) or ()]
-    return False
+    return any(map(is_product, reached(value, _sources)))
 
 
-def _given(op: ir.OpView, index: int) -> list[ir.Value]:
-    """The values that may become a result of a loop or a branch, except the initial value."""
-    ending = _STRUCTURES[op.operation.name]
-    return [end.operation.operands[index] for end in terminators(op) if end.operation.name == ending]
-
-
-def _carried(argument: ir.BlockArgument) -> list[ir.Value]:
-    """The values that a loop gives to an argument of its body, except the initial value."""
-    loop = argument.owner.owner.opview
-    first = _FIRST_CARRIED.get(loop.operation.name)
-    if first is None or argument.arg_number < first:
+def _sources(value: ir.Value) -> list[ir.Value]:
+    """The values that a value is, except the initial value of a loop, or is computed from elementwise."""
+    op = value.owner
+    if (carried := carried_sources(value)) is not None:
+        return [each for each in carried if isinstance(each.type, TileType)]
+    if isinstance(op, ir.Block) or is_product(value) or value.type.rank < 2:
         return []
-    index = argument.arg_number - first
-    return [end.operation.operands[index] for end in terminators(loop) if end.operation.name == CONTINUE]
+    return [operand for operand, _ in divided_operands(op, value.type.rank - 1) or ()]
 
 
 # ---- the rewrite

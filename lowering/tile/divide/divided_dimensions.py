@@ -15,8 +15,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.tile.analysis.constants import splat_attribute
-from tilec.lowering.tile.analysis.elementwise import is_elementwise
-from tilec.lowering.tile.analysis.terminators import CONTINUE, terminators
+from tilec.lowering.tile.analysis.tile_operations import FOR, IF, LOOP, YIELD, carried_groups, is_elementwise
+from tilec.lowering.tile.analysis.tile_parts import same_dimension
 
 # The divided dimension of each tile; the others are the same in all CTAs.
 Divided = dict[ir.Value, int]
@@ -101,6 +101,11 @@ def _long_dimension(store: ir.OpView, divided: Divided, least: int) -> list[tupl
     return [(tile, tile.type.shape.index(max(tile.type.shape)))]
 
 
+def divided_tile(op: ir.Operation, divided: Divided) -> ir.Value | None:
+    """The first operand or result of an operation that is divided."""
+    return next((value for value in (*op.operands, *op.results) if value in divided), None)
+
+
 def _propagate(divided: Divided, found: list[tuple[ir.Value, int]], origin: ir.OpView, combines: bool = False) -> None:
     while found:
         value, dimension = found.pop()
@@ -135,7 +140,7 @@ def _around(value: ir.Value) -> list[ir.OpView]:
 def _left_by(end: ir.OpView) -> ir.OpView:
     """The loop or branch that a terminator belongs to."""
     parent = end.operation.parent.operation
-    while end.operation.name != "cuda_tile.yield" and parent.name == "cuda_tile.if":
+    while end.operation.name != YIELD and parent.name == IF:
         parent = parent.parent.operation
     return parent.opview
 
@@ -166,7 +171,11 @@ _WHOLE = ("cuda_tile.print_tko", "cuda_tile.assert", "cuda_tile.assume")
 
 
 def _of_elements(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
-    values = [value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)]
+    return _alike([value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)], divided)
+
+
+def _alike(values: list[ir.Value], divided: Mapping[ir.Value, int]) -> Related:
+    """All of the values, with the dimension along which one of them is divided."""
     for dimension in {divided[value] for value in values if value in divided}:
         yield from ((value, dimension) for value in values)
 
@@ -184,24 +193,8 @@ def _of_multiply(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
 
 def _of_carried(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     """The carried values of a loop or a branch, and its results."""
-    for group in _carried_groups(op):
-        for dimension in {divided[value] for value in group if value in divided}:
-            yield from ((value, dimension) for value in group)
-
-
-def _carried_groups(op: ir.OpView) -> list[list[ir.Value]]:
-    """For each carried value and each result, the values that it may be, and itself."""
-    results = [[result] for result in op.operation.results]
-    carried: list[list[ir.Value]] = []
-    if op.operation.name != "cuda_tile.if":
-        carried = [[init, argument] for init, argument in zip(op.initValues, op.carried, strict=True)]
-    for end in terminators(op):
-        into = carried if end.operation.name == CONTINUE else results
-        for group, value in zip(into, end.operation.operands, strict=False):
-            group.append(value)
-    if op.operation.name == "cuda_tile.for":
-        return [of_loop + of_result for of_loop, of_result in zip(carried, results, strict=True)]
-    return carried + results
+    for group in carried_groups(op):
+        yield from _alike(group, divided)
 
 
 def _of_broadcast(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
@@ -232,19 +225,10 @@ def _of_reshape(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     source, result = op.operation.operands[0], op.operation.results[0]
     for value, other in ((source, result), (result, source)):
         if value in divided:
-            position = _position(value.type.shape, divided[value])
-            found = [d for d in range(other.type.rank) if _position(other.type.shape, d) == position]
-            if not found:
+            found = same_dimension(value.type.shape, other.type.shape, divided[value])
+            if found is None:
                 raise NotDivisibleError("it divides or joins what the blocks divide", op)
-            yield other, found[0]
-
-
-def _position(shape: tuple[int, ...], dimension: int) -> tuple[int, int]:
-    """The extent of a dimension and the product of those inside of it."""
-    inside = 1
-    for extent in shape[dimension + 1 :]:
-        inside *= extent
-    return shape[dimension], inside
+            yield other, found
 
 
 def _of_permute(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
@@ -258,10 +242,10 @@ def _of_permute(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
 def _of_parts(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     """Operations between tiles and parts of them, which keep the extent of a divided dimension."""
     tiles = [value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)]
-    for dimension in {divided[value] for value in tiles if value in divided}:
-        if len({value.type.shape[dimension] for value in tiles}) > 1:
+    for value, dimension in _of_elements(op, divided):
+        if len({tile.type.shape[dimension] for tile in tiles}) > 1:
             raise NotDivisibleError("it divides or joins what the blocks divide", op)
-        yield from ((value, dimension) for value in tiles)
+        yield value, dimension
 
 
 def _of_access(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
@@ -276,13 +260,9 @@ def _of_constant(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
     return iter(())
 
 
-def _of_iota(_op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
-    return iter(())
-
-
 _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
     **dict.fromkeys(MULTIPLIES, _of_multiply),
-    **{f"cuda_tile.{word}": _of_carried for word in ("for", "loop", "if")},
+    **dict.fromkeys((FOR, LOOP, IF), _of_carried),
     "cuda_tile.broadcast": _of_broadcast,
     _REDUCE: _of_whole_reduce,
     "cuda_tile.reshape": _of_reshape,
@@ -291,7 +271,7 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
     "cuda_tile.store_view_tko": _of_access,
     **{f"cuda_tile.{word}": _of_parts for word in ("extract", "insert", "cat")},
     "cuda_tile.constant": _of_constant,
-    "cuda_tile.iota": _of_iota,
+    "cuda_tile.iota": lambda op, divided: iter(()),
 }
 
 

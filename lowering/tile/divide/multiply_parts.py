@@ -1,10 +1,21 @@
-"""The parts of a multiply that a pass divides: an attribute says which multiplies are parts of one."""
+"""Divides multiplies into parts: of a batch, or halves. An attribute says which multiplies are parts of one.
+
+mmaf a, b, c : BxMxK, BxKxN, BxMxN  ->  cat(mmaf(a[0], b[0], c[0]), .., mmaf(a[B-1], b[B-1], c[B-1]))
+"""
 
 from __future__ import annotations
 
+from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_inside
+from tilec.lowering.tile.analysis.replacing import replace, replace_results
+from tilec.lowering.tile.analysis.tile_parts import Part, joined, reshaped
+from tilec.lowering.tile.divide.slices import Slice
 
+# The dimension along M (0) or N (1) of each operand: lhs, rhs, the accumulator, and the factors of lhs and rhs.
+_ROWS = (0, None, 0, 0, None)
+_COLUMNS = (None, 1, 1, None, 1)
 # Multiplies of an entry with one number are parts of one multiply of the program.
 _PART_OF = "tilec.part_of"
 _ENTRY = "cuda_tile.entry"
@@ -27,3 +38,50 @@ def part_of(op: ir.OpView, count: int) -> dict[str, ir.Attribute]:
 def part_number(op: ir.Operation) -> int | None:
     """The number of the whole that a multiply is a part of; None if it is whole."""
     return ir.IntegerAttr(op.attributes[_PART_OF]).value if _PART_OF in op.attributes else None
+
+
+def halve_multiply(op: ir.OpView, dimension: int) -> None:
+    """Replaces a block-scaled multiply of rank 2 by its halves along a dimension of the result, an even one."""
+    divided = _COLUMNS if dimension else _ROWS
+    with ir.InsertionPoint(op.operation), op.location:
+        attributes = part_of(op, 2)
+        halves = [_half(op, divided, number, attributes) for number in range(2)]
+        result = joined(halves, op.operation.results[0].type)
+    replace(op, [result])
+
+
+def _half(op: ir.OpView, divided: tuple[int | None, ...], number: int, attributes: dict[str, ir.Attribute]) -> ir.Value:
+    operands = [
+        tile if d is None else Slice(d, number, tile.type.shape[d] // 2).part(tile).extracted()
+        for tile, d in zip(op.operation.operands, divided, strict=True)
+    ]
+    return build("mmaf_scaled", operands, [operands[2].type], attributes).result
+
+
+def unbatch_multiplies(module: ir.Module) -> None:
+    """Replaces each multiply of rank 3 by one of rank 2 per number of the batch, in place.
+
+    `split-tiles` then divides the loads and the carried values of the parts.
+    """
+    replace_results(module, dict.fromkeys(("mmaf", "mmai", "mmaf_scaled"), _unbatched))
+
+
+def _unbatched(op: ir.OpView) -> ir.Value | None:
+    result = op.operation.results[0].type
+    if result.rank == 2:
+        return None
+    attributes = {**attributes_without_segments(op), **part_of(op, result.shape[0])}
+    made = [_multiplied(op, number, attributes) for number in range(result.shape[0])]
+    return joined([reshaped(value, (1, *result.shape[1:])) for value in made], result)
+
+
+def _multiplied(op: ir.OpView, number: int, attributes: dict[str, ir.Attribute]) -> ir.Value:
+    operands = [_matrix(value, number) for value in op.operation.operands]
+    result = op.operation.results[0].type
+    return build(op.operation.name, operands, [TileType.get(result.shape[1:], result.element)], attributes).result
+
+
+def _matrix(value: ir.Value, number: int) -> ir.Value:
+    """The matrix of one number of the batch."""
+    _, *shape = value.type.shape
+    return reshaped(Part(value, (number, *[0] * len(shape)), (1, *shape)).extracted(), shape)

@@ -16,7 +16,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.analysis.constants import integer_splat
-from tilec.lowering.tile.analysis.terminators import returns
+from tilec.lowering.tile.analysis.tile_operations import returns, terminator
 from tilec.lowering.tile.divide.divide_rows import divide_rows
 from tilec.lowering.tile.divide.divided_dimensions import Divided, NotDivisibleError
 from tilec.lowering.tile.simplify.hoist_invariants import hoist_invariants
@@ -52,10 +52,9 @@ def _check_runs(entry: ir.OpView) -> None:
         if op.operation.name in _ONCE:
             word = op.operation.name.removeprefix("cuda_tile.")
             raise NotDivisibleError(f"'{word}' would run once for each part", op)
-    block = entry.body.blocks[0]
-    last = block.operations[len(block.operations) - 1].operation
+    last = terminator(entry.body.blocks[0])
     for end in returns(entry):
-        if end.operation != last:
+        if end.operation != last.operation:
             raise NotDivisibleError("an early 'return' ends all parts", end)
 
 

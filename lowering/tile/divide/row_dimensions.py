@@ -14,26 +14,19 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.analysis.part_access import divides_bytes, is_divisible_access
-from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, YIELD, terminators
-from tilec.lowering.tile.divide.operand_dimensions import Dimensions, operand_dimensions
-from tilec.lowering.tile.divide.slices import Divided, Slice
+from tilec.lowering.tile.analysis.tile_operations import BREAK, CONTINUE, FOR, IF, LOOP, LOOPS, MULTIPLIES, YIELD, given
+from tilec.lowering.tile.divide.slices import Dimensions, Divided, Slice, operand_dimensions
 
 # The rows of a product that two units of 128 rows compute.
 DIVIDED_ROWS = 256
 LOAD, STORE = "cuda_tile.load_view_tko", "cuda_tile.store_view_tko"
 # Their halves are made where they are used, so other uses do not matter.
 _ANYWHERE = ("cuda_tile.constant", "cuda_tile.iota")
-FOR, LOOP, IF = "cuda_tile.for", "cuda_tile.loop", "cuda_tile.if"
-LOOPS = (FOR, LOOP)
 STRUCTURES = (*LOOPS, IF)
-MULTIPLIES = {
-    "cuda_tile.mmaf": (0, None, 0),
-    "cuda_tile.mmai": (0, None, 0),
-    "cuda_tile.mmaf_scaled": (0, None, 0, 0, None),
-}
+# Of lhs, rhs, the accumulator and the scale factors, for the rows of the result.
+_MULTIPLY_DIMENSIONS = (0, None, 0, 0, None)
 # The structures that a terminator ends, or leaves.
-_TARGETS = {CONTINUE: (FOR, LOOP), BREAK: (LOOP,), YIELD: (IF,)}
-_RESULT_ENDS = {LOOP: BREAK, IF: YIELD}
+_TARGETS = {CONTINUE: LOOPS, BREAK: (LOOP,), YIELD: (IF,)}
 # The number of operands of a loop before the initial values.
 _BOUNDS = {FOR: 3, LOOP: 0}
 HALVES = 2
@@ -44,10 +37,11 @@ class _NotDivisibleError(Exception):
 
 
 def row_operand_dimensions(op: ir.OpView, dimension: int) -> Dimensions | None:
-    """The dimensions of the operands (operand_dimensions.py), for multiplies, reductions and scans too."""
+    """The dimensions of the operands (slices.py), for multiplies, reductions and scans too."""
     name, count = op.operation.name, len(op.operation.operands)
     if name in MULTIPLIES:
-        return MULTIPLIES[name] if dimension == 0 and op.operation.results[0].type.rank == 2 else None
+        divides = dimension == 0 and op.operation.results[0].type.rank == 2
+        return _MULTIPLY_DIMENSIONS[:count] if divides else None
     if name == "cuda_tile.reduce":
         return (dimension if dimension < op.dim else dimension + 1,) * count
     if name == "cuda_tile.scan":
@@ -128,29 +122,25 @@ class Rows:
                 yield from self._divide_carried(target_of(op), number, along)
             elif name in (BREAK, YIELD):
                 yield from self._divide_result(target_of(op), number, along)
-            elif name in (FOR, LOOP):
+            elif name in LOOPS:
                 yield from self._divide_carried(op, number - _BOUNDS[name], along)
             else:
                 yield op.operation.results[0], _result_dimension(op, number, along)
 
     def _divide_carried(self, loop: ir.OpView, index: int, along: int) -> Iterator[Divided]:
-        if loop.operation.name not in (FOR, LOOP):
+        if loop.operation.name not in LOOPS:
             raise _NotDivisibleError
         self._carried[_first_block(loop)][index] = along
         yield loop.initValues[index], along
         yield loop.operation.regions[0].blocks[0].arguments[index + _first_carried(loop)], along
-        yield from ((end.operation.operands[index], along) for end in _ends(loop, CONTINUE))
+        yield from ((value, along) for value in given(loop, CONTINUE, index))
         if loop.operation.name == FOR:
             yield loop.operation.results[index], along
 
     def _divide_result(self, op: ir.OpView, index: int, along: int) -> Iterator[Divided]:
         self._results[_first_block(op)][index] = along
         yield op.operation.results[index], along
-        yield from ((end.operation.operands[index], along) for end in _ends(op, _RESULT_ENDS[op.operation.name]))
-
-
-def _ends(op: ir.OpView, name: str) -> list[ir.OpView]:
-    return [end for end in terminators(op) if end.operation.name == name and target_of(end).operation == op.operation]
+        yield from ((value, along) for value in given(op, BREAK if op.operation.name == LOOP else YIELD, index))
 
 
 def _is_made_anywhere(value: ir.Value) -> bool:

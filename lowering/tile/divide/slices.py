@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.analysis.constants import integer_splat, splat_attribute, tensor_type
+from tilec.lowering.tile.analysis.constants import integer_splat, splat_attribute, splat_constant
 from tilec.lowering.tile.analysis.part_access import (
     divides_bytes,
     has_whole_sectors,
@@ -21,9 +22,11 @@ from tilec.lowering.tile.analysis.part_access import (
     load_part,
     view_of_parts,
 )
-from tilec.lowering.tile.analysis.tile_parts import Part
-from tilec.lowering.tile.divide.operand_dimensions import divided_operands, operand_dimensions
+from tilec.lowering.tile.analysis.tile_operations import is_elementwise
+from tilec.lowering.tile.analysis.tile_parts import Part, same_dimension
 
+# One per operand: the dimension along which it is divided, or None if each part needs the whole operand.
+Dimensions = tuple[int | None, ...]
 # Computing a slice of these again is as cheap as taking it from the whole tile.
 REPEATABLE = frozenset(f"cuda_tile.{name}" for name in ("constant", "iota", "broadcast", "reshape"))
 
@@ -102,8 +105,7 @@ def _is_splat(value: ir.Value, _wanted: Slice) -> bool:
 
 def _constant(value: ir.Value, wanted: Slice) -> ir.Value:
     type = TileType.get(wanted.part(value).shape, value.type.element)
-    elements = ir.DenseElementsAttr.get_splat(tensor_type(type), splat_attribute(value))
-    return build("constant", [], [type], {"value": elements}).result
+    return splat_constant(type, splat_attribute(value))
 
 
 def _iota(value: ir.Value, wanted: Slice) -> ir.Value:
@@ -132,4 +134,50 @@ _LEAVES = {
     "cuda_tile.constant": _Leaf(_is_splat, _constant),
     "cuda_tile.iota": _Leaf(lambda value, wanted: True, _iota),
     "cuda_tile.load_view_tko": _Leaf(_is_movable_load, _load),
+}
+
+
+def operand_dimensions(op: ir.OpView, dimension: int) -> Dimensions | None:
+    """The dimensions for an operation without effects and with one result; None if its parts are not such operations.
+
+    A part of the result is then the operation on the same parts of the operands, with the same attributes.
+    """
+    rule = _RULES.get(op.operation.name.removeprefix("cuda_tile."))
+    if rule is not None:
+        return rule(op, dimension)
+    if len(op.operation.results) != 1 or not is_elementwise(op) or not effect_free(op):
+        return None
+    return tuple(dimension if value.type.rank > 0 else None for value in op.operation.operands)
+
+
+def divided_operands(op: ir.OpView, dimension: int) -> list[tuple[ir.Value, int]] | None:
+    """The operands that are divided, each with its dimension; None if parts of the result are not computed in parts."""
+    dimensions = operand_dimensions(op, dimension)
+    if dimensions is None:
+        return None
+    return [(operand, d) for operand, d in zip(op.operation.operands, dimensions, strict=True) if d is not None]
+
+
+def _broadcast(op: ir.OpView, dimension: int) -> Dimensions:
+    return (None if op.source.type.shape[dimension] == 1 else dimension,)
+
+
+def _permute(op: ir.OpView, dimension: int) -> Dimensions:
+    return (list(op.permutation)[dimension],)
+
+
+def _reshape(op: ir.OpView, dimension: int) -> Dimensions | None:
+    kept = same_dimension(op.result.type.shape, op.source.type.shape, dimension)
+    return None if kept is None else (kept,)
+
+
+def _cat(op: ir.OpView, dimension: int) -> Dimensions | None:
+    return None if op.dim == dimension else (dimension, dimension)
+
+
+_RULES: dict[str, Callable[[ir.OpView, int], Dimensions | None]] = {
+    "broadcast": _broadcast,
+    "permute": _permute,
+    "reshape": _reshape,
+    "cat": _cat,
 }

@@ -9,6 +9,7 @@ the smallest number of its type, the second loop runs all iterations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -16,8 +17,11 @@ from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import is_within, operations_below, operations_named
-from tilec.lowering.tile.analysis.affine import Affine, affine
+from tilec.lowering.tile.analysis.bounds import bounds, type_interval
+from tilec.lowering.tile.analysis.condition import integer
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
+from tilec.lowering.tile.analysis.tile_operations import producer
+from tilec.lowering.tile.analysis.value_analysis import analyze
 
 # The body is duplicated, so a long one would cost more instructions than its masks.
 MAXIMUM_BODY = 256
@@ -41,7 +45,7 @@ class _Mask:
     """value < bound (or <=), which holds up to some iteration of a loop."""
 
     op: ir.OpView
-    value: Affine
+    value: _Affine
     bound: ir.Value
     or_equal: bool
 
@@ -70,7 +74,7 @@ def _mask(op: ir.OpView, loop: ir.OpView) -> _Mask | None:
     if varying.type.element != loop.lowerBound.type.element:
         return None
     bound = _scalar(fixed)
-    value = affine(varying, loop.induction_variable, lambda each: not _varies(each, loop))
+    value = analyze(varying, lambda each, of: _affine(each, loop, of))
     if bound is None or value is None or value.scale <= 0 or _varies(bound, loop):
         return None
     return _Mask(op, value, bound, or_equal) if value.reach(1 << _WIDEST) < _SAFE else None
@@ -79,10 +83,10 @@ def _mask(op: ir.OpView, loop: ir.OpView) -> _Mask | None:
 def _scalar(value: ir.Value) -> ir.Value | None:
     """The scalar that a tile broadcasts, or a splat constant; None for other tiles."""
     while value.type.shape and splat(value) is None:
-        owner = value.owner
-        if isinstance(owner, ir.Block) or owner.operation.name not in ("cuda_tile.broadcast", "cuda_tile.reshape"):
+        moved = producer(value, "broadcast", "reshape")
+        if moved is None:
             return None
-        value = owner.operation.operands[0]
+        value = moved.source
     return value
 
 
@@ -116,10 +120,11 @@ def _bounds(loop: ir.OpView, masks: list[_Mask]) -> tuple[ir.Value, ir.Value]:
     lower, upper, step = (_wide(value, signedness) for value in (loop.lowerBound, loop.upperBound, loop.step))
     limits = [_limit(mask, lower) for mask in masks]
     stop = _extreme("maxi", lower, reduce(lambda a, b: _extreme("mini", a, b), [upper, *limits]))
-    trips = _binary("divi", _binary("subi", stop, lower), step, signedness="signed", rounding="positive_inf")
+    trips = integer("divi", integer("subi", stop, lower), step, signedness="signed", rounding="positive_inf")
     # After the last iteration, the next number may not fit the type.
-    rest = _extreme("mini", upper, _binary("addi", lower, _binary("muli", trips, step)))
-    return tuple(_narrow(value, loop.lowerBound.type) for value in (stop, rest))
+    rest = _extreme("mini", upper, integer("addi", lower, integer("muli", trips, step)))
+    stop, rest = (build("trunci", [value], [loop.lowerBound.type]).result for value in (stop, rest))
+    return stop, rest
 
 
 def _limit(mask: _Mask, lower: ir.Value) -> ir.Value:
@@ -128,12 +133,12 @@ def _limit(mask: _Mask, lower: ir.Value) -> ir.Value:
     bound, scale = _wide(mask.bound, signedness), _number(value.scale)
     scalars = _number(0)
     for factor, scalar in value.scalars:
-        scalars = _binary("addi", scalars, _binary("muli", _number(factor), _wide(scalar, signedness)))
-    room = _binary("subi", _binary("addi", bound, _number(int(mask.or_equal) - value.high)), scalars)
-    limit = _binary("divi", room, scale, signedness="signed", rounding="positive_inf")
+        scalars = integer("addi", scalars, integer("muli", _number(factor), _wide(scalar, signedness)))
+    room = integer("subi", integer("addi", bound, _number(int(mask.or_equal) - value.high)), scalars)
+    limit = integer("divi", room, scale, signedness="signed", rounding="positive_inf")
     width = mask.op.lhs.type.element.width
     least = _number(-(1 << (width - 1)) if signedness == "signed" else 0)
-    smallest = _binary("addi", _binary("muli", lower, scale), _binary("addi", scalars, _number(value.low)))
+    smallest = integer("addi", integer("muli", lower, scale), integer("addi", scalars, _number(value.low)))
     fits = build(
         "cmpi", [smallest, least], [TileType.get((), ir.IntegerType.get_signless(1))],
         {"comparison_predicate": "greater_than_or_equal", "signedness": "signed"},
@@ -157,13 +162,90 @@ def _wide(value: ir.Value, signedness: str) -> ir.Value:
     return build("exti", [value], [_wide_type()], {"signedness": signedness}).result
 
 
-def _narrow(value: ir.Value, type: TileType) -> ir.Value:
-    return build("trunci", [value], [type]).result
-
-
-def _binary(name: str, lhs: ir.Value, rhs: ir.Value, **attributes: str) -> ir.Value:
-    return build(name, [lhs, rhs], [lhs.type], attributes).result
-
-
 def _extreme(name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    return _binary(name, lhs, rhs, signedness="signed")
+    return integer(name, lhs, rhs, signedness="signed")
+
+
+# ---- values as scale * induction variable + scalars + an interval, modulo 2^width
+
+
+@dataclass(frozen=True)
+class _Affine:
+    """Each element is scale * i + sum(factor * scalar) + a number in [low, high]."""
+
+    scale: int
+    scalars: tuple[tuple[int, ir.Value], ...]
+    low: int
+    high: int
+
+    def plus(self, other: _Affine) -> _Affine:
+        return _Affine(
+            self.scale + other.scale, self.scalars + other.scalars, self.low + other.low, self.high + other.high
+        )
+
+    def times(self, factor: int) -> _Affine:
+        ends = sorted((self.low * factor, self.high * factor))
+        scalars = tuple((factor * each, value) for each, value in self.scalars)
+        return _Affine(self.scale * factor, scalars, *ends)
+
+    def reach(self, magnitude: int) -> int:
+        """The largest absolute value of the expression and its parts if |i| and the scalars are at most `magnitude`."""
+        factors = abs(self.scale) + sum(abs(factor) for factor, _ in self.scalars)
+        return factors * magnitude + max(abs(self.low), abs(self.high))
+
+
+# The affine form of a value in terms of an induction variable, or None if it has none.
+Of = Callable[[ir.Value], _Affine | None]
+
+
+def _affine(value: ir.Value, loop: ir.OpView, of: Of) -> _Affine | None:
+    """The affine form of a tile or scalar in the induction variable; scalars that do not vary are its symbols."""
+    if value == loop.induction_variable:
+        return _Affine(1, (), 0, 0)
+    owner = value.owner
+    if not isinstance(owner, ir.Block):
+        rule = _RULES.get(owner.operation.name)
+        found = None if rule is None else rule(owner, of)
+        if found is not None:
+            return found
+    if not value.type.shape and not _varies(value, loop) and splat(value) is None:
+        return _Affine(0, ((1, value),), 0, 0)
+    known = bounds(value)
+    return None if known == type_interval(value.type) else _Affine(0, (), known.low, known.high)
+
+
+def _sum(op: ir.OpView, of: Of) -> _Affine | None:
+    a, b = of(op.lhs), of(op.rhs)
+    return None if a is None or b is None else a.plus(b)
+
+
+def _difference(op: ir.OpView, of: Of) -> _Affine | None:
+    a, b = of(op.lhs), of(op.rhs)
+    return None if a is None or b is None else a.plus(b.times(-1))
+
+
+def _product(op: ir.OpView, of: Of) -> _Affine | None:
+    for value, factor in ((op.lhs, splat(op.rhs)), (op.rhs, splat(op.lhs))):
+        if factor is not None:
+            found = of(value)
+            return None if found is None else found.times(factor)
+    return None
+
+
+def _shifted(op: ir.OpView, of: Of) -> _Affine | None:
+    amount, found = splat(op.rhs), of(op.lhs)
+    if amount is None or found is None or not 0 <= amount < op.lhs.type.element.width:
+        return None
+    return found.times(1 << amount)
+
+
+_RULES: dict[str, Callable[[ir.OpView, Of], _Affine | None]] = {
+    "cuda_tile.addi": _sum,
+    "cuda_tile.subi": _difference,
+    "cuda_tile.muli": _product,
+    "cuda_tile.shli": _shifted,
+    **{
+        f"cuda_tile.{name}": lambda op, of: of(op.operation.operands[0])
+        for name in ("assume", "broadcast", "reshape", "permute", "extract")
+    },
+}

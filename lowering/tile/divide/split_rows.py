@@ -13,18 +13,24 @@ from collections.abc import Callable, Mapping, Sequence
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import operations_below, operations_named, reached
+from tilec.lowering.tile.analysis.carried import move_regions
 from tilec.lowering.tile.analysis.part_access import join_tokens, load_part, store_part, view_of_parts
-from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, YIELD
+from tilec.lowering.tile.analysis.tile_operations import (
+    BREAK,
+    CONTINUE,
+    FOR,
+    IF,
+    LOOPS,
+    MULTIPLIES,
+    YIELD,
+    is_product,
+)
 from tilec.lowering.tile.divide.multiply_parts import part_of
 from tilec.lowering.tile.divide.row_dimensions import (
     DIVIDED_ROWS,
-    FOR,
     HALVES,
-    IF,
     LOAD,
-    LOOPS,
-    MULTIPLIES,
     STORE,
     STRUCTURES,
     Rows,
@@ -38,9 +44,7 @@ from tilec.lowering.tile.divide.slices import Slice, Slicer, sliced_operands
 def split_rows(module: ir.Module) -> None:
     """Changes a module in place; an entry in which an operation mixes rows stays as it is."""
     for entry in operations_named(module, ("cuda_tile.entry",)):
-        rows = rows_of(entry)
-        if rows is not None:
-            _Division(rows).divide(entry.operation.regions[0].blocks[0])
+        _split(entry)
 
 
 def split_chains(module: ir.Module) -> None:
@@ -50,9 +54,13 @@ def split_chains(module: ir.Module) -> None:
     """
     for entry in operations_named(module, ("cuda_tile.entry",)):
         if any(map(_needs_product, operations_named(entry, MULTIPLIES))):
-            rows = rows_of(entry)
-            if rows is not None:
-                _Division(rows).divide(entry.operation.regions[0].blocks[0])
+            _split(entry)
+
+
+def _split(entry: ir.OpView) -> None:
+    rows = rows_of(entry)
+    if rows is not None:
+        _Division(rows).divide(entry.operation.regions[0].blocks[0])
 
 
 def _needs_product(op: ir.OpView) -> bool:
@@ -60,16 +68,14 @@ def _needs_product(op: ir.OpView) -> bool:
     block = op.operation.block
     if op.acc.type.shape[0] != DIVIDED_ROWS or block.owner.operation.name not in LOOPS:
         return False
-    work, seen = [op.lhs], set[ir.Value]()
-    while work:
-        value = work.pop()
-        if value in seen or isinstance(value.owner, ir.Block) or value.owner.operation.block != block:
-            continue
-        seen.add(value)
-        if value.owner.operation.name in MULTIPLIES:
-            return True
-        work += list(value.owner.operation.operands)
-    return False
+
+    def operands(value: ir.Value) -> list[ir.Value]:
+        return list(value.owner.operation.operands) if is_in_block(value) else []
+
+    def is_in_block(value: ir.Value) -> bool:
+        return not isinstance(value.owner, ir.Block) and value.owner.operation.block == block
+
+    return any(is_in_block(value) and is_product(value) for value in reached(op.lhs, operands))
 
 
 class _Division:
@@ -191,9 +197,7 @@ class _Division:
             halves = [_half_type(old[index], along) for index, along in sorted(results.items()) for _ in range(HALVES)]
             types = [*(value.type for index, value in enumerate(old) if index not in results), *halves]
             made = build(op.operation.name, operands, types, attributes_without_segments(op))
-        for old, new in zip(op.operation.regions, made.regions, strict=True):
-            for block in list(old.blocks):
-                block.append_to(new)
+        move_regions(op.operation, made)
         self._set_values(list(op.operation.results), results, list(made.results))
         self._replaced.append(op.operation)
 
@@ -239,8 +243,6 @@ def _same_operation(op: ir.OpView, operands: Sequence[ir.Value], types: Sequence
     made = build(op.operation.name, list(operands), list(types), attributes_without_segments(op))
     if len(op.operation.regions):
         copy = op.operation.clone()
-        for old, new in zip(copy.regions, made.regions, strict=True):
-            for block in list(old.blocks):
-                block.append_to(new)
+        move_regions(copy, made)
         copy.erase()
     return made

@@ -19,7 +19,6 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.analysis.carried import split_carried
 from tilec.lowering.tile.analysis.constants import splat
-from tilec.lowering.tile.analysis.elementwise import is_elementwise
 from tilec.lowering.tile.analysis.part_access import (
     divides_bytes,
     has_whole_sectors,
@@ -29,6 +28,7 @@ from tilec.lowering.tile.analysis.part_access import (
     view_of_parts,
 )
 from tilec.lowering.tile.analysis.replacing import replace_results
+from tilec.lowering.tile.analysis.tile_operations import is_elementwise
 from tilec.lowering.tile.analysis.tile_parts import Part, part_of, reshaped
 from tilec.lowering.tile.simplify.remove_dead import remove_dead
 

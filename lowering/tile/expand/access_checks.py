@@ -11,9 +11,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.tile.analysis.bounds import bounds
-from tilec.lowering.tile.analysis.condition import Condition, compare, integer, limits, widened, width
-from tilec.lowering.tile.analysis.producer import producer
+from tilec.lowering.tile.analysis.condition import Condition, compare, integer, limits, widened
+from tilec.lowering.tile.analysis.index_arithmetic import broadcast
 from tilec.lowering.tile.analysis.tensor_extent import MAKERS, tensor_under, tile_spans, tile_steps
+from tilec.lowering.tile.analysis.tile_operations import counting_loop, producer
 
 # The condition is None if the tensor of the view is not known: an operation of another dialect made the view.
 Checks = Iterator[tuple["Condition | None", str]]
@@ -23,10 +24,7 @@ _WIDE = 64
 def access_checks(op: ir.OpView) -> Checks:
     """The checks of an access of a partition, strided or gather_scatter view."""
     view, sparse = op.view, getattr(op.view.type, "sparse_dim", None)
-    counts = _counts(view)
-    for axis, number in enumerate(op.index):
-        if axis != sparse:
-            yield _below(f"index {axis}", number, counts[axis])
+    yield from _indices_below(op, _counts(view), sparse)
     flags = op.inbounds or []
     for axis in (axis for axis, is_promised in enumerate(flags) if is_promised):
         yield _inside(op, axis, is_sparse=axis == sparse)
@@ -35,18 +33,14 @@ def access_checks(op: ir.OpView) -> Checks:
 
 def im2col_checks(op: ir.OpView) -> Checks:
     """The checks of an access of an im2col view."""
-    counts = _results("tilex.get_im2col_index_space_shape", op.view, 2)
-    for axis, number in enumerate(op.index):
-        yield _below(f"index {axis}", number, counts[axis])
+    yield from _indices_below(op, _results("tilex.get_im2col_index_space_shape", op.view, 2))
     for axis, (number, taps) in enumerate(zip(op.offset, op.view.type.window, strict=True)):
         yield _below(f"offset {axis}", number, taps)
 
 
 def packed_checks(op: ir.OpView) -> Checks:
     """The checks of an access of a packed view."""
-    counts = _results("tilex.get_packed_index_space_shape", op.view, len(op.index))
-    for axis, number in enumerate(op.index):
-        yield _below(f"index {axis}", number, counts[axis])
+    yield from _indices_below(op, _results("tilex.get_packed_index_space_shape", op.view, len(op.index)))
 
 
 def slice_checks(op: ir.OpView) -> Checks:
@@ -77,13 +71,17 @@ def shape_checks(op: ir.OpView) -> Checks:
             yield holds, undefined_behaviour.extent(spell(element))
 
 
+def _indices_below(op: ir.OpView, counts: Sequence[int | ir.Value], sparse: int | None = None) -> Checks:
+    """The checks of the indices of an access against the numbers of tiles, without those along a sparse dimension."""
+    for axis, number in enumerate(op.index):
+        if axis != sparse:
+            yield _below(f"index {axis}", number, counts[axis])
+
+
 def _below(operand: str, number: ir.Value, count: int | ir.Value) -> tuple[Condition, str]:
     """The check of one operand, unsigned, against the count of its valid numbers."""
     if isinstance(count, int):
-        text = undefined_behaviour.view_operand(operand, count)
-        if count > limits(width(number), "unsigned").high:
-            return True, text
-        return compare("less_than", number, count, "unsigned"), text
+        return compare("less_than", number, count, "unsigned"), undefined_behaviour.view_operand(operand, count)
     text = undefined_behaviour.view_operand(operand, None)
     if _counts_to(number, count):
         return True, text
@@ -92,11 +90,8 @@ def _below(operand: str, number: ir.Value, count: int | ir.Value) -> tuple[Condi
 
 def _counts_to(number: ir.Value, count: ir.Value) -> bool:
     """Whether a number is the variable of a loop from a number that is not negative to a count of the same view."""
-    block = number.owner
-    if not isinstance(block, ir.Block) or block.owner.operation.name != "cuda_tile.for":
-        return False
-    loop = block.owner
-    if ir.BlockArgument(number).arg_number != 0 or loop.unsignedCmp or bounds(loop.lowerBound).low < 0:
+    loop = counting_loop(number)
+    if loop is None or loop.unsignedCmp or bounds(loop.lowerBound).low < 0:
         return False
     limit, maker = loop.upperBound, count.owner
     counted = producer(limit, maker.operation.name.removeprefix("cuda_tile."))
@@ -120,7 +115,7 @@ def _inside(op: ir.OpView, axis: int, is_sparse: bool) -> tuple[Condition | None
         return None, text
     wide = widened(number, _WIDE, "unsigned")
     if is_sparse:
-        limit = extent if isinstance(extent, int) else _like(extent, wide)
+        limit = extent if isinstance(extent, int) else broadcast(extent, wide.type.shape)
         return compare("less_than", wide, limit, "unsigned"), text
     step, span = tile_steps(type)[axis], tile_spans(type)[axis]
     # The check of the index precedes this one, so the product is at most an extent.
@@ -149,14 +144,6 @@ def _extent(view: ir.Value, dimension: int) -> int | ir.Value | None:
     if known is not None or maker is None:
         return known
     return _extents(maker.tensor_view)[dimension]
-
-
-def _like(scalar: ir.Value, tile: ir.Value) -> ir.Value:
-    """A scalar for each element of a tile of the same element type."""
-    if not tile.type.rank:
-        return scalar
-    one = build("reshape", [scalar], [TileType.get((1,) * tile.type.rank, scalar.type.element)]).result
-    return build("broadcast", [one], [tile.type]).result
 
 
 def _counts(view: ir.Value) -> Sequence[int | ir.Value]:

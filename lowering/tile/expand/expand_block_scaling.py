@@ -19,8 +19,8 @@ from tilec.dialect.spelling import spell
 from tilec.lowering.tile.analysis.constants import float_splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, broadcast
 from tilec.lowering.tile.analysis.replacing import replace_results
-from tilec.lowering.tile.analysis.tile_parts import Part
 from tilec.lowering.tile.divide.multiply_parts import part_of
+from tilec.lowering.tile.divide.slices import Slice
 
 # f8E8M0FNU: code e is 2^(e - 127), and 255 is NaN. The exponent of f32 has the same bias, and 23 bits below it.
 _BIAS, _NAN_CODE, _FRACTION_BITS = 127, 255, 23
@@ -76,9 +76,7 @@ def _outer_product(column: ir.Value, row: ir.Value, block: int, type: TileType) 
 
 def _block(tile: ir.Value, dimension: int, block: int, blocks: int) -> ir.Value:
     """One of the equal parts of a matrix along a dimension."""
-    position = tuple(block if d == dimension else 0 for d in range(2))
-    shape = tuple(n // blocks if d == dimension else n for d, n in enumerate(tile.type.shape))
-    return Part(tile, position, shape).extracted()
+    return Slice(dimension, block, tile.type.shape[dimension] // blocks).part(tile).extracted()
 
 
 def _converted(tile: ir.Value, element: ir.Type) -> ir.Value:

@@ -21,14 +21,15 @@ from tilec.dialect.tilex.packed_rules import elements_per_group
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.analysis.constants import integer_splat
 from tilec.lowering.tile.analysis.divisibility import divisor_of
-from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, Number, broadcast, value_of_type
-from tilec.lowering.tile.analysis.packed_shape import packed_index_space
-from tilec.lowering.tile.analysis.producer import without_assumptions
+from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, Number, along_axis, broadcast, value_of_type
+from tilec.lowering.tile.analysis.index_space import packed_index_space
+from tilec.lowering.tile.analysis.part_access import join_tokens
+from tilec.lowering.tile.analysis.replacing import erase_unused, replace
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker, tensor_strides
 from tilec.lowering.tile.analysis.tile_index import is_below, limited
+from tilec.lowering.tile.analysis.tile_operations import without_assumptions
 from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
 
-_MAKER = "tilex.make_packed_view"
 _BYTE = 8
 
 
@@ -37,12 +38,8 @@ def expand_packed_views(module: ir.Module | ir.OpView) -> None:
     for op in operations_named(module, _EXPANDED):
         with ir.InsertionPoint(op.operation), op.location:
             values = _EXPANDED[op.operation.name](op)
-        for old, new in zip(op.operation.results, values, strict=True):
-            old.replace_all_uses_with(new)
-        op.operation.erase()
-    for op in operations_named(module, (_MAKER,)):
-        if not list(op.result.uses):
-            op.operation.erase()
+        replace(op, values)
+    erase_unused(module, "tilex.make_packed_view")
 
 
 def _load(op: ir.OpView) -> list[ir.Value]:
@@ -60,7 +57,7 @@ def _load(op: ir.OpView) -> list[ir.Value]:
         # Where the shift is 0, both bytes are the same one.
         left = _binary("andi", _binary("subi", _splat(right, _BYTE), right), _BYTE - 1)
         value, tokens = _binary("ori", value, _binary("shli", high, _in_rows(left, high))), [*tokens, token]
-    return [_low_bits(value, type.bits), _joined(tokens)]
+    return [_low_bits(value, type.bits), join_tokens(tokens)]
 
 
 def _load_bytes(op: ir.OpView, pointers: ir.Value, mask: ir.Value | None) -> tuple[ir.Value, ir.Value]:
@@ -84,7 +81,7 @@ def _store(op: ir.OpView) -> list[ir.Value]:
         value = _byte(values, byte, type.bits, positions, place)
         operands = [[place.pointers(at)], value, place.inside(at), op.token]
         tokens.append(build("store_ptr_tko", operands, [TokenType.get()], attributes).result)
-    return [_joined(tokens)]
+    return [join_tokens(tokens)]
 
 
 def _element_of_groups(tile: ir.Value, number: int, groups: int) -> ir.Value:
@@ -130,11 +127,7 @@ def _splat(like: ir.Value, number: int) -> ir.Value:
 
 def _in_rows(values: ir.Value, like: ir.Value) -> ir.Value:
     """Values along the rows of a tile, for each row."""
-    return _along(values, like.type.rank - 1, like.type.shape)
-
-
-def _joined(tokens: list[ir.Value]) -> ir.Value:
-    return tokens[0] if len(tokens) == 1 else build("join_tokens", tokens, [TokenType.get()]).result
+    return along_axis(values, like.type.rank - 1, like.type.shape)
 
 
 _EXPANDED: dict[str, Callable[[ir.OpView], list[ir.Value]]] = {
@@ -166,7 +159,7 @@ class _PackedBytes:
         offsets = [*map(self._row_offsets, range(len(shape) - 1)), in_row]
         for axis, offset in enumerate(offsets):
             partial = (*shape[: axis + 1], *(1,) * (len(shape) - axis - 1))
-            found = _moved(broadcast(found, partial), _along(offset, axis, partial))
+            found = _moved(broadcast(found, partial), along_axis(offset, axis, partial))
         return found
 
     def _row_offsets(self, axis: int) -> ir.Value:
@@ -194,12 +187,7 @@ class _PackedBytes:
     def _is_inside(self, axis: int, positions: ir.Value, shape: Sequence[int]) -> ir.Value | None:
         if self._fills[axis]:
             return None
-        return _along(WIDE.is_less(positions, WIDE.cast(self._extents[axis])), axis, shape)
-
-
-def _along(values: ir.Value, axis: int, shape: Sequence[int]) -> ir.Value:
-    """A tile of a shape whose elements change along an axis only, as those of a tile of one dimension do."""
-    return broadcast(reshaped(values, [extent if k == axis else 1 for k, extent in enumerate(shape)]), shape)
+        return along_axis(WIDE.is_less(positions, WIDE.cast(self._extents[axis])), axis, shape)
 
 
 def _moved(pointers: ir.Value, bytes: Number) -> ir.Value:

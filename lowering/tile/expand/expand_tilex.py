@@ -15,21 +15,22 @@ from collections.abc import Callable, Iterable
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.tile.analysis.im2col_shape import index_space, output_extents
 from tilec.lowering.tile.analysis.im2col_tensor import Im2colTensor, tensor_of
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, Number, value_of_type
+from tilec.lowering.tile.analysis.index_space import index_space, output_extents
+from tilec.lowering.tile.analysis.replacing import erase_unused
 from tilec.lowering.tile.analysis.tile_parts import reshaped
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand.im2col_rows import Im2colRows, Pixels
 
-_MAKER = "tilex.make_im2col_view"
+MAKER = "tilex.make_im2col_view"
 
 
 def expand_tilex(module: ir.Module) -> None:
     """Expands all operations of tilex in a module."""
     expand_packed_views(module)
     expand(operations_named(module, _EXPANDED))
-    remove_dead_views(module)
+    erase_unused(module, MAKER)
 
 
 def expand_im2col_extents(module: ir.Module) -> None:
@@ -42,8 +43,7 @@ def expand(operations: Iterable[ir.OpView]) -> None:
     views: dict[ir.Value, _View] = {}
     expanded = list(operations)
     for op in expanded:
-        rule = _EXPANDED[op.operation.name]
-        view = _view_of(op)
+        rule, view = _EXPANDED[op.operation.name], op.src if hasattr(op, "src") else op.view
         if view not in views:
             views[view] = _View(view)
         with ir.InsertionPoint(op.operation), op.location:
@@ -53,17 +53,6 @@ def expand(operations: Iterable[ir.OpView]) -> None:
     # The insertion point of a view may be before one of the operations.
     for op in expanded:
         op.operation.erase()
-
-
-def remove_dead_views(module: ir.Module) -> None:
-    """Erases im2col views without uses."""
-    for op in operations_named(module, (_MAKER,)):
-        if not list(op.result.uses):
-            op.operation.erase()
-
-
-def _view_of(op: ir.OpView) -> ir.Value:
-    return op.src if hasattr(op, "src") else op.view
 
 
 class _View:
@@ -145,10 +134,6 @@ def _index_space(op: ir.OpView, view: _View) -> list[ir.Value]:
     return _extents(op, index_space(view.tensor.type, images, view.outputs))
 
 
-def _output_shape(op: ir.OpView, view: _View) -> list[ir.Value]:
-    return _extents(op, view.outputs)
-
-
 def _extents(op: ir.OpView, extents: list[Number]) -> list[ir.Value]:
     return [value_of_type(extent, result.type) for extent, result in zip(extents, op.operation.results, strict=True)]
 
@@ -158,5 +143,5 @@ _EXPANDED: dict[str, Callable[[ir.OpView, _View], list[ir.Value]]] = {
     "tilex.load_im2col_tko": _load,
     "tilex.store_im2col_tko": _store,
     "tilex.get_im2col_index_space_shape": _index_space,
-    "tilex.get_im2col_output_shape": _output_shape,
+    "tilex.get_im2col_output_shape": lambda op, view: _extents(op, view.outputs),
 }

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.analysis.bounds import greatest
-from tilec.lowering.tile.analysis.im2col_shape import divides_rows, tiles_of_run
 from tilec.lowering.tile.analysis.im2col_tensor import Im2colTensor
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number
+from tilec.lowering.tile.analysis.index_space import divides_rows, tiles_of_run
 from tilec.lowering.tile.analysis.tile_index import limited
 
 

@@ -14,11 +14,11 @@ from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, TensorViewType
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.analysis.divisibility import divisor_of
-from tilec.lowering.tile.analysis.im2col_shape import divides_rows, index_space
 from tilec.lowering.tile.analysis.im2col_tensor import Im2colTensor
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, Number, broadcast
-from tilec.lowering.tile.analysis.producer import without_assumptions
+from tilec.lowering.tile.analysis.index_space import divides_rows, index_space
 from tilec.lowering.tile.analysis.tile_index import limited
+from tilec.lowering.tile.analysis.tile_operations import without_assumptions
 from tilec.lowering.tile.analysis.tile_parts import reshaped
 from tilec.lowering.tile.expand.im2col_positions import output_positions
 

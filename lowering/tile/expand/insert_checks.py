@@ -23,7 +23,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.kernel_hints import EACH_WARP
-from tilec.lowering.tile.analysis.bounds import bounds
+from tilec.lowering.tile.analysis.bounds import bounds, type_interval
 from tilec.lowering.tile.analysis.condition import (
     Condition,
     both,
@@ -31,15 +31,15 @@ from tilec.lowering.tile.analysis.condition import (
     compare_floats,
     either,
     integer,
-    least_of,
     limits,
     widened,
     width,
 )
 from tilec.lowering.tile.analysis.constants import float_splat, integer_splat, splat
-from tilec.lowering.tile.analysis.producer import producer, without_assumptions
+from tilec.lowering.tile.analysis.index_arithmetic import along_axis, broadcast
 from tilec.lowering.tile.analysis.stride_assumptions import Predicate, is_stride, stride_assumptions
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
+from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
 from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
 from tilec.lowering.tile.expand.access_checks import (
     access_checks,
@@ -118,7 +118,7 @@ def _counter_fits(op: ir.OpView, signedness: str) -> Condition:
 def _division(op: ir.OpView) -> Checks:
     yield compare("not_equal", op.rhs, 0), undefined_behaviour.DIVISION_BY_ZERO
     if op.operation.name == "cuda_tile.divi" and op.signedness == "signed":
-        fits = compare("not_equal", op.lhs, least_of(op.lhs))
+        fits = compare("not_equal", op.lhs, type_interval(op.lhs.type).low)
         if fits is not True:
             fits = either(fits, compare("not_equal", op.rhs, -1))
         yield fits, undefined_behaviour.quotient(spell(op.result.type.element))
@@ -184,7 +184,7 @@ def _in_range(exact: ir.Value, bits: int, signedness: str) -> Condition:
 
 def _negation_fits(op: ir.OpView, signedness: str) -> Condition:
     if signedness == "signed":
-        return compare("not_equal", op.source, least_of(op.source))
+        return compare("not_equal", op.source, type_interval(op.source.type).low)
     return compare("equal", op.source, 0)
 
 
@@ -261,35 +261,20 @@ def _strides(op: ir.OpView) -> Checks:
 # The checks of each operation that some operands make undefined; tests/tile/test_insert_checks.py lists the others.
 CHECKS: dict[str, Callable[[ir.OpView], Checks]] = {
     "cuda_tile.for": _for,
-    "cuda_tile.divi": _division,
-    "cuda_tile.remi": _division,
-    "cuda_tile.shli": _shift,
-    "cuda_tile.shri": _shift,
-    "cuda_tile.addi": _overflow,
-    "cuda_tile.subi": _overflow,
-    "cuda_tile.muli": _overflow,
-    "cuda_tile.negi": _overflow,
-    "cuda_tile.trunci": _overflow,
+    **dict.fromkeys(("cuda_tile.divi", "cuda_tile.remi"), _division),
+    **dict.fromkeys(("cuda_tile.shli", "cuda_tile.shri"), _shift),
+    **{f"cuda_tile.{name}": _overflow for name in ("addi", "subi", "muli", "negi", "trunci")},
     "cuda_tile.ftoi": _conversion,
-    "cuda_tile.extract": _part,
-    "cuda_tile.insert": _part,
+    **dict.fromkeys(("cuda_tile.extract", "cuda_tile.insert"), _part),
     "cuda_tile.assume": _assume,
     "cuda_tile.make_tensor_view": _strides,
-    "cuda_tile.load_view_tko": access_checks,
-    "cuda_tile.store_view_tko": access_checks,
-    "cuda_tile.atomic_red_view_tko": access_checks,
-    "cuda_tile.multimem_load_reduce_view_tko": access_checks,
-    "cuda_tile.multimem_reduce_view_tko": access_checks,
-    "cuda_tile.multimem_store_view_tko": access_checks,
-    "tilex.load_im2col_tko": im2col_checks,
-    "tilex.store_im2col_tko": im2col_checks,
-    "tilex.load_packed_tko": packed_checks,
-    "tilex.store_packed_tko": packed_checks,
+    **{f"cuda_tile.{name}_view_tko": access_checks for name in ("load", "store", "atomic_red")},
+    **{f"cuda_tile.multimem_{name}_view_tko": access_checks for name in ("load_reduce", "reduce", "store")},
+    **dict.fromkeys(("tilex.load_im2col_tko", "tilex.store_im2col_tko"), im2col_checks),
+    **dict.fromkeys(("tilex.load_packed_tko", "tilex.store_packed_tko"), packed_checks),
     "tilex.make_im2col_view": slice_checks,
-    "cuda_tile.get_tensor_shape": shape_checks,
-    "cuda_tile.get_index_space_shape": shape_checks,
-    "tilex.get_im2col_index_space_shape": shape_checks,
-    "tilex.get_im2col_output_shape": shape_checks,
+    **dict.fromkeys(("cuda_tile.get_tensor_shape", "cuda_tile.get_index_space_shape"), shape_checks),
+    **dict.fromkeys(("tilex.get_im2col_index_space_shape", "tilex.get_im2col_output_shape"), shape_checks),
     "tilex.get_packed_index_space_shape": shape_checks,
 }
 
@@ -335,12 +320,7 @@ def _positions_within(like: ir.Value, every: int, along: int, step: int) -> ir.V
     line = build("iota", [], [TileType.get((shape[along],), element)]).result
     if every < shape[along]:
         line = integer("remi", line, every, signedness="unsigned")
-    line = reshaped(line if step == 1 else integer("muli", line, step), _unit_shape(shape, along))
-    return build("broadcast", [line], [like.type]).result
-
-
-def _unit_shape(shape: Sequence[int], along: int) -> list[int]:
-    return [extent if k == along else 1 for k, extent in enumerate(shape)]
+    return along_axis(line if step == 1 else integer("muli", line, step), along, shape)
 
 
 def _same(sizes: Sequence[int], numbers: ir.Value) -> Condition | None:
@@ -354,6 +334,5 @@ def _same(sizes: Sequence[int], numbers: ir.Value) -> Condition | None:
     split = reshaped(numbers, grid)
     firsts = [extent if k % 2 == 0 else 1 for k, extent in enumerate(grid)]
     first = Part(split, (0,) * len(grid), tuple(firsts)).extracted()
-    repeated = build("broadcast", [first], [split.type]).result
-    equal = compare("equal", split, repeated)
+    equal = compare("equal", split, broadcast(first, grid))
     return equal if isinstance(equal, bool) else reshaped(equal, shape)

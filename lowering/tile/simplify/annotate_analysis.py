@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.analysis.axis import UNBOUNDED, Axes
 from tilec.lowering.tile.analysis.bounds import bounds, type_interval
 from tilec.lowering.tile.analysis.contiguity import contiguity
-from tilec.lowering.tile.analysis.tile_operation import is_tile_operation
+from tilec.lowering.tile.analysis.contiguity_rules import Axes
+from tilec.lowering.tile.analysis.divisibility import UNBOUNDED
+from tilec.lowering.tile.analysis.tile_operations import is_tile_operation
 
 RESULTS, ARGUMENTS = "tilec.known", "tilec.known_in_iteration"
 

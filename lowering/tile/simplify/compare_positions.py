@@ -8,18 +8,18 @@ numbers of their elements, which are constants or differ by constants.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import reached
 from tilec.lowering.tile.analysis.bounds import Interval, bounds
 from tilec.lowering.tile.analysis.constants import splat
-from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, Number, broadcast
-from tilec.lowering.tile.analysis.producer import producer
+from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, Number, along_axis, broadcast
 from tilec.lowering.tile.analysis.replacing import replace_results
-from tilec.lowering.tile.analysis.tile_parts import reshaped
+from tilec.lowering.tile.analysis.tile_operations import producer
 from tilec.lowering.tile.analysis.value_analysis import analyze
 
 _ORDERS = ("less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal")
@@ -80,7 +80,7 @@ def _compared(op: ir.OpView) -> ir.Value | None:
     if room is None:
         return None
     shape = op.lhs.type.shape
-    operands = [_numbers(position, shape), broadcast(NARROW.made(room), shape)]
+    operands = [along_axis(position.numbers, position.dimension, shape), broadcast(NARROW.made(room), shape)]
     attributes = {"comparison_predicate": op.comparison_predicate, "signedness": "signed"}
     return build("cmpi", operands if is_left else operands[::-1], [op.result.type], attributes).result
 
@@ -126,17 +126,19 @@ def _reshaped(source: _Sum | None, type: TileType) -> _Sum | None:
 
 def _only_chooses(mask: ir.Value) -> bool:
     """Whether all uses of a mask, also as a part of another one, are conditions of selects."""
-    seen, waiting = {mask}, [mask]
-    while waiting:
-        for use in waiting.pop().uses:
-            user = use.owner.operation
-            if user.name in _PARTS_OF_MASKS:
-                if user.results[0] not in seen:
-                    seen.add(user.results[0])
-                    waiting.append(user.results[0])
-            elif user.name != "cuda_tile.select" or use.operand_number != 0:
-                return False
-    return True
+    return all(
+        use.owner.operation.name in _PARTS_OF_MASKS
+        or use.owner.operation.name == "cuda_tile.select"
+        and use.operand_number == 0
+        for part in reached(mask, _masks_with)
+        for use in part.uses
+    )
+
+
+def _masks_with(mask: ir.Value) -> list[ir.Value]:
+    """The masks of which a mask is a part."""
+    users = [use.owner.operation for use in mask.uses]
+    return [user.results[0] for user in users if user.name in _PARTS_OF_MASKS]
 
 
 def _repeated(value: ir.Value, dimension: int) -> Number | None:
@@ -146,13 +148,6 @@ def _repeated(value: ir.Value, dimension: int) -> Number | None:
         return number
     repeated = producer(value, "broadcast")
     return repeated.source if repeated is not None and repeated.source.type.shape[dimension] == 1 else None
-
-
-def _numbers(position: _Sum, shape: Sequence[int]) -> ir.Value:
-    """The numbers along their dimension as a tile of the shape."""
-    assert position.numbers is not None
-    thin = tuple(position.extent if d == position.dimension else 1 for d in range(len(shape)))
-    return broadcast(reshaped(position.numbers, thin), shape)
 
 
 def _room(position: _Sum, bound: Number) -> Number | None:

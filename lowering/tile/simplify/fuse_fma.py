@@ -8,6 +8,8 @@ from __future__ import annotations
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
+from tilec.lowering.tile.analysis.replacing import replace
+from tilec.lowering.tile.analysis.tile_operations import producer
 
 _SUMS = ("cuda_tile.addf", "cuda_tile.subf")
 
@@ -20,17 +22,14 @@ def fuse_fma(module: ir.Module) -> None:
 
 def _fuse(op: ir.OpView) -> None:
     for product, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        multiply = product.owner
-        if isinstance(multiply, ir.Block) or multiply.operation.name != "cuda_tile.mulf":
-            continue
-        if len(list(product.uses)) != 1 or not _same_modes(op, multiply):
+        multiply = producer(product, "mulf")
+        if multiply is None or len(list(product.uses)) != 1 or not _same_modes(op, multiply):
             continue
         with ir.InsertionPoint(op.operation), op.location:
             lhs, acc = _signed(op, multiply, product, other)
             attributes = {"rounding_mode": op.rounding_mode, "flush_to_zero": op.flush_to_zero}
             fused = build("fma", [lhs, multiply.rhs, acc], [op.result.type], attributes)
-        op.result.replace_all_uses_with(fused.result)
-        op.operation.erase()
+        replace(op, fused.results)
         multiply.operation.erase()
         return
 

@@ -9,9 +9,9 @@ from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import inner_operations, is_within, operations_named
 from tilec.lowering.tile.analysis.constants import splat
+from tilec.lowering.tile.analysis.tile_operations import LOOPS
 from tilec.lowering.tile.analysis.tile_parts import part_of
 
-_LOOPS = ("cuda_tile.for", "cuda_tile.loop")
 # Free of effects, although not marked pure because of their regions, views or divisors.
 _ALSO_PURE = (
     *("cuda_tile.reduce", "cuda_tile.scan", "cuda_tile.make_tensor_view", "cuda_tile.yield"),
@@ -23,7 +23,7 @@ _DIVISIONS = ("divi", "remi")
 
 def hoist_invariants(module: ir.Module) -> None:
     """Hoists speculatable operations; a loop may run zero times, so operations that can be undefined stay."""
-    for loop in operations_named(module, _LOOPS, innermost_first=True):
+    for loop in operations_named(module, LOOPS, innermost_first=True):
         for op in list(loop.body.blocks[0].operations):
             if _is_speculatable(op) and not _depends_on(op, loop.operation):
                 op.operation.move_before(loop.operation)
@@ -34,17 +34,13 @@ def may_be_undefined(op: ir.OpView) -> bool:
     name = op.operation.name.removeprefix("cuda_tile.")
     if name in _DIVISIONS:
         return splat(op.rhs) in (None, 0, -1)
-    if name in ("shli", "shri") and not _is_small(splat(op.rhs), ELEMENT_BITS[spell(op.result.type.element)]):
+    if name in ("shli", "shri") and splat(op.rhs) not in range(ELEMENT_BITS[spell(op.result.type.element)]):
         return True
     if name == "ftoi":
         return not op.saturating
     if name == "extract":
         return part_of(op) is None
     return name == "insert" or getattr(op, "overflow", "none") != "none"
-
-
-def _is_small(amount: int | None, bits: int) -> bool:
-    return amount is not None and 0 <= amount < bits
 
 
 def _is_speculatable(op: ir.OpView) -> bool:

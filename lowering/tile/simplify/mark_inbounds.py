@@ -7,9 +7,12 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import splat
-from tilec.lowering.tile.analysis.divisibility import divisibility
-from tilec.lowering.tile.analysis.producer import producer, without_assumptions
-from tilec.lowering.tile.analysis.tensor_extent import tensor_extent, tensor_under, tile_spans, tile_steps
+from tilec.lowering.tile.analysis.divisibility import divisor_of
+from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_under, tile_spans, tile_steps
+from tilec.lowering.tile.analysis.tile_operations import counting_loop, producer, without_assumptions
+
+_ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko")
+_VIEWS = PartitionViewType | StridedViewType | GatherScatterViewType
 
 
 def mark_inbounds(module: ir.Module) -> None:
@@ -18,10 +21,6 @@ def mark_inbounds(module: ir.Module) -> None:
         flags = proven_inbounds(op)
         if any(flags) and flags != (op.inbounds or []):
             op.operation.attributes["inbounds"] = ir.DenseBoolArrayAttr.get(flags)
-
-
-_ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko")
-_VIEWS = PartitionViewType | StridedViewType | GatherScatterViewType
 
 
 def proven_inbounds(op: ir.OpView) -> list[bool]:
@@ -38,7 +37,7 @@ def _is_inside(op: ir.OpView, k: int, tensor: ir.OpView) -> bool:
     """Whether 0 <= index and index * step + tile <= extent, by intervals or because a loop runs over all tiles."""
     type, index = op.view.type, list(op.index)[k]
     step, tile = tile_steps(type)[k], tile_spans(type)[k]
-    extent = tensor_extent(tensor, type.dim_map[k])
+    extent = tensor_extents(tensor)[type.dim_map[k]]
     known = bounds(index)
     least = extent if isinstance(extent, int) else bounds(extent).low
     if known.low < 0 or least < 0:
@@ -48,14 +47,11 @@ def _is_inside(op: ir.OpView, k: int, tensor: ir.OpView) -> bool:
 
 def _counts_tiles(index: ir.Value, op: ir.OpView, k: int, extent: int | ir.Value, step: int) -> bool:
     """Whether the index is an induction variable bounded by the number of whole tiles of the extent."""
-    block = index.owner
-    if not isinstance(block, ir.Block) or block.owner.operation.name != "cuda_tile.for":
-        return False
-    loop = block.owner
-    if ir.BlockArgument(index).arg_number != 0 or loop.unsignedCmp:
+    loop = counting_loop(index)
+    if loop is None or loop.unsignedCmp:
         return False
     limit = loop.upperBound
-    only_whole = _divides(step, extent)
+    only_whole = divisor_of(extent) % step == 0
     tiles = producer(limit, "get_index_space_shape")
     if tiles is not None:
         same_tensor = tensor_under(tiles.src) == tensor_under(op.view)
@@ -65,10 +61,6 @@ def _counts_tiles(index: ir.Value, op: ir.OpView, k: int, extent: int | ir.Value
         return False
     same_extent = without_assumptions(quotient.lhs) == without_assumptions(extent)
     return same_extent and (only_whole or quotient.rounding != "positive_inf")
-
-
-def _divides(step: int, extent: int | ir.Value) -> bool:
-    return (extent if isinstance(extent, int) else divisibility(extent)) % step == 0
 
 
 def _same_cut(counted: ir.Type, accessed: _VIEWS, limit: ir.Value, k: int) -> bool:

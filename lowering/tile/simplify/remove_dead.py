@@ -7,8 +7,7 @@ from collections.abc import Set
 from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import inner_operations, operations_named
-from tilec.lowering.tile.analysis.terminators import YIELD
-from tilec.lowering.tile.analysis.tile_operation import is_tile_operation
+from tilec.lowering.tile.analysis.tile_operations import is_tile_operation, leaves
 
 # An unused weak load whose token is unused has no effect on the order of other accesses.
 _LOADS = ("cuda_tile.load_ptr_tko", "cuda_tile.load_view_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
@@ -42,8 +41,7 @@ def _leaves(op: ir.OpView, leaving_structures: Set[ir.Operation]) -> bool:
     """Whether an `if` leaves the enclosing region, given the nested branches that do."""
     if op.operation.name != "cuda_tile.if":
         return False
-    ends = (block.operations[len(block.operations) - 1] for region in op.operation.regions for block in region.blocks)
-    if any(end.operation.name != YIELD for end in ends):
+    if any(leaves(block) for region in op.operation.regions for block in region.blocks):
         return True
     return any(inner.operation in leaving_structures for inner in inner_operations(op))
 

@@ -16,8 +16,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.element_types import FloatFormat, element_type
 from tilec.lowering.tile.analysis.constants import float_splat, splat_attribute
-from tilec.lowering.tile.analysis.producer import producer
 from tilec.lowering.tile.analysis.replacing import Rule
+from tilec.lowering.tile.analysis.tile_operations import producer
 
 _NEGATIVE_INF = "negative_inf"
 _DIRECTED_OR_NEAREST = ("nearest_even", "zero", _NEGATIVE_INF, "positive_inf")

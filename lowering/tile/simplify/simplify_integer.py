@@ -6,10 +6,10 @@ from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.tile.analysis.bounds import Interval, bounds
+from tilec.lowering.tile.analysis.bounds import Interval, bounds, read_as
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
-from tilec.lowering.tile.analysis.producer import producer
 from tilec.lowering.tile.analysis.replacing import Rule
+from tilec.lowering.tile.analysis.tile_operations import producer
 
 # Operands that violate an assumption (overflow<..>, a divisor of zero) make the result undefined: any value is right.
 
@@ -21,7 +21,7 @@ def _bits(value: ir.Value) -> int:
 def _number(value: ir.Value) -> int | None:
     """The element of a splat constant as an unsigned number."""
     number = splat(value)
-    return None if number is None else number & ((1 << _bits(value)) - 1)
+    return None if number is None else number & _ones(value)
 
 
 def _ones(value: ir.Value) -> int:
@@ -66,17 +66,10 @@ def _shift(op: ir.OpView) -> ir.Value | None:
     return op.lhs if 0 in (_number(op.lhs), _number(op.rhs)) else None
 
 
-def _conjunction(op: ir.OpView) -> ir.Value | None:
-    return _absorbed(op, neutral=_ones(op.lhs), absorbing=0)
-
-
-def _disjunction(op: ir.OpView) -> ir.Value | None:
-    return _absorbed(op, neutral=0, absorbing=_ones(op.lhs))
-
-
-def _absorbed(op: ir.OpView, neutral: int, absorbing: int) -> ir.Value | None:
+def _bitwise(op: ir.OpView) -> ir.Value | None:
     if op.lhs == op.rhs:
         return op.lhs
+    neutral, absorbing = (_ones(op.lhs), 0) if op.operation.name == "cuda_tile.andi" else (0, _ones(op.lhs))
     for constant, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
         if _number(constant) == neutral:
             return other
@@ -95,19 +88,11 @@ def _extreme(op: ir.OpView) -> ir.Value | None:
     """The operand that never exceeds the other, by intervals."""
     if op.lhs == op.rhs:
         return op.lhs
-    a, b = _range(op.lhs, op.signedness), _range(op.rhs, op.signedness)
+    a, b = read_as(op.lhs, op.signedness), read_as(op.rhs, op.signedness)
     low, high = (op.lhs, op.rhs) if op.operation.name == "cuda_tile.mini" else (op.rhs, op.lhs)
     if a.high <= b.low:
         return low
     return high if b.high <= a.low else None
-
-
-def _range(value: ir.Value, signedness: str) -> Interval:
-    known = bounds(value)
-    if signedness == "signed" or known.low >= 0:
-        return known
-    whole = _ones(value)
-    return Interval(known.low & whole, known.high & whole) if known.high < 0 else Interval(0, whole)
 
 
 _EQUAL_HOLDS = ("equal", "less_than_or_equal", "greater_than_or_equal")
@@ -118,7 +103,7 @@ def _comparison(op: ir.OpView) -> ir.Value | None:
     predicate = op.comparison_predicate
     if op.lhs == op.rhs:
         return integer_splat(op.result.type, predicate in _EQUAL_HOLDS)
-    known = _decided(predicate, _range(op.lhs, op.signedness), _range(op.rhs, op.signedness))
+    known = _decided(predicate, read_as(op.lhs, op.signedness), read_as(op.rhs, op.signedness))
     return None if known is None else integer_splat(op.result.type, known)
 
 
@@ -172,8 +157,8 @@ RULES: dict[str, Rule] = {
     "remi": _remainder,
     "shli": _shift,
     "shri": _shift,
-    "andi": _conjunction,
-    "ori": _disjunction,
+    "andi": _bitwise,
+    "ori": _bitwise,
     "xori": _exclusive,
     "maxi": _extreme,
     "mini": _extreme,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.operation import groups
 from tilec.lowering.tile.analysis.constants import splat
-from tilec.lowering.tile.analysis.replacing import Rule
+from tilec.lowering.tile.analysis.replacing import Rule, rebuilt_without
 
 
 def _load(op: ir.OpView) -> Sequence[ir.Value] | None:
@@ -16,7 +15,7 @@ def _load(op: ir.OpView) -> Sequence[ir.Value] | None:
         return None
     holds = splat(op.mask)
     if holds:
-        return _without(op, "mask", "paddingValue")
+        return rebuilt_without(op, "mask", "paddingValue")
     # Without padding a masked element is unspecified, and the load has to produce some value for it.
     if holds is None or op.paddingValue is None or not _is_weak(op):
         return None
@@ -28,13 +27,13 @@ def _store(op: ir.OpView) -> Sequence[ir.Value] | None:
         return None
     holds = splat(op.mask)
     if holds:
-        return _without(op, "mask")
+        return rebuilt_without(op, "mask")
     return [_token_before(op)] if holds is not None and _is_weak(op) else None
 
 
 def _update(op: ir.OpView) -> Sequence[ir.Value] | None:
     """An atomic that updates nothing stays: it may still acquire or release."""
-    return _without(op, "mask") if op.mask is not None and splat(op.mask) else None
+    return rebuilt_without(op, "mask") if op.mask is not None and splat(op.mask) else None
 
 
 def _is_weak(op: ir.OpView) -> bool:
@@ -46,14 +45,6 @@ def _token_before(op: ir.OpView) -> ir.Value:
     """The token that replaces that of a removed access."""
     token = op.result_token
     return op.token if op.token is not None else build("make_token", [], [token.type]).result
-
-
-def _without(op: ir.OpView, *names: str) -> Sequence[ir.Value]:
-    """The same operation without some of its optional operands."""
-    operands = {**(groups(op, "operand") or {}), **{name: [] for name in names}}
-    attributes = attributes_without_segments(op)
-    types = [result.type for result in op.operation.results]
-    return list(build(op.operation.name, list(operands.values()), types, attributes).results)
 
 
 RULES: dict[str, Rule] = {

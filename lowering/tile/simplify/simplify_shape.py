@@ -7,22 +7,18 @@ from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.analysis.constants import splat
-from tilec.lowering.tile.analysis.producer import producer
 from tilec.lowering.tile.analysis.replacing import Rule
+from tilec.lowering.tile.analysis.tile_operations import producer
 
 
-def _broadcast(op: ir.OpView) -> ir.Value | None:
+def _merged(op: ir.OpView) -> ir.Value | None:
+    """f(x) of the same type is x; f(f(x)) is f(x)."""
     if op.source.type == op.result.type:
         return op.source
-    inner = producer(op.source, "broadcast")
-    return None if inner is None else build("broadcast", [inner.source], [op.result.type]).result
-
-
-def _reshape(op: ir.OpView) -> ir.Value | None:
-    if op.source.type == op.result.type:
-        return op.source
-    inner = producer(op.source, "reshape")
-    return None if inner is None else build("reshape", [inner.source], [op.result.type]).result
+    inner = producer(op.source, op.operation.name.removeprefix("cuda_tile."))
+    if inner is None or inner.source.type == op.result.type:
+        return None if inner is None else inner.source
+    return build(op.operation.name, [inner.source], [op.result.type]).result
 
 
 def _permute(op: ir.OpView) -> ir.Value | None:
@@ -64,42 +60,20 @@ def _select(op: ir.OpView) -> ir.Value | None:
     return None
 
 
-def _bitcast(op: ir.OpView) -> ir.Value | None:
-    if op.source.type == op.result.type:
-        return op.source
-    inner = producer(op.source, "bitcast")
-    if inner is None:
+def _inverse(op: ir.OpView) -> ir.Value | None:
+    """pack and unpack of each other; tf32 is excluded, because its bytes hold more bits than it."""
+    inner = producer(op.source, "unpack" if op.operation.name == "cuda_tile.pack" else "pack")
+    if inner is None or inner.source.type != op.result.type:
         return None
-    if inner.source.type == op.result.type:
-        return inner.source
-    return build("bitcast", [inner.source], [op.result.type]).result
-
-
-def _inverse(name: str, inverse: str) -> Rule:
-    """The rule for an operation applied to its inverse; tf32 is excluded, because its bytes hold more bits than it."""
-
-    def rule(op: ir.OpView) -> ir.Value | None:
-        inner = producer(op.source, inverse)
-        if inner is None or inner.source.type != op.result.type or "tf32" in _elements(inner):
-            return None
-        return inner.source
-
-    rule.__name__ = f"_{name}"
-    return rule
-
-
-def _elements(op: ir.OpView) -> set[str]:
-    return {spell(value.type.element) for value in (op.source, op.result)}
+    return None if "tf32" in (spell(inner.source.type.element), spell(inner.result.type.element)) else inner.source
 
 
 def _pointers(op: ir.OpView) -> ir.Value | None:
     """ptr_to_int, int_to_ptr and ptr_to_ptr keep an address, unless it may point into a byte (f4E2M1FN)."""
-    inner = op.source.owner
     if op.source.type == op.result.type:
         return op.source
-    if isinstance(inner, ir.Block) or inner.operation.name not in _ADDRESSES:
-        return None
-    if _points_into_bytes(inner.source, inner.result):
+    inner = producer(op.source, *_ADDRESSES)
+    if inner is None or _points_into_bytes(inner.source, inner.result):
         return None
     if inner.source.type == op.result.type:
         return inner.source
@@ -108,7 +82,7 @@ def _pointers(op: ir.OpView) -> ir.Value | None:
     return None
 
 
-_ADDRESSES = ("cuda_tile.ptr_to_int", "cuda_tile.int_to_ptr", "cuda_tile.ptr_to_ptr")
+_ADDRESSES = ("ptr_to_int", "int_to_ptr", "ptr_to_ptr")
 
 
 def _points_into_bytes(*values: ir.Value) -> bool:
@@ -121,17 +95,12 @@ def _offset(op: ir.OpView) -> ir.Value | None:
 
 
 RULES: dict[str, Rule] = {
-    "broadcast": _broadcast,
-    "reshape": _reshape,
+    **dict.fromkeys(("broadcast", "reshape", "bitcast"), _merged),
     "permute": _permute,
     "extract": _extract,
     "insert": _insert,
     "select": _select,
-    "bitcast": _bitcast,
-    "pack": _inverse("pack", "unpack"),
-    "unpack": _inverse("unpack", "pack"),
-    "ptr_to_int": _pointers,
-    "int_to_ptr": _pointers,
-    "ptr_to_ptr": _pointers,
+    **dict.fromkeys(("pack", "unpack"), _inverse),
+    **dict.fromkeys(_ADDRESSES, _pointers),
     "offset": _offset,
 }

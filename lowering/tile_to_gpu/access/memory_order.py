@@ -5,20 +5,17 @@ from __future__ import annotations
 from tilec.dialect.cuda_tile.types import PartitionViewType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import reached
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.divisibility import divisibility
-from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile.analysis.tile_operations import CONTINUE, FOR, YIELD, carried_sources, ends, initial_value
 
 _STORE = "cuda_tile.store_view_tko"
-_FOR = "cuda_tile.for"
 VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko")
 LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
 # The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
 REDUCTION = "cuda_tile.atomic_red_view_tko"
 BULK_ORDERS = {"cuda_tile.store_view_tko": "weak", "tilex.store_im2col_tko": "weak", REDUCTION: "relaxed"}
-_STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
-
-
 # Memory orders after which the accesses that tokens order later cannot start early.
 ACQUIRING = ("acquire", "acq_rel")
 
@@ -39,16 +36,11 @@ class MemoryOrder:
             for op in operations
             if _is_memory(op.operation) and hasattr(type(op), "token")
         }
-        self._ordered_before = {
-            earlier for op, found in self._before.items() if op.name not in LOADS for earlier in found
-        }
+        pairs = [(op, earlier) for op, found in self._before.items() if op.name not in LOADS for earlier in found]
+        self._ordered_before = {earlier for _, earlier in pairs}
         # A store of a value computed from the load cannot overtake it.
         self._loads_before_stores = {
-            earlier
-            for op, found in self._before.items()
-            if op.name not in LOADS
-            for earlier in found
-            if earlier.name in LOADS and not uses_result_of(op, earlier)
+            earlier for op, earlier in pairs if earlier.name in LOADS and not uses_result_of(op, earlier)
         }
 
     def before(self, op: ir.OpView) -> set[ir.Operation]:
@@ -137,40 +129,17 @@ def _before(token: ir.Value | None) -> set[ir.Operation]:
         if value is None or value in seen:
             continue
         seen.add(value)
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            work += _carried(value, owner)
+        if (carried := carried_sources(value)) is not None:
+            work += [initial_value(value), *carried]
             continue
-        op = owner.operation
+        op = value.owner.operation
         if _is_memory(op):
             if not _is_grid_control(op):
                 found.add(op)
-            work.append(owner.token)
-        elif op.name in _STRUCTURES:
-            work += _sources(owner, list(op.results).index(value))
+            work.append(value.owner.token)
         else:
             work += [operand for operand in op.operands if operand.type == value.type]
     return found
-
-
-def _carried(token: ir.Value, block: ir.Block) -> list[ir.Value]:
-    loop = block.owner
-    name = loop.operation.name
-    if name not in ("cuda_tile.for", "cuda_tile.loop"):
-        return []
-    index = ir.BlockArgument(token).arg_number - (name == "cuda_tile.for")
-    return [loop.initValues[index], *_forwarded(loop, CONTINUE, index)]
-
-
-def _sources(op: ir.OpView, index: int) -> list[ir.Value]:
-    """The values that may become result number `index`."""
-    if op.operation.name == "cuda_tile.for":
-        return [op.initValues[index], *_forwarded(op, CONTINUE, index)]
-    return _forwarded(op, YIELD if op.operation.name == "cuda_tile.if" else BREAK, index)
-
-
-def _forwarded(op: ir.OpView, name: str, index: int) -> list[ir.Value]:
-    return [end.operation.operands[index] for end in terminators(op) if end.operation.name == name]
 
 
 def uses_result_of(op: ir.Operation, load: ir.Operation) -> bool:
@@ -181,16 +150,12 @@ def uses_result_of(op: ir.Operation, load: ir.Operation) -> bool:
 
 def _computed_from(load: ir.Operation) -> set[ir.Value]:
     """All values that do not exist before the load is complete, whichever branches are taken."""
-    found: set[ir.Value] = set()
-    work = [result for result in load.results if not isinstance(result.type, TokenType)]
-    while work:
-        value = work.pop()
-        if value in found:
-            continue
-        found.add(value)
-        for use in value.uses:
-            work += _results(use, load)
-    return found
+    results = [result for result in load.results if not isinstance(result.type, TokenType)]
+
+    def users(value: ir.Value) -> list[ir.Value]:
+        return [result for use in value.uses for result in _results(use, load)]
+
+    return {value for result in results for value in reached(result, users)}
 
 
 def _results(use: ir.OpOperand, load: ir.Operation) -> list[ir.Value]:
@@ -199,19 +164,14 @@ def _results(use: ir.OpOperand, load: ir.Operation) -> list[ir.Value]:
     if user.name == CONTINUE:
         loop = user.parent
         return [loop.results[use.operand_number]] if _repeats(loop, load) else []
-    if len(user.regions) or user.name.startswith("cuda_tile.yield"):
+    if len(user.regions) or user.name == YIELD:
         return []
     return [result for result in user.results if not isinstance(result.type, TokenType)]
 
 
 def _repeats(loop: ir.Operation, load: ir.Operation) -> bool:
     """Whether each iteration of a `for` contains the load and ends at one `continue`."""
-    ends = [end for end in terminators(loop.opview) if end.operation.name == CONTINUE]
-    return loop.name == _FOR and len(ends) == 1 and load.block in _blocks(loop)
-
-
-def _blocks(loop: ir.Operation) -> list[ir.Block]:
-    return [block for region in loop.regions for block in region.blocks]
+    return loop.name == FOR and load.block == loop.regions[0].blocks[0] and len(ends(loop.opview, CONTINUE)) == 1
 
 
 def are_disjoint(first: ir.OpView, second: ir.OpView) -> bool:
@@ -219,16 +179,12 @@ def are_disjoint(first: ir.OpView, second: ir.OpView) -> bool:
 
     Elements of a tensor whose strides make them share memory count as different ones.
     """
-    if not all(op.operation.name == _STORE and _is_of_grid(op.view) for op in (first, second)):
+    # The tiles of a partition view do not overlap.
+    if not all(op.operation.name == _STORE and isinstance(op.view.type, PartitionViewType) for op in (first, second)):
         return False
     if first.view.type != second.view.type or first.view.owner.operands[0] != second.view.owner.operands[0]:
         return False
     return any(_differ(*indices) for indices in zip(first.index, second.index, strict=True))
-
-
-def _is_of_grid(view: ir.Value) -> bool:
-    """Whether the tiles of a view do not overlap."""
-    return isinstance(view.type, PartitionViewType)
 
 
 def _differ(first: ir.Value, second: ir.Value) -> bool:

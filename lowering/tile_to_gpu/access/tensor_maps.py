@@ -1,4 +1,4 @@
-"""The tensor map of a view, or the reason why TMA cannot copy it (PTX ISA 5.5, 9.7.9.27)."""
+"""The tensor map of a view, or the reason why TMA cannot copy it or reduce into it (PTX ISA 5.5, 9.7.9.27)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ from dataclasses import dataclass
 from tilec.dialect.cuda_tile.types import StridedViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.tma import REDUCED
 from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW, greatest
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.divisibility import divisibility, divisor_of
-from tilec.lowering.tile.analysis.producer import without_assumptions
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker, tensor_strides
+from tilec.lowering.tile.analysis.tile_operations import without_assumptions
 from tilec.lowering.tile_to_gpu.access.alignment import contiguous_dimension, element_bits, per_byte
 from tilec.lowering.tile_to_gpu.access.index import is_narrow
 from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK, STRIDE_LIMIT
 from tilec.lowering.tma.tensor_map import ELEMENTS
 
+# The reduction of TMA for each mode, and the prefix of the element of its tensor map: maps know signs, modes too.
+_REDUCTIONS = {
+    **{mode: (mode, "u") for mode in ("and", "or", "xor", "add")},
+    "addf": ("add", ""),
+    **{mode: (mode, "i") for mode in ("max", "min")},
+    **{f"u{mode}": (mode, "u") for mode in ("max", "min")},
+}
 ALIGNMENT_BYTES = 16
 # Spans from the widest: a box row must not be narrower than its swizzle span.
 _SWIZZLES = ((128, "128B"), (64, "64B"), (32, "32B"))
@@ -204,3 +212,15 @@ def at_launch(value: ir.Value) -> bool:
     if owner.operation.name == "cuda_tile.assume":
         return at_launch(owner.operands[0])
     return owner.operation.name == "cuda_tile.constant"
+
+
+def tma_reduction(op: ir.OpView, element: str) -> tuple[str, str]:
+    """The reduction for an atomic_red_view_tko, and the element of its map by that of the map of a store."""
+    reduction, sign = _REDUCTIONS[op.mode]
+    return reduction, f"{sign}{element[1:]}" if sign else element
+
+
+def refusal_of_reduction(op: ir.OpView, element: str) -> str | None:
+    """Why TMA cannot do an atomic_red_view_tko of this element; None if it can."""
+    reduction, signed = tma_reduction(op, element)
+    return None if signed in REDUCED[reduction] else f"{op.mode} of {element} is not a reduction of TMA"

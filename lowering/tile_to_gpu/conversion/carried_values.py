@@ -9,9 +9,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.placed import PlaceOp
 from tilec.lowering import emitter
 from tilec.lowering.plan.matrix.accumulator import is_zero
-from tilec.lowering.plan.matrix.tensor_place import buffer_of, registers_of
-from tilec.lowering.tile.analysis.terminators import leaves_early
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, InMemory
+from tilec.lowering.tile.analysis.tile_operations import leaves_early
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, InMemory, buffer_of, registers_of
 
 
 def enter(value: ir.Value, target: ir.Value, conversion: Conversion) -> list[ir.Value]:

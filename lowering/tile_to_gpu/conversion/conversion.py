@@ -1,32 +1,82 @@
-"""The state of converting one entry, and the walk over its operations."""
+"""The conversion of one entry: its state, the table of the conversions of operations, and the walk over them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.rule_table import RuleTable
 from tilec.dialect.tile_gpu.memory import BarrierOp, StoreWaitOp
 from tilec.dialect.tile_gpu.placed import ReadOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, IotaOp, SplatOp
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.errors import UnsupportedError
 from tilec.lowering import emitter
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
-from tilec.lowering.plan.matrix.tensor_place import registers_of
-from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.terminators import in_loop
+from tilec.lowering.layout.tensor_layout import parse_tensor_layout
+from tilec.lowering.plan.kernel_plan import Plan
+from tilec.lowering.tile.analysis.tensor_extent import tile_steps
+from tilec.lowering.tile.analysis.tile_operations import in_loop
+from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations, element_type
-from tilec.lowering.tile_to_gpu.access.layouts import Layouts, is_tile
-from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.layouts import is_tile
+from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS
 from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
-from tilec.lowering.tile_to_gpu.access.pointer_vectors import PointerVectors
-from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
-from tilec.lowering.tile_to_gpu.conversion.converts import RULES
-from tilec.lowering.tile_to_gpu.conversion.values import TensorView, TileView
+
+# rule(op, conversion)
+_Rule = Callable[[ir.OpView, Any], None]
+RULES: RuleTable[str, _Rule] = RuleTable("converted")
+
+
+def converts(*names: str) -> Callable[[_Rule], _Rule]:
+    """Registers a function as the conversion of operations; a name without a dot belongs to `cuda_tile`.
+
+    Raises ValueError, naming both functions, for a duplicate.
+    """
+    full = [name if "." in name else f"cuda_tile.{name}" for name in names]
+    return lambda rule: RULES.enter(full, rule, rule)
+
+
+@dataclass(frozen=True)
+class TensorView:
+    """A tensor in global memory: base address, extents and strides (in elements) as scalars of tile_gpu."""
+
+    base: ir.Value
+    extents: tuple[ir.Value, ...]
+    strides: tuple[ir.Value, ...]
+    type: ir.Type
+    source: ir.OpView
+
+    @property
+    def index_width(self) -> int:
+        """The bits of its extents, and of indices into it."""
+        return max((extent.type.width for extent in self.extents), default=32)
+
+
+@dataclass(frozen=True)
+class TileView:
+    """A view cut into tiles: how far apart they start, and which tensor dimension each tile dimension walks."""
+
+    tensor: TensorView
+    type: ir.Type
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return tile_steps(self.type)
+
+    @property
+    def sparse_dimension(self) -> int | None:
+        """The dimension along which a tile of indices selects elements one by one."""
+        return getattr(self.type, "sparse_dim", None)
+
+    @property
+    def dim_map(self) -> Sequence[int]:
+        return self.type.dim_map
 
 
 @dataclass(frozen=True)
@@ -40,26 +90,11 @@ class InMemory:
 class Conversion:
     """The decisions for an entry, and its converted values, views, accumulators and slots."""
 
-    def __init__(
-        self,
-        target: Target,
-        warps: int,
-        plan: MatrixPlan,
-        layouts: Layouts,
-        order: MemoryOrder,
-        use_tma: bool,
-        vectors: PointerVectors,
-        stores: Mapping[ir.Operation, TensorMap],
-        declarations: Declarations,
-    ) -> None:
-        self.target = target
-        self.warps = warps
-        self.plan = plan
-        self.layouts = layouts
-        self.order = order
+    def __init__(self, plan: Plan, use_tma: bool, declarations: Declarations) -> None:
+        self.target, self.warps = plan.target, plan.warps
+        self.plan, self.layouts, self.order = plan.matrix, plan.layouts, plan.order
+        self.vectors, self.stores = plan.vectors, plan.stores
         self.use_tma = use_tma
-        self.vectors = vectors
-        self.stores = stores
         self.declarations = declarations
         self.values: dict[ir.Value, ir.Value] = {}
         self.tensor_views: dict[ir.Value, TensorView] = {}
@@ -94,11 +129,9 @@ class Conversion:
                 rule(op, self)
 
     def _is_folded(self, operation: ir.Operation) -> bool:
-        return (
-            operation.name not in VIEW_LOADS
-            and len(operation.results) == 1
-            and operation.results[0] in self.plan.folded
-        )
+        if operation.name in VIEW_LOADS or len(operation.results) != 1:
+            return False
+        return operation.results[0] in self.plan.folded
 
     def get(self, value: ir.Value) -> ir.Value:
         """The converted scalar or tile, in its own layout."""
@@ -176,3 +209,23 @@ def runs_ahead(load: ir.OpView, conversion: Conversion) -> bool:
 def is_repeatable(load: ir.OpView, conversion: Conversion) -> bool:
     """Whether several roles may execute copies of a load in place of one."""
     return conversion.order.may_be_repeated(load)
+
+
+def buffer_of(target: ir.Value) -> BufferType:
+    """The type in tensor memory of an accumulator."""
+    type = target.type
+    lanes = 64 if type.shape[0] == 64 else 128
+    return BufferType.get(tuple(type.shape), type.element, TENSOR, f"lanes={lanes}")
+
+
+def registers_of(buffer: BufferType, warps: int) -> LinearLayout:
+    """The layout of the register tile that is loaded from the buffer or stored to it."""
+    return parse_tensor_layout(buffer.layout, buffer.shape, element_bytes(buffer.element)).registers(warps)
+
+
+def point_after(value: ir.Value) -> ir.InsertionPoint:
+    """Directly after the definition of a value."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return ir.InsertionPoint.at_block_begin(owner)
+    return ir.InsertionPoint.after(owner.operation)

@@ -16,12 +16,11 @@ from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_st
 from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations
-from tilec.lowering.tile_to_gpu.access.im2col_map import im2col_fields
 from tilec.lowering.tile_to_gpu.access.index import greatest_start, of_one_width, tile_start
 from tilec.lowering.tile_to_gpu.access.packing import divided_exactly
 from tilec.lowering.tile_to_gpu.access.tensor_maps import ALIGNMENT_BYTES, TensorMap, is_repeated
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.values import TileView
+from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_fields
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
 from tilec.lowering.tma.rules import MAX_BOX
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering import emitter
-from tilec.lowering.tile.analysis.terminators import IF, RETURN, YIELD, leaves_early, returns
+from tilec.lowering.tile.analysis.tile_operations import IF, RETURN, YIELD, leaves, leaves_early, returns
 from tilec.lowering.tile_to_gpu.conversion.carried_values import arrive_all, enter_all, read_at_once, types_of_all
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, named_location
 
@@ -68,10 +68,7 @@ def _may_repeat(rest: list[ir.OpView], end: _End) -> bool:
 
 def _continues(branch: ir.Region) -> bool:
     """Whether the operations after an `if` may follow its branch."""
-    if not len(branch.blocks):
-        return True
-    operations = branch.blocks[0].operations
-    return operations[len(operations) - 1].operation.name == YIELD
+    return not any(map(leaves, branch.blocks))
 
 
 def _rest_in_branches(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion: Conversion) -> list[ir.Value]:

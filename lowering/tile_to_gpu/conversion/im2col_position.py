@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
@@ -17,21 +19,10 @@ from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations
 from tilec.lowering.tile_to_gpu.access.index import tile_start
-from tilec.lowering.tile_to_gpu.access.scalar import (
-    Scalar,
-    added,
-    at_least,
-    at_most_of_width,
-    ceildiv,
-    divided,
-    multiplied,
-    product,
-    remainder,
-    scalar_value,
-)
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.sparse_indices import point_after
-from tilec.lowering.tile_to_gpu.conversion.values import TileView
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView, point_after
+
+# A known number, or an i32 or i64. Divisors are positive and dividends are not negative.
+_Scalar: TypeAlias = "int | ir.Value"
 
 
 def start_coordinates(op: ir.OpView, view: TileView, conversion: Conversion) -> list[ir.Value]:
@@ -87,84 +78,84 @@ def _point(value: ir.Value, declarations: Declarations) -> ir.InsertionPoint:
     return point_after(value)
 
 
-def _extents(view: TileView, declarations: Declarations) -> list[Scalar]:
+def _extents(view: TileView, declarations: Declarations) -> list[_Scalar]:
     """The number of images and the output extents, as numbers if they are known and else as i64."""
     type = view.type
     with declarations.point():
         images, *spatial, _ = [
-            extent if isinstance(extent, int) else scalar_value(declarations.integer(extent), 64)
+            extent if isinstance(extent, int) else _scalar_value(declarations.integer(extent), 64)
             for extent in tensor_extents(view.tensor.source)
         ]
         return [images, *(_output_extent(extent, type, k) for k, extent in enumerate(spatial))]
 
 
-def _output_extent(extent: Scalar, type: Im2colViewType, k: int) -> Scalar:
+def _output_extent(extent: _Scalar, type: Im2colViewType, k: int) -> _Scalar:
     covered = (type.window[k] - 1) * type.dilation[k] + 1
     more = type.lower[k] + type.upper[k] - covered + type.stride[k]
-    steps = at_least(added(extent, more), 0)
+    steps = _at_least(_added(extent, more), 0)
     # The extents of a map are below 2^31, and its paddings below 2^16 but along H and D in the modes of rows.
     if isinstance(steps, int) or type.stride[k] == 1 or more > MAXIMUM_NARROW:
-        return divided(steps, type.stride[k])
-    return scalar_value(divided(scalar_value(steps, 32), type.stride[k]), 64)
+        return _divided(steps, type.stride[k])
+    return _scalar_value(_divided(_scalar_value(steps, 32), type.stride[k]), 64)
 
 
-def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[Scalar]) -> list[ir.Value]:
+def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[_Scalar]) -> list[ir.Value]:
     """The image and the position of the first pixel of a tile; a tile beyond the last one starts after the images."""
     pixels, width = type.tile_shape[0], index.type.width
     # An output without pixels has no tile; the divisors must not be zero all the same. Large paddings, which only the
     # modes of rows permit, may give more rows than an index can number.
-    images, *shape = extents[0], *(at_most_of_width(at_least(extent, 1), width) for extent in extents[1:])
-    tile: Scalar = index
-    rows: list[Scalar] = []
+    images, *shape = extents[0], *(_at_most_of_width(_at_least(extent, 1), width) for extent in extents[1:])
+    tile: _Scalar = index
+    rows: list[_Scalar] = []
     if type.mode in BY_ROW:
         *outer, last = shape
-        tiles = _tiles_of_row(images, at_least(extents[-1], 1), pixels, width)
-        rows, tile, shape = _row_position(divided(tile, tiles), outer), remainder(tile, tiles), [last]
+        tiles = _tiles_of_row(images, _at_least(extents[-1], 1), pixels, width)
+        rows, tile, shape = _row_position(_divided(tile, tiles), outer), _remainder(tile, tiles), [last]
     number, *position = _pixel_position(_first_number(tile, [images, *shape], pixels), shape)
     steps = zip([*rows, *position], type.stride, type.lower, strict=True)
-    starts = [added(multiplied(at, stride), -lower) for at, stride, lower in steps]
+    starts = [_added(_multiplied(at, stride), -lower) for at, stride, lower in steps]
     image = _image(emitter.less_than(index, _tiles(extents, type, width), unsigned=True), number, extents[0])
-    return [image, *(scalar_value(value, 32) for value in starts)]
+    return [image, *(_scalar_value(value, 32) for value in starts)]
 
 
-def _image(inside: ir.Value, number: ir.Value, images: Scalar) -> ir.Value:
-    return emitter.create("arith.select", [number.type], [inside, number, scalar_value(images, 32)]).result
+def _image(inside: ir.Value, number: ir.Value, images: _Scalar) -> ir.Value:
+    return emitter.create("arith.select", [number.type], [inside, number, _scalar_value(images, 32)]).result
 
 
-def _tiles(extents: Sequence[Scalar], type: Im2colViewType, width: int) -> ir.Value:
+def _tiles(extents: Sequence[_Scalar], type: Im2colViewType, width: int) -> ir.Value:
     """The number of tiles of pixels, limited to the numbers of the width, which an index has."""
     rows, pixels = (extents[1:-1], [extents[0], extents[-1]]) if type.mode in BY_ROW else ([], extents)
-    count = multiplied(product(rows), ceildiv(product(pixels), type.tile_shape[0]))
-    found = at_most_of_width(count, width)
+    count = _multiplied(_product(rows), _ceildiv(_product(pixels), type.tile_shape[0]))
+    found = _at_most_of_width(count, width)
     return emitter.unsigned(emitter.integer_type(width), found) if isinstance(found, int) else found
 
 
-def _tiles_of_row(images: Scalar, last: Scalar, pixels: int, width: int) -> Scalar:
+def _tiles_of_row(images: _Scalar, last: _Scalar, pixels: int, width: int) -> _Scalar:
     """The number of tiles of one row, limited to the numbers of the width, which an index has."""
-    return at_most_of_width(at_least(ceildiv(multiplied(images, last), pixels), 1), width)
+    return _at_most_of_width(_at_least(_ceildiv(_multiplied(images, last), pixels), 1), width)
 
 
-def _row_position(row: Scalar, extents: Sequence[Scalar]) -> list[Scalar]:
+def _row_position(row: _Scalar, extents: Sequence[_Scalar]) -> list[_Scalar]:
     """The position of a row-major number in the extents."""
-    found: list[Scalar] = []
+    found: list[_Scalar] = []
     for extent in reversed(extents[1:]):
-        found.append(remainder(row, extent))
-        row = divided(row, extent)
+        found.append(_remainder(row, extent))
+        row = _divided(row, extent)
     return [row, *reversed(found)] if extents else []
 
 
-def _first_number(tile: Scalar, extents: Sequence[Scalar], pixels: int) -> PixelNumber:
+def _first_number(tile: _Scalar, extents: Sequence[_Scalar], pixels: int) -> PixelNumber:
     """The number of the first pixel of a tile of pixels with these extents, images first."""
     known = [extent for extent in extents if isinstance(extent, int)]
     is_narrow = len(known) == len(extents) and math.prod(known) + pixels <= MAXIMUM_NARROW
     if is_narrow or isinstance(tile, ir.Value) and tile.type.width == 64:
-        return PixelNumber(multiplied(tile, pixels))
+        return PixelNumber(_multiplied(tile, pixels))
     return PixelNumber(tile, 0, pixels.bit_length() - 1)
 
 
-def _pixel_position(number: PixelNumber, extents: Sequence[Scalar]) -> list[Scalar]:
+def _pixel_position(number: PixelNumber, extents: Sequence[_Scalar]) -> list[_Scalar]:
     """The image of a pixel, as i32, and its position in the extents."""
-    found: list[Scalar] = []
+    found: list[_Scalar] = []
     for extent in reversed(extents):
         number, at = divide(number, extent)
         found.append(at)
@@ -179,43 +170,43 @@ class PixelNumber:
     kernels with calls (C7509), so divisions by extents take the low digits one bit at a time.
     """
 
-    high: Scalar
-    low: Scalar = 0
+    high: _Scalar
+    low: _Scalar = 0
     bits: int = 0
 
     def value(self) -> ir.Value:
         """The number as an i32; its higher bits are lost."""
-        return scalar_value(_joined(self.high, self.low, self.bits), 32)
+        return _scalar_value(_joined(self.high, self.low, self.bits), 32)
 
 
-def divide(number: PixelNumber, extent: Scalar) -> tuple[PixelNumber, Scalar]:
+def divide(number: PixelNumber, extent: _Scalar) -> tuple[PixelNumber, _Scalar]:
     """The quotient by a positive extent of the width of `high`, and the remainder."""
     if extent == 1:
         return number, 0
-    rest, high = remainder(number.high, extent), divided(number.high, extent)
+    rest, high = _remainder(number.high, extent), _divided(number.high, extent)
     if number.bits == 0:
         return PixelNumber(high), rest
     if isinstance(extent, int) and extent << number.bits <= 1 << 32:
         # The digits fit in 32 bits.
         digits = _joined(rest, number.low, number.bits)
-        low, rest = divided(digits, extent), remainder(digits, extent)
+        low, rest = _divided(digits, extent), _remainder(digits, extent)
     else:
         low, rest = _long_division(rest, number.low, number.bits, extent)
     return PixelNumber(high, low, number.bits), rest
 
 
-def _joined(high: Scalar, low: Scalar, bits: int) -> Scalar:
+def _joined(high: _Scalar, low: _Scalar, bits: int) -> _Scalar:
     """high * 2^bits + low."""
-    return added(multiplied(high, 1 << bits), low)
+    return _added(_multiplied(high, 1 << bits), low)
 
 
-def _long_division(rest: Scalar, low: Scalar, bits: int, extent: Scalar) -> tuple[ir.Value, ir.Value]:
+def _long_division(rest: _Scalar, low: _Scalar, bits: int, extent: _Scalar) -> tuple[ir.Value, ir.Value]:
     """The digits of (rest * 2^bits + low) / extent, which are less than 2^bits as rest < extent, and the remainder."""
-    divisor, left, quotient = scalar_value(extent, 64), scalar_value(rest, 64), emitter.i32(0)
+    divisor, left, quotient = _scalar_value(extent, 64), _scalar_value(rest, 64), emitter.i32(0)
     for place in reversed(range(bits)):
         left = emitter.multiplied(left, 2)
         if low != 0:
-            left = emitter.binary("arith.addi", left, scalar_value(_digit(low, place), 64))
+            left = emitter.binary("arith.addi", left, _scalar_value(_digit(low, place), 64))
         is_less = emitter.less_than(left, divisor, unsigned=True)
         digit = _select(is_less, emitter.i32(0), emitter.i32(1))
         quotient = emitter.binary("arith.addi", emitter.multiplied(quotient, 2), digit)
@@ -223,7 +214,7 @@ def _long_division(rest: Scalar, low: Scalar, bits: int, extent: Scalar) -> tupl
     return quotient, emitter.cast_integer(left, 32)
 
 
-def _digit(value: Scalar, place: int) -> Scalar:
+def _digit(value: _Scalar, place: int) -> _Scalar:
     """One binary digit of a number of 32 bits."""
     if isinstance(value, int):
         return value >> place & 1
@@ -232,3 +223,78 @@ def _digit(value: Scalar, place: int) -> Scalar:
 
 def _select(condition: ir.Value, then: ir.Value, otherwise: ir.Value) -> ir.Value:
     return emitter.create("arith.select", [then.type], [condition, then, otherwise]).result
+
+
+def _scalar_value(value: _Scalar, width: int) -> ir.Value:
+    """The value as an integer of `width` bits; the sign of a known number and of a wider value is kept."""
+    if isinstance(value, int):
+        return emitter.constant(emitter.integer_type(width), value)
+    return emitter.cast_integer(value, width)
+
+
+def _width(*values: _Scalar) -> int:
+    return max(value.type.width for value in values if not isinstance(value, int))
+
+
+def _binary(name: str, left: _Scalar, right: _Scalar) -> ir.Value:
+    width = _width(left, right)
+    return emitter.binary(name, _scalar_value(left, width), _scalar_value(right, width))
+
+
+def _added(left: _Scalar, right: _Scalar) -> _Scalar:
+    """left + right."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    return left if right == 0 else _binary("arith.addi", left, right)
+
+
+def _multiplied(left: _Scalar, right: _Scalar) -> _Scalar:
+    """left * right."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    if 1 in (left, right):
+        return right if left == 1 else left
+    return _binary("arith.muli", left, right)
+
+
+def _product(factors: Sequence[_Scalar]) -> _Scalar:
+    """The product of all factors; 1 of none."""
+    return reduce(_multiplied, factors, 1)
+
+
+def _divided(left: _Scalar, right: _Scalar) -> _Scalar:
+    """left / right, rounded down."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right
+    return left if right == 1 else _binary("arith.divui", left, right)
+
+
+def _ceildiv(left: _Scalar, right: int) -> _Scalar:
+    """left / right, rounded up."""
+    if isinstance(left, int):
+        return -(-left // right)
+    return left if right == 1 else _binary("arith.ceildivui", left, right)
+
+
+def _remainder(left: _Scalar, right: _Scalar) -> _Scalar:
+    """left % right."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left % right
+    return 0 if right == 1 else _binary("arith.remui", left, right)
+
+
+def _at_least(value: _Scalar, least: int) -> _Scalar:
+    """The maximum of signed numbers."""
+    if isinstance(value, int):
+        return max(value, least)
+    return emitter.binary("arith.maxsi", value, emitter.constant(value.type, least))
+
+
+def _at_most_of_width(value: _Scalar, width: int) -> _Scalar:
+    """A known number or an i64, at most the greatest unsigned number of a width, as an integer of this width."""
+    limit = (1 << width) - 1
+    if isinstance(value, int):
+        return min(value, limit)
+    if width == 64:
+        return value
+    return emitter.cast_integer(emitter.binary("arith.minui", value, emitter.unsigned(value.type, limit)), width)

@@ -6,11 +6,10 @@ from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector, per_byte
+from tilec.lowering.tile_to_gpu.access.index import sparse_index
 from tilec.lowering.tile_to_gpu.access.packing import divided_exactly
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView, point_after
 from tilec.lowering.tile_to_gpu.conversion.declared_map import offsets
-from tilec.lowering.tile_to_gpu.conversion.sparse_indices import sparse_indices
-from tilec.lowering.tile_to_gpu.conversion.values import TileView
 
 
 def view_operands(view: TileView, op: ir.OpView, conversion: Conversion) -> list[Group]:
@@ -28,6 +27,11 @@ def view_operands(view: TileView, op: ir.OpView, conversion: Conversion) -> list
 
 
 def sparse_view_operands(view: TileView, op: ir.OpView, tile: ir.Type, conversion: Conversion) -> list[Group]:
-    """The same, and the indices along the sparse dimension in the layout of the register tile, or None."""
-    indices = sparse_indices(view, op, parse_layout(tile.encoding.value), conversion)
+    """The same, and the indices along the sparse dimension, each in the threads of its elements of a tile; or None."""
+    dimension, indices = view.sparse_dimension, None
+    if dimension is not None:
+        index, layout = list(op.index)[dimension], parse_layout(tile.encoding.value).keep(dimension)
+        # Beside the definition of the indices: a loop around the access then converts them once.
+        with point_after(conversion.get(index)):
+            indices = sparse_index(index, conversion.tile(index, layout), view.tensor.index_width)
     return [*view_operands(view, op, conversion), indices]

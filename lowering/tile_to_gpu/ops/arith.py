@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import splat
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
 
-_PLAIN = {
-    "addi": "arith.addi",
-    "subi": "arith.subi",
-    "muli": "arith.muli",
-    "andi": "arith.andi",
-    "ori": "arith.ori",
-    "xori": "arith.xori",
-    "shli": "arith.shli",
-}
+_PLAIN = ("addi", "subi", "muli", "andi", "ori", "xori", "shli", "select", "trunci", "bitcast")
 _SIGNED = {
     "maxi": {"signed": "arith.maxsi", "unsigned": "arith.maxui"},
     "mini": {"signed": "arith.minsi", "unsigned": "arith.minui"},
     "shri": {"signed": "arith.shrsi", "unsigned": "arith.shrui"},
+    "exti": {"signed": "arith.extsi", "unsigned": "arith.extui"},
+    "itof": {"signed": "arith.sitofp", "unsigned": "arith.uitofp"},
 }
 _DIVISIONS = {
     ("signed", "zero"): "arith.divsi",
@@ -49,33 +43,45 @@ def operands_in_result_layout(op: ir.OpView, conversion: Conversion) -> list[ir.
     return [conversion.tile(value, layout) for value in op.operation.operands]
 
 
-def _one(op: ir.OpView, conversion: Conversion, name: str) -> None:
-    operands = operands_in_result_layout(op, conversion)
-    result = op.operation.results[0]
-    conversion.set(result, emitter.create(name, [conversion.type(result)], operands).result)
+def elementwise(op: ir.OpView, conversion: Conversion, name: str, **attributes: ir.Attribute) -> None:
+    """Converts an elementwise operation to the upstream operation of a name."""
+    operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
+    conversion.set(result, emitter.create(name, [conversion.type(result)], operands, **attributes).result)
+
+
+def computed(op: ir.OpView, conversion: Conversion, *words: str) -> None:
+    """Converts an elementwise operation to the function of tile_gpu.math with a name of these words."""
+    operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
+    function = ".".join(word for word in words if word)
+    conversion.set(result, emitter.gpu(MathOp, operands, [conversion.type(result)], function=function).result)
+
+
+def short_name(op: ir.OpView) -> str:
+    """The name of an operation without the dialect."""
+    return op.operation.name.removeprefix("cuda_tile.")
 
 
 @converts(*_PLAIN)
 def _plain(op: ir.OpView, conversion: Conversion) -> None:
-    _one(op, conversion, _PLAIN[op.operation.name.removeprefix("cuda_tile.")])
+    elementwise(op, conversion, f"arith.{short_name(op)}")
 
 
 @converts(*_SIGNED)
 def _signed(op: ir.OpView, conversion: Conversion) -> None:
-    _one(op, conversion, _SIGNED[op.operation.name.removeprefix("cuda_tile.")][op.signedness])
+    elementwise(op, conversion, _SIGNED[short_name(op)][op.signedness])
 
 
 @converts("divi")
 def _divi(op: ir.OpView, conversion: Conversion) -> None:
     """Numbers that are not negative have the quotient of unsigned ones, which needs no correction of the rounding."""
     is_unsigned = op.rounding == "negative_inf" and _has_unsigned_result(op)
-    _one(op, conversion, "arith.divui" if is_unsigned else _DIVISIONS[op.signedness, op.rounding])
+    elementwise(op, conversion, "arith.divui" if is_unsigned else _DIVISIONS[op.signedness, op.rounding])
 
 
 @converts("remi")
 def _remi(op: ir.OpView, conversion: Conversion) -> None:
     is_unsigned = op.signedness == "unsigned" or _has_unsigned_result(op)
-    _one(op, conversion, "arith.remui" if is_unsigned else "arith.remsi")
+    elementwise(op, conversion, "arith.remui" if is_unsigned else "arith.remsi")
 
 
 def _has_unsigned_result(op: ir.OpView) -> bool:
@@ -99,8 +105,7 @@ def _negi(op: ir.OpView, conversion: Conversion) -> None:
 
 @converts("absi")
 def _absi(op: ir.OpView, conversion: Conversion) -> None:
-    (source,) = operands_in_result_layout(op, conversion)
-    conversion.set(op.operation.results[0], emitter.unary("math.absi", source))
+    elementwise(op, conversion, "math.absi")
 
 
 @converts("cmpi")
@@ -111,15 +116,7 @@ def _cmpi(op: ir.OpView, conversion: Conversion) -> None:
 
 def compare(op: ir.OpView, conversion: Conversion, name: str, predicate: str) -> None:
     """arith.cmpi or arith.cmpf."""
-    operands = operands_in_result_layout(op, conversion)
-    attribute = predicate_attribute(name, predicate)
-    type = conversion.type(op.operation.results[0])
-    conversion.set(op.operation.results[0], emitter.create(name, [type], operands, predicate=attribute).result)
-
-
-@converts("select")
-def _select(op: ir.OpView, conversion: Conversion) -> None:
-    _one(op, conversion, "arith.select")
+    elementwise(op, conversion, name, predicate=predicate_attribute(name, predicate))
 
 
 @converts("assume")

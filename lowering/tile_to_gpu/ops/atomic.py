@@ -12,12 +12,11 @@ from tilec.lowering import emitter
 from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector
 from tilec.lowering.tile_to_gpu.access.memory_order import order_of
-from tilec.lowering.tile_to_gpu.access.tma_reduction import tma_reduction
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
-from tilec.lowering.tile_to_gpu.conversion.pointer_elements import elements_of, elements_type, result_of
-from tilec.lowering.tile_to_gpu.conversion.tma_store import store_by_tma
+from tilec.lowering.tile_to_gpu.access.tensor_maps import tma_reduction
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
+from tilec.lowering.tile_to_gpu.conversion.placed_tiles import store_by_tma
 from tilec.lowering.tile_to_gpu.conversion.view_operands import view_operands
+from tilec.lowering.tile_to_gpu.ops.memory import elements_of, elements_type, result_of
 
 if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation

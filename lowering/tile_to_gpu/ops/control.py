@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import NumProgramsOp, ProgramIdOp
 from tilec.lowering import emitter
-from tilec.lowering.tile.analysis.terminators import BREAK, CONTINUE, RETURN, returns, terminators
+from tilec.lowering.tile.analysis.tile_operations import BREAK, CONTINUE, RETURN, ends, given, returns, terminator
 from tilec.lowering.tile_to_gpu.access.declarations import element_type
 from tilec.lowering.tile_to_gpu.conversion.carried_values import (
     arrive,
@@ -18,12 +16,8 @@ from tilec.lowering.tile_to_gpu.conversion.carried_values import (
     types_of,
     types_of_all,
 )
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
 from tilec.lowering.tile_to_gpu.conversion.exits import convert_block
-
-if TYPE_CHECKING:
-    from tilec.dialect.class_interfaces import Operation
 
 
 @converts("for")
@@ -33,8 +27,9 @@ def _for(op: ir.OpView, conversion: Conversion) -> None:
     targets = list(block.arguments)[1:]
     initial = enter_all(zip(op.initValues, targets, strict=True), conversion)
     bounds = [conversion.get(value) for value in list(operation.operands)[:3]]
-    made = _scf_for(bounds, initial, bool(op.unsignedCmp))
     types = [value.type for value in initial]
+    attributes = {"unsignedCmp": ir.UnitAttr.get()} if op.unsignedCmp else {}
+    made = ir.Operation.create("scf.for", types, [*bounds, *initial], attributes, regions=1)
     body = made.regions[0].blocks.append(bounds[0].type, *types)
 
     def finish(end: ir.OpView) -> list[ir.Value]:
@@ -43,46 +38,20 @@ def _for(op: ir.OpView, conversion: Conversion) -> None:
     with ir.InsertionPoint(body):
         conversion.set(block.arguments[0], body.arguments[0])
         arrive_all(targets, list(body.arguments)[1:], conversion)
-        ends = convert_block(list(block.operations), types, finish, conversion)
-        emitter.create("scf.yield", [], ends)
-    ran = _Ran(bounds, bool(op.unsignedCmp))
-    results = [
-        ran.value if is_set_by_loop else result
-        for result, is_set_by_loop in zip(made.results, map(_is_set_by_loop, initial, ends), strict=True)
+        ends_of_body = convert_block(list(block.operations), types, finish, conversion)
+        emitter.create("scf.yield", [], ends_of_body)
+    # A carried i1 that is false before the loop and true after each iteration is whether the loop has run.
+    is_run = [
+        emitter.is_false(first) and emitter.is_true(end) for first, end in zip(initial, ends_of_body, strict=True)
     ]
+    has_run = emitter.less_than(bounds[0], bounds[1], bool(op.unsignedCmp)) if any(is_run) else None
+    results = [has_run if is_flag else result for result, is_flag in zip(made.results, is_run, strict=True)]
     arrive_all(operation.results, results, conversion)
-
-
-def _is_set_by_loop(initial: ir.Value, end: ir.Value) -> bool:
-    """Whether a carried i1 is true if and only if the loop has run."""
-    return emitter.is_false(initial) and emitter.is_true(end)
-
-
-class _Ran:
-    """Whether a loop has run, by its bounds, computed where it is needed."""
-
-    def __init__(self, bounds: list[ir.Value], unsigned: bool) -> None:
-        self._bounds, self._unsigned = bounds, unsigned
-        self._value: ir.Value | None = None
-
-    @property
-    def value(self) -> ir.Value:
-        if self._value is None:
-            self._value = emitter.less_than(self._bounds[0], self._bounds[1], self._unsigned)
-        return self._value
-
-
-def _scf_for(bounds: list[ir.Value], initial: list[ir.Value], unsigned: bool) -> ir.Operation:
-    attributes = {"unsignedCmp": ir.UnitAttr.get()} if unsigned else {}
-    return ir.Operation.create("scf.for", [value.type for value in initial], [*bounds, *initial], attributes, regions=1)
 
 
 @converts("loop")
 def _loop(op: ir.OpView, conversion: Conversion) -> None:
-    if any(end.operation.name == CONTINUE for end in terminators(op)):
-        _repeated(op, conversion)
-    else:
-        _executed_once(op, conversion)
+    (_repeated if ends(op, CONTINUE) else _executed_once)(op, conversion)
 
 
 def _executed_once(op: ir.OpView, conversion: Conversion) -> None:
@@ -103,8 +72,8 @@ def _executed_once(op: ir.OpView, conversion: Conversion) -> None:
             return [*map(emitter.zero, types), *completed]
         return [*enter_all(zip(end.operation.operands, operation.results, strict=True), conversion), *completed]
 
-    ends = [*types, *[emitter.integer_type(1)] * may_return]
-    values = convert_block(list(block.operations), ends, finish, conversion)
+    ended = [*types, *[emitter.integer_type(1)] * may_return]
+    values = convert_block(list(block.operations), ended, finish, conversion)
     arrive_all(operation.results, values, conversion)
     if may_return:
         conversion.completed[operation] = values[-1]
@@ -155,14 +124,12 @@ def _repeated(op: ir.OpView, conversion: Conversion) -> None:
 
 def _carried_results(op: ir.OpView, conversion: Conversion) -> dict[ir.Value, ir.Value]:
     """The results that every break gives from one argument: a break leaves the arguments as they are."""
-    ends = [end.operation.operands for end in terminators(op) if end.operation.name == BREAK]
     arguments = list(op.operation.regions[0].blocks[0].arguments)
     found = {}
     for number, result in enumerate(op.operation.results):
-        given = {operands[number] for operands in ends}
-        types = types_of(result, conversion)
+        sources, types = {*given(op, BREAK, number)}, types_of(result, conversion)
         for argument in arguments:
-            if given == {argument} and types and types_of(argument, conversion) == types:
+            if sources == {argument} and types and types_of(argument, conversion) == types:
                 found[result] = argument
     return found
 
@@ -178,8 +145,8 @@ def _if(op: ir.OpView, conversion: Conversion) -> None:
             continue
         with ir.InsertionPoint(new.blocks.append()):
             conversion.block(blocks[0])
-            given = blocks[0].operations[len(blocks[0].operations) - 1].operation.operands
-            emitter.create("scf.yield", [], enter_all(zip(given, operation.results, strict=True), conversion))
+            pairs = zip(terminator(blocks[0]).operation.operands, operation.results, strict=True)
+            emitter.create("scf.yield", [], enter_all(pairs, conversion))
     arrive_all(operation.results, made.results, conversion)
 
 
@@ -188,20 +155,9 @@ def _token(op: ir.OpView, conversion: Conversion) -> None:
     """Program order is kept, so tokens need no instruction."""
 
 
-_AXES = (0, 1, 2)
-
-
-@converts("get_tile_block_id")
-def _block_id(op: ir.OpView, conversion: Conversion) -> None:
-    _per_axis(op, ProgramIdOp, conversion)
-
-
-@converts("get_num_tile_blocks")
-def _num_blocks(op: ir.OpView, conversion: Conversion) -> None:
-    _per_axis(op, NumProgramsOp, conversion)
-
-
-def _per_axis(op: ir.OpView, operation: type[Operation], conversion: Conversion) -> None:
-    for axis, result in zip(_AXES, op.operation.results, strict=True):
+@converts("get_tile_block_id", "get_num_tile_blocks")
+def _per_axis(op: ir.OpView, conversion: Conversion) -> None:
+    operation = ProgramIdOp if op.operation.name == "cuda_tile.get_tile_block_id" else NumProgramsOp
+    for axis, result in enumerate(op.operation.results):
         if list(result.uses):
             conversion.set(result, emitter.gpu(operation, [], [element_type(result.type.element)], axis=axis).result)

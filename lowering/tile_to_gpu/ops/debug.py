@@ -12,8 +12,7 @@ from tilec.lowering import emitter
 from tilec.lowering.kernel_hints import EACH_WARP
 from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.access.pointers import address_of
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
 
 
 @converts("assert")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import MathOp
-from tilec.lowering import emitter
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
-from tilec.lowering.tile_to_gpu.ops.arith import COMPARISONS, compare, operands_in_result_layout
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
+from tilec.lowering.tile_to_gpu.ops.arith import COMPARISONS, compare, computed, elementwise, short_name
 
 # Nearest-even without flush to zero; any other mode becomes tile_gpu.math "<name>.<mode>[.ftz]".
 _ROUNDED = {
@@ -28,24 +25,12 @@ MODES = {
     "nearest_away": "rna",
 }
 _PLAIN = {
-    "absf": "math.absf",
+    **{name: f"math.{name}" for name in ("absf", "ceil", "floor", "cos", "cosh", "sin", "sinh", "tan", "log", "log2")},
+    **{name: f"math.{name}" for name in ("atan2", "fpowi")},
     "negf": "arith.negf",
-    "ceil": "math.ceil",
-    "floor": "math.floor",
-    "cos": "math.cos",
-    "cosh": "math.cosh",
-    "sin": "math.sin",
-    "sinh": "math.sinh",
-    "tan": "math.tan",
-    "log": "math.log",
-    "log2": "math.log2",
     "fpowf": "math.powf",
-    "atan2": "math.atan2",
     "remf": "arith.remf",
-    "fpowi": "math.fpowi",
 }
-_FLUSHING = {"exp2": "math.exp2", "rsqrt": "math.rsqrt"}
-_FULL = {"exp": "math.exp", "tanh": "math.tanh"}
 # (operation, propagate_nan): maxnum ignores one NaN, maximum does not.
 _EXTREMES = {
     ("maxf", False): "arith.maxnumf",
@@ -56,57 +41,42 @@ _EXTREMES = {
 _ORDERINGS = {"ordered": "o", "unordered": "u"}
 
 
-def _name(op: ir.OpView) -> str:
-    return op.operation.name.removeprefix("cuda_tile.")
-
-
-def _upstream(op: ir.OpView, conversion: Conversion, name: str) -> None:
-    operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
-    conversion.set(result, emitter.create(name, [conversion.type(result)], operands).result)
-
-
-def _own(op: ir.OpView, conversion: Conversion, *parts: str) -> None:
-    operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
-    function = ".".join(word for word in parts if word)
-    conversion.set(result, emitter.gpu(MathOp, operands, [conversion.type(result)], function=function).result)
-
-
 @converts(*_ROUNDED)
 def _rounded(op: ir.OpView, conversion: Conversion) -> None:
-    upstream, word = _ROUNDED[_name(op)]
+    upstream, word = _ROUNDED[short_name(op)]
     if op.rounding_mode == "nearest_even" and not op.flush_to_zero:
-        _upstream(op, conversion, upstream)
+        elementwise(op, conversion, upstream)
     else:
-        _own(op, conversion, word, MODES[op.rounding_mode], "ftz" if op.flush_to_zero else "")
+        computed(op, conversion, word, MODES[op.rounding_mode], "ftz" if op.flush_to_zero else "")
 
 
 @converts(*_PLAIN)
 def _plain(op: ir.OpView, conversion: Conversion) -> None:
-    _upstream(op, conversion, _PLAIN[_name(op)])
+    elementwise(op, conversion, _PLAIN[short_name(op)])
 
 
-@converts(*_FLUSHING)
+@converts("exp2", "rsqrt")
 def _flushing(op: ir.OpView, conversion: Conversion) -> None:
     if op.flush_to_zero:
-        _own(op, conversion, _name(op), "approx", "ftz")
+        computed(op, conversion, short_name(op), "approx", "ftz")
     else:
-        _upstream(op, conversion, _FLUSHING[_name(op)])
+        elementwise(op, conversion, f"math.{short_name(op)}")
 
 
-@converts(*_FULL)
+@converts("exp", "tanh")
 def _full(op: ir.OpView, conversion: Conversion) -> None:
     if op.rounding_mode == "full":
-        _upstream(op, conversion, _FULL[_name(op)])
+        elementwise(op, conversion, f"math.{short_name(op)}")
     else:
-        _own(op, conversion, _name(op), "approx")
+        computed(op, conversion, short_name(op), "approx")
 
 
 @converts("maxf", "minf")
 def _extreme(op: ir.OpView, conversion: Conversion) -> None:
     if op.flush_to_zero:
-        _own(op, conversion, _name(op).removesuffix("f"), "ftz", "NaN" if op.propagate_nan else "")
+        computed(op, conversion, short_name(op).removesuffix("f"), "ftz", "NaN" if op.propagate_nan else "")
     else:
-        _upstream(op, conversion, _EXTREMES[_name(op), op.propagate_nan])
+        elementwise(op, conversion, _EXTREMES[short_name(op), op.propagate_nan])
 
 
 @converts("cmpf")

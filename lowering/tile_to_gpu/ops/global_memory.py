@@ -7,11 +7,10 @@ from tilec.dialect.tile_gpu.global_memory import AllocateOp, GlobalAddressOp, Gl
 from tilec.dialect.tile_gpu.memory import BarrierOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.divisibility import GLOBAL_ALIGNMENT_BYTES
-from tilec.lowering.tile.analysis.terminators import in_loop
+from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.pointers import pointers_to
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, named_location
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts, named_location
 
 
 def convert_global(op: ir.OpView) -> None:

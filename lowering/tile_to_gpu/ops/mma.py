@@ -11,11 +11,9 @@ from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp
 from tilec.lowering import emitter
 from tilec.lowering.matrix_unit import MatrixTypes
 from tilec.lowering.plan.matrix.matrix_plan import Multiply
-from tilec.lowering.plan.matrix.tensor_place import buffer_of
 from tilec.lowering.tile_to_gpu.conversion.carried_values import arrive, enter
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
-from tilec.lowering.tile_to_gpu.conversion.placed_operands import operand_tile, scale_tile
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, buffer_of, converts
+from tilec.lowering.tile_to_gpu.conversion.placed_tiles import operand_tile, scale_tile
 
 if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation

@@ -15,8 +15,7 @@ from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector
 from tilec.lowering.tile_to_gpu.access.memory_order import order_of
 from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
 from tilec.lowering.tile_to_gpu.conversion.view_operands import view_operands
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp, YieldOp
 from tilec.lowering import emitter
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import parse_layout
+from tilec.lowering.tile.analysis.tile_operations import terminator
 from tilec.lowering.tile.divide.divide_rows import COMBINED
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
 
 if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation
@@ -78,5 +78,4 @@ def _body(block: ir.Block, converted: ir.Operation, conversion: Conversion) -> N
         conversion.set(old, new)
     with ir.InsertionPoint(body):
         conversion.block(block)
-        last = block.operations[len(block.operations) - 1].operation
-        emitter.gpu(YieldOp, [conversion.get(value) for value in last.operands])
+        emitter.gpu(YieldOp, [conversion.get(value) for value in terminator(block).operation.operands])

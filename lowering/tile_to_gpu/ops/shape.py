@@ -28,8 +28,7 @@ from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.access.declarations import element_type
 from tilec.lowering.tile_to_gpu.access.layouts import is_tile
 from tilec.lowering.tile_to_gpu.access.packing import repacked
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
 
 
 @converts("constant")

@@ -1,4 +1,4 @@
-"""Views and their tiles: through registers, or by TMA."""
+"""Views and their tiles: through registers, or by TMA; accesses of im2col views that TMA does not do are expanded."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from tilec.lowering.tile_to_gpu.access.index import index_constant, index_of, of
 from tilec.lowering.tile_to_gpu.access.memory_order import order_of
 from tilec.lowering.tile_to_gpu.access.packing import padding_of, tile_of_bytes, tile_of_elements, type_of_bytes
 from tilec.lowering.tile_to_gpu.access.pointers import address_of
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, is_repeatable, runs_ahead
-from tilec.lowering.tile_to_gpu.conversion.converts import converts
-from tilec.lowering.tile_to_gpu.conversion.placed_operands import load_by_tma
-from tilec.lowering.tile_to_gpu.conversion.tma_store import store_by_tma
-from tilec.lowering.tile_to_gpu.conversion.values import TensorView, TileView
+from tilec.lowering.tile_to_gpu.conversion.conversion import (
+    Conversion,
+    TensorView,
+    TileView,
+    converts,
+    is_repeatable,
+    runs_ahead,
+)
+from tilec.lowering.tile_to_gpu.conversion.placed_tiles import load_by_tma, store_by_tma
 from tilec.lowering.tile_to_gpu.conversion.view_operands import sparse_view_operands
 
 
@@ -39,7 +43,7 @@ def _scalars(known: Sequence[int | None], dynamic: Sequence[ir.Value], conversio
     return tuple(of_one_width([given.pop(0) if value is None else index_constant(value) for value in known]))
 
 
-@converts("make_partition_view", "make_strided_view", "make_gather_scatter_view")
+@converts("make_partition_view", "make_strided_view", "make_gather_scatter_view", "tilex.make_im2col_view")
 def _make_tile_view(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
     conversion.tile_views[result] = TileView(conversion.tensor_views[op.operation.operands[0]], result.type)
@@ -61,7 +65,7 @@ def _get_index_space_shape(op: ir.OpView, conversion: Conversion) -> None:
         conversion.set(result, emitter.cast_integer(count, result.type.element.width))
 
 
-@converts("load_view_tko")
+@converts("load_view_tko", "tilex.load_im2col_tko")
 def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     tile = op.operation.results[0]
     if tile in conversion.plan.loads:
@@ -84,7 +88,7 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     conversion.set(tile, tile_of_elements(loaded, type, packed))
 
 
-@converts("store_view_tko")
+@converts("store_view_tko", "tilex.store_im2col_tko")
 def _store_view(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
     tile, map = conversion.get(op.tile), conversion.stores.get(op.operation)

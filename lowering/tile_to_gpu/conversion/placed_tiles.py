@@ -1,21 +1,23 @@
-"""Tiles in shared memory: loads by TMA, and the operands and scale factors of multiplies."""
+"""Tiles in shared memory: loads, stores and reductions by TMA, and the operands and scale factors of multiplies."""
 
 from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
 
 from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.memory import ViewBufferOp
-from tilec.dialect.tile_gpu.placed import GatherTileOp, LoadTileOp, PlaceOp, PlaceScalesOp, ReadOp
+from tilec.dialect.tile_gpu.placed import GatherTileOp, LoadTileOp, PlaceOp, PlaceScalesOp, ReadOp, StoreTileOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering import emitter
 from tilec.lowering.layout.scale_layout import ScaleLayout
-from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale
-from tilec.lowering.plan.matrix.multiply_site import site_of
+from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale, site_of
 from tilec.lowering.tile_to_gpu.access.index import sparse_index
 from tilec.lowering.tile_to_gpu.access.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, swizzle_for
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView, point_after
 from tilec.lowering.tile_to_gpu.conversion.declared_map import (
     buffer_type,
     coordinates,
@@ -23,10 +25,10 @@ from tilec.lowering.tile_to_gpu.conversion.declared_map import (
     declare_im2col_map,
     declare_map,
     offsets,
+    row_end,
+    starts_inside,
 )
 from tilec.lowering.tile_to_gpu.conversion.im2col_position import start_coordinates, tap_offsets
-from tilec.lowering.tile_to_gpu.conversion.sparse_indices import point_after
-from tilec.lowering.tile_to_gpu.conversion.values import TileView
 
 
 def load_by_tma(op: ir.OpView, conversion: Conversion) -> None:
@@ -110,3 +112,29 @@ def row_indices(op: ir.OpView, view: TileView, conversion: Conversion) -> ir.Val
     type = buffer_type(index.type.shape, emitter.integer_type(width), 0, "none")
     with point_after(made):
         return emitter.gpu(PlaceOp, [sparse_index(index, made, width)], [type]).result
+
+
+def store_by_tma(
+    op: ir.OpView, tile: ir.Value, map: TensorMap, conversion: Conversion, reduction: str | None = None
+) -> None:
+    """Stores a tile, or combines it with the elements of the view by a `reduction` of tile_gpu."""
+    view, order = conversion.tile_views[op.view], conversion.order
+    is_im2col = isinstance(view.type, Im2colViewType)
+    handle = (declare_im2col_map if is_im2col else declare_map)(map, view, conversion)
+    stored = with_whole_bytes(tile, map.contiguous, conversion.warps)
+    placed = emitter.gpu(PlaceOp, [stored], [copied_buffer_type(map, view.type)]).result
+    awaited = order.stores_to_await(op)
+    facts: dict[str, Any] = {
+        "after_stores": bool(awaited),
+        "after_itself": awaited == {op.operation},
+        # Generic accesses: loads, or stores that threads may have made.
+        "after_accesses": bool(order.before(op) if is_im2col else order.loads_before(op)),
+    }
+    if is_im2col:
+        emitter.gpu(StoreTileOp, [handle, start_coordinates(op, view, conversion), None, placed], **facts)
+        return
+    starts = offsets(view, op, conversion)
+    inside = starts_inside(view, op, starts)
+    with nullcontext() if inside is None else emitter.only_if(inside):
+        operands = [handle, coordinates(map, view, op, starts), row_end(map, view, conversion), placed]
+        emitter.gpu(StoreTileOp, operands, reduction=reduction, **facts)

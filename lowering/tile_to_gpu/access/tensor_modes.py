@@ -1,4 +1,4 @@
-"""The tensor map of an im2col view, or the reason why TMA cannot load its tiles (PTX ISA 5.5.4 and 5.5.5)."""
+"""Tensor maps of the modes im2col and tile::gather4, or why TMA cannot copy in them (PTX ISA 5.5.3.2, 5.5.4, 5.5.5)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ from dataclasses import dataclass, replace
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.tensor_map import SPANS, SWIZZLES_ALONG_W
+from tilec.dialect.tile_gpu.tma import GATHERED_ROWS
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.divisibility import divisibility
 from tilec.lowering.tile.analysis.tensor_extent import tensor_maker
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
-from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, address_reason, moved_element, swizzle_for
+from tilec.lowering.tile_to_gpu.access.tensor_maps import (
+    ALIGNMENT_BYTES,
+    TensorMap,
+    address_reason,
+    map_of_tensor,
+    moved_element,
+    swizzle_for,
+    tensor_map_for,
+)
 from tilec.lowering.tma import tensor_map as fields
 from tilec.lowering.tma.rule import Violation
 from tilec.lowering.tma.rules import violations
 
+# CUDA C++ Programming Guide: the alignment of the shared memory of a tensor copy.
+_SHARED_ALIGNMENT_BYTES = 128
 # The largest offset of each spatial dimension, by their number (PTX ISA 5.5.4.1), and along W alone (5.5.5.4).
 _OFFSET_LIMITS = {1: (1 << 16) - 1, 2: (1 << 8) - 1, 3: (1 << 5) - 1}
 _OFFSET_LIMIT_ALONG_W = 31
@@ -158,3 +170,32 @@ def _described(violation: Violation) -> str:
     argument = _ARGUMENTS.get(violation.field, violation.field)
     source = f" ({violation.source})" if violation.source else ""
     return f"{argument}: TMA expects {violation.expected}, got {violation.found}{source}"
+
+
+def load_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> TensorMap | str:
+    """The map for a load of a tile or of gathered rows, or the reason why TMA cannot load it."""
+    if isinstance(load.view.type, Im2colViewType):
+        return im2col_map_for(load, target, rounds_to_tf32=rounds_to_tf32)
+    if not hasattr(load.view.type, "sparse_dim"):
+        return tensor_map_for(load.view, rounds_to_tf32=rounds_to_tf32)
+    if not target.gathers_rows:
+        return f"TMA of {target.name} does not gather rows"
+    found = map_of_tensor(load.view, None, rounds_to_tf32)
+    return found if isinstance(found, str) else _rows_reason(load, found) or found
+
+
+def _rows_reason(load: ir.OpView, map: TensorMap) -> str | None:
+    type, bits = load.view.type, element_bits(load.view.type.element)
+    if bits < 8:
+        return f"rows of elements of {bits} bits are gathered through registers"
+    rows, columns = type.tile_shape if type.rank == 2 else (0, 0)
+    if type.rank != 2 or type.sparse_dim != 0 or map.contiguous != 1:
+        return f"TMA gathers rows of a matrix, not along dimension {type.sparse_dim} of rank {type.rank}"
+    if rows % GATHERED_ROWS:
+        return f"TMA gathers {GATHERED_ROWS} rows at once, the tile has {rows}"
+    row_bytes = swizzle_span_bytes(map.swizzle) or columns * bits // 8
+    if GATHERED_ROWS * row_bytes % _SHARED_ALIGNMENT_BYTES:
+        return f"{GATHERED_ROWS} gathered rows have {GATHERED_ROWS * row_bytes} bytes, TMA writes multiples of 128"
+    if divisibility(list(load.index)[1]) * bits // 8 % ALIGNMENT_BYTES:
+        return f"the first column of the rows is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
+    return None

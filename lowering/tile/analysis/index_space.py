@@ -1,15 +1,19 @@
-"""The output extents and the index space of an im2col view (dialect/tilex/README.md): numbers or values of 64 bits."""
+"""The index spaces of im2col and packed views (dialect/tilex/README.md): numbers or values of 64 bits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
+from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, Number
+
+_BYTE = 8
 
 
 def divides_rows(type: Im2colViewType) -> bool:
-    """Whether tiles do not cross rows, of which an image may have several."""
+    """Whether tiles of an im2col view do not cross rows, of which an image may have several."""
     return type.mode in BY_ROW and type.spatial_rank > 1
 
 
@@ -39,7 +43,15 @@ def tiles_of_run(type: Im2colViewType, images: Number, outputs: Sequence[Number]
 
 
 def index_space(type: Im2colViewType, extents: Sequence[Number], outputs: Sequence[Number]) -> list[Number]:
-    """The numbers of tiles along pixels and channels."""
+    """The numbers of tiles of an im2col view along pixels and channels."""
     rows = outputs[:-1] if divides_rows(type) else []
     tiles = WIDE.product([*rows, tiles_of_run(type, extents[0], outputs)])
     return [tiles, WIDE.quotient_up(WIDE.cast(extents[-1]), type.tile_shape[1])]
+
+
+def packed_index_space(type: PackedViewType, extents: Sequence[Number]) -> list[Number]:
+    """The number of tiles of a packed view along each dimension, for the extents of the tensor of bytes."""
+    *outer, row = [WIDE.cast(extent) for extent in extents]
+    common = gcd(type.bits, _BYTE)
+    elements = WIDE.quotient(WIDE.product([row, _BYTE // common]), type.bits // common)
+    return [WIDE.quotient_up(extent, step) for extent, step in zip([*outer, elements], type.tile_shape, strict=True)]
