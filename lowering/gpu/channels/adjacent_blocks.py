@@ -18,7 +18,7 @@ from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, ProgramIdOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.upstream_predicates import predicate_attribute
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import operations_below, operations_named, owner_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.parts_of_loads import loads_into, part_box, with_box
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
@@ -165,7 +165,7 @@ class _Neighbours:
 
 def _arithmetic(value: ir.Value) -> ir.Operation | None:
     """The operation of a scalar that is computed from other scalars or is the number of the tile block."""
-    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    op = owner_of(value)
     is_arithmetic = op is not None and (op.name.startswith("arith.") or op.name == ProgramIdOp.OPERATION_NAME)
     return op if is_arithmetic else None
 

@@ -23,19 +23,23 @@ from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_inside, terminator_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.addresses_again import AddressesAgain, may_be_computed_again
-from tilec.lowering.gpu.ir.compute_roles import compute_role
+from tilec.lowering.gpu.channels.ring_depth import are_loaded_where_stored
+from tilec.lowering.gpu.channels.tile_moves import (
+    MOVES,
+    AddressesAgain,
+    buffer_before,
+    may_be_computed_again,
+    moved_layout,
+    moved_tile,
+)
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
-from tilec.lowering.gpu.ir.loaded_operands import are_loaded_where_stored
-from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements, role_operations
+from tilec.lowering.gpu.ir.operation_role import compute_role, has_repeatable_elements, role_operations, unknown_values
 from tilec.lowering.gpu.ir.slots import PUT, users_of_slots
 from tilec.lowering.gpu.ir.tile_size import element_bits
-from tilec.lowering.gpu.ir.unknown_values import unknown_values
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
-from tilec.lowering.gpu.memory.tile_moves import MOVES, buffer_before, moved_layout, moved_tile
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -201,7 +205,7 @@ def _decisions(op: ir.Operation) -> list[ir.Value]:
     """The operands on which it depends whether and how often the inside of an operation runs."""
     if op.name == "scf.while":
         before = op.regions[0].blocks[0]
-        return [before.operations[len(before.operations) - 1].operands[0]]
+        return [terminator_of(before).operands[0]]
     return list(op.operands)[: 3 if op.name in LOOPS else 1]
 
 

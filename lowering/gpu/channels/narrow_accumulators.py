@@ -19,8 +19,9 @@ from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.dialect.tile_gpu.types import HALVES, TENSOR, BufferType, ChannelType
+from tilec.dialect.walk import owner_of, users_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.slots import SLOT_STEPS
 from tilec.lowering.gpu.memory.shared_plan import tensor_layout
 
@@ -46,7 +47,7 @@ def move_narrow_accumulators(kernel: KernelOp, channels: Iterable[MakeChannelOp]
     """Changes the types of channels, buffers and register tiles; `movable_accesses` must be true of the channels."""
     for buffer in list(_narrow_buffers(channels)):
         buffer.set_type(_in_halves(buffer.type))
-        for op in [use.owner.operation for use in buffer.uses]:
+        for op in users_of(buffer):
             if op.name == _LOAD:
                 _move_load(op, kernel.warps)
             elif op.name == _STORE:
@@ -69,7 +70,7 @@ def _in_halves(buffer: BufferType) -> BufferType:
 
 def _move_load(load: ir.Operation, warps: int) -> None:
     result = load.results[0]
-    before, users = result.type, [use.owner.operation for use in result.uses]
+    before, users = result.type, users_of(result)
     result.set_type(emitter.with_encoding(before, tensor_layout(load.operands[0].type).registers(warps)))
     for op in users:
         if op.name == _CONVERT and op.results[0].type == result.type:
@@ -92,7 +93,7 @@ def _move_store(store: ir.Operation, warps: int) -> None:
     number = next(number for number, value in enumerate(store.operands) if not isinstance(value.type, BufferType))
     value, (buffer,) = store.operands[number], [each for each in store.operands if isinstance(each.type, BufferType)]
     type = emitter.with_encoding(value.type, tensor_layout(buffer.type).registers(warps))
-    converted = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    converted = owner_of(value)
     if converted is not None and converted.name == _CONVERT and converted.operands[0].type == type:
         store.operands[number] = converted.operands[0]
         if not list(converted.results[0].uses):

@@ -9,20 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import (
-    MMA,
-    PAIR,
-    THREADS,
-    TMA,
-    GetOp,
-    MakeChannelOp,
-    PutBeginOp,
-    channel_of,
-)
+from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, GetOp, MakeChannelOp, PutBeginOp, channel_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
+from tilec.dialect.walk import users_of
 from tilec.lowering.gpu.channels.narrow_accumulators import NARROW_ROWS, movable_accesses, move_narrow_accumulators
 from tilec.lowering.gpu.channels.parts_of_loads import load_part, loads_alike, loads_into
 from tilec.lowering.gpu.ir.equal_values import EqualValues
@@ -146,7 +138,7 @@ def _halve_buffers(half: _Half) -> None:
     result = half.channel.operation.results[0]
     buffers = result.type.buffers
     buffers[half.number] = _half_type(buffers[half.number], half.dimension)
-    users = [use.owner.operation for use in result.uses]
+    users = users_of(result)
     result.set_type(ChannelType.get(buffers))
     for user in users:
         if user.name in (PutBeginOp.OPERATION_NAME, GetOp.OPERATION_NAME):

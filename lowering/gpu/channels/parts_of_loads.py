@@ -8,6 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.walk import users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.equal_values import EqualValues
 from tilec.lowering.gpu.ir.slots import PUT, users_of_slot
@@ -18,7 +19,7 @@ _PATTERN_ROWS = 8
 
 def loads_into(channel: MakeChannelOp, number: int) -> list[TmaLoadOp]:
     """The copies into a buffer of the slots of a channel."""
-    puts = [use.owner.operation for use in channel.operation.results[0].uses]
+    puts = users_of(channel.operation.results[0])
     buffers = [put.results[number] for put in puts if put.name == PUT]
     return [user.opview for buffer in buffers for user in users_of_slot(buffer)]
 

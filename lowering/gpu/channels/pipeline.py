@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.categories import TMA_LOADS
+from tilec.dialect.tile_gpu.categories import TENSOR_MEMORY_MULTIPLIES, TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.ring_depth import (
     MAXIMUM_STAGES,
@@ -24,9 +24,9 @@ from tilec.lowering.gpu.channels.ring_depth import (
     of_ring,
     set_wanted_stages,
 )
-from tilec.lowering.gpu.cost.epilogue_remark import epilogue_remark, is_of_tiles
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
+from tilec.lowering.gpu.ir.slots import users_of_slot
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.other_iteration import copy_for, scalars_behind
 from tilec.lowering.gpu.memory.occupancy import blocks_together, followed_occupancy, share_of_block
@@ -37,6 +37,9 @@ from tilec.lowering.scalar_constant import constant_of
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
+# The rows of a multiply by a pair of CTAs, each of which has half of the accumulator (PTX ISA 9.7.16.2.1).
+_ROWS_OF_A_PAIR = 256
+_LOOPS = ("scf.for", "scf.while")
 # The most slots of a ring, in those that it wants.
 _MOST_OF_WANTED = 2
 # The full and the empty barrier of a slot.
@@ -72,7 +75,7 @@ def pipeline(kernel: KernelOp, context: Context) -> None:
     context.remarks += filter(None, map(single_slot_remark, rings))
     accumulators = [op for op in channels if op.producer == MMA]
     single = _deepen_accumulators(kernel, accumulators, target)
-    context.remarks += [epilogue_remark(op, target) for op in single if has_roles and is_of_tiles(op)]
+    context.remarks += [_epilogue_remark(op, target) for op in single if has_roles and is_of_tiles(op)]
     if not has_roles:
         channels_ahead = {one.operation.results[0] for channel in deep for one in of_ring(channel)}
         # The copies are erased when they move, so only loops are kept.
@@ -135,7 +138,7 @@ def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target
 def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChannelOp]) -> None:
     """Issues the copies in a loop's body that depend on its counter alone some iterations earlier."""
     body = loop.regions[0].blocks[0]
-    operations = [op.operation for op in body.operations]
+    operations = operations_in(body)
     puts = [op for op in operations if op.name in _PUTS and _channel(op) in deep]
     needed = scalars_behind(puts, body)
     if not puts or needed is None or not _has_one_put_per_ring(loop, puts):
@@ -327,3 +330,29 @@ def _divide(groups: Sequence[_RingSlots], free_bytes: int, free_columns: int, *,
 
 def _part_of_wanted(group: _RingSlots) -> float:
     return group.slots / group.wanted
+
+
+def is_of_tiles(channel: MakeChannelOp) -> bool:
+    """Whether a channel has an accumulator for each iteration of a loop, which an inner loop computes for threads."""
+    users = users_of(channel.operation.results[0])
+    puts = [user for user in users if user.name == PutBeginOp.OPERATION_NAME]
+    return channel.consumer_names == [THREADS] and any(map(_starts_tile, puts))
+
+
+def _starts_tile(put: ir.Operation) -> bool:
+    """Whether a slot is taken in a loop and multiplies accumulate in it in a loop inside."""
+    if put.parent.name not in _LOOPS:
+        return False
+    users = [user for result in put.results for user in users_of_slot(result)]
+    return any(user.name in TENSOR_MEMORY_MULTIPLIES and user.block != put.block for user in users)
+
+
+def _epilogue_remark(channel: MakeChannelOp, target: Target) -> Remark:
+    """The remark for an accumulator of tiles that has one slot."""
+    (accumulator,) = channel.operation.results[0].type.buffers
+    avoided = "use smaller tiles or num_ctas=2" if accumulator.shape[0] >= _ROWS_OF_A_PAIR else "use smaller tiles"
+    message = (
+        "multiplies of the next tile wait for the epilogue: two accumulators do not fit in "
+        f"{target.tensor_memory_columns} columns of tensor memory: {avoided}"
+    )
+    return Remark("roles", message, source_location(channel.operation.location))

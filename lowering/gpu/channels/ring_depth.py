@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, TMA_LOADS
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
-from tilec.dialect.walk import inner_operations, operations_named
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, MathOp, ReshapeOp, TransposeOp
+from tilec.dialect.walk import inner_operations, operations_named, users_of
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
-from tilec.lowering.gpu.ir.loaded_operands import are_loaded_where_stored
+from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.ir.slots import PUT, users_of_slots
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_names import loop_names
@@ -28,6 +31,12 @@ from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import Ring
 from tilec.lowering.model.step import HBM, Step, unit_cycles
 
+_LOADS = (*GLOBAL_LOADS, LoadSharedOp.OPERATION_NAME)
+# Operations between a load and the store of its tile.
+_CONVERSIONS = (
+    *("arith.", "math."),
+    *(op.OPERATION_NAME for op in (MathOp, ReshapeOp, TransposeOp, ConvertLayoutOp)),
+)
 DEFAULT_STAGES, MAXIMUM_STAGES = 4, 16
 # A ring of an outer loop: one slot is loaded while the inner loop reads the other.
 _OUTER_STAGES = 2
@@ -141,6 +150,35 @@ class LoopCycles:
 
 def loads_of(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     """The loads by TMA and the copies that fill the slots of a channel."""
-    users = [use.owner.operation for use in channel.operation.results[0].uses]
+    users = users_of(channel.operation.results[0])
     yield from (op for op in users if op.name in TMA_LOADS)
     yield from (op for op in users_of_slots(channel.operation.results[0], (PUT,)) if op.name in COPIES_OF_THREADS)
+
+
+def are_loaded_where_stored(ring: Sequence[MakeChannelOp]) -> bool:
+    """Whether each tile that the channels of a ring get is loaded in the iteration of a loop that stores it."""
+    users = [op for channel in ring for op in users_of_slots(channel.operation.results[0], (PUT,))]
+    stores = [op for op in users if op.name == StoreSharedOp.OPERATION_NAME]
+    return bool(stores) and all(_is_loaded(store.operands[0], store.block) for store in stores)
+
+
+def _is_loaded(tile: ir.Value, body: ir.Block) -> bool:
+    """Whether a tile derives from loads in the body of a loop, and from nothing else that changes in the loop."""
+    if body.owner.name not in LOOPS:
+        return False
+    pending, seen, has_load = [tile], {tile}, False
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block):
+            if owner == body:
+                return False
+        elif owner.operation.block != body:
+            continue
+        elif owner.name in _LOADS:
+            has_load = True
+        elif owner.name.startswith(_CONVERSIONS):
+            pending += [value for value in owner.operands if is_register_tile(value.type) and value not in seen]
+            seen.update(owner.operands)
+        else:
+            return False
+    return has_load

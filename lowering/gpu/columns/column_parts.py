@@ -9,8 +9,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, SplatOp
 from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.walk import owner_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.compute_roles import set_compute_role
+from tilec.lowering.gpu.ir.operation_role import set_compute_role
 from tilec.lowering.gpu.memory.shared_plan import tensor_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout
@@ -30,7 +31,7 @@ def has_column_parts(access: ir.Operation, columns: int) -> bool:
 
 def repeats_columns(value: ir.Value) -> bool:
     """Whether all columns of a tile are equal: one column or element that is repeated, or arithmetic on such tiles."""
-    op = owner(value)
+    op = owner_of(value)
     if op is None:
         return False
     if op.name == BroadcastOp.OPERATION_NAME:
@@ -52,7 +53,7 @@ def _part_layout(whole: TensorLayout, columns: int) -> LinearLayout:
 
 def part_of(value: ir.Value, type: ir.RankedTensorType, number: int, role: str) -> ir.Value:
     """The part of this number of a tile; the first one of a tile whose columns are equal."""
-    op = owner(value)
+    op = owner_of(value)
     if op is not None and op.name == "arith.constant" and repeats_columns(value):
         made = emitter.constant_tile(type, ir.DenseElementsAttr(op.attributes["value"])).owner.operation
     else:
@@ -60,13 +61,3 @@ def part_of(value: ir.Value, type: ir.RankedTensorType, number: int, role: str) 
         made = emitter.gpu(ExtractOp, [value, offsets], [type]).operation
     set_compute_role(made, role)
     return made.results[0]
-
-
-def owner(value: ir.Value) -> ir.Operation | None:
-    """The operation that computes a value; None for an argument of a block."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
-def operations_in(block: ir.Block) -> list[ir.Operation]:
-    """The operations of a block, without those inside of them."""
-    return [op.operation for op in block.operations]

@@ -19,13 +19,11 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ExtractOp
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_inside, operations_named
+from tilec.dialect.walk import operations_inside, operations_named, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.narrow_accumulators import is_narrow
-from tilec.lowering.gpu.ir.accumulator_branches import is_constant, load_or_constant
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
-from tilec.lowering.gpu.ir.handed_place import handed_place, use_place
-from tilec.lowering.gpu.ir.slots import GET, step_of_buffer
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.slots import GET, handed_place, is_constant, load_or_constant, step_of_buffer, use_place
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan, tensor_layout
 from tilec.lowering.scalar_constant import constant_of
@@ -100,7 +98,7 @@ def _copy(op: ir.Operation) -> ir.Value:
 
 def _read(load: ir.OpView) -> _Read | None:
     """The read of which a load is part; None if its tile goes elsewhere too."""
-    uses = [use.owner.operation for use in load.result.uses]
+    uses = users_of(load.result)
     if len(uses) != 1 or uses[0].name != "scf.yield" or len(uses[0].operands) != 1:
         return _Read(load)
     branch = uses[0].parent.opview
@@ -112,7 +110,7 @@ def _read(load: ir.OpView) -> _Read | None:
 
 
 def _divide(read: _Read, warps: int, is_short: Callable[[], bool]) -> None:
-    users = [use.owner.operation for use in read.tile.uses]
+    users = users_of(read.tile)
     converted = [user for user in users if user.name == ConvertLayoutOp.OPERATION_NAME]
     users = [user for user in users if user not in converted]
     pieces = [user.opview for user in (*users, *(use.owner.operation for op in converted for use in op.result.uses))]

@@ -28,11 +28,10 @@ from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, ScheduleBarrierOp,
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_inside, users_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.enclosing import is_repeated
-from tilec.lowering.gpu.ir.operation_role import role_of
+from tilec.lowering.gpu.ir.operation_role import compute_role, role_of, set_compute_role
 from tilec.lowering.gpu.kernel_pass import Context
 
 _PUT, _COMMIT, _RELEASE = PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
@@ -113,7 +112,7 @@ def _release_late(release: ir.Operation, order: _Order) -> None:
 
 def _reduction(tile: ir.Value) -> ir.Operation | None:
     """The first reduction of a tile, or of what is computed from its elements one by one."""
-    users = [use.owner.operation for use in tile.uses]
+    users = users_of(tile)
     found = [user for user in users if user.name == _REDUCE]
     is_followed = len(users) == 1 and interface_of(users[0].name).is_elementwise
     inner = [_reduction(users[0].results[0])] if is_followed else []

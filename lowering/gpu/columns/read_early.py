@@ -19,8 +19,8 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
-from tilec.dialect.walk import operations_named, operations_of
-from tilec.lowering.gpu.cost.epilogue_remark import is_of_tiles
+from tilec.dialect.walk import operations_named, operations_of, users_of
+from tilec.lowering.gpu.channels.pipeline import is_of_tiles
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
@@ -76,7 +76,7 @@ def read_early(kernel: KernelOp, context: Context) -> None:
 
 
 def _gets(channel: MakeChannelOp) -> list[ir.Operation]:
-    users = [use.owner.operation for use in channel.operation.results[0].uses]
+    users = users_of(channel.operation.results[0])
     return [op for op in users if op.name == GetOp.OPERATION_NAME]
 
 
@@ -110,7 +110,7 @@ def _columns(operations: list[ir.Operation], slot: ir.Value) -> Iterator[_Column
     """The reads of a slot among some operations, each with what is kept of it."""
     for op in operations:
         if _reads(op, slot):
-            users = [use.owner.operation for use in op.results[0].uses]
+            users = users_of(op.results[0])
             narrow = len(users) == 1 and users[0].name in _NARROWING and users[0].block == op.block
             yield _Columns(op, (users[0] if narrow else op).results[0])
 

@@ -23,9 +23,8 @@ from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, l2_bytes_of_load, multiply_of, work_of
-from tilec.lowering.gpu.ir.accumulator_branches import fills_accumulator
-from tilec.lowering.gpu.ir.compute_roles import SKIP, unlike_roles
-from tilec.lowering.gpu.ir.slots import channel_of_buffer
+from tilec.lowering.gpu.ir.operation_role import SKIP, unlike_roles
+from tilec.lowering.gpu.ir.slots import channel_of_buffer, fills_accumulator
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.model.constants import Device

@@ -38,6 +38,7 @@ from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
+from tilec.dialect.walk import owner_of, users_of
 from tilec.lowering.exponential_polynomial import ALU_OPERATIONS, FMA_OPERATIONS, polynomial_elements
 from tilec.lowering.gpu.ir.scratch_use import scratch_of_operation
 from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements, tile_bytes
@@ -155,7 +156,7 @@ def distinct_elements(tile: ir.Value, known: VisitedTiles) -> float:
     """The elements of a tile that threads compute: those that repeat an element of another tile count once."""
     if tile not in known.elements:
         known.elements[tile] = executed_elements(tile.type)
-        op = None if isinstance(tile.owner, ir.Block) else tile.owner.operation
+        op = owner_of(tile)
         if op is not None and _is_elementwise(op):
             operands = [distinct_elements(value, known) for value in op.operands if is_register_tile(value.type)]
             known.elements[tile] = min(known.elements[tile], max(operands, default=1.0))
@@ -166,7 +167,7 @@ def read_vector(tile: ir.Value, known: VisitedTiles) -> int:
     """The length of the vectors whose first element alone is read, so that threads compute no other one; else 1."""
     pending = [tile]
     while pending:
-        users = [use.owner.operation for use in pending[-1].uses]
+        users = users_of(pending[-1])
         results = [result for op in users if _is_elementwise(op) for result in op.results]
         unknown = [result for result in results if result not in known.vectors]
         if unknown:

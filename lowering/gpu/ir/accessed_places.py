@@ -34,9 +34,9 @@ from tilec.dialect.tile_gpu.memory import (
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_inside, owner_of
 from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements
-from tilec.lowering.gpu.ir.slots import GET, PUT, SLOT, owner_of, step_of_buffer, users_of_slots, without_views
+from tilec.lowering.gpu.ir.slots import GET, PUT, SLOT, step_of_buffer, users_of_slots, without_views
 
 Place: TypeAlias = ir.Value | str | tuple[ir.Value, int]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, IotaOp, MathOp, ReshapeOp
 from tilec.dialect.upstream_predicates import predicate_of
+from tilec.dialect.walk import terminator_of
 
 # Operations whose two operands may be exchanged, and the functions of tile_gpu.math of this kind, without modifiers.
 _EXCHANGEABLE = {
@@ -39,7 +40,7 @@ def is_commutative(operation: ir.Operation) -> bool:
     body = operation.regions[0].blocks[0]
     arguments = list(body.arguments)
     pairs = list(zip(arguments[0::2], arguments[1::2], strict=True))
-    results = list(body.operations[len(body.operations) - 1].operation.operands)
+    results = list(terminator_of(body).operands)
     return all(_is_symmetric(value, pairs) for value in results) or _selects_one(operation, pairs, results)
 
 

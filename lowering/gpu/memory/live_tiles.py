@@ -18,7 +18,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, IotaOp, MathOp, PackOp, ReshapeOp, SplatOp, TransposeOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
-from tilec.dialect.walk import operations_of, reached
+from tilec.dialect.walk import operations_of, reached, users_of
 from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
@@ -82,7 +82,7 @@ def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
     """
     copies = [op for op in operations_of(block) if op.name == _COPY]
     tiles = {tile for copy in copies for value in copy.operands for tile in reached(value, _passed_operands)}
-    users = {tile: [use.owner.operation for use in tile.uses] for tile in tiles if is_register_tile(tile.type)}
+    users = {tile: users_of(tile) for tile in tiles if is_register_tile(tile.type)}
     results = {tile: {result for op in using for result in op.results} for tile, using in users.items()}
     found: dict[ir.Value, int] = {}
     for tile in TopologicalSorter({tile: made & users.keys() for tile, made in results.items()}).static_order():
@@ -141,7 +141,7 @@ def _is_computed_again(value: ir.Value) -> bool:
 
 def _is_stored_in_cells(value: ir.Value) -> bool:
     """Whether threads only store a tile in tensor memory, from registers that hold several of its elements."""
-    users = [use.owner.operation for use in value.uses]
+    users = users_of(value)
     return bool(users) and all(map(_stores_in_tensor_memory, users))
 
 
@@ -169,7 +169,7 @@ def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:
     """Whether each element of a tile is computed where it is used, so that the tile is never complete."""
     if not interface_of(owner.name).is_elementwise:
         return False
-    users = [use.owner.operation for use in value.uses]
+    users = users_of(value)
     if len(users) == 1 and users[0].name == _REDUCE:
         return True
     return all(interface_of(user.name).is_elementwise or user.name in _READS_ELEMENTS for user in users) and all(

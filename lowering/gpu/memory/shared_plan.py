@@ -14,6 +14,7 @@ from tilec.dialect.tile_gpu.channel import CLUSTER, COPIES, MMA, PAIR, THREADS, 
 from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
 from tilec.dialect.tile_gpu.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
+from tilec.dialect.walk import users_of
 from tilec.element_types import element_type
 from tilec.errors import Note, TensorMemoryError, UnsupportedError
 from tilec.lowering.gpu.ir.enclosing import path_to
@@ -289,7 +290,7 @@ def _copying_threads(op: ir.OpView) -> int:
     """The threads of the role whose copies fill a slot; 0 for other producers."""
     if op.producer != COPIES:
         return 0
-    users = [use.owner.operation for use in op.operation.results[0].uses]
+    users = users_of(op.operation.results[0])
     commits = [user for user in users if user.name == PutCommitOp.OPERATION_NAME]
     return LANES * max(map(_warps_around, commits), default=0)
 

@@ -10,9 +10,10 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import BarrierOp, FenceAsyncOp, StoreSharedOp, StoreWaitOp
 from tilec.dialect.tile_gpu.placed import PlaceOp, StoreTileOp
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
-from tilec.lowering.gpu.ir.channel_declarations import ChannelDeclarations, Position
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.dialect.walk import terminator_of, users_of
+from tilec.lowering.gpu.ir.build_channels import ChannelDeclarations, Position
 from tilec.lowering.gpu.ir.enclosing import is_repeated
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 
 _STORE = StoreTileOp.OPERATION_NAME
 
@@ -36,7 +37,7 @@ def make_staging_buffers(
             buffers[type] = declarations.shared(position, type, next(iter(buffers.values()), None))
         _stage(op, buffers[type], None if is_first else waits.only_for_reads(op))
     block = kernel.body.blocks[0]
-    end = block.operations[len(block.operations) - 1]
+    end = terminator_of(block)
     for role in of_roles:
         with kernel.operation.location, ir.InsertionPoint(end):
             set_compute_role(build(StoreWaitOp.OPERATION_NAME), role)
@@ -65,7 +66,7 @@ class _Waits:
 
 def _store_of(op: ir.Operation) -> ir.Operation:
     """The store of a placed tile."""
-    (store,) = [use.owner.operation for use in op.results[0].uses]
+    (store,) = users_of(op.results[0])
     return store
 
 

@@ -19,22 +19,13 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import (
-    THREADS,
-    GetOp,
-    MakeChannelOp,
-    PutBeginOp,
-    PutCommitOp,
-    ReleaseOp,
-    slot_results,
-)
+from tilec.dialect.tile_gpu.channel import THREADS
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.tile_gpu.memory import BarrierOp, SharedOp, StoreWaitOp
-from tilec.dialect.tile_gpu.types import ChannelType
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside, terminator_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.compute_roles import SKIP, alternate
-from tilec.lowering.gpu.ir.operation_role import LOAD
+from tilec.lowering.gpu.ir.build_channels import give, make_channel, take
+from tilec.lowering.gpu.ir.operation_role import LOAD, SKIP, alternate
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.roles.alternating_loop import WARPS, AlternatingLoop, alternating_loop, is_pure, loop_of_role
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
@@ -93,7 +84,7 @@ def _alternate(kernel: KernelOp, roles: RolesOp, loop: AlternatingLoop) -> None:
         largest = emitter.unsigned(tiles.step.type, 1 << 31)
         doubled = emitter.binary("arith.minui", emitter.binary("arith.addi", tiles.step, tiles.step), largest)
         order = _Order((_signal(), _signal()), (_signal(), _signal()))
-        attributes = {"names": _names(*COMPUTE_ROLES[:2], LOAD), "warps": [WARPS, WARPS, 1]}
+        attributes = {"names": [*COMPUTE_ROLES[:2], LOAD], "warps": [WARPS, WARPS, 1]}
         bodies = build(RolesOp.OPERATION_NAME, attributes=attributes).opview.bodies
     _copy_role(roles.bodies[COMPUTE].blocks[0], bodies[COMPUTE_ROLES[1]])
     _move_role(roles.bodies[COMPUTE].blocks[0], bodies[COMPUTE])
@@ -120,18 +111,13 @@ def _tiles(loop: AlternatingLoop) -> _Tiles:
     return _Tiles(first, emitter.binary("arith.addi", first, step), last, step, slots)
 
 
-def _names(*names: str) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names])
-
-
 def _signal() -> ir.Value:
     """A channel without buffers from the threads of one role to those of the other one, which fills it in between."""
-    attributes = {"stages": 1, "producer": THREADS, "consumers": _names(THREADS), "reuse": "once"}
-    return build(MakeChannelOp.OPERATION_NAME, [None], [ChannelType.get([])], attributes).results[0]
+    return make_channel([], THREADS, [THREADS], is_ring=False)
 
 
 def _move_role(block: ir.Block, region: ir.Region) -> None:
-    operations, moved = _operations(block), region.blocks.append()
+    operations, moved = operations_in(block), region.blocks.append()
     with ir.InsertionPoint(moved), operations[-1].location:
         end = build(ReturnOp.OPERATION_NAME)
     for op in operations[:-1]:
@@ -165,9 +151,9 @@ def _copied(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
 def _add_order(loop: AlternatingLoop, number: int, order: _Order, tiles: _Tiles) -> None:
     """Adds the skips to the code of a role, and the steps of the channels that order both."""
     block = loop.tiles.regions[0].blocks[0]
-    tile, end = block.arguments[0], block.operations[len(block.operations) - 1].operation
-    _erase_waits(itertools.dropwhile(lambda op: op != loop.steps, _operations(block)))
-    _erase_waits(itertools.dropwhile(lambda op: op != loop.tiles, _operations(loop.tiles.block)))
+    tile, end = block.arguments[0], terminator_of(block)
+    _erase_waits(itertools.dropwhile(lambda op: op != loop.steps, operations_in(block)))
+    _erase_waits(itertools.dropwhile(lambda op: op != loop.tiles, operations_in(loop.tiles.block)))
     with loop.tiles.location:
         with ir.InsertionPoint.at_block_begin(block):
             # Only the first tile of the block, which has role 0, follows no other.
@@ -187,10 +173,6 @@ def _add_order(loop: AlternatingLoop, number: int, order: _Order, tiles: _Tiles)
                 _skip(loop.channel, tiles.slots)
 
 
-def _operations(block: ir.Block) -> list[ir.Operation]:
-    return [op.operation for op in block.operations]
-
-
 def _erase_waits(operations: Iterable[ir.Operation]) -> None:
     """Erases waits behind a loop and in front of all accesses: the accesses of earlier tiles are complete there."""
     waits = (_STORE_WAIT, _BARRIER)
@@ -205,11 +187,9 @@ def _skip(channel: ir.Value, slots: ir.Value) -> None:
 
 def _get(signal: ir.Value, condition: ir.Value | None) -> None:
     with nullcontext() if condition is None else emitter.only_if(condition):
-        build(GetOp.OPERATION_NAME, [signal], slot_results([]), {"consumer": 0})
-        build(ReleaseOp.OPERATION_NAME, [signal], attributes={"consumer": 0})
+        take(signal)
 
 
 def _put(signal: ir.Value, condition: ir.Value) -> None:
     with emitter.only_if(condition):
-        build(PutBeginOp.OPERATION_NAME, [signal], slot_results([]))
-        build(PutCommitOp.OPERATION_NAME, [signal])
+        give(signal)

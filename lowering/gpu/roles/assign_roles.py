@@ -42,12 +42,16 @@ from tilec.dialect.tile_gpu.shape import (
     UnpackOp,
 )
 from tilec.dialect.walk import operations_inside
-from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, is_accumulator
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, is_accumulator, is_operand
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.ir.joined_values import Sets, carried_as, carried_groups
-from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements, role_operations
-from tilec.lowering.gpu.ir.unknown_values import unknown_values
+from tilec.lowering.gpu.ir.operation_role import (
+    compute_role,
+    has_repeatable_elements,
+    role_operations,
+    set_compute_role,
+    unknown_values,
+)
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.staging import is_staged
@@ -179,12 +183,7 @@ def _hands_over(op: ir.Operation) -> bool:
         return is_register_tile(op.operands[1].type) and is_repeated(op)
     if op.name != _PLACE or not is_repeated(op):
         return False
-    return any(_is_operand(use) for use in op.results[0].uses)
-
-
-def _is_operand(use: ir.OpOperand) -> bool:
-    user = use.owner.operation
-    return user.name in MULTIPLIES and use.operand_number > 0 or user.name == _WGMMA
+    return any(is_operand(use) or use.owner.name == _WGMMA for use in op.results[0].uses)
 
 
 class _Chains:

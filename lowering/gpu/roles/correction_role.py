@@ -22,13 +22,13 @@ from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
-from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, accumulator_sets, is_accumulator
-from tilec.lowering.gpu.ir.compute_roles import set_compute_role
+from tilec.dialect.walk import owner_of
+from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, accumulator_sets, accumulator_under, is_accumulator
 from tilec.lowering.gpu.ir.enclosing import is_repeated
+from tilec.lowering.gpu.ir.operation_role import set_compute_role
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.memory.staging import is_staged
 
-_PLACE, _READ = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME
 _PLACE, _READ = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME
 # What the role computes itself for larger tiles, if nothing else needs it: arithmetic, and loads by threads.
 _COMPUTED = (
@@ -105,7 +105,7 @@ def _crossing(members: set[ir.Operation], shared: Collection[ir.Operation]) -> l
     waiting = list(members)
     while waiting:
         for value in waiting.pop().operands:
-            owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
+            owner = owner_of(value)
             if not is_register_tile(value.type) or owner is not None and (owner in members or owner in shared):
                 continue
             if _is_factor(value.type):
@@ -161,7 +161,7 @@ def _factors_behind(value: ir.Value) -> set[ir.Operation]:
     waiting = [value]
     while waiting:
         value = waiting.pop()
-        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        op = owner_of(value)
         if op is None or op in found or not op.name.startswith(_PURE):
             continue
         if is_register_tile(value.type) and _is_factor(value.type):
@@ -196,7 +196,7 @@ def _is_read_before_next(factor: ir.Value, updates: Collection[ir.Operation]) ->
     block = factor.owner.operation.block
     behind_factor = set(_operations_behind(factor, block))
     for multiply in [op.operation for op in block.operations if op.operation.name in MULTIPLIES]:
-        update, sums = _owner(multiply.operands[0]), _sums_under(multiply.operands[1])
+        update, sums = owner_of(multiply.operands[0]), accumulator_under(multiply.operands[1])
         if sums is None or update is None or update.name != _PLACE or update not in updates or update.block != block:
             continue
         is_read = any(op.name == _READ and op.operands[0] == sums for op in behind_factor)
@@ -205,22 +205,12 @@ def _is_read_before_next(factor: ir.Value, updates: Collection[ir.Operation]) ->
     return False
 
 
-def _sums_under(operand: ir.Value) -> ir.Value | None:
-    """The accumulator in whose columns an operand of a multiply is placed."""
-    op = _owner(operand)
-    return op.opview.over if op is not None and op.name == _PLACE else None
-
-
 def _operations_behind(value: ir.Value, block: ir.Block) -> Iterator[ir.Operation]:
     """The operations of a block from whose results a value is computed."""
     waiting, seen = [value], set[ir.Operation]()
     while waiting:
-        op = _owner(waiting.pop())
+        op = owner_of(waiting.pop())
         if op is not None and op.block == block and op not in seen:
             seen.add(op)
             waiting += op.operands
             yield op
-
-
-def _owner(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import DECLARATIONS
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_in
 from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.kernel_pass import Context
@@ -29,7 +30,7 @@ def repeat_scalars(kernel: KernelOp, _context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if its roles have equally many registers."""
     if kernel.roles is None or kernel.roles.registers is None:
         return False
-    operations = [op.operation for op in kernel.body.blocks[0].operations]
+    operations = operations_in(kernel.body.blocks[0])
     roles = kernel.roles.operation
     # A copy uses operands in front of the roles, which are copied after it.
     for op in reversed(_short_scalars(operations[: operations.index(roles)])):
