@@ -100,7 +100,7 @@ def _tile_of(element: ir.Type, warps: int) -> ir.RankedTensorType:
 
 
 def source_of(value: ir.Value, unknown: set[ir.Value], operations: Sequence[RoleOperation]) -> ir.Operation | None:
-    """The operation behind an unknown value whose result may cross; None if another one is behind it too."""
+    """The operation whose result may cross, for a value that needs it; None if the value needs another one as well."""
     known = {op.op: op for op in nested_operations(operations)}
     waiting, seen, found = [value], set[ir.Value](), dict[ir.Operation, None]()
     while waiting:

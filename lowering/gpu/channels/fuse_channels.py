@@ -3,8 +3,8 @@
 Before the channels of A and B of a multiply, in one block:   put a, put b, get a, get b, mma, release a, release b
 after:                                                        put (a, b), get (a, b), mma, release (a, b)
 
-A multiply that needs what threads compute in the same iteration, as the second one of attention, does not share a slot
-with one that does not: that one may run ahead.
+A multiply that needs a tile that threads compute in the same iteration, as the second one of attention, does not share
+a slot with another one, which may run ahead.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ _ACCESSES = {
 class _Consumer:
     """Who reads a placed tile; `role` tells threads of several roles apart.
 
-    `is_late` tells multiplies apart that need what threads store in the same iteration: others may run ahead of them.
+    `is_late` tells multiplies apart that need a tile of threads of the same iteration: others may run ahead of them.
     """
 
     name: str
@@ -142,7 +142,7 @@ def _has_placed_tiles(op: ir.OpView) -> bool:
 
 
 def _group(op: ir.Operation) -> object:
-    """What the operations have in common that fill one channel in turn."""
+    """A key that is equal for operations that fill one channel in turn."""
     if "group" not in op.attributes:
         return op.results[0]
     return op.attributes["group"], op.results[0].type, op.block, compute_role(op)

@@ -37,7 +37,7 @@ def is_narrow(buffer: BufferType) -> bool:
 
 def movable_accesses(channels: Iterable[MakeChannelOp]) -> bool:
     """Whether threads access 64 rows of accumulators only as a whole, so that these may have other lanes."""
-    users = [use.owner.operation for buffer in _narrow_buffers(channels) for use in buffer.uses]
+    users = [user for buffer in _narrow_buffers(channels) for user in users_of(buffer)]
     accesses = [op for op in users if op.name in (_LOAD, _STORE)]
     others = {op.name for op in users if op not in accesses}
     return others <= {Tcgen05MmaOp.OPERATION_NAME} and all(op.opview.first_column is None for op in accesses)
@@ -53,15 +53,13 @@ def move_narrow_accumulators(kernel: KernelOp, channels: Iterable[MakeChannelOp]
             elif op.name == _STORE:
                 _move_store(op, kernel.warps)
     for channel in channels:
-        result = channel.operation.results[0]
+        result = channel.channel
         result.set_type(ChannelType.get([_in_halves(each) for each in result.type.buffers]))
 
 
 def _narrow_buffers(channels: Iterable[MakeChannelOp]) -> Iterator[ir.Value]:
-    for channel in channels:
-        for use in channel.operation.results[0].uses:
-            if use.owner.operation.name in SLOT_STEPS:
-                yield from (each for each in use.owner.operation.results if is_narrow(each.type))
+    steps = (user for op in channels for user in users_of(op.channel) if user.name in SLOT_STEPS)
+    return (buffer for step in steps for buffer in step.results if is_narrow(buffer.type))
 
 
 def _in_halves(buffer: BufferType) -> BufferType:
@@ -90,12 +88,11 @@ def _convert_operand(op: ir.Operation, tile: ir.Value, type: ir.Type, after: ir.
 
 
 def _move_store(store: ir.Operation, warps: int) -> None:
-    number = next(number for number, value in enumerate(store.operands) if not isinstance(value.type, BufferType))
-    value, (buffer,) = store.operands[number], [each for each in store.operands if isinstance(each.type, BufferType)]
+    value, buffer = store.operands
     type = emitter.with_encoding(value.type, tensor_layout(buffer.type).registers(warps))
     converted = owner_of(value)
     if converted is not None and converted.name == _CONVERT and converted.operands[0].type == type:
-        store.operands[number] = converted.operands[0]
+        store.operands[0] = converted.operands[0]
         if not list(converted.results[0].uses):
             converted.erase()
         return

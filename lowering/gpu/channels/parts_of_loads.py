@@ -19,8 +19,7 @@ _PATTERN_ROWS = 8
 
 def loads_into(channel: MakeChannelOp, number: int) -> list[TmaLoadOp]:
     """The copies into a buffer of the slots of a channel."""
-    puts = users_of(channel.operation.results[0])
-    buffers = [put.results[number] for put in puts if put.name == PUT]
+    buffers = [put.results[number] for put in users_of(channel.channel) if put.name == PUT]
     return [user.opview for buffer in buffers for user in users_of_slot(buffer)]
 
 
@@ -47,9 +46,8 @@ def load_part(kernel: KernelOp, load: TmaLoadOp, box: list[int], coordinate: int
         rank = emitter.gpu(ClusterRankOp, [], [emitter.integer_type(32)]).result
         if kernel.ctas > parts:
             rank = emitter.binary("arith.andi", rank, emitter.i32(parts - 1))
-        start = emitter.binary(
-            "arith.addi", load.coordinates[coordinate], emitter.binary("arith.muli", rank, emitter.i32(step))
-        )
+        distance = emitter.binary("arith.muli", rank, emitter.i32(step))
+        start = emitter.binary("arith.addi", load.coordinates[coordinate], distance)
     operation.operands[1 + coordinate] = start
     if box != list(load.map.owner.box):
         operation.operands[0] = with_box(load.map.owner.operation, box)

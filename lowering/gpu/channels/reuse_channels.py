@@ -96,7 +96,7 @@ def _ring(life: ChannelLife) -> _Ring:
 
 
 def _parties(life: ChannelLife) -> tuple[object, ...]:
-    """What the channels of a ring have in common; those whose slots others share also have equal buffers.
+    """A key that is equal for the channels of a ring; those whose slots others share also have equal buffers.
 
     The inbound and the outbound channel of an accumulator do not wait for other warps between two accumulators, so
     each warp must access the same columns of both.
@@ -144,7 +144,7 @@ def _first_fit(lives: list[ChannelLife]) -> list[_Ring]:
 
 
 def _join_while_short(rings: list[_Ring], short_bytes: int) -> int:
-    """Joins rings outside of loops or in one loop, the largest first, until so many bytes are saved.
+    """Joins rings outside of loops or in one loop, the largest first, until `short_bytes` bytes are saved.
 
     Returns the bytes that are still to be saved.
     """

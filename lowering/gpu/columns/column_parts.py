@@ -18,11 +18,10 @@ from tilec.lowering.layout.tensor_layout import TensorLayout
 
 # Each of four warps accesses lanes of its own, and a thread all columns of its rows.
 WARPS, LANES = 4, 128
-_ONE_ELEMENT = (SplatOp.OPERATION_NAME,)
 
 
 def has_column_parts(access: ir.Operation, columns: int) -> bool:
-    """Whether an operation accesses all columns of a tile, and those are several parts of so many columns."""
+    """Whether an operation accesses all columns of a tile, and those are several parts of `columns` columns."""
     buffer = access.operands[len(access.operands) - 1].type
     if access.opview.first_column is not None or tensor_layout(buffer).lanes != LANES:
         return False
@@ -38,11 +37,15 @@ def repeats_columns(value: ir.Value) -> bool:
         return op.operands[0].type.shape[1] == 1
     if op.name == "arith.constant":
         return ir.DenseElementsAttr(op.attributes["value"]).is_splat
-    return op.name in _ONE_ELEMENT or interface_of(op.name).is_elementwise and all(map(repeats_columns, op.operands))
+    return (
+        op.name == SplatOp.OPERATION_NAME
+        or interface_of(op.name).is_elementwise
+        and all(map(repeats_columns, op.operands))
+    )
 
 
 def part_type(buffer: BufferType, tile: ir.RankedTensorType, columns: int) -> ir.RankedTensorType:
-    """The type of so many columns of a tile in a buffer of tensor memory."""
+    """The type of some columns of a tile in a buffer of tensor memory."""
     return emitter.tile_type((tile.shape[0], columns), tile.element_type, _part_layout(tensor_layout(buffer), columns))
 
 

@@ -91,7 +91,7 @@ def _elements(runs: Iterable[Run], known: VisitedTiles) -> dict[int, float]:
 
 
 def _change(elements: dict[int, float], share: int, device: Device) -> Step:
-    """What a share adds to the work of exponentials, and what it takes from it."""
+    """The work of exponentials with a share, less their work without one."""
     before = (exponential_work(*each, 0, device).times(-1) for each in elements.items())
     return sum((exponential_work(*each, share, device) for each in elements.items()), sum(before, Step()))
 

@@ -41,8 +41,7 @@ def skip_updates(kernel: KernelOp, _context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns whether it does. Products with 1 are exact."""
     stores = [op for op in operations_inside(kernel) if op.name == _STORE]
     updates = [update for op in stores if is_repeated(op) and (update := _update(op)) is not None]
-    groups = [list(group) for _, group in itertools.groupby(updates, _place)]
-    found = [run for group in groups for run in _runs(group)]
+    found = [run for _, group in itertools.groupby(updates, _place) for run in _runs(list(group))]
     for run in found:
         _skip(run)
     return bool(found)
@@ -102,7 +101,7 @@ def _operations(run: Sequence[_Update]) -> list[ir.Operation]:
 
 
 def _skip(run: Sequence[_Update]) -> None:
-    """Moves updates into a branch, and what else is computed between them in front of it."""
+    """Moves updates into a branch, and the operations between them to before it."""
     first, last, own = run[0].load, run[-1].store, _operations(run)
     block = operations_in(first.block)
     inside = block[block.index(first) : block.index(last) + 1]

@@ -47,7 +47,7 @@ _MEMORY, _STAGING = "memory", "staging"
 # A store of a thread, which is complete after the next store of the thread.
 _TENSOR_STORES = "stores of tensor memory"
 # Copies of threads, whose addresses an assertion before them may check; TMA loads nothing outside of its tensor.
-_CHECKED = "copies behind assertions"
+_CHECKED = "copies after assertions"
 
 _WAIT = WgmmaWaitOp.OPERATION_NAME
 _STORE = TmaStoreOp.OPERATION_NAME
@@ -59,7 +59,7 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
     StoreTensorMemoryOp.OPERATION_NAME: (_TENSOR_STORES,),
     **dict.fromkeys((StoreSharedOp.OPERATION_NAME, *TMA_LOADS, *COPIES_OF_THREADS), ()),
     Tcgen05CopyScalesOp.OPERATION_NAME: (),
-    # It keeps its order with what it may guard, with stores, and with other output, but waits for no other role.
+    # It keeps its order with copies that it may guard, with stores, and with other output, but waits for no other role.
     AssertOp.OPERATION_NAME: (_CHECKED, _MEMORY),
 }
 _OF_CONSUMERS = (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)

@@ -29,10 +29,10 @@ from tilec.dialect.walk import operations_inside
 from tilec.element_types import element_type
 from tilec.lowering.gpu.ir.commutative import is_commutative
 from tilec.lowering.gpu.ir.operation_role import compute_role
+from tilec.lowering.gpu.ir.tile_size import layout_of
 from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
 from tilec.lowering.layout.chunks import chunks
 from tilec.lowering.layout.conversion import ThroughShared, conversion
-from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reduction_plan
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
@@ -78,13 +78,13 @@ def scratch_of_operation(operation: ir.Operation) -> int:
 
 
 def _conversion_bytes(operation: ir.Operation) -> int:
-    """The bytes of the parts in which a tile goes through scratch memory; 0 if elements stay in their warps."""
     return _bytes_between(operation.operands[0].type, operation.results[0].type)
 
 
 @cached
 def _bytes_between(tile: ir.Type, converted: ir.Type) -> int:
-    source, target = _layout(tile), _layout(converted)
+    """The bytes of the parts in which a tile goes through scratch memory; 0 if elements stay in their warps."""
+    source, target = layout_of(tile), layout_of(converted)
     if not isinstance(conversion(source, target), ThroughShared):
         return 0
     element = _element_bytes(converted)
@@ -93,14 +93,10 @@ def _bytes_between(tile: ir.Type, converted: ir.Type) -> int:
 
 def _reduction_bytes(operation: ir.Operation) -> int:
     """The reserve; 0 if a warp has each row as a whole, in the order of its elements if that counts."""
-    layout, dimension = _layout(operation.operands[0].type), operation.opview.dimension
-    if _rows_stay_in_warps(layout, dimension) and is_commutative(operation):
+    layout, dimension = layout_of(operation.operands[0].type), operation.opview.dimension
+    if reduction_plan(layout, dimension).warp_parts == 1 and is_commutative(operation):
         return 0
     return 0 if _ordered_rows_stay_in_warps(layout, dimension) else SCRATCH_RESERVE_BYTES
-
-
-def _rows_stay_in_warps(layout: LinearLayout, dimension: int) -> bool:
-    return reduction_plan(layout, dimension).warp_parts == 1
 
 
 @lru_cache(maxsize=4096)
@@ -115,8 +111,8 @@ def _whole_tile_bytes(operation: ir.Operation) -> int:
     whole, part = operation.results[0].type, operation.operands[0].type
     if operation.name == ExtractOp.OPERATION_NAME:
         whole, part = part, whole
-    layout = _layout(whole)
-    block = _layout(part) if isinstance(part, ir.RankedTensorType) else None
+    layout = layout_of(whole)
+    block = layout_of(part) if isinstance(part, ir.RankedTensorType) else None
     if block is not None and _stays_in_threads(operation.name, layout, block):
         return 0
     return layout.size * _element_bytes(whole)
@@ -125,10 +121,6 @@ def _whole_tile_bytes(operation: ir.Operation) -> int:
 def _element_bytes(tile: ir.Type) -> int:
     """The bytes of an element in scratch memory."""
     return max(8, element_type(spell(ir.RankedTensorType(tile).element_type)).storage_bits) // 8
-
-
-def _layout(tile: ir.Type) -> LinearLayout:
-    return parse_layout(ir.StringAttr(ir.RankedTensorType(tile).encoding).value)
 
 
 @lru_cache(maxsize=4096)

@@ -120,7 +120,7 @@ def _copy_roles(
     work: Sequence[RoleOperation],
     crossing: Mapping[ir.Operation, Collection[str]],
 ) -> list[ir.Operation]:
-    """Adds channels for what crosses, then the roles with their code, in front of the end of a kernel; returns both.
+    """Adds channels for values that cross, then the roles with their code, before the end of a kernel; returns both.
 
     Raises _NotSeparableError without a change.
     """
@@ -160,7 +160,7 @@ def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:
 
 
 def _common(operations: Sequence[RoleOperation]) -> set[RoleOperation]:
-    """The operations that stay in front of the roles: declarations, and the scalars that need only each other."""
+    """The operations that stay before the roles: declarations, and the scalars that need only each other."""
     found: set[RoleOperation] = set()
     inside = {result for op in operations for result in op.results}
     for op in operations:

@@ -22,7 +22,7 @@ def register_budgets(kernel: KernelOp, _context: Context) -> bool:
 
 
 def set_budgets(kernel: KernelOp, roles: RolesOp, more: Mapping[int, int]) -> list[int] | None:
-    """Sets the budgets of roles, of which those of the numbers in `more` will need so many registers; returns them.
+    """Sets the budgets of roles and returns them; `more` has registers that some roles, by number, will need at least.
 
     None, without a change, if the roles have budgets, need none or cannot have them, or if one in `more` has too few.
     """
