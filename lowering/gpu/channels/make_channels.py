@@ -99,12 +99,8 @@ class _PlacedTile:
     holds: tuple[_Hold, ...]
 
 
-def make_channels(kernel: KernelOp, _context: Context) -> None:
+def make_channels(kernel: KernelOp, _context: Context | None = None) -> None:
     """Rewrites a tile_gpu.kernel in place; without placed tiles it stays as it is."""
-    _make_channels(kernel)
-
-
-def _make_channels(kernel: KernelOp) -> None:
     if not _has_placed_tiles(kernel):
         return
     operations = operations_inside(kernel)
@@ -132,8 +128,8 @@ def with_channels(module: ir.Module) -> ir.Module:
     for op in module.body.operations:
         op.operation.clone(ip=ir.InsertionPoint(made.body))
     for op in made.body.operations:
-        if op.operation.name == KernelOp.OPERATION_NAME:
-            _make_channels(op)
+        if isinstance(op, KernelOp):
+            make_channels(op)
     return made
 
 

@@ -37,11 +37,9 @@ def repeats_columns(value: ir.Value) -> bool:
         return op.operands[0].type.shape[1] == 1
     if op.name == "arith.constant":
         return ir.DenseElementsAttr(op.attributes["value"]).is_splat
-    return (
-        op.name == SplatOp.OPERATION_NAME
-        or interface_of(op.name).is_elementwise
-        and all(map(repeats_columns, op.operands))
-    )
+    if op.name == SplatOp.OPERATION_NAME:
+        return True
+    return interface_of(op.name).is_elementwise and all(map(repeats_columns, op.operands))
 
 
 def part_type(buffer: BufferType, tile: ir.RankedTensorType, columns: int) -> ir.RankedTensorType:

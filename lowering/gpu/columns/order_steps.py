@@ -67,7 +67,7 @@ class _Order(dict[ir.Block, list[ir.Operation]]):
 
 
 def _signal_first(commit: ir.Operation, order: _Order) -> None:
-    """Inserts a barrier for the assembler after a signal in a loop, if threads store what they compute after it."""
+    """Inserts a barrier for the assembler after a signal in a loop, if threads compute and store a tile after it."""
     if not is_repeated(commit):
         return
     role = role_of(commit)
@@ -124,7 +124,7 @@ def _compute_before(put: ir.Operation, order: _Order) -> None:
 
 
 def _stored(operations: Sequence[ir.Operation]) -> set[ir.Operation]:
-    """The stores in tensor memory among some operations, and those that compute what they store."""
+    """The stores in tensor memory among some operations, and those that compute the stored tiles."""
     found = set[ir.Operation]()
     for op in reversed(operations):
         if op.name == _STORE or any(user in found for result in op.results for user in users_of(result)):

@@ -48,16 +48,9 @@ class _Columns:
     def last(self) -> ir.Operation:
         return self.kept.owner.operation
 
-    def registers(self, warps: int) -> int:
-        """The registers of a thread that hold the kept value."""
-        return _registers(self.kept.type, warps)
-
-    def loaded_registers(self, warps: int) -> int:
-        """The registers of a thread into which the columns are loaded."""
-        return _registers(self.read.results[0].type, warps)
-
 
 def _registers(tile: ir.RankedTensorType, warps: int) -> int:
+    """The registers of a thread that hold its elements of a tile."""
     return prod(tile.shape) * element_bits(tile.element_type) // (_REGISTER_BITS * LANES * warps)
 
 
@@ -134,7 +127,7 @@ def _that_fit(columns: list[_Columns], warps: int) -> list[_Columns]:
     if not columns:
         return []
     *others, last = columns
-    kept = (each.registers(warps) for each in reversed(others))
-    totals = itertools.accumulate(kept, initial=last.loaded_registers(warps))
+    kept = (_registers(each.kept.type, warps) for each in reversed(others))
+    totals = itertools.accumulate(kept, initial=_registers(last.read.results[0].type, warps))
     count = sum(total <= _MOST_REGISTERS for total in totals)
     return columns[len(columns) - count :]

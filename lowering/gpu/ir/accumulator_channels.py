@@ -7,7 +7,7 @@ in a loop a second slot lets the next tile start. Any other one has one slot, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.build import build
@@ -26,7 +26,6 @@ from tilec.lowering.gpu.ir.hand_over import HandOver
 from tilec.lowering.gpu.ir.joined_values import CARRIERS, SELECT, Sets, carried_groups
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 
-Dropped = Callable[[ir.Type], bool]
 MULTIPLIES = {
     MultiplyOp.OPERATION_NAME: Tcgen05MmaOp.OPERATION_NAME,
     MultiplyScaledOp.OPERATION_NAME: Tcgen05MmaScaledOp.OPERATION_NAME,
@@ -104,38 +103,36 @@ class Accumulators:
             elif place.accesses:
                 _hand_over(place, declarations)
         stand_ins: dict[ir.Type, ir.Value] = {}
+
+        def stand_in(type: ir.Type) -> ir.Value:
+            if type not in stand_ins:
+                with declarations.point():
+                    stand_ins[type] = build(_UNDEFINED, [], [type]).results[0]
+            return stand_ins[type]
+
         for op in reversed(self._carrying):
-            _drop_accumulators(op, lambda type: _stand_in(type, stand_ins, declarations))
+            _drop_accumulators(op, stand_in)
         for op in [*self._undefined, *(value.owner for value in stand_ins.values())]:
             op.erase()
 
 
-def _drop_accumulators(op: ir.Operation, stand_in: Callable[[ir.Type], ir.Value]) -> None:
-    if op.name == SELECT:
-        op.results[0].replace_all_uses_with(stand_in(op.results[0].type))
-        op.erase()
-    else:
-        drop_values(op, lambda type: isinstance(type, BufferType), stand_in)
-
-
-def _stand_in(type: ir.Type, made: dict[ir.Type, ir.Value], declarations: ChannelDeclarations) -> ir.Value:
-    if type not in made:
-        with declarations.point():
-            made[type] = build(_UNDEFINED, [], [type]).results[0]
-    return made[type]
-
-
 def _has_accumulator(op: ir.Operation) -> bool:
     arguments = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
-    return any(isinstance(value.type, BufferType) for value in (*op.results, *arguments))
+    return any(map(_is_buffer, (*op.results, *arguments)))
+
+
+def _is_buffer(value: ir.Value) -> bool:
+    return isinstance(value.type, BufferType)
 
 
 def accumulator_sets(operations: Sequence[ir.Operation]) -> Sets:
     """The accumulators that have one place: multiplies, loops and branches join them."""
     sets = Sets()
     for op in operations:
-        if op.name in MULTIPLIES or op.name in CARRIERS:
-            for values in _joined(op):
+        if op.name in MULTIPLIES:
+            sets.join([op.results[0], op.operands[0]])
+        for values in carried_groups(op):
+            if is_accumulator(values[0]):
                 sets.join(values)
     return sets
 
@@ -143,11 +140,10 @@ def accumulator_sets(operations: Sequence[ir.Operation]) -> Sets:
 def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
     """The accumulators, with the operations that use them."""
     owners = accumulator_sets(operations)
-    used = (*MULTIPLIES, *CARRIERS, _PLACE, _READ, _UNDEFINED)
-    kept = [(number, op) for number, op in enumerate(operations) if op.name in used]
+    using = (*MULTIPLIES, _PLACE, _READ, _UNDEFINED)
     places: dict[ir.Value, _Place] = {}
-    for number, op in kept:
-        for value in () if op.name in CARRIERS else _used_accumulators(op):
+    for number, op in enumerate(operations):
+        for value in _used_accumulators(op) if op.name in using else ():
             place = places.setdefault(owners.of(value), _Place(value.type, Position(number, op.location)))
             (place.undefined if op.name == _UNDEFINED else place.accesses).append(op)
             if op.name == _PLACE and op.opview.over is not None:
@@ -162,13 +158,6 @@ def _used_accumulators(op: ir.Operation) -> list[ir.Value]:
         values.append(op.operands[_LHS])
     found = [value if is_accumulator(value) else accumulator_under(value) for value in values]
     return [value for value in found if value is not None]
-
-
-def _joined(op: ir.Operation) -> list[list[ir.Value]]:
-    """The groups of accumulators that an operation keeps in one place."""
-    if op.name in MULTIPLIES:
-        return [[op.results[0], op.operands[0]]]
-    return [group for group in carried_groups(op) if is_accumulator(group[0])]
 
 
 def _is_filled_by_multiplies(place: _Place) -> bool:
@@ -215,9 +204,8 @@ def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
     HandOver(place.accesses, MULTIPLIES, to_threads, to_mma, place.role).insert()
     # They have accumulators of their own. The tensor core executes the multiplies of a thread in order, so that the
     # next one into these columns does not wait for them.
-    readers = [
-        op for op in place.accesses if op.name in MULTIPLIES and accumulator_under(op.operands[_LHS]) is not None
-    ]
+    multiplies = [op for op in place.accesses if op.name in MULTIPLIES]
+    readers = [op for op in multiplies if accumulator_under(op.operands[_LHS]) is not None]
     for op in place.accesses:
         if op in readers:
             continue
@@ -238,50 +226,41 @@ def _access(op: ir.Operation, slot: ir.Value) -> None:
             op.results[0].replace_all_uses_with(loaded.results[0])
         else:
             attributes = {name: op.attributes[name] for name in op.attributes}
-            build(MULTIPLIES[op.name], [slot, *list(op.operands)[1:]], (), attributes)
+            build(MULTIPLIES[op.name], [slot, *op.operands[1:]], (), attributes)
     if op.name != _READ:
         # The value in the place: loops and branches that still carry it are rewritten last.
         op.results[0].replace_all_uses_with(slot)
     op.erase()
 
 
-def drop_values(op: ir.Operation, is_dropped: Dropped, stand_in: Callable[[ir.Type], ir.Value]) -> ir.Operation:
-    """Replaces an scf.for, scf.if or scf.while, whose arguments that it drops only itself may still use.
+def _drop_accumulators(op: ir.Operation, stand_in: Callable[[ir.Type], ir.Value]) -> None:
+    """Replaces a loop, a branch or a select by one without accumulators, which it alone may still use as arguments.
 
-    Operations around it that still use a dropped result get a `stand_in` of its type until they drop it too.
+    Operations around it that still use an accumulator that it carries get a `stand_in` until they drop it too.
     """
-    operands = [value for value in op.operands if not is_dropped(value.type)]
-    kept = [number for number, result in enumerate(op.results) if not is_dropped(result.type)]
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    types = [op.results[number].type for number in kept]
-    with op.location, ir.InsertionPoint(op):
-        made = ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions))
-    for old, new in zip(op.regions, made.regions, strict=True):
-        if len(old.blocks):
-            block = old.blocks[0]
-            _drop_from_terminator(block, is_dropped)
-            _drop_arguments(block, is_dropped)
-            block.append_to(new)
-    for number, result in zip(kept, made.results, strict=True):
-        op.results[number].replace_all_uses_with(result)
+    kept: Iterator[ir.Value] = iter(())
+    if op.name != SELECT:
+        types = [result.type for result in op.results if not _is_buffer(result)]
+        operands = [value for value in op.operands if not _is_buffer(value)]
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        with op.location, ir.InsertionPoint(op):
+            made = ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions))
+        for old, new in zip(op.regions, made.regions, strict=True):
+            if len(old.blocks):
+                _drop_from_block(old.blocks[0])
+                old.blocks[0].append_to(new)
+        kept = iter(made.results)
     for result in op.results:
-        if is_dropped(result.type):
-            result.replace_all_uses_with(stand_in(result.type))
+        result.replace_all_uses_with(stand_in(result.type) if _is_buffer(result) else next(kept))
     op.erase()
-    return made
 
 
-def _drop_from_terminator(block: ir.Block, is_dropped: Dropped) -> None:
+def _drop_from_block(block: ir.Block) -> None:
+    """Drops accumulators from the arguments of a block, and from the operands of its terminator."""
     end = terminator_of(block)
-    operands: Sequence[ir.Value] = [value for value in end.operands if not is_dropped(value.type)]
-    if len(operands) == len(end.operands):
-        return
     with end.location, ir.InsertionPoint(end):
-        ir.Operation.create(end.name, [], operands)
+        ir.Operation.create(end.name, [], [value for value in end.operands if not _is_buffer(value)])
     end.erase()
-
-
-def _drop_arguments(block: ir.Block, is_dropped: Dropped) -> None:
     for number in reversed(range(len(block.arguments))):
-        if is_dropped(block.arguments[number].type):
+        if _is_buffer(block.arguments[number]):
             block.erase_argument(number)

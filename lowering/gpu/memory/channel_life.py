@@ -121,12 +121,8 @@ def _is_balanced(channel: MakeChannelOp) -> bool:
         if _FIRST_ROUND in op.attributes:
             return False
         if op.name in STEPS:
-            counts[op.block][op.name, _consumer(op)] += 1
+            counts[op.block][op.name, getattr(op.opview, "consumer", None)] += 1
     return bool(counts) and all(len({count[step] for step in steps}) == 1 for count in counts.values())
-
-
-def _consumer(op: ir.Operation) -> int | None:
-    return ir.IntegerAttr(op.attributes["consumer"]).value if "consumer" in op.attributes else None
 
 
 def places_of(

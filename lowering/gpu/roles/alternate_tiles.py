@@ -36,7 +36,7 @@ _STORE_WAIT, _BARRIER = StoreWaitOp.OPERATION_NAME, BarrierOp.OPERATION_NAME
 
 @dataclass(frozen=True)
 class _Tiles:
-    """Numbers of the tiles of a block: first and second one, end, and step; `slots` is what each gets of the ring."""
+    """Numbers of the tiles of a block: first and second one, end, and step; each gets `slots` slots of the ring."""
 
     first: ir.Value
     second: ir.Value
@@ -69,7 +69,7 @@ def _alternate(kernel: KernelOp, roles: RolesOp, loop: AlternatingLoop) -> None:
         # So that the number after the last tile does not wrap.
         largest = emitter.unsigned(tiles.step.type, 1 << 31)
         doubled = emitter.binary("arith.minui", emitter.binary("arith.addi", tiles.step, tiles.step), largest)
-        multiplied, stored = [[make_channel([], THREADS, [THREADS], is_ring=False) for _ in range(2)] for _ in range(2)]
+        signals = [make_channel([], THREADS, [THREADS], is_ring=False) for _ in range(4)]
         attributes = {"names": [*COMPUTE_ROLES[:2], LOAD], "warps": [WARPS, WARPS, 1]}
         bodies = build(RolesOp.OPERATION_NAME, attributes=attributes).opview.bodies
     _copy_role(roles.bodies[COMPUTE].blocks[0], bodies[COMPUTE_ROLES[1]])
@@ -82,7 +82,7 @@ def _alternate(kernel: KernelOp, roles: RolesOp, loop: AlternatingLoop) -> None:
             own.tiles.operands[index] = bound
         # The number after the last tile may exceed the signed numbers.
         own.tiles.attributes["unsignedCmp"] = ir.UnitAttr.get(kernel.operation.context)
-        _add_order(own, number, multiplied, stored, tiles)
+        _add_order(own, number, signals[:2], signals[2:], tiles)
 
 
 def _tiles(loop: AlternatingLoop) -> _Tiles:

@@ -191,7 +191,7 @@ def _with_inner(op: ir.Operation) -> list[ir.Operation]:
 
 
 def is_pure(op: ir.Operation) -> bool:
-    """Whether neither an operation nor those inside of it have effects, or read what another operation may write."""
+    """Whether neither an operation nor those inside of it have effects, or read memory that others may write."""
     return all(map(_is_pure_itself, _with_inner(op)))
 
 

@@ -77,7 +77,8 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
             if source is None:
                 return _stays_whole(str(error), error.value.location, context)
             crossing.setdefault(source, {})[error.role] = None
-    if crossing and _needed_bytes(kernel) > context.target.shared_bytes:
+    # The shared memory of a kernel whose rings have the slots that they have now.
+    if crossing and memory_plan(kernel).bytes_with(scratch_bytes(kernel)) > context.target.shared_bytes:
         _erase(added)
         reason = "shared memory has no room for a number that crosses to another role: use smaller tiles"
         return _stays_whole(reason, next(iter(crossing)).location, context)
@@ -101,11 +102,6 @@ def _exchanges_parts(operations: Sequence[ir.Operation], context: Context) -> bo
         message = "the kernel has one role: all warps of a cluster take part in the exchange of a reduction"
         context.remarks.append(Remark("roles", message, source_location(exchanges[0].location)))
     return bool(exchanges)
-
-
-def _needed_bytes(kernel: KernelOp) -> int:
-    """The shared memory of a kernel whose rings have the slots that they have now."""
-    return memory_plan(kernel).bytes_with(scratch_bytes(kernel))
 
 
 def _erase(operations: Sequence[ir.Operation]) -> None:
