@@ -101,8 +101,14 @@ Boolean = AttributeField(
 Booleans = _dense(ir.DenseBoolArrayAttr, AttributeKind.BOOLEANS)
 Integers32 = _dense(ir.DenseI32ArrayAttr, AttributeKind.INTEGERS_32)
 Elements = _whole(ir.DenseElementsAttr, AttributeKind.ELEMENTS)
+
+
+def _text_or_attribute(value: str | ir.Attribute) -> ir.Attribute:
+    return ir.StringAttr.get(value) if isinstance(value, str) else value
+
+
 Array = AttributeField(
-    lambda value: value if isinstance(value, ir.ArrayAttr) else ir.ArrayAttr.get(list(value)),
+    lambda value: value if isinstance(value, ir.ArrayAttr) else ir.ArrayAttr.get(list(map(_text_or_attribute, value))),
     lambda attribute: attribute,
     _is(ir.ArrayAttr, AttributeKind.ARRAY.value),
     kind=AttributeKind.ARRAY,

@@ -1,4 +1,4 @@
-"""Walks over nested operations."""
+"""Walks over nested operations, and the operations that define and use a value."""
 
 from __future__ import annotations
 
@@ -11,6 +11,26 @@ Node = TypeVar("Node", bound=Hashable)
 
 # Looked up once: MLIR's enumerations take as long for it as for the visit of an operation.
 _ADVANCE = ir.WalkResult.ADVANCE
+
+
+def owner_of(value: ir.Value) -> ir.Operation | None:
+    """The operation that defines a value; None for an argument of a block."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def users_of(value: ir.Value) -> list[ir.Operation]:
+    """The operations that use a value: one that uses it several times is there for each."""
+    return [use.owner.operation for use in value.uses]
+
+
+def operations_in(block: ir.Block) -> list[ir.Operation]:
+    """The operations of a block, without those inside of them."""
+    return [op.operation for op in block.operations]
+
+
+def terminator_of(block: ir.Block) -> ir.Operation:
+    """The last operation of a block."""
+    return block.operations[len(block.operations) - 1].operation
 
 
 def inner_operations(op: ir.OpView) -> Iterator[ir.OpView]:

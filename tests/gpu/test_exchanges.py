@@ -11,8 +11,7 @@ import tilec as ct
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.driver.stages import compile as compile_entry
-from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
-from tilec.lowering.gpu.ir.warpgroups import independent_warpgroups
+from tilec.lowering.gpu.ir.scratch_use import independent_warpgroups, scratch_bytes
 
 
 @ct.kernel

@@ -25,8 +25,7 @@ from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.walk import operations_below
 from tilec.errors import CompileError
 from tilec.lowering.gpu.channels.ring_depth import MAXIMUM_STAGES
-from tilec.lowering.gpu.ir.compute_roles import clear_compute_role, compute_role, set_compute_role
-from tilec.lowering.gpu.ir.operation_role import role_of
+from tilec.lowering.gpu.ir.operation_role import clear_compute_role, compute_role, role_of, set_compute_role
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.passes import table_of
 

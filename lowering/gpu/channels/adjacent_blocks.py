@@ -1,4 +1,4 @@
-"""Adjacent tile blocks that load the same tiles: a cluster of them loads once what both need.
+"""Adjacent tile blocks that load the same tiles become a cluster, which loads each of these tiles once.
 
     tma_load %b[%n, %k] -> 64x256
     ->  tma_load %b[%n, %k] multicast along 1 if %same -> 64x256, in a kernel with joined_programs 2
@@ -18,12 +18,13 @@ from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, ProgramIdOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.upstream_predicates import predicate_attribute
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import operations_below, operations_named, owner_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.parts_of_loads import loads_into, part_box, with_box
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
-from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
+from tilec.lowering.gpu.ir.enclosing import is_repeated, loops_around, path_to
 from tilec.lowering.gpu.ir.equal_values import EqualValues
+from tilec.lowering.gpu.ir.slots import channels_of
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.kernel_hints import NUM_CTAS, kernel_hint
 from tilec.lowering.model.constants import Device, device_of
@@ -59,9 +60,9 @@ def join_blocks(kernel: KernelOp, context: Context) -> None:
     if kernel_hint(kernel, NUM_CTAS) is not None:
         return
     neighbours, device = _Neighbours(kernel), device_of(context.target.name)
-    streams = {op: _streamed_loads(op) for op in operations_named(kernel, (MakeChannelOp.OPERATION_NAME,))}
-    streams = {channel: loads for channel, loads in streams.items() if loads}
-    if not any(_are_bound_by_l2(kernel, loads, device) for loads in streams.values()):
+    streams = {op: loads for op in channels_of(kernel) if (loads := _streamed_loads(op))}
+    loops = [{loops_around(load.operation)[-1] for load in loads} for loads in streams.values()]
+    if not any(all(_is_bound_by_l2(kernel, loop, device) for loop in each) for each in loops):
         return
     shared: dict[MakeChannelOp, list[_SharedLoad]] = {}
     for channel, loads in streams.items():
@@ -81,24 +82,15 @@ def join_blocks(kernel: KernelOp, context: Context) -> None:
 
 def _streamed_loads(channel: MakeChannelOp) -> list[TmaLoadOp]:
     """The loads of a channel of one CTA for wgmma, if all of them are in loops."""
-    consumers = [name.value for name in channel.consumers]
-    if (channel.producer, consumers, channel.across) != (TMA, [WGMMA], None):
+    if (channel.producer, channel.consumer_names, channel.across) != (TMA, [WGMMA], None):
         return []
-    buffers = range(len(channel.operation.results[0].type.buffers))
+    buffers = range(len(channel.channel.type.buffers))
     loads = [load for number in buffers for load in loads_into(channel, number)]
-    return loads if all(isinstance(each, TmaLoadOp) and _loop_around(each) is not None for each in loads) else []
-
-
-def _loop_around(load: TmaLoadOp) -> ir.Operation | None:
-    return next((op for op in reversed(path_to(load.operation)) if op.name in LOOPS), None)
-
-
-def _are_bound_by_l2(kernel: KernelOp, loads: list[TmaLoadOp], device: Device) -> bool:
-    """Whether each unit but L2 has much fewer cycles in an iteration of the loop of each load."""
-    return all(_is_bound_by_l2(kernel, loop, device) for loop in {_loop_around(load) for load in loads})
+    return loads if all(isinstance(each, TmaLoadOp) and is_repeated(each.operation) for each in loads) else []
 
 
 def _is_bound_by_l2(kernel: KernelOp, loop: ir.Operation, device: Device) -> bool:
+    """Whether each unit but L2 has much fewer cycles in an iteration of a loop."""
     work, elements = Step(), VisitedTiles()
     for op in operations_below(loop.opview):
         work += work_of(op, kernel.warps, device, elements)
@@ -111,12 +103,12 @@ def _is_bound_by_l2(kernel: KernelOp, loop: ir.Operation, device: Device) -> boo
 
 
 class _Neighbours:
-    """What two adjacent tile blocks have in common."""
+    """The values that two adjacent tile blocks have in common."""
 
     def __init__(self, kernel: KernelOp) -> None:
         self.equal = EqualValues(kernel, along=_AXIS)
         self.block = kernel.body.blocks[0]
-        # A loop of known length does not wait for what another tile block stores.
+        # A loop of known length does not wait for stores of another tile block.
         self.may_wait = bool(operations_named(kernel, ("scf.while",)))
         self._varies: dict[ir.Value, bool] = {}
 
@@ -153,19 +145,20 @@ class _Neighbours:
     def varies(self, value: ir.Value) -> bool:
         """Whether a scalar probably differs between adjacent tile blocks: a quotient of their numbers does not."""
         if value not in self._varies:
-            self._varies[value] = not self.equal.has(value) and self._derived_varies(value)
+            op = owner_of(value)
+            if self.equal.has(value):
+                self._varies[value] = False
+            elif op is None or op.name == ProgramIdOp.OPERATION_NAME:
+                self._varies[value] = True
+            else:
+                operands = op.operands[1:] if op.name in _QUOTIENTS else op.operands
+                self._varies[value] = any(map(self.varies, operands))
         return self._varies[value]
-
-    def _derived_varies(self, value: ir.Value) -> bool:
-        if isinstance(value.owner, ir.Block) or value.owner.operation.name == ProgramIdOp.OPERATION_NAME:
-            return True
-        op = value.owner.operation
-        return any(map(self.varies, list(op.operands)[1:] if op.name in _QUOTIENTS else op.operands))
 
 
 def _arithmetic(value: ir.Value) -> ir.Operation | None:
     """The operation of a scalar that is computed from other scalars or is the number of the tile block."""
-    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    op = owner_of(value)
     is_arithmetic = op is not None and (op.name.startswith("arith.") or op.name == ProgramIdOp.OPERATION_NAME)
     return op if is_arithmetic else None
 
@@ -176,7 +169,7 @@ def _shared_loads(channel: MakeChannelOp, neighbours: _Neighbours) -> list[_Shar
         raise _NotSharedError("a loop of the kernel may wait for another tile block")
     found: list[_SharedLoad] = []
     refusals: list[_NotSharedError] = []
-    for number in range(len(channel.operation.results[0].type.buffers)):
+    for number in range(len(channel.channel.type.buffers)):
         try:
             found += [_shared_load(load, neighbours) for load in loads_into(channel, number)]
         except _NotSharedError as error:
@@ -234,10 +227,10 @@ def _condition(scalars: Iterable[ir.Value]) -> ir.Value:
 
 def _in_neighbour(value: ir.Value, difference: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
     """A copy of a scalar as the other tile block computes it, whose number differs in the last bit."""
-    if isinstance(value.owner, ir.Block):
+    op = owner_of(value)
+    if op is None:
         return value
     if value not in copies:
-        op = value.owner.operation
         if op.name == ProgramIdOp.OPERATION_NAME and op.opview.axis == _AXIS:
             copies[value] = emitter.binary("arith.xori", value, difference)
         else:
@@ -250,5 +243,5 @@ def _in_neighbour(value: ir.Value, difference: ir.Value, copies: dict[ir.Value, 
 
 
 def _is_equal(lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    attributes = {"predicate": predicate_attribute("arith.cmpi", "eq")}
-    return ir.Operation.create("arith.cmpi", [ir.IntegerType.get_signless(1)], [lhs, rhs], attributes=attributes).result
+    predicate = predicate_attribute("arith.cmpi", "eq")
+    return emitter.create("arith.cmpi", [emitter.integer_type(1)], [lhs, rhs], predicate=predicate).result

@@ -23,19 +23,23 @@ from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside, owner_of, terminator_of, users_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.addresses_again import AddressesAgain, may_be_computed_again
-from tilec.lowering.gpu.ir.compute_roles import compute_role
+from tilec.lowering.gpu.channels.ring_depth import are_loaded_where_stored, rings_of
+from tilec.lowering.gpu.channels.tile_moves import (
+    MOVES,
+    AddressesAgain,
+    buffer_before,
+    may_be_computed_again,
+    moved_layout,
+    moved_tile,
+)
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
-from tilec.lowering.gpu.ir.loaded_operands import are_loaded_where_stored
-from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements, role_operations
+from tilec.lowering.gpu.ir.operation_role import compute_role, has_repeatable_elements, role_operations, unknown_values
 from tilec.lowering.gpu.ir.slots import PUT, users_of_slots
 from tilec.lowering.gpu.ir.tile_size import element_bits
-from tilec.lowering.gpu.ir.unknown_values import unknown_values
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
-from tilec.lowering.gpu.memory.tile_moves import MOVES, buffer_before, moved_layout, moved_tile
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -55,7 +59,7 @@ _OTHER_REGISTERS = 24
 
 @dataclass(frozen=True)
 class _Copy:
-    """A load whose tile a ring gets, with what makes it a copy.
+    """A load whose tile a ring gets, and the copy that it becomes.
 
     Attributes:
         channel: the declaration of the ring.
@@ -79,10 +83,10 @@ def copy_rows(kernel: KernelOp, context: Context) -> None:
 
     A remark names the loads that stay, and the reason.
     """
-    rings = [op for op in kernel.body.blocks[0].operations if _is_loaded_ring(op)] if kernel.roles is None else []
+    rings = [op for op in rings_of(kernel, THREADS) if _is_loaded_ring(op)] if kernel.roles is None else []
     if not rings:
         return
-    unknown = unknown_values("", role_operations(op.operation for op in kernel.body.blocks[0].operations))
+    unknown = unknown_values("", role_operations(operations_in(kernel.body.blocks[0])))
     refusal = _refusal_of_kernel(kernel)
     found = [refusal or _copy_of(kernel, op, unknown) for op in rings]
     addresses = AddressesAgain(COPY)
@@ -91,17 +95,15 @@ def copy_rows(kernel: KernelOp, context: Context) -> None:
             _rewrite(each, addresses)
         else:
             message = f"threads load the operand and store it in shared memory: {each}"
-            context.remarks.append(Remark("pipeline", message, source_location(_location_of(op))))
+            context.remarks.append(Remark("pipeline", message, source_location(_stores(op)[0].location)))
 
 
-def _is_loaded_ring(op: ir.OpView) -> bool:
-    """Whether a channel is a ring that threads alone fill with operands of multiplies that they load."""
-    if op.operation.name != MakeChannelOp.OPERATION_NAME or op.producer != THREADS or op.reuse != "ring":
-        return False
-    buffers, consumers = op.channel.type.buffers, [name.value for name in op.consumers]
+def _is_loaded_ring(op: MakeChannelOp) -> bool:
+    """Whether a ring of threads has operands of multiplies that the threads load."""
+    buffers = op.channel.type.buffers
     if len(buffers) != 1 or buffers[0].memory != SHARED or is_scale_layout(buffers[0].layout):
         return False
-    return consumers in ([WGMMA], [MMA]) and op.shares is None and are_loaded_where_stored([op])
+    return op.consumer_names in ([WGMMA], [MMA]) and op.shares is None and are_loaded_where_stored([op])
 
 
 def _refusal_of_kernel(kernel: KernelOp) -> str | None:
@@ -129,11 +131,7 @@ def _instruction_registers(op: ir.Operation) -> int:
 
 
 def _stores(op: MakeChannelOp) -> list[ir.Operation]:
-    return list(users_of_slots(op.operation.results[0], (PUT,)))
-
-
-def _location_of(op: MakeChannelOp) -> ir.Location:
-    return _stores(op)[0].location
+    return list(users_of_slots(op.channel, (PUT,)))
 
 
 # ---- which loads can be copies
@@ -141,8 +139,8 @@ def _location_of(op: MakeChannelOp) -> ir.Location:
 
 def _copy_of(kernel: KernelOp, op: MakeChannelOp, unknown: Set[ir.Value]) -> _Copy | str:
     """The copy that fills a ring, or the reason why a load stays."""
-    stores, users = _stores(op), list(op.operation.results[0].uses)
-    if len(stores) != 1 or any(use.owner.name == MakeChannelOp.OPERATION_NAME for use in users):
+    stores = _stores(op)
+    if len(stores) != 1 or any(user.name == MakeChannelOp.OPERATION_NAME for user in users_of(op.channel)):
         return "several tiles use one ring"
     load, *moves = _chain_of(stores[0])
     refusal = _refusal_of_load(load, moves, stores[0]) or _refusal_of_addresses(load, unknown)
@@ -161,7 +159,7 @@ def _copy_of(kernel: KernelOp, op: MakeChannelOp, unknown: Set[ir.Value]) -> _Co
 
 
 def _chain_of(store: ir.Operation) -> list[ir.Operation]:
-    """The operation behind the tile that is stored, then those that move its elements."""
+    """The operation that computes the elements of the stored tile, then those that move them."""
     found = [store.operands[0].owner.operation]
     while found[0].name in MOVES:
         found.insert(0, found[0].operands[0].owner.operation)
@@ -177,16 +175,19 @@ def _refusal_of_load(load: ir.Operation, moves: Sequence[ir.Operation], store: i
         return "other operations use the tile too"
     if not has_repeatable_elements(load):
         return "other accesses of the kernel precede the load or follow it"
-    padding = load.opview.other if load.name == _GLOBAL else load.opview.padding
-    is_zero = padding is None or padding in _ZEROS if load.name == _VIEW else padding is None or _is_zero(padding)
+    if load.name == _VIEW:
+        is_zero = load.opview.padding in (None, *_ZEROS)
+    else:
+        is_zero = load.opview.other is None or _is_zero(load.opview.other)
     return None if is_zero else "a copy has no padding but zero"
 
 
 def _is_zero(tile: ir.Value) -> bool:
     """Whether a tile is a constant without a bit that is set."""
-    if isinstance(tile.owner, ir.Block) or tile.owner.operation.name != "arith.constant":
+    op = owner_of(tile)
+    if op is None or op.name != "arith.constant":
         return False
-    return tile.owner.operation.attributes["value"] == emitter.constant_attribute(tile.type, 0)
+    return op.attributes["value"] == emitter.constant_attribute(tile.type, 0)
 
 
 def _refusal_of_addresses(load: ir.Operation, unknown: Set[ir.Value]) -> str | None:
@@ -200,8 +201,7 @@ def _refusal_of_addresses(load: ir.Operation, unknown: Set[ir.Value]) -> str | N
 def _decisions(op: ir.Operation) -> list[ir.Value]:
     """The operands on which it depends whether and how often the inside of an operation runs."""
     if op.name == "scf.while":
-        before = op.regions[0].blocks[0]
-        return [before.operations[len(before.operations) - 1].operands[0]]
+        return [terminator_of(op.regions[0].blocks[0]).operands[0]]
     return list(op.operands)[: 3 if op.name in LOOPS else 1]
 
 
@@ -220,7 +220,7 @@ def _extent(load: ir.Operation) -> int:
 
 
 def _is_adjacent(layout: LinearLayout, vector: int, moves: Sequence[ir.Operation], store: ir.Operation) -> bool:
-    """Whether so many successive registers are adjacent in the slot."""
+    """Whether each `vector` successive registers are adjacent in the slot."""
     buffer, stored = shared_layout(store.operands[1].type), moved_layout(layout, moves)
     registers, threads = (buffer.matrix @ matrix for matrix in (stored.register_matrix, stored.thread_matrix))
     found = register_vector(registers.columns, threads.columns, buffer.element_bytes, vector)
@@ -228,7 +228,7 @@ def _is_adjacent(layout: LinearLayout, vector: int, moves: Sequence[ir.Operation
 
 
 def _layout(load: ir.Operation, vector: int, warps: int) -> LinearLayout:
-    """Neighbouring lanes copy neighbouring vectors; warps behind those of the role hold what the others do."""
+    """Neighbouring lanes copy neighbouring vectors; warps after those of the role hold the same as the others."""
     type = ir.RankedTensorType(load.results[0].type)
     along = load.opview.vector_dimension if load.name == _VIEW else None
     made = blocked(type.shape, COPY_WARPS, along, vector)
@@ -242,16 +242,9 @@ def _layout(load: ir.Operation, vector: int, warps: int) -> LinearLayout:
 def _rewrite(copy: _Copy, addresses: AddressesAgain) -> None:
     copy.channel.operation.attributes["producer"] = ir.StringAttr.get(COPIES)
     with copy.load.location, ir.InsertionPoint(copy.store):
-        _emit(copy, addresses)
+        (_emit_by_pointers if copy.load.name == _GLOBAL else _emit_of_view)(copy, addresses)
     for op in (copy.store, *reversed(copy.moves), copy.load):
         op.erase()
-
-
-def _emit(copy: _Copy, addresses: AddressesAgain) -> None:
-    if copy.load.name == _GLOBAL:
-        _emit_by_pointers(copy, addresses)
-    else:
-        _emit_of_view(copy, addresses)
 
 
 def _emit_by_pointers(copy: _Copy, addresses: AddressesAgain) -> None:

@@ -17,8 +17,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import StoreTensorMemoryOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.accumulator_branches import load_or_constant
-from tilec.lowering.gpu.ir.slots import GET, channel_of_buffer, step_of_buffer
+from tilec.lowering.gpu.ir.slots import GET, channel_of_buffer, load_or_constant, step_of_buffer
 from tilec.lowering.gpu.kernel_pass import Context
 
 _STORE = StoreTensorMemoryOp.OPERATION_NAME

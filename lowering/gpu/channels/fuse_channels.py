@@ -3,43 +3,33 @@
 Before the channels of A and B of a multiply, in one block:   put a, put b, get a, get b, mma, release a, release b
 after:                                                        put (a, b), get (a, b), mma, release (a, b)
 
-A multiply that needs what threads compute in the same iteration, as the second one of attention, does not share a slot
-with one that does not: that one may run ahead.
+A multiply that needs a tile that threads compute in the same iteration, as the second one of attention, does not share
+a slot with another one, which may run ahead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
-from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import TENSOR_CORE_OPERATIONS, TMA_LOADS
-from tilec.dialect.tile_gpu.channel import (
-    MAXIMUM_BUFFERS,
-    THREADS,
-    TMA,
-    GetOp,
-    MakeChannelOp,
-    PutBeginOp,
-    PutCommitOp,
-    ReleaseOp,
-    slot_results,
-)
+from tilec.dialect.tile_gpu.channel import MAXIMUM_BUFFERS, THREADS, TMA, MakeChannelOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.types import BufferType, ChannelType
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
-from tilec.lowering.gpu.ir.slots import PUT, step_of_buffer, users_of_slot
+from tilec.dialect.walk import users_of
+from tilec.lowering.gpu.ir.build_channels import channel_like, get_slot, put_begin, put_commit, release_slot
+from tilec.lowering.gpu.ir.enclosing import numbers_of
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.slots import GET, PUT, channels_of, step_of_buffer, users_of_slot
 from tilec.lowering.gpu.kernel_pass import Context
 
 # The operations of each step on a channel, in program order.
-_STEPS = (
-    (PUT,),
-    TMA_LOADS,
-    (PutCommitOp.OPERATION_NAME,),
-    (GetOp.OPERATION_NAME,),
-    (ReleaseOp.OPERATION_NAME,),
-)
+_STEPS = ((PUT,), TMA_LOADS, (PutCommitOp.OPERATION_NAME,), (GET,), (ReleaseOp.OPERATION_NAME,))
+
+
+# The attributes of two channels that are fused are equal.
+_AGREED = ("stages", "consumers", "reuse")
 
 
 @dataclass(frozen=True)
@@ -56,41 +46,27 @@ class _Uses:
 
 def fuse_channels(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
-    block = kernel.operation.regions[0].blocks[0]
-    candidates = [uses for op in block.operations if (uses := _uses(op)) is not None]
-    orders: dict[ir.Block, dict[ir.Operation, int]] = {}
+    candidates = [uses for op in channels_of(kernel) if (uses := _uses(op)) is not None]
+    # Operations that a fusion adds are not numbered: no other candidate uses them.
+    order_of = cache(numbers_of)
     while candidates:
         first = candidates.pop(0)
-        block = first.put_begin.block
-        # What a fusion adds is not numbered: no other candidate uses it.
-        if block not in orders:
-            orders[block] = _order(block)
-        order = orders[block]
+        order = order_of(first.put_begin.block)
         partner = next((second for second in candidates if _together(first, second, order)), None)
         if partner is not None:
             candidates.remove(partner)
             _fuse(first, partner, order)
 
 
-def _uses(op: ir.OpView) -> _Uses | None:
-    if (
-        op.operation.name != MakeChannelOp.OPERATION_NAME
-        or op.producer != TMA
-        or op.across is not None
-        or len(op.consumer_names) != 1
-    ):
+def _uses(op: MakeChannelOp) -> _Uses | None:
+    if op.producer != TMA or op.across is not None or len(op.consumer_names) != 1:
         return None
-    users = [use.owner.operation for use in op.operation.results[0].uses]
+    users = users_of(op.channel)
     found = [[user for user in users if user.name in names] for names in _STEPS]
     if len(users) != len(_STEPS) or any(len(group) != 1 for group in found):
         return None
     steps = [group[0] for group in found]
     return _Uses(op, *steps) if all(step.block == steps[0].block for step in steps) else None
-
-
-def _order(block: ir.Block) -> dict[ir.Operation, int]:
-    """The number of each operation in a block."""
-    return {op.operation: number for number, op in enumerate(block.operations)}
 
 
 def _together(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> bool:
@@ -101,9 +77,8 @@ def _together(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) ->
         return False
     if len(first.put_begin.results) + len(second.put_begin.results) > MAXIMUM_BUFFERS:
         return False
-    for name in ("stages", "consumers", "reuse"):
-        if first.channel.operation.attributes[name] != second.channel.operation.attributes[name]:
-            return False
+    if any(first.channel.attributes[name] != second.channel.attributes[name] for name in _AGREED):
+        return False
     filled = max(order[uses.put_commit] for uses in (first, second))
     read = [order[uses.get] for uses in (first, second)]
     released = min(order[uses.release] for uses in (first, second))
@@ -115,8 +90,8 @@ def _waits_for_threads(uses: _Uses) -> bool:
     multiplies = [op for slot in uses.get.results for op in users_of_slot(slot) if op.name in TENSOR_CORE_OPERATIONS]
     operands = [channel for op in multiplies for value in op.operands if (channel := _channel_of(value)) is not None]
     channels = [channel for channel in operands if channel.owner.opview.producer == THREADS]
-    puts = (use.owner.operation for channel in channels for use in channel.uses if use.owner.name == PUT)
-    return any(put.block == uses.put_begin.block for put in puts)
+    users = (user for channel in channels for user in users_of(channel))
+    return any(user.name == PUT and user.block == uses.put_begin.block for user in users)
 
 
 def _channel_of(value: ir.Value) -> ir.Value | None:
@@ -128,38 +103,28 @@ def _channel_of(value: ir.Value) -> ir.Value | None:
 def _fuse(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> None:
     if order[second.put_begin] < order[first.put_begin]:
         first, second = second, first
-    buffers = [*first.channel.operation.results[0].type.buffers, *second.channel.operation.results[0].type.buffers]
-    attributes = {
-        name: first.channel.operation.attributes[name] for name in ("stages", "producer", "consumers", "reuse")
-    }
-    later = max(first.channel.operation, second.channel.operation, key=_position)
+    declared = [first.channel.operation, second.channel.operation]
+    later = declared[0] if declared[1].is_before_in_block(declared[0]) else declared[1]
     with later.location, ir.InsertionPoint(later):
-        channel = build(MakeChannelOp.OPERATION_NAME, [None], [ChannelType.get(buffers)], attributes).results[0]
-    slot = _replaced(PutBeginOp.OPERATION_NAME, first.put_begin, channel, buffers)
+        buffers = [*first.channel.channel.type.buffers, *second.channel.channel.type.buffers]
+        channel = channel_like(first.channel, buffers)
+    with first.put_begin.location, ir.InsertionPoint(first.put_begin):
+        slot = put_begin(channel)
     earlier = min(first.get, second.get, key=order.__getitem__)
-    held = _replaced(GetOp.OPERATION_NAME, earlier, channel, buffers, consumer=0)
+    with earlier.location, ir.InsertionPoint(earlier):
+        held = get_slot(channel)
     with second.put_commit.location, ir.InsertionPoint(second.put_commit):
-        build(PutCommitOp.OPERATION_NAME, [channel])
+        put_commit(channel)
     last = max(first.release, second.release, key=order.__getitem__)
     with last.location, ir.InsertionPoint(last):
-        released = build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": 0})
-    for step in (held[0].owner, released):
+        released = release_slot(channel)
+    for step in (held, released):
         set_compute_role(step, compute_role(last))
+    for steps, made in (((first.put_begin, second.put_begin), slot), ((first.get, second.get), held)):
+        replaced = [result for step in steps for result in step.results]
+        for result, buffer in zip(replaced, made.results, strict=True):
+            result.replace_all_uses_with(buffer)
     for uses in (first, second):
-        for replaced, given in ((uses.put_begin.results, slot), (uses.get.results, held)):
-            for result in replaced:
-                result.replace_all_uses_with(given.pop(0))
         uses.copy.operands[len(uses.copy.operands) - 1] = channel
         for op in (uses.release, uses.get, uses.put_commit, uses.put_begin, uses.channel.operation):
             op.erase()
-
-
-def _position(op: ir.Operation) -> int:
-    return next(number for number, other in enumerate(op.block.operations) if other.operation == op)
-
-
-def _replaced(
-    name: str, before: ir.Operation, channel: ir.Value, buffers: list[BufferType], **attributes: object
-) -> list[ir.Value]:
-    with before.location, ir.InsertionPoint(before):
-        return list(build(name, [channel], slot_results(buffers), attributes).results)

@@ -12,20 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilec.dialect.build import build
+from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import PLACED_MULTIPLIES
-from tilec.dialect.tile_gpu.channel import (
-    MMA,
-    THREADS,
-    TMA,
-    WGMMA,
-    GetOp,
-    PutBeginOp,
-    PutCommitOp,
-    ReleaseOp,
-    slot_results,
-)
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, StoreSharedOp, StoreTensorMemoryOp
@@ -42,12 +32,19 @@ from tilec.dialect.tile_gpu.placed import (
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
 from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_inside, owner_of, users_of
 from tilec.lowering.gpu.ir.accumulator_channels import Accumulators, is_in_accumulator
-from tilec.lowering.gpu.ir.channel_declarations import ChannelDeclarations, Position
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.build_channels import (
+    ChannelDeclarations,
+    Position,
+    get_slot,
+    put_begin,
+    put_commit,
+    release_slot,
+)
 from tilec.lowering.gpu.ir.enclosing import ancestor_in, is_repeated
-from tilec.lowering.gpu.ir.slots import VIEW, without_views
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.slots import VIEW, users_of_slot, without_views
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.staging import is_staged, make_staging_buffers
 
@@ -74,20 +71,12 @@ _ACCESSES = {
 class _Consumer:
     """Who reads a placed tile; `role` tells threads of several roles apart.
 
-    `is_late` tells multiplies apart that need what threads store in the same iteration: others may run ahead of them.
+    `is_late` tells multiplies apart that need a tile of threads of the same iteration: others may run ahead of them.
     """
 
     name: str
     role: str = COMPUTE
     is_late: bool = False
-
-
-@dataclass(frozen=True)
-class _Use:
-    """An operation that uses a placed tile, perhaps through a view, and who reads the tile for it."""
-
-    operation: ir.Operation
-    consumer: _Consumer
 
 
 @dataclass(frozen=True)
@@ -110,12 +99,8 @@ class _PlacedTile:
     holds: tuple[_Hold, ...]
 
 
-def make_channels(kernel: KernelOp, _context: Context) -> None:
+def make_channels(kernel: KernelOp, _context: Context | None = None) -> None:
     """Rewrites a tile_gpu.kernel in place; without placed tiles it stays as it is."""
-    _make_channels(kernel)
-
-
-def _make_channels(kernel: KernelOp) -> None:
     if not _has_placed_tiles(kernel):
         return
     operations = operations_inside(kernel)
@@ -143,8 +128,8 @@ def with_channels(module: ir.Module) -> ir.Module:
     for op in module.body.operations:
         op.operation.clone(ip=ir.InsertionPoint(made.body))
     for op in made.body.operations:
-        if op.operation.name == KernelOp.OPERATION_NAME:
-            _make_channels(op)
+        if isinstance(op, KernelOp):
+            make_channels(op)
     return made
 
 
@@ -153,19 +138,20 @@ def _has_placed_tiles(op: ir.OpView) -> bool:
 
 
 def _group(op: ir.Operation) -> object:
-    """What the operations have in common that fill one channel in turn."""
+    """A key that is equal for operations that fill one channel in turn."""
     if "group" not in op.attributes:
         return op.results[0]
     return op.attributes["group"], op.results[0].type, op.block, compute_role(op)
 
 
 def _placed_tile(op: ir.Operation, numbers: dict[ir.Operation, int]) -> _PlacedTile:
-    uses = [_Use(user, _consumer(user, op)) for user in _users(op)]
-    # Threads last: they read a tile right after it was loaded, and so would always be first.
-    consumers = sorted(dict.fromkeys(use.consumer for use in uses), key=lambda consumer: consumer.name == THREADS)
+    users_by_consumer = defaultdict[_Consumer, list[ir.Operation]](list)
+    for user in _users(op):
+        users_by_consumer[_consumer(user, op)].append(user)
     holds = []
-    for consumer in consumers or [_Consumer(THREADS)]:
-        users = tuple(use.operation for use in uses if use.consumer == consumer)
+    # Threads last: they read a tile right after it was loaded, and so would always be first.
+    for consumer in sorted(users_by_consumer, key=lambda each: each.name == THREADS) or [_Consumer(THREADS)]:
+        users = tuple(users_by_consumer[consumer])
         ends = [end for user in users for end in (user, *_waits(user))]
         inside = sorted((ancestor_in(end, op.block) for end in ends), key=numbers.__getitem__) or [op]
         holds.append(_Hold(consumer, users, inside[0], inside[-1]))
@@ -176,34 +162,26 @@ def _waits(user: ir.Operation) -> list[ir.Operation]:
     """The operations that wait until an asynchronous user has read its operands."""
     if user.name != WgmmaOp.OPERATION_NAME:
         return []
-    found = [use.owner.operation for use in user.results[0].uses]
-    return [op for op in found if op.name == WgmmaWaitOp.OPERATION_NAME]
+    return [op for op in users_of(user.results[0]) if op.name == WgmmaWaitOp.OPERATION_NAME]
 
 
 def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations) -> None:
     first = members[0]
     producer = THREADS if first.operation.name == _PLACE else TMA
     consumers = [hold.consumer.name for hold in first.holds]
-    is_ring = len(members) > 1 or is_repeated(first.operation) and not _is_read_before_next(first.operation)
-    channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring)
+    is_read_before_next = first.operation.name == _PLACE and first.operation.opview.read_before_next
+    is_ring = len(members) > 1 or is_repeated(first.operation) and not is_read_before_next
+    channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring=is_ring)
     for tile in members:
-        _fill(tile.operation, channel, tile.buffers)
+        _fill(tile.operation, channel)
         for number, hold in enumerate(tile.holds):
             _hold(tile, hold, number, channel)
         _erase(tile.operation)
 
 
-def _is_read_before_next(op: ir.Operation) -> bool:
-    return op.name == _PLACE and op.opview.read_before_next
-
-
 def _users(op: ir.Operation) -> Iterator[ir.Operation]:
-    for use in op.results[0].uses:
-        user = use.owner.operation
-        if user.name == VIEW:
-            yield from _users(user)
-        else:
-            yield user
+    """The operations that use a placed tile, perhaps through views."""
+    return (user for user in users_of_slot(op.results[0]) if user.name != VIEW)
 
 
 def _consumer(user: ir.Operation, tile: ir.Operation) -> _Consumer:
@@ -216,11 +194,11 @@ def _is_late(multiply: ir.Operation, block: ir.Block) -> bool:
     """Whether a multiply in a loop has an operand that threads place, or sums that they read, in the same block."""
     if multiply.name not in PLACED_MULTIPLIES or not is_repeated(multiply) or multiply.block != block:
         return False
-    owners = (without_views(value).owner for value in multiply.operands)
-    made = [owner.operation for owner in owners if not isinstance(owner, ir.Block) and owner.operation.block == block]
+    owners = (owner_of(without_views(value)) for value in multiply.operands)
+    made = [op for op in owners if op is not None and op.block == block]
     if any(op.name == _PLACE or op.name == multiply.name and _is_late(op, block) for op in made):
         return True
-    return any(use.owner.name == ReadOp.OPERATION_NAME for use in multiply.opview.accumulator.uses)
+    return any(user.name == ReadOp.OPERATION_NAME for user in users_of(multiply.opview.accumulator))
 
 
 def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
@@ -229,80 +207,76 @@ def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
     return (op.results[0].type, *copies[:1])
 
 
-def _fill(op: ir.Operation, channel: ir.Value, buffers: tuple[BufferType, ...]) -> None:
+def _fill(op: ir.Operation, channel: ir.Value) -> None:
     with op.location, ir.InsertionPoint(op):
-        begin = build(PutBeginOp.OPERATION_NAME, [channel], slot_results(buffers))
+        begin = put_begin(channel)
         slot = begin.results[0]
         made = [begin]
         if op.name == _PLACE:
-            made.append(build(_ACCESSES[buffers[0].memory][0], [op.operands[0], slot]))
+            made.append(build(_ACCESSES[slot.type.memory][0], [op.operands[0], slot]))
         else:
             _copy(op, slot, channel)
-        made.append(build(PutCommitOp.OPERATION_NAME, [channel]))
+        made.append(put_commit(channel))
     for step in made:
         set_compute_role(step, compute_role(op))
 
 
 def _copy(op: ir.Operation, slot: ir.Value, channel: ir.Value) -> None:
     """The copy by TMA of a load: it has the same operands, and the buffer and the channel that it fills."""
-    attributes = {name: op.attributes[name] for name in op.attributes if not name.endswith("SegmentSizes")}
     view = op.opview
     if op.name == LoadTileOp.OPERATION_NAME:
         operands = [view.map, list(view.coordinates), list(view.offsets), None, slot, channel]
     else:
         operands = [*op.operands, slot, channel]
-    build(_LOADS[op.name], operands, (), attributes)
+    build(_LOADS[op.name], operands, (), attributes_without_segments(view))
 
 
 def _hold(tile: _PlacedTile, hold: _Hold, number: int, channel: ir.Value) -> None:
     """Gets the slot before the first user, gives each its buffer, and releases the slot after the last."""
-    op, results = tile.operation, slot_results(tile.buffers)
+    op = tile.operation
     with hold.first.location, ir.InsertionPoint(hold.first) if hold.users else ir.InsertionPoint.after(op):
-        got = build(GetOp.OPERATION_NAME, [channel], results, {"consumer": number})
+        got = get_slot(channel, number)
     with op.location, ir.InsertionPoint.after(hold.last if hold.users else got):
-        released = build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": number})
+        released = release_slot(channel, number)
     for step in (got, released):
         set_compute_role(step, hold.consumer.role)
-    slot = list(got.results)
-    views = {op.results[0]: slot[0]}
+    views = {op.results[0]: got.results[0]}
     for user in hold.users:
-        _use_slot(user, op, slot, views, got)
+        _use_slot(user, op.results[0], views, got)
 
 
-def _use_slot(
-    user: ir.Operation,
-    op: ir.Operation,
-    slot: list[ir.Value],
-    views: dict[ir.Value, ir.Value],
-    got: ir.Operation,
-) -> None:
+def _use_slot(user: ir.Operation, tile: ir.Value, views: dict[ir.Value, ir.Value], got: ir.Operation) -> None:
+    """Gives the user of a tile the slot, or the same view of it; `views` has the views that are made."""
     for number, operand in enumerate(user.operands):
-        if without_views(operand) == op.results[0]:
+        if without_views(operand) == tile:
             user.operands[number] = _viewed(operand, views, got)
-    if user.name == _SCALES:
-        with user.location, ir.InsertionPoint(user):
-            build(Tcgen05CopyScalesOp.OPERATION_NAME, [user.operands[0], slot[1]])
-        user.results[0].replace_all_uses_with(slot[1])
-        user.erase()
-    elif user.name == ReadOp.OPERATION_NAME:
-        name = _ACCESSES[user.operands[0].type.memory][1]
-        with user.location, ir.InsertionPoint(user):
-            made = build(name, [user.operands[0]], [user.results[0].type])
+    if user.name not in (_SCALES, ReadOp.OPERATION_NAME):
+        return
+    source = user.operands[0]
+    with user.location, ir.InsertionPoint(user):
+        if user.name == _SCALES:
+            result = got.results[1]
+            build(Tcgen05CopyScalesOp.OPERATION_NAME, [source, result])
+        else:
+            made = build(_ACCESSES[source.type.memory][1], [source], [user.results[0].type])
             set_compute_role(made, compute_role(user))
-        user.results[0].replace_all_uses_with(made.results[0])
-        user.erase()
+            result = made.results[0]
+    user.results[0].replace_all_uses_with(result)
+    user.erase()
 
 
 def _viewed(value: ir.Value, views: dict[ir.Value, ir.Value], got: ir.Operation) -> ir.Value:
     """The same view of the slot."""
     if value not in views:
-        source = _viewed(value.owner.operation.operands[0], views, got)
-        with value.owner.operation.location, ir.InsertionPoint.after(got):
+        view = value.owner.operation
+        source = _viewed(view.operands[0], views, got)
+        with view.location, ir.InsertionPoint.after(got):
             views[value] = build(VIEW, [source], [value.type]).results[0]
     return views[value]
 
 
 def _erase(op: ir.Operation) -> None:
-    for use in list(op.results[0].uses):
-        _erase(use.owner.operation)
+    """Erases an operation and the views of its result."""
+    for user in users_of(op.results[0]):
+        _erase(user)
     op.erase()

@@ -19,8 +19,9 @@ from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
 from tilec.dialect.tile_gpu.types import HALVES, TENSOR, BufferType, ChannelType
+from tilec.dialect.walk import owner_of, users_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.slots import SLOT_STEPS
 from tilec.lowering.gpu.memory.shared_plan import tensor_layout
 
@@ -36,7 +37,7 @@ def is_narrow(buffer: BufferType) -> bool:
 
 def movable_accesses(channels: Iterable[MakeChannelOp]) -> bool:
     """Whether threads access 64 rows of accumulators only as a whole, so that these may have other lanes."""
-    users = [use.owner.operation for buffer in _narrow_buffers(channels) for use in buffer.uses]
+    users = [user for buffer in _narrow_buffers(channels) for user in users_of(buffer)]
     accesses = [op for op in users if op.name in (_LOAD, _STORE)]
     others = {op.name for op in users if op not in accesses}
     return others <= {Tcgen05MmaOp.OPERATION_NAME} and all(op.opview.first_column is None for op in accesses)
@@ -46,21 +47,19 @@ def move_narrow_accumulators(kernel: KernelOp, channels: Iterable[MakeChannelOp]
     """Changes the types of channels, buffers and register tiles; `movable_accesses` must be true of the channels."""
     for buffer in list(_narrow_buffers(channels)):
         buffer.set_type(_in_halves(buffer.type))
-        for op in [use.owner.operation for use in buffer.uses]:
+        for op in users_of(buffer):
             if op.name == _LOAD:
                 _move_load(op, kernel.warps)
             elif op.name == _STORE:
                 _move_store(op, kernel.warps)
     for channel in channels:
-        result = channel.operation.results[0]
+        result = channel.channel
         result.set_type(ChannelType.get([_in_halves(each) for each in result.type.buffers]))
 
 
 def _narrow_buffers(channels: Iterable[MakeChannelOp]) -> Iterator[ir.Value]:
-    for channel in channels:
-        for use in channel.operation.results[0].uses:
-            if use.owner.operation.name in SLOT_STEPS:
-                yield from (each for each in use.owner.operation.results if is_narrow(each.type))
+    steps = (user for op in channels for user in users_of(op.channel) if user.name in SLOT_STEPS)
+    return (buffer for step in steps for buffer in step.results if is_narrow(buffer.type))
 
 
 def _in_halves(buffer: BufferType) -> BufferType:
@@ -69,7 +68,7 @@ def _in_halves(buffer: BufferType) -> BufferType:
 
 def _move_load(load: ir.Operation, warps: int) -> None:
     result = load.results[0]
-    before, users = result.type, [use.owner.operation for use in result.uses]
+    before, users = result.type, users_of(result)
     result.set_type(emitter.with_encoding(before, tensor_layout(load.operands[0].type).registers(warps)))
     for op in users:
         if op.name == _CONVERT and op.results[0].type == result.type:
@@ -89,12 +88,11 @@ def _convert_operand(op: ir.Operation, tile: ir.Value, type: ir.Type, after: ir.
 
 
 def _move_store(store: ir.Operation, warps: int) -> None:
-    number = next(number for number, value in enumerate(store.operands) if not isinstance(value.type, BufferType))
-    value, (buffer,) = store.operands[number], [each for each in store.operands if isinstance(each.type, BufferType)]
+    value, buffer = store.operands
     type = emitter.with_encoding(value.type, tensor_layout(buffer.type).registers(warps))
-    converted = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    converted = owner_of(value)
     if converted is not None and converted.name == _CONVERT and converted.operands[0].type == type:
-        store.operands[number] = converted.operands[0]
+        store.operands[0] = converted.operands[0]
         if not list(converted.results[0].uses):
             converted.erase()
         return

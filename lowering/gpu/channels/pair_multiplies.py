@@ -9,28 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import (
-    MMA,
-    PAIR,
-    THREADS,
-    TMA,
-    GetOp,
-    MakeChannelOp,
-    PutBeginOp,
-    channel_of,
-)
+from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, MakeChannelOp, channel_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
+from tilec.dialect.walk import users_of
 from tilec.lowering.gpu.channels.narrow_accumulators import NARROW_ROWS, movable_accesses, move_narrow_accumulators
 from tilec.lowering.gpu.channels.parts_of_loads import load_part, loads_alike, loads_into
 from tilec.lowering.gpu.ir.equal_values import EqualValues
-from tilec.lowering.gpu.ir.slots import GET, step_of_buffer, without_views
+from tilec.lowering.gpu.ir.slots import GET, PUT, VIEW, step_of_buffer, without_views
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout
 from tilec.lowering.target import TENSOR_LANES
 
-# PTX ISA 9.7.16.2.1, table 39: what all kinds of pairs have.
+# PTX ISA 9.7.16.2.1, table 39: the shapes of all kinds of pairs.
 _COLUMN_STEP, _MAXIMUM_COLUMNS = 32, 256
 _JOINED_BY_PAIRS = ((TMA, [MMA]), (THREADS, [MMA]), (MMA, [THREADS]))
 
@@ -54,7 +45,7 @@ def make_pairs(
     """Makes the multiplies of a kernel those of pairs; raises NotPairsError before anything is changed."""
     halves = _halves(multiplies, channels, equal)
     for half in halves:
-        columns = half.channel.operation.results[0].type.buffers[half.number].shape[half.dimension]
+        columns = half.channel.channel.type.buffers[half.number].shape[half.dimension]
         for load in loads_into(half.channel, half.number):
             box, coordinate = _divided_box(load, half)
             load_part(kernel, load, box, coordinate, columns // CTAS_OF_A_PAIR, CTAS_OF_A_PAIR)
@@ -63,18 +54,17 @@ def make_pairs(
     for op in multiplies:
         op.operation.attributes["pair"] = ir.UnitAttr.get()
     for channel in channels:
-        if MMA in (channel.producer, *(name.value for name in channel.consumers)):
+        if MMA in (channel.producer, *channel.consumer_names):
             channel.operation.attributes["across"] = ir.StringAttr.get(PAIR)
 
 
 def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: EqualValues) -> list[_Half]:
-    """What a pair divides; raises NotPairsError."""
+    """The buffers that a pair divides; raises NotPairsError."""
     for channel in channels:
-        consumers = [name.value for name in channel.consumers]
-        if MMA in (channel.producer, *consumers):
-            if (channel.producer, consumers) not in _JOINED_BY_PAIRS:
+        if MMA in (channel.producer, *channel.consumer_names):
+            if (channel.producer, channel.consumer_names) not in _JOINED_BY_PAIRS:
                 raise NotPairsError("threads read an operand of a multiply as well")
-            if not all(equal.runs_alike(use.owner.operation) for use in channel.operation.results[0].uses):
+            if not all(map(equal.runs_alike, users_of(channel.channel))):
                 raise NotPairsError("a loop or a branch around a multiply may differ between the blocks")
     found: list[_Half] = []
     for op in multiplies:
@@ -143,24 +133,20 @@ def _divided_box(load: TmaLoadOp, half: _Half) -> tuple[list[int], int]:
 
 def _halve_buffers(half: _Half) -> None:
     """Changes the types of a channel, of its buffers and of their views."""
-    result = half.channel.operation.results[0]
-    buffers = result.type.buffers
+    channel, buffers = half.channel.channel, half.channel.channel.type.buffers
     buffers[half.number] = _half_type(buffers[half.number], half.dimension)
-    users = [use.owner.operation for use in result.uses]
-    result.set_type(ChannelType.get(buffers))
-    for user in users:
-        if user.name in (PutBeginOp.OPERATION_NAME, GetOp.OPERATION_NAME):
-            user.results[half.number].set_type(buffers[half.number])
-            _halve_views(user.results[half.number], half.dimension)
+    channel.set_type(ChannelType.get(buffers))
+    for user in users_of(channel):
+        if user.name in (PUT, GET):
+            _halve(user.results[half.number], half.dimension)
 
 
-def _halve_views(buffer: ir.Value, dimension: int) -> None:
-    for use in buffer.uses:
-        op = use.owner.operation
-        if op.name == ViewBufferOp.OPERATION_NAME:
-            viewed = _dimension_in_view(buffer.type, dimension, op.results[0].type)
-            op.results[0].set_type(_half_type(op.results[0].type, viewed))
-            _halve_views(op.results[0], viewed)
+def _halve(buffer: ir.Value, dimension: int) -> None:
+    """Changes the types of a buffer and of its views."""
+    buffer.set_type(_half_type(buffer.type, dimension))
+    for op in users_of(buffer):
+        if op.name == VIEW:
+            _halve(op.results[0], _dimension_in_view(buffer.type, dimension, op.results[0].type))
 
 
 def _dimension_in_view(source: BufferType, dimension: int, view: BufferType) -> int:

@@ -8,6 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.walk import users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.equal_values import EqualValues
 from tilec.lowering.gpu.ir.slots import PUT, users_of_slot
@@ -18,8 +19,7 @@ _PATTERN_ROWS = 8
 
 def loads_into(channel: MakeChannelOp, number: int) -> list[TmaLoadOp]:
     """The copies into a buffer of the slots of a channel."""
-    puts = [use.owner.operation for use in channel.operation.results[0].uses]
-    buffers = [put.results[number] for put in puts if put.name == PUT]
+    buffers = [put.results[number] for put in users_of(channel.channel) if put.name == PUT]
     return [user.opview for buffer in buffers for user in users_of_slot(buffer)]
 
 
@@ -46,9 +46,8 @@ def load_part(kernel: KernelOp, load: TmaLoadOp, box: list[int], coordinate: int
         rank = emitter.gpu(ClusterRankOp, [], [emitter.integer_type(32)]).result
         if kernel.ctas > parts:
             rank = emitter.binary("arith.andi", rank, emitter.i32(parts - 1))
-        start = emitter.binary(
-            "arith.addi", load.coordinates[coordinate], emitter.binary("arith.muli", rank, emitter.i32(step))
-        )
+        distance = emitter.binary("arith.muli", rank, emitter.i32(step))
+        start = emitter.binary("arith.addi", load.coordinates[coordinate], distance)
     operation.operands[1 + coordinate] = start
     if box != list(load.map.owner.box):
         operation.operands[0] = with_box(load.map.owner.operation, box)

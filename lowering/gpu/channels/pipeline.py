@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.categories import TMA_LOADS
+from tilec.dialect.tile_gpu.categories import TENSOR_MEMORY_MULTIPLIES, TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside, users_of
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.ring_depth import (
@@ -23,11 +23,12 @@ from tilec.lowering.gpu.channels.ring_depth import (
     is_read_by_threads,
     loads_of,
     of_ring,
+    rings_of,
     set_wanted_stages,
 )
-from tilec.lowering.gpu.cost.epilogue_remark import epilogue_remark, is_of_tiles
-from tilec.lowering.gpu.ir.enclosing import is_repeated
+from tilec.lowering.gpu.ir.enclosing import LOOPS, is_inside, is_repeated
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
+from tilec.lowering.gpu.ir.slots import users_of_slot
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.other_iteration import copy_for, scalars_behind
 from tilec.lowering.gpu.memory.occupancy import blocks_together, followed_occupancy, share_of_block
@@ -37,6 +38,8 @@ from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
+# The rows of a multiply by a pair of CTAs, each of which has half of the accumulator (PTX ISA 9.7.16.2.1).
+_ROWS_OF_A_PAIR = 256
 # The most slots of a ring, in those that it wants.
 _MOST_OF_WANTED = 2
 # The full and the empty barrier of a slot.
@@ -50,7 +53,6 @@ def pipeline(kernel: KernelOp, context: Context) -> None:
     The hint `occupancy` limits the memory. If one slot per ring exceeds that limit, the hint becomes a remark.
     """
     set_wanted_stages(kernel, context)
-    block = kernel.operation.regions[0].blocks[0]
     target, plan = context.target, context.plan(kernel)
     blocks = followed_occupancy(kernel, target, plan.declared_bytes, plan.tensor_columns, context.remarks)
     if blocks is not None:
@@ -58,41 +60,31 @@ def pipeline(kernel: KernelOp, context: Context) -> None:
         plan = context.plan(kernel, target)
     elif OCCUPANCY in kernel.operation.attributes:
         del kernel.operation.attributes[OCCUPANCY]
-    channels = [op for op in block.operations if op.operation.name == MakeChannelOp.OPERATION_NAME and _is_ring(op)]
-    plan = _deepen_scale_factors(kernel, plan, [op for op in channels if op.producer == THREADS], target, context)
-    filled = [op for op in channels if op.producer == TMA]
+    plan = _deepen_scale_factors(kernel, plan, target, context)
+    filled = rings_of(kernel, TMA)
     has_roles = kernel.roles is not None
     # Without roles a loop issues the copies of all its rings equally far ahead.
     groups = [[op] for op in filled] if has_roles or not filled else [filled]
     if has_roles:
-        stored = [op for op in channels if op.producer in (THREADS, COPIES) and op.wanted is not None]
-        groups += [[op] for op in stored if not plan.channels[op.operation.results[0]].slot_columns]
+        stored = [op for op in rings_of(kernel, THREADS, COPIES) if op.wanted is not None]
+        groups += [[op] for op in stored if not plan.channels[op.channel].slot_columns]
     rings = _ring_slots(kernel, groups, plan, target, context.options.stages)
-    deep = _deepen_tma(rings)
-    context.remarks += filter(None, map(single_slot_remark, rings))
-    accumulators = [op for op in channels if op.producer == MMA]
-    single = _deepen_accumulators(kernel, accumulators, target)
-    context.remarks += [epilogue_remark(op, target) for op in single if has_roles and is_of_tiles(op)]
-    if not has_roles:
-        channels_ahead = {one.operation.results[0] for channel in deep for one in of_ring(channel)}
-        # The copies are erased when they move, so only loops are kept.
-        for loop in [op for op in operations_inside(kernel) if op.name == "scf.for"]:
-            _run_ahead(loop, channels_ahead, deep)
-
-
-def _deepen_tma(groups: Sequence[_RingSlots]) -> list[MakeChannelOp]:
-    """Sets the slots of the rings that TMA fills; returns those with several."""
-    for group in groups:
+    for group in rings:
         for op in group.rings:
             set_stages(op, group.slots)
-    return [op for group in groups if group.slots > 1 for op in group.rings]
+    context.remarks += filter(None, map(_single_slot_remark, rings))
+    single = _deepen_accumulators(kernel, target)
+    context.remarks += [_epilogue_remark(op, target) for op in single if has_roles and is_of_tiles(op)]
+    if not has_roles:
+        deep = [op for group in rings if group.slots > 1 for op in group.rings]
+        # The copies are erased when they move, so only loops are kept.
+        for loop in [op for op in operations_inside(kernel) if op.name == "scf.for"]:
+            _run_ahead(loop, deep)
 
 
-def _deepen_scale_factors(
-    kernel: KernelOp, plan: SharedPlan, channels: list[MakeChannelOp], target: Target, context: Context
-) -> SharedPlan:
+def _deepen_scale_factors(kernel: KernelOp, plan: SharedPlan, target: Target, context: Context) -> SharedPlan:
     """Two slots of scale factors from registers, so that one is stored while the other is multiplied; the new plan."""
-    slots = [(op, plan.channels[op.operation.results[0]]) for op in channels]
+    slots = [(op, plan.channels[op.channel]) for op in rings_of(kernel, THREADS)]
     factors = [(op, slot) for op, slot in slots if slot.slot_columns and slot.slot_bytes]
     if not factors:
         return plan
@@ -106,11 +98,6 @@ def _deepen_scale_factors(
     return context.plan(kernel, target)
 
 
-def _is_ring(op: MakeChannelOp) -> bool:
-    """Whether a channel is the first of a ring."""
-    return op.reuse == "ring" and not op.continues
-
-
 def set_stages(op: MakeChannelOp, stages: int) -> None:
     """Sets the slots of a ring, in all channels of the ring."""
     attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), stages)
@@ -118,12 +105,12 @@ def set_stages(op: MakeChannelOp, stages: int) -> None:
         channel.operation.attributes["stages"] = attribute
 
 
-def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target: Target) -> list[MakeChannelOp]:
+def _deepen_accumulators(kernel: KernelOp, target: Target) -> list[MakeChannelOp]:
     """Two accumulators, so that one tile is stored while the next is multiplied; returns those without room for two."""
     plan = memory_plan(kernel)
     needed, single = plan.columns_used, []
-    for op in channels:
-        columns = plan.channels[op.operation.results[0]].slot_columns
+    for op in rings_of(kernel, MMA):
+        columns = plan.channels[op.channel].slot_columns
         if needed + columns <= target.tensor_memory_columns:
             set_stages(op, 2)
             needed += columns
@@ -132,15 +119,19 @@ def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target
     return single
 
 
-def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChannelOp]) -> None:
-    """Issues the copies in a loop's body that depend on its counter alone some iterations earlier."""
+def _run_ahead(loop: ir.Operation, rings: Sequence[MakeChannelOp]) -> None:
+    """Issues the copies of rings in a loop's body that depend on its counter alone some iterations earlier."""
     body = loop.regions[0].blocks[0]
-    operations = [op.operation for op in body.operations]
-    puts = [op for op in operations if op.name in _PUTS and _channel(op) in deep]
+    operations, channels = operations_in(body), [op.channel for ring in rings for op in of_ring(ring)]
+    puts = [op for op in operations if op.name in _PUTS and op.operands[len(op.operands) - 1] in channels]
     needed = scalars_behind(puts, body)
-    if not puts or needed is None or not _has_one_put_per_ring(loop, puts):
+    # The users of the rings that the loop fills.
+    users = [_ring_users(op.operands[len(op.operands) - 1]) for op in puts]
+    if not puts or needed is None or not all(_has_one_put(loop, each) for each in users):
         return
-    stages = min(ir.IntegerAttr(c.operation.attributes["stages"]).value for c in channels)
+    stages = min(ring.stages for ring in rings)
+    # The first puts of rings that this loop alone uses, once, find empty slots.
+    is_first = not is_repeated(loop) and all(is_inside(user, loop) for each in users for user in each)
     group = [op for op in operations if op in needed or op in puts]
     lower, upper, step = list(loop.operands)[:3]
     unsigned = "unsignedCmp" in loop.attributes
@@ -152,7 +143,7 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
             prologue = ir.Operation.create("scf.for", [], [lower, end, step], attributes, regions=1)
             first = prologue.regions[0].blocks.append(lower.type, arg_locs=[loop.location])
             with ir.InsertionPoint(first):
-                copy_for(group, body.arguments[0], first.arguments[0], first_round=_starts_rings(loop, puts))
+                copy_for(group, body.arguments[0], first.arguments[0], first_round=is_first)
                 ir.Operation.create("scf.yield")
         with ir.InsertionPoint(puts[0]):
             left = emitter.binary("arith.subi", upper, body.arguments[0])
@@ -164,35 +155,16 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
         op.erase()
 
 
-def _ring_uses(channel: ir.Value) -> list[ir.Operation]:
-    """The operations on a channel and on all others of its ring."""
-    op = channel.owner.opview
-    ring = op.shares.owner.opview if op.continues else op
-    return [use.owner.operation for one in of_ring(ring) for use in one.operation.results[0].uses]
+def _ring_users(channel: ir.Value) -> list[ir.Operation]:
+    """The steps on a channel and on all others of its ring."""
+    op = channel.owner
+    users = (user for each in of_ring(op.shares.owner if op.continues else op) for user in users_of(each.channel))
+    return [user for user in users if user.name != MakeChannelOp.OPERATION_NAME]
 
 
-def _has_one_put_per_ring(loop: ir.Operation, puts: list[ir.Operation]) -> bool:
-    """Whether an iteration fills one slot of each ring, so that the copies that run ahead fill the slots in order."""
-    for op in puts:
-        inside = [use for use in _ring_uses(_channel(op)) if _is_inside(use, loop)]
-        if sum(use.name == PutBeginOp.OPERATION_NAME for use in inside) != 1:
-            return False
-    return True
-
-
-def _starts_rings(loop: ir.Operation, puts: list[ir.Operation]) -> bool:
-    """Whether the rings are used by this loop alone, which runs once: its first puts find empty slots."""
-    declared = (MakeChannelOp.OPERATION_NAME,)
-    users = [use for op in puts for use in _ring_uses(_channel(op)) if use.name not in declared]
-    return not _in_loop(loop) and all(_is_inside(use, loop) for use in users)
-
-
-def _is_inside(op: ir.Operation, loop: ir.Operation) -> bool:
-    while op.name != KernelOp.OPERATION_NAME:
-        op = op.parent.operation
-        if op == loop:
-            return True
-    return False
+def _has_one_put(loop: ir.Operation, users: Sequence[ir.Operation]) -> bool:
+    """Whether an iteration fills one slot of a ring, so that the copies that run ahead fill the slots in order."""
+    return sum(user.name == PutBeginOp.OPERATION_NAME and is_inside(user, loop) for user in users) == 1
 
 
 def _saturated_product(step: ir.Value, factor: int) -> ir.Value:
@@ -218,20 +190,7 @@ def _first_end(lower: ir.Value, upper: ir.Value, ahead: ir.Value, unsigned: bool
     return emitter.create("arith.select", [lower.type], [before_end, end, upper]).result
 
 
-def _channel(op: ir.Operation) -> ir.Value:
-    return op.operands[len(op.operands) - 1]
-
-
-def _in_loop(op: ir.Operation) -> bool:
-    parent = op.parent
-    while parent is not None and parent.operation.name != KernelOp.OPERATION_NAME:
-        if parent.operation.name in ("scf.for", "scf.while"):
-            return True
-        parent = parent.operation.parent
-    return False
-
-
-def single_slot_remark(ring: _RingSlots) -> Remark | None:
+def _single_slot_remark(ring: _RingSlots) -> Remark | None:
     """The remark at the first load of rings with one slot, if more are wanted and TMA or copies fill them in a loop."""
     loads = [load for first in ring.rings for channel in of_ring(first) for load in loads_of(channel)]
     repeated = [load for load in loads if is_repeated(load)]
@@ -274,8 +233,8 @@ def _ring_slots(
 ) -> list[_RingSlots]:
     """The slots of each group of rings, which have one slot in the plan; `stages` replaces the slots wanted.
 
-    Rings get the slots that they want first, always the one that lacks the largest part. What no other block on the SM
-    could use then is theirs too: latencies vary, and a slot more than wanted costs nothing.
+    Rings get the slots that they want first, always the one that lacks the largest part. Memory that no other block on
+    the SM could use is theirs too: latencies vary, and a slot more than wanted costs nothing.
 
     Args:
         kernel: the tile_gpu.kernel of the rings.
@@ -297,7 +256,7 @@ def _ring_slots(
 
 
 def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | None) -> _RingSlots:
-    plans = [plan.channels[op.operation.results[0]] for op in rings]
+    plans = [plan.channels[op.channel] for op in rings]
     size_bytes = sum(ring.slot_bytes + _BARRIERS_BYTES for ring in plans)
     columns = sum(ring.slot_columns for ring in plans)
     if stages is not None:
@@ -320,10 +279,31 @@ def _divide(groups: Sequence[_RingSlots], free_bytes: int, free_columns: int, *,
         ]
         if not lacking:
             return
-        group = min(lacking, key=_part_of_wanted)
+        group = min(lacking, key=lambda group: group.slots / group.wanted)
         group.slots += 1
         free_bytes, free_columns = free_bytes - group.size_bytes, free_columns - group.columns
 
 
-def _part_of_wanted(group: _RingSlots) -> float:
-    return group.slots / group.wanted
+def is_of_tiles(channel: MakeChannelOp) -> bool:
+    """Whether a channel has an accumulator for each iteration of a loop, which an inner loop computes for threads."""
+    puts = [user for user in users_of(channel.channel) if user.name == PutBeginOp.OPERATION_NAME]
+    return channel.consumer_names == [THREADS] and any(map(_starts_tile, puts))
+
+
+def _starts_tile(put: ir.Operation) -> bool:
+    """Whether a slot is taken in a loop and multiplies accumulate in it in a loop inside."""
+    if put.parent.name not in LOOPS:
+        return False
+    users = [user for result in put.results for user in users_of_slot(result)]
+    return any(user.name in TENSOR_MEMORY_MULTIPLIES and user.block != put.block for user in users)
+
+
+def _epilogue_remark(channel: MakeChannelOp, target: Target) -> Remark:
+    """The remark for an accumulator of tiles that has one slot."""
+    (accumulator,) = channel.channel.type.buffers
+    avoided = "use smaller tiles or num_ctas=2" if accumulator.shape[0] >= _ROWS_OF_A_PAIR else "use smaller tiles"
+    message = (
+        "multiplies of the next tile wait for the epilogue: two accumulators do not fit in "
+        f"{target.tensor_memory_columns} columns of tensor memory: {avoided}"
+    )
+    return Remark("roles", message, source_location(channel.operation.location))

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MakeChannelOp, PutBeginOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.walk import users_of
 from tilec.lowering.gpu.channels.stage_through_channels import holds_staging, stage_through_channels, staging_life
-from tilec.lowering.gpu.ir.compute_roles import has_compute_roles
-from tilec.lowering.gpu.ir.operation_role import role_of
+from tilec.lowering.gpu.ir.build_channels import channel_like
+from tilec.lowering.gpu.ir.enclosing import loops_around, numbers_of
+from tilec.lowering.gpu.ir.operation_role import has_compute_roles, role_of
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
+from tilec.lowering.gpu.ir.slots import PUT
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.memory.channel_life import ChannelLife, channel_lives, loops_around, uses
+from tilec.lowering.gpu.memory.channel_life import ChannelLife, channel_lives, uses
 from tilec.lowering.gpu.memory.shared_plan import memory_plan, slot_size
 
 
@@ -92,15 +92,11 @@ def _join_staging(rings: list[_Ring], kernel: KernelOp) -> None:
 
 
 def _ring(life: ChannelLife) -> _Ring:
-    return _Ring([life], _parties(life), slot_size(_buffers(life.channels[0])))
-
-
-def _buffers(channel: MakeChannelOp) -> list[BufferType]:
-    return channel.operation.results[0].type.buffers
+    return _Ring([life], _parties(life), slot_size(life.channels[0].channel.type.buffers))
 
 
 def _parties(life: ChannelLife) -> tuple[object, ...]:
-    """What the channels of a ring have in common; those whose slots others share also have equal buffers.
+    """A key that is equal for the channels of a ring; those whose slots others share also have equal buffers.
 
     The inbound and the outbound channel of an accumulator do not wait for other warps between two accumulators, so
     each warp must access the same columns of both.
@@ -109,14 +105,14 @@ def _parties(life: ChannelLife) -> tuple[object, ...]:
     roles = frozenset(role_of(op) for channel in life.channels for op in uses(channel)) - {None}
     common = (*(first.operation.attributes[name] for name in ("stages", "producer", "consumers")), first.across, roles)
     if len(life.channels) == 1:
-        return *common, frozenset(buffer.memory for buffer in _buffers(first))
+        return *common, frozenset(buffer.memory for buffer in first.channel.type.buffers)
     sharing = [(op.producer, op.operation.attributes["consumers"], op.reuse) for op in life.channels]
-    return *common, *(channel.operation.results[0].type for channel in life.channels), *sharing
+    return *common, *(op.channel.type for op in life.channels), *sharing
 
 
 def _difference(first: _Ring, second: _Ring) -> tuple[bool, int]:
     """Sorts equal slots first, then those of similar sizes."""
-    types = [ring.lives[0].channels[0].operation.results[0].type for ring in (first, second)]
+    types = [ring.lives[0].channels[0].channel.type for ring in (first, second)]
     return types[0] != types[1], sum(abs(own - other) for own, other in zip(first.size, second.size, strict=True))
 
 
@@ -132,8 +128,8 @@ def _packed(lives: list[ChannelLife]) -> list[_Ring]:
 
 def _depth(life: ChannelLife) -> int:
     """The number of loops around the multiplies into the slots of a channel."""
-    puts = [op for op in uses(life.channels[0]) if op.name == PutBeginOp.OPERATION_NAME]
-    return max((loops_around(use.owner.operation) for op in puts for use in op.results[0].uses), default=0)
+    puts = [op for op in uses(life.channels[0]) if op.name == PUT]
+    return max((len(loops_around(user)) for op in puts for user in users_of(op.results[0])), default=0)
 
 
 def _first_fit(lives: list[ChannelLife]) -> list[_Ring]:
@@ -148,7 +144,7 @@ def _first_fit(lives: list[ChannelLife]) -> list[_Ring]:
 
 
 def _join_while_short(rings: list[_Ring], short_bytes: int) -> int:
-    """Joins rings outside of loops or in one loop, the largest first, until so many bytes are saved.
+    """Joins rings outside of loops or in one loop, the largest first, until `short_bytes` bytes are saved.
 
     Returns the bytes that are still to be saved.
     """
@@ -166,29 +162,17 @@ def _join_while_short(rings: list[_Ring], short_bytes: int) -> int:
 def _rewrite(ring: _Ring) -> None:
     """Makes one ring of channels: equal ones are one channel, the others continue it."""
     for channels in zip(*(life.channels for life in ring.lives), strict=True):
-        first = min(channels, key=_position)
+        numbers = numbers_of(channels[0].operation.block)
+        first = min(channels, key=lambda op: numbers[op.operation])
         if len(ring.lives[0].channels) == 1:
             first.operation.attributes["reuse"] = ir.StringAttr.get("ring")
-        same = {first.operation.results[0].type: first.operation}
-        for channel in channels:
-            if channel.operation == first.operation:
+        same = {first.channel.type: first.channel}
+        for op in channels:
+            if op == first:
                 continue
-            type = channel.operation.results[0].type
+            type = op.channel.type
             if type not in same:
-                same[type] = _continuation(first, channel)
-            channel.operation.results[0].replace_all_uses_with(same[type].results[0])
-            channel.operation.erase()
-
-
-def _continuation(ring: MakeChannelOp, channel: MakeChannelOp) -> ir.Operation:
-    """Declares a channel with the buffers of another one and the slots and barriers of a ring."""
-    attributes = {name: ring.operation.attributes[name] for name in ("stages", "producer", "consumers", "reuse")}
-    attributes["across"] = ring.across
-    with channel.operation.location, ir.InsertionPoint(channel.operation):
-        types = [channel.operation.results[0].type]
-        attributes["continues"] = True
-        return build(MakeChannelOp.OPERATION_NAME, [ring.operation.results[0]], types, attributes)
-
-
-def _position(op: MakeChannelOp) -> int:
-    return next(number for number, other in enumerate(op.operation.block.operations) if other == op)
+                with op.operation.location, ir.InsertionPoint(op.operation):
+                    same[type] = channel_like(first, type.buffers, first.channel, across=first.across, continues=True)
+            op.channel.replace_all_uses_with(same[type])
+            op.operation.erase()

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, TMA_LOADS
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
-from tilec.dialect.walk import inner_operations, operations_named
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, MathOp, ReshapeOp, TransposeOp
+from tilec.dialect.walk import inner_operations, operations_named, users_of
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
-from tilec.lowering.gpu.ir.loaded_operands import are_loaded_where_stored
-from tilec.lowering.gpu.ir.slots import PUT, users_of_slots
+from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
+from tilec.lowering.gpu.ir.slots import PUT, channels_of, users_of_slots
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_names import loop_names
 from tilec.lowering.gpu.memory.occupancy import blocks_together
@@ -28,6 +31,12 @@ from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import Ring
 from tilec.lowering.model.step import HBM, Step, unit_cycles
 
+_LOADS = (*GLOBAL_LOADS, LoadSharedOp.OPERATION_NAME)
+# Operations between a load and the store of its tile.
+_CONVERSIONS = (
+    *("arith.", "math."),
+    *(op.OPERATION_NAME for op in (MathOp, ReshapeOp, TransposeOp, ConvertLayoutOp)),
+)
 DEFAULT_STAGES, MAXIMUM_STAGES = 4, 16
 # A ring of an outer loop: one slot is loaded while the inner loop reads the other.
 _OUTER_STAGES = 2
@@ -36,7 +45,7 @@ _NEARLY_ALL = 0.95
 BYTES_IN_FLIGHT = min(
     int(1024 * kilobytes) for kilobytes, share in BANDWIDTH_BY_KILOBYTES_IN_FLIGHT if share > _NEARLY_ALL
 )
-_KERNEL = KernelOp.OPERATION_NAME
+
 # A ring that threads fill: one slot is multiplied while they load and store the next tile.
 _STORED_STAGES = 2
 
@@ -44,15 +53,15 @@ _STORED_STAGES = 2
 def set_wanted_stages(kernel: KernelOp, context: Context) -> None:
     """Writes the attribute `wanted` of rings that loads and copies fill, but where it is given."""
     number = ir.IntegerType.get_signless(32, kernel.operation.context)
-    for op in _rings_of(kernel, THREADS):
+    for op in rings_of(kernel, THREADS):
         if op.wanted is None and op.consumer_names in ([MMA], [WGMMA]) and are_loaded_where_stored(of_ring(op)):
             op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, _STORED_STAGES)
-    rings = tma_rings(kernel) + _rings_of(kernel, COPIES)
+    rings = rings_of(kernel, TMA, COPIES)
     if not rings:
         return
     target, plan = context.target, memory_plan(kernel)
     loops = LoopCycles(kernel, device_of(target.name))
-    slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in rings)
+    slots = sum(plan.channels[op.channel].slot_bytes for op in rings)
     default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
     blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
     for op in [op for op in rings if op.wanted is None]:
@@ -60,20 +69,16 @@ def set_wanted_stages(kernel: KernelOp, context: Context) -> None:
         op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, min(MAXIMUM_STAGES, wanted))
 
 
-def tma_rings(kernel: KernelOp) -> list[MakeChannelOp]:
-    """The rings that TMA fills, the first channel of each."""
-    return _rings_of(kernel, TMA)
-
-
-def _rings_of(kernel: KernelOp, producer: str) -> list[MakeChannelOp]:
-    made = [op for op in kernel.body.blocks[0].operations if op.operation.name == MakeChannelOp.OPERATION_NAME]
-    return [op for op in made if op.reuse == "ring" and not op.continues and op.producer == producer]
+def rings_of(kernel: KernelOp, *producers: str) -> list[MakeChannelOp]:
+    """The rings that some producers fill, the first channel of each."""
+    rings = [op for op in channels_of(kernel) if op.reuse == "ring" and not op.continues]
+    return [op for op in rings if op.producer in producers]
 
 
 def of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:
     """The first channel of a ring and those that continue it."""
-    users = [use.owner.operation.opview for use in op.operation.results[0].uses]
-    return [op, *(user for user in users if user.operation.name == MakeChannelOp.OPERATION_NAME and user.continues)]
+    users = (user.opview for user in users_of(op.channel))
+    return [op, *(user for user in users if isinstance(user, MakeChannelOp) and user.continues)]
 
 
 def is_read_by_threads(op: MakeChannelOp) -> bool:
@@ -112,20 +117,16 @@ class LoopCycles:
 
     def _around(self, op: ir.Operation) -> str | None:
         """The name of the innermost loop that contains an operation."""
-        while op.name != _KERNEL:
-            op = op.parent.operation
-            if op in self.names:
-                return self.names[op]
-        return None
+        return next((self.names[outer] for outer in reversed(path_to(op)) if outer in self.names), None)
 
     def wanted_stages(self, op: MakeChannelOp, plan: SharedPlan, blocks: int) -> int:
-        """The slots with which loads are never waited for, if so many blocks share the units of an SM."""
+        """The slots with which no operation waits for loads, if `blocks` blocks share the units of an SM."""
         loads = [load for channel in of_ring(op) for load in loads_of(channel)]
         loops = {name for name in map(self._around, loads) if name is not None} - self.outer
         if not loops:
             return _OUTER_STAGES
         period = min(map(self.of, loops)) * blocks
-        channel = plan.channels[op.operation.results[0]]
+        channel = plan.channels[op.channel]
         ring = Ring(bytes=channel.slot_bytes, copies=0 if op.producer == COPIES else len(channel.buffers))
         latency = ring.load_cycles(self.device) + 2 * self.device.barrier_latency_cycles
         if {MMA, WGMMA} & set(op.consumer_names):
@@ -141,6 +142,34 @@ class LoopCycles:
 
 def loads_of(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     """The loads by TMA and the copies that fill the slots of a channel."""
-    users = [use.owner.operation for use in channel.operation.results[0].uses]
-    yield from (op for op in users if op.name in TMA_LOADS)
-    yield from (op for op in users_of_slots(channel.operation.results[0], (PUT,)) if op.name in COPIES_OF_THREADS)
+    yield from (op for op in users_of(channel.channel) if op.name in TMA_LOADS)
+    yield from (op for op in users_of_slots(channel.channel, (PUT,)) if op.name in COPIES_OF_THREADS)
+
+
+def are_loaded_where_stored(ring: Sequence[MakeChannelOp]) -> bool:
+    """Whether each tile that the channels of a ring get is loaded in the iteration of a loop that stores it."""
+    users = (op for channel in ring for op in users_of_slots(channel.channel, (PUT,)))
+    stores = [op for op in users if op.name == StoreSharedOp.OPERATION_NAME]
+    return bool(stores) and all(_is_loaded(store.operands[0], store.block) for store in stores)
+
+
+def _is_loaded(tile: ir.Value, body: ir.Block) -> bool:
+    """Whether a tile derives from loads in the body of a loop, and from nothing else that changes in the loop."""
+    if body.owner.name not in LOOPS:
+        return False
+    pending, seen, has_load = [tile], {tile}, False
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block):
+            if owner == body:
+                return False
+        elif owner.operation.block != body:
+            continue
+        elif owner.name in _LOADS:
+            has_load = True
+        elif owner.name.startswith(_CONVERSIONS):
+            pending += [value for value in owner.operands if is_register_tile(value.type) and value not in seen]
+            seen.update(owner.operands)
+        else:
+            return False
+    return has_load

@@ -1,4 +1,4 @@
-"""Loads what several CTAs need once: CTAs of one tile block multiply in pairs, or load parts by multicast.
+"""Loads tiles that several CTAs need once: CTAs of one tile block multiply in pairs, or load parts by multicast.
 
 Where a tile block is one CTA, adjacent tile blocks are a cluster if L2 is far slower than the multiplies.
 """
@@ -11,16 +11,15 @@ from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.types import SHARED
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.channels.adjacent_blocks import join_blocks
 from tilec.lowering.gpu.channels.pair_multiplies import NotPairsError, make_pairs
 from tilec.lowering.gpu.channels.parts_of_loads import load_part, loads_alike, loads_into, part_box
 from tilec.lowering.gpu.ir.equal_values import EqualValues
+from tilec.lowering.gpu.ir.slots import channels_of
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.layout.scale_layout import is_scale_layout
 from tilec.remarks import Remark
-
-_MULTIPLY = Tcgen05MmaOp.OPERATION_NAME
 
 
 def share_loads(kernel: KernelOp, context: Context) -> None:
@@ -34,9 +33,8 @@ def share_loads(kernel: KernelOp, context: Context) -> None:
 def _share_in_cluster(kernel: KernelOp, context: Context) -> None:
     """Shares loads among the CTAs of a tile block; a remark says why they do not multiply in pairs."""
     equal = EqualValues(kernel)
-    operations = list(operations_below(kernel))
-    multiplies = [op for op in operations if op.operation.name == _MULTIPLY]
-    channels = [op for op in operations if op.operation.name == MakeChannelOp.OPERATION_NAME and op.across is None]
+    multiplies = operations_named(kernel, (Tcgen05MmaOp.OPERATION_NAME,))
+    channels = [op for op in channels_of(kernel) if op.across is None]
     if multiplies:
         try:
             make_pairs(kernel, multiplies, channels, equal)
@@ -50,9 +48,9 @@ def _share_in_cluster(kernel: KernelOp, context: Context) -> None:
 
 def _multicast(kernel: KernelOp, channel: MakeChannelOp, equal: EqualValues) -> None:
     """Makes each CTA load a part of the buffers that all CTAs fill alike."""
-    if channel.producer != TMA or TMA in [name.value for name in channel.consumers]:
+    if channel.producer != TMA or TMA in channel.consumer_names:
         return
-    buffers = channel.operation.results[0].type.buffers
+    buffers = channel.channel.type.buffers
     if any(is_scale_layout(buffer.layout) for buffer in buffers):
         return
     for number, buffer in enumerate(buffers):

@@ -9,19 +9,19 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, SplatOp
 from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.walk import owner_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.compute_roles import set_compute_role
+from tilec.lowering.gpu.ir.operation_role import set_compute_role
 from tilec.lowering.gpu.memory.shared_plan import tensor_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout
 
 # Each of four warps accesses lanes of its own, and a thread all columns of its rows.
 WARPS, LANES = 4, 128
-_ONE_ELEMENT = (SplatOp.OPERATION_NAME,)
 
 
 def has_column_parts(access: ir.Operation, columns: int) -> bool:
-    """Whether an operation accesses all columns of a tile, and those are several parts of so many columns."""
+    """Whether an operation accesses all columns of a tile, and those are several parts of `columns` columns."""
     buffer = access.operands[len(access.operands) - 1].type
     if access.opview.first_column is not None or tensor_layout(buffer).lanes != LANES:
         return False
@@ -30,18 +30,20 @@ def has_column_parts(access: ir.Operation, columns: int) -> bool:
 
 def repeats_columns(value: ir.Value) -> bool:
     """Whether all columns of a tile are equal: one column or element that is repeated, or arithmetic on such tiles."""
-    op = owner(value)
+    op = owner_of(value)
     if op is None:
         return False
     if op.name == BroadcastOp.OPERATION_NAME:
         return op.operands[0].type.shape[1] == 1
     if op.name == "arith.constant":
         return ir.DenseElementsAttr(op.attributes["value"]).is_splat
-    return op.name in _ONE_ELEMENT or interface_of(op.name).is_elementwise and all(map(repeats_columns, op.operands))
+    if op.name == SplatOp.OPERATION_NAME:
+        return True
+    return interface_of(op.name).is_elementwise and all(map(repeats_columns, op.operands))
 
 
 def part_type(buffer: BufferType, tile: ir.RankedTensorType, columns: int) -> ir.RankedTensorType:
-    """The type of so many columns of a tile in a buffer of tensor memory."""
+    """The type of some columns of a tile in a buffer of tensor memory."""
     return emitter.tile_type((tile.shape[0], columns), tile.element_type, _part_layout(tensor_layout(buffer), columns))
 
 
@@ -52,7 +54,7 @@ def _part_layout(whole: TensorLayout, columns: int) -> LinearLayout:
 
 def part_of(value: ir.Value, type: ir.RankedTensorType, number: int, role: str) -> ir.Value:
     """The part of this number of a tile; the first one of a tile whose columns are equal."""
-    op = owner(value)
+    op = owner_of(value)
     if op is not None and op.name == "arith.constant" and repeats_columns(value):
         made = emitter.constant_tile(type, ir.DenseElementsAttr(op.attributes["value"])).owner.operation
     else:
@@ -60,13 +62,3 @@ def part_of(value: ir.Value, type: ir.RankedTensorType, number: int, role: str) 
         made = emitter.gpu(ExtractOp, [value, offsets], [type]).operation
     set_compute_role(made, role)
     return made.results[0]
-
-
-def owner(value: ir.Value) -> ir.Operation | None:
-    """The operation that computes a value; None for an argument of a block."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
-def operations_in(block: ir.Block) -> list[ir.Operation]:
-    """The operations of a block, without those inside of them."""
-    return [op.operation for op in block.operations]

@@ -5,8 +5,8 @@ updates:  %o = load %s;  %n = mulf %o, %a;  store %n, %s      ->  load %s from 0
 operands: %e = exp2 %x;  %h = truncf %e;  store %h, %s;  put  ->  extract %x[0, 0];  exp2;  truncf;  store from 0 ..
 
 The registers of a part are free before those of the next one are used. The multiply of an operand over an accumulator
-has two parts, the first of which waits for its own columns alone: so many that it ends when threads have computed the
-rest of the operand.
+has two parts. The first one waits for its own columns alone, and ends about when threads have computed the other
+columns of the operand.
 """
 
 from __future__ import annotations
@@ -15,37 +15,34 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, PutCommitOp, ReleaseOp, SlotOp
+from tilec.dialect.tile_gpu.channel import GetOp, PutCommitOp, ReleaseOp, SlotOp
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import CatOp
-from tilec.dialect.tile_gpu.types import BufferType
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.columns.column_parts import (
     WARPS,
     has_column_parts,
-    operations_in,
-    owner,
     part_of,
     part_type,
     repeats_columns,
 )
 from tilec.lowering.gpu.columns.divided_loads import divide_loads
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, multiply_of, work_of
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
-from tilec.lowering.gpu.ir.hand_over import give, take
-from tilec.lowering.gpu.ir.handed_place import handed_place, is_place, use_place
+from tilec.lowering.gpu.ir.build_channels import channel_like, give, take
+from tilec.lowering.gpu.ir.enclosing import operations_after
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.slots import handed_place, is_place, use_place
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import Step, pipe_use, unit_cycles
 
-_SLOT, _CHANNEL = SlotOp.OPERATION_NAME, MakeChannelOp.OPERATION_NAME
+_SLOT = SlotOp.OPERATION_NAME
 _COMMIT, _GET, _RELEASE = PutCommitOp.OPERATION_NAME, GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 _MULTIPLY = Tcgen05MmaOp.OPERATION_NAME
 # The number of the operand of a multiply that says whether the accumulator counts.
@@ -116,7 +113,7 @@ def _update(load: ir.Operation) -> _Stored | None:
     """The update that begins with a load; None if its elements have other uses."""
     arithmetic, value = list[ir.Operation](), load.results[0]
     while True:
-        users = [use.owner.operation for use in value.uses]
+        users = users_of(value)
         if len(users) != 1 or users[0].block != load.block:
             return None
         (user,) = users
@@ -140,9 +137,7 @@ def _stays_in_place(load: ir.Operation, store: ir.Operation) -> bool:
     place = handed_place(loaded)
     if place is None or not is_place(stored, place) or stored.type != loaded.type:
         return False
-    behind = itertools.dropwhile(lambda op: op != load, operations_in(load.block))
-    between = list(itertools.takewhile(lambda op: op != store, behind))[1:]
-    return not use_place(between, place)
+    return not use_place(itertools.takewhile(lambda op: op != store, operations_after(load)), place)
 
 
 # ---- operands
@@ -151,7 +146,7 @@ def _stays_in_place(load: ir.Operation, store: ir.Operation) -> bool:
 def _is_converted(store: ir.Operation) -> bool:
     """Whether a store is the only use of a tile that is converted from one of the same layout."""
     value = store.operands[0]
-    op = owner(value)
+    op = owner_of(value)
     if op is None or op.name != "arith.truncf" or len(list(value.uses)) != 1:
         return False
     return op.block == store.block and op.operands[0].type.encoding == value.type.encoding
@@ -220,7 +215,7 @@ def _store_part(stored: _Stored, pending: bool) -> None:
         return part_type(buffer.type, tile.type, stored.columns)
 
     def operand(tile: ir.Value) -> ir.Value:
-        known = parts.get(owner(tile))
+        known = parts.get(owner_of(tile))
         return part_of(tile, part(tile), number, stored.role) if known is None else known[number]
 
     for op in stored.divided:
@@ -238,21 +233,14 @@ def _store_part(stored: _Stored, pending: bool) -> None:
 
 def _joined(stored: _Stored, op: ir.Operation) -> ir.Value:
     """The tile of all parts of a result, a power of two of them, at the insertion point."""
-    parts, buffer, whole = stored.parts[op], stored.buffer.type, op.results[0].type
+    parts, whole = stored.parts[op], op.results[0].type
     while len(parts) > 1:
-        parts = _joined_pairs(parts, buffer, whole, stored.role)
+        type = whole if len(parts) == 2 else part_type(stored.buffer.type, whole, 2 * parts[0].type.shape[1])
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [emitter.gpu(CatOp, pair, [type], dimension=1).result for pair in pairs]
+        for part in parts:
+            set_compute_role(part.owner.operation, stored.role)
     return parts[0]
-
-
-def _joined_pairs(
-    parts: Sequence[ir.Value], buffer: BufferType, whole: ir.RankedTensorType, role: str
-) -> list[ir.Value]:
-    type = whole if len(parts) == 2 else part_type(buffer, whole, 2 * parts[0].type.shape[1])
-    pairs = zip(parts[::2], parts[1::2], strict=True)
-    made = [emitter.gpu(CatOp, pair, [type], dimension=1).operation for pair in pairs]
-    for op in made:
-        set_compute_role(op, role)
-    return [op.results[0] for op in made]
 
 
 @dataclass(frozen=True)
@@ -267,13 +255,13 @@ class _OperandUse:
 
 def _use_of(store: ir.Operation) -> _OperandUse | None:
     """The only use of an operand that threads hand over in this place, in the same block; None for another use."""
-    slot = owner(store.operands[1])
+    slot = owner_of(store.operands[1])
     if slot is None or slot.name != _SLOT or slot.operands[0].owner.opview.shares is None:
         return None
     channel = slot.operands[0]
-    behind = list(itertools.dropwhile(lambda op: op != store, operations_in(store.block)))
-    steps = [op for op in behind if op.name in (_COMMIT, _GET, _RELEASE) and op.operands[0] == channel]
-    multiplies = [op for op in behind if op.name == _MULTIPLY and _is_slot(op.opview.lhs, channel)]
+    following = operations_after(store)
+    steps = [op for op in following if op.name in (_COMMIT, _GET, _RELEASE) and op.operands[0] == channel]
+    multiplies = [op for op in following if op.name == _MULTIPLY and _is_slot(op.opview.lhs, channel)]
     if [op.name for op in steps] != [_COMMIT, _GET, _RELEASE] or len(multiplies) != 1:
         return None
     (multiply,) = multiplies
@@ -283,7 +271,7 @@ def _use_of(store: ir.Operation) -> _OperandUse | None:
 
 
 def _is_slot(value: ir.Value, channel: ir.Value) -> bool:
-    op = owner(value)
+    op = owner_of(value)
     return op is not None and op.name == _SLOT and op.operands[0] == channel
 
 
@@ -310,11 +298,9 @@ def _divide_multiply(use: _OperandUse, ahead: int) -> ir.Value:
               get first;  tcgen05_mma %slot, %v from 0 depth 80 into %o
               get;  tcgen05_mma %slot, %v from 80 depth 48 into %o
     """
-    made = use.channel.owner.operation
-    shares = made.opview.shares
-    with made.location, ir.InsertionPoint.after(made):
-        attributes = {name: made.attributes[name] for name in ("stages", "producer", "consumers", "reuse")}
-        first = build(_CHANNEL, [shares], [use.channel.type], attributes).results[0]
+    made = use.channel.owner
+    with made.operation.location, ir.InsertionPoint.after(made.operation):
+        first = channel_like(made, use.channel.type.buffers, made.shares)
     multiply, depth = use.multiply, use.multiply.opview.lhs.type.shape[1]
     with use.get.location, ir.InsertionPoint(use.get):
         take(first)
@@ -329,8 +315,5 @@ def _divide_multiply(use: _OperandUse, ahead: int) -> ir.Value:
 
 
 def _set_part(multiply: ir.Operation, first: int, depth: int) -> None:
-    multiply.attributes["first"], multiply.attributes["depth"] = _i32(first), _i32(depth)
-
-
-def _i32(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
+    for name, value in (("first", first), ("depth", depth)):
+        multiply.attributes[name] = ir.IntegerAttr.get(emitter.integer_type(32), value)

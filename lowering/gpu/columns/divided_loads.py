@@ -19,14 +19,13 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ExtractOp
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_inside, operations_named
+from tilec.dialect.walk import operations_in, operations_inside, operations_named, terminator_of, users_of
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.narrow_accumulators import is_narrow
-from tilec.lowering.gpu.ir.accumulator_branches import is_constant, load_or_constant
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
-from tilec.lowering.gpu.ir.handed_place import handed_place, use_place
-from tilec.lowering.gpu.ir.slots import GET, step_of_buffer
+from tilec.lowering.gpu.ir.enclosing import numbers_of, path_to
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.slots import GET, handed_place, is_constant, load_or_constant, step_of_buffer, use_place
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan, tensor_layout
 
@@ -73,8 +72,7 @@ def _chooses_reads(op: ir.OpView) -> bool:
     """Whether a branch chooses between several loads of accumulators, each of one use, and constants."""
     if len(op.operation.results) < 2:
         return False
-    *loads, end = [each.operation for each in op.operation.regions[0].blocks[0].operations]
-    *others, otherwise = [each.operation for each in op.operation.regions[1].blocks[0].operations]
+    (*loads, end), (*others, otherwise) = (operations_in(region.blocks[0]) for region in op.operation.regions)
     is_read = all(each.name == _LOAD for each in loads) and {value.owner for value in end.operands} == set(loads)
     return is_read and all(each.name == _CONSTANT for each in others) and all(map(is_constant, otherwise.operands))
 
@@ -82,7 +80,7 @@ def _chooses_reads(op: ir.OpView) -> bool:
 def _separate(branch: ir.OpView) -> None:
     """Replaces a branch with several results by a branch for each."""
     operation = branch.operation
-    ends = [list(region.blocks[0].operations)[-1].operation.operands for region in operation.regions]
+    ends = [terminator_of(region.blocks[0]).operands for region in operation.regions]
     for result, read, constant in zip(operation.results, *ends, strict=True):
         with ir.InsertionPoint(operation), operation.location:
             copies = [partial(_copy, value.owner.operation) for value in (read, constant)]
@@ -100,7 +98,7 @@ def _copy(op: ir.Operation) -> ir.Value:
 
 def _read(load: ir.OpView) -> _Read | None:
     """The read of which a load is part; None if its tile goes elsewhere too."""
-    uses = [use.owner.operation for use in load.result.uses]
+    uses = users_of(load.result)
     if len(uses) != 1 or uses[0].name != "scf.yield" or len(uses[0].operands) != 1:
         return _Read(load)
     branch = uses[0].parent.opview
@@ -112,10 +110,9 @@ def _read(load: ir.OpView) -> _Read | None:
 
 
 def _divide(read: _Read, warps: int, is_short: Callable[[], bool]) -> None:
-    users = [use.owner.operation for use in read.tile.uses]
-    converted = [user for user in users if user.name == ConvertLayoutOp.OPERATION_NAME]
-    users = [user for user in users if user not in converted]
-    pieces = [user.opview for user in (*users, *(use.owner.operation for op in converted for use in op.result.uses))]
+    converted = [user for user in users_of(read.tile) if user.name == ConvertLayoutOp.OPERATION_NAME]
+    users = [user for user in users_of(read.tile) if user not in converted]
+    pieces = [user.opview for user in (*users, *(user for op in converted for user in users_of(op.result)))]
     if not pieces or not all(_is_columns(piece, warps) for piece in pieces):
         return
     last = _last(read, pieces)
@@ -142,46 +139,46 @@ def _is_columns(op: ir.OpView, warps: int) -> bool:
 
 def _last(read: _Read, pieces: Sequence[ir.OpView]) -> ir.Operation | None:
     """The last operation in the block of the read that has a piece; None if a piece is elsewhere."""
-    block = read.outermost.block
-    ancestors = [each for piece in pieces if (each := _ancestor(piece.operation, block)) is not None]
-    return max(ancestors, key=_order(block).__getitem__) if len(ancestors) == len(pieces) else None
+    order = numbers_of(read.outermost.block)
+    paths = [path_to(piece.operation) for piece in pieces]
+    ancestors = [outer for path in paths for outer in path if outer in order]
+    return max(ancestors, key=order.__getitem__) if len(ancestors) == len(pieces) else None
 
 
 def _keep_place(read: _Read, last: ir.Operation, warps: int, is_short: Callable[[], bool]) -> bool:
     """Whether threads keep a place that multiplies hand over to them until the last piece is read.
 
-    They write it next without a wait, so that each reads only what it writes. Of more than four warps, those of the
-    same lanes divide the columns, of a piece otherwise than of the whole. If columns are short, accumulators that are
-    filled in between share the place, which is free once it is read.
+    They write it next without a wait, so that each thread reads only elements that it writes. Of more than four warps,
+    those of the same lanes divide the columns, of a piece otherwise than of the whole. If columns are short,
+    accumulators that are filled in between share the place, which is free once it is read.
     """
     place = handed_place(read.load.buffer)
     if place is None or warps > _WARPS_OF_LANES:
         return False
-    order = _order(read.outermost.block)
+    order = numbers_of(read.outermost.block)
     between = [op for op, number in order.items() if order[read.outermost] < number <= order[last]]
     return not use_place(between, place) and not (_fill_tensor_memory(between) and is_short())
 
 
 def _move_release(read: _Read, last: ir.Operation) -> bool:
-    """Moves the release of the slot that is read behind the last piece; False if there is none, or it may not."""
+    """Moves the release of the slot to after the last piece; False if there is none, or it may not move."""
     step, block = step_of_buffer(read.load.buffer), read.outermost.block
     if step is None or step.name != GET or step.block != block:
         return False
     get = step.opview
-    order = _order(block)
+    order = numbers_of(block)
     releases = [
-        use.owner.operation
-        for use in get.channel.uses
-        if use.owner.operation.name == ReleaseOp.OPERATION_NAME
-        and use.owner.operation.block == block
-        and use.owner.consumer == get.consumer
-        and order[use.owner.operation] > order[read.outermost]
+        user
+        for user in users_of(get.channel)
+        if user.name == ReleaseOp.OPERATION_NAME
+        and user.opview.consumer == get.consumer
+        and order.get(user, 0) > order[read.outermost]
     ]
     if not releases:
         return False
     release = min(releases, key=order.__getitem__)
     between = [op for op, number in order.items() if order[release] < number <= order[last]]
-    # An accumulator that is filled in between would wait for ever for the slot, or could not share its columns.
+    # An accumulator that is filled in between would deadlock, as it waits for the slot, or could not share its columns.
     if _fill_tensor_memory(between):
         return False
     release.move_after(last)
@@ -193,19 +190,6 @@ def _fill_tensor_memory(operations: Iterable[ir.Operation]) -> bool:
     inside = (each for op in operations for each in (op, *operations_inside(op)))
     puts = (op for op in inside if op.name == PutBeginOp.OPERATION_NAME)
     return any(result.type.memory == TENSOR for op in puts for result in op.results)
-
-
-def _order(block: ir.Block) -> dict[ir.Operation, int]:
-    return {op.operation: number for number, op in enumerate(block.operations)}
-
-
-def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
-    """The operation of a block that an operation is, or is inside of."""
-    while op.block != block:
-        if op.name == KernelOp.OPERATION_NAME:
-            return None
-        op = op.parent.operation
-    return op
 
 
 # ---- the loads

@@ -26,7 +26,6 @@ from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import combined_cycles
 from tilec.lowering.model.step import Step
 
-_ATTRIBUTE = "polynomials"
 # Exponentials of fewer elements per thread, as factors of rows, are not worth the constants.
 _LEAST_ELEMENTS = 16
 # A share has to save this part of the cycles against a smaller one, for it costs instructions and registers.
@@ -42,7 +41,8 @@ def emulate_exponentials(kernel: KernelOp, context: Context) -> None:
         if loop.depth >= 0 and not loop.has_inner_loops:
             share = _share(loop, device, known)
             if share and _saves(loop, share, device, known):
-                _set_share(_exponentials(loop.runs), share)
+                for op in _exponentials(loop.runs):
+                    op.attributes["polynomials"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), share)
 
 
 def _exponentials(runs: Iterable[Run]) -> list[ir.Operation]:
@@ -91,11 +91,6 @@ def _elements(runs: Iterable[Run], known: VisitedTiles) -> dict[int, float]:
 
 
 def _change(elements: dict[int, float], share: int, device: Device) -> Step:
-    """What a share adds to the work of exponentials, and what it takes from it."""
+    """The work of exponentials with a share, less their work without one."""
     before = (exponential_work(*each, 0, device).times(-1) for each in elements.items())
     return sum((exponential_work(*each, share, device) for each in elements.items()), sum(before, Step()))
-
-
-def _set_share(exponentials: list[ir.Operation], share: int) -> None:
-    for op in exponentials:
-        op.attributes[_ATTRIBUTE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), share)

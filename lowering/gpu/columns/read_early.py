@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from math import prod
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, ReleaseOp
+from tilec.dialect.tile_gpu.channel import ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
-from tilec.dialect.walk import operations_named, operations_of
-from tilec.lowering.gpu.cost.epilogue_remark import is_of_tiles
+from tilec.dialect.walk import operations_inside, operations_of, owner_of, users_of
+from tilec.lowering.gpu.channels.pipeline import is_of_tiles
+from tilec.lowering.gpu.ir.enclosing import operations_after
+from tilec.lowering.gpu.ir.slots import GET, channels_of
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
@@ -31,7 +33,7 @@ _NARROWING = ("arith.truncf", "arith.trunci")
 # Tiles without registers of their own.
 _FREE = ("arith.constant", SplatOp.OPERATION_NAME, IotaOp.OPERATION_NAME)
 _REGISTER_BITS = 32
-# What a thread keeps, and the columns that it loads last: with 192, ptxas 13.0 spills for tiles of 512x128.
+# The registers of the columns that a thread keeps or loads last: with 192, ptxas 13.0 spills for tiles of 512x128.
 _MOST_REGISTERS = 160
 
 
@@ -46,38 +48,25 @@ class _Columns:
     def last(self) -> ir.Operation:
         return self.kept.owner.operation
 
-    def registers(self, warps: int) -> int:
-        """The registers of a thread that hold the kept value."""
-        return _registers(self.kept.type, warps)
-
-    def loaded_registers(self, warps: int) -> int:
-        """The registers of a thread into which the columns are loaded."""
-        return _registers(self.read.results[0].type, warps)
-
 
 def _registers(tile: ir.RankedTensorType, warps: int) -> int:
+    """The registers of a thread that hold its elements of a tile."""
     return prod(tile.shape) * element_bits(tile.element_type) // (_REGISTER_BITS * LANES * warps)
 
 
 def read_early(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run after channels share slots, and before registers are assigned."""
-    channels = operations_named(kernel, (MakeChannelOp.OPERATION_NAME,))
-    tiles = [op for op in channels if op.reuse == "ring" and op.shares is None and is_of_tiles(op)]
+    tiles = [op for op in channels_of(kernel) if op.reuse == "ring" and op.shares is None and is_of_tiles(op)]
     # Several accumulators would need the registers at the same time.
     if len(tiles) != 1:
         return
     (channel,), plan = tiles, memory_plan(kernel)
-    needed = plan.columns_used + plan.channels[channel.operation.results[0]].slot_columns
+    needed = plan.columns_used + plan.channels[channel.channel].slot_columns
     if needed <= context.target.tensor_memory_columns:
         return
-    for get in _gets(channel):
-        if not _holds_other_tiles(get.block):
-            _read_early(get, kernel.warps)
-
-
-def _gets(channel: MakeChannelOp) -> list[ir.Operation]:
-    users = [use.owner.operation for use in channel.operation.results[0].uses]
-    return [op for op in users if op.name == GetOp.OPERATION_NAME]
+    for op in users_of(channel.channel):
+        if op.name == GET and not _holds_other_tiles(op.block):
+            _read_early(op, kernel.warps)
 
 
 def _holds_other_tiles(block: ir.Block) -> bool:
@@ -87,15 +76,16 @@ def _holds_other_tiles(block: ir.Block) -> bool:
     operations = operations_of(block)
     outside = {value for op in operations for value in op.operands if is_register_tile(value.type)}
     outside -= {result for op in operations for result in op.results}
-    return any(isinstance(value.owner, ir.Block) or value.owner.operation.name not in _FREE for value in outside)
+    owners = map(owner_of, outside)
+    return any(op is None or op.name not in _FREE for op in owners)
 
 
 def _read_early(get: ir.Operation, warps: int) -> None:
-    behind = list(itertools.dropwhile(lambda op: op != get, (op.operation for op in get.block.operations)))[1:]
-    release = next((op for op in behind if op.name == _RELEASE and op.operands[0] == get.operands[0]), None)
+    following = operations_after(get)
+    release = next((op for op in following if op.name == _RELEASE and op.operands[0] == get.operands[0]), None)
     if release is None:
         return
-    between = list(itertools.takewhile(lambda op: op != release, behind))
+    between = following[: following.index(release)]
     columns = [each for each in _columns(between, get.results[0]) if _needs_nothing_of(each.read, between)]
     early = _that_fit(columns, warps)
     for before, each in itertools.pairwise(early):
@@ -107,10 +97,10 @@ def _read_early(get: ir.Operation, warps: int) -> None:
 
 
 def _columns(operations: list[ir.Operation], slot: ir.Value) -> Iterator[_Columns]:
-    """The reads of a slot among some operations, each with what is kept of it."""
+    """The reads of a slot among some operations, each with the value that is kept."""
     for op in operations:
         if _reads(op, slot):
-            users = [use.owner.operation for use in op.results[0].uses]
+            users = users_of(op.results[0])
             narrow = len(users) == 1 and users[0].name in _NARROWING and users[0].block == op.block
             yield _Columns(op, (users[0] if narrow else op).results[0])
 
@@ -121,7 +111,7 @@ def _reads(op: ir.Operation, slot: ir.Value) -> bool:
         return op.operands[0] == slot
     if op.name != "scf.if" or len(op.results) != 1:
         return False
-    inner = [each.operation for region in op.regions for block in region.blocks for each in block.operations]
+    inner = operations_inside(op)
     loads = [each for each in inner if each.name == _LOAD]
     others = {each.name for each in inner} - {_LOAD, "scf.yield", "arith.constant"}
     return not others and len(loads) == 1 and loads[0].operands[0] == slot
@@ -137,8 +127,7 @@ def _that_fit(columns: list[_Columns], warps: int) -> list[_Columns]:
     if not columns:
         return []
     *others, last = columns
-    sums = itertools.accumulate(
-        (each.registers(warps) for each in reversed(others)), initial=last.loaded_registers(warps)
-    )
-    count = sum(total <= _MOST_REGISTERS for total in sums)
+    kept = (_registers(each.kept.type, warps) for each in reversed(others))
+    totals = itertools.accumulate(kept, initial=_registers(last.read.results[0].type, warps))
+    count = sum(total <= _MOST_REGISTERS for total in totals)
     return columns[len(columns) - count :]

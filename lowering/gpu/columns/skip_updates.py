@@ -18,9 +18,9 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ExtractOp
 from tilec.dialect.tile_gpu.vote import DiffersFromOneOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside, owner_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.columns.column_parts import owner, repeats_columns
+from tilec.lowering.gpu.columns.column_parts import repeats_columns
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.kernel_pass import Context
 
@@ -41,8 +41,7 @@ def skip_updates(kernel: KernelOp, _context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns whether it does. Products with 1 are exact."""
     stores = [op for op in operations_inside(kernel) if op.name == _STORE]
     updates = [update for op in stores if is_repeated(op) and (update := _update(op)) is not None]
-    groups = [list(group) for _, group in itertools.groupby(updates, _place)]
-    found = [run for group in groups for run in _runs(group)]
+    found = [run for _, group in itertools.groupby(updates, _place) for run in _runs(list(group))]
     for run in found:
         _skip(run)
     return bool(found)
@@ -50,18 +49,18 @@ def skip_updates(kernel: KernelOp, _context: Context) -> bool:
 
 def _place(update: _Update) -> tuple[ir.Block, ir.Value]:
     """The block, and the tile whose columns are factors: columns that are equal have parts that are."""
-    extract = owner(update.factor)
+    extract = owner_of(update.factor)
     if extract is not None and extract.name == ExtractOp.OPERATION_NAME and repeats_columns(extract.operands[0]):
         return update.store.block, extract.operands[0]
     return update.store.block, update.factor
 
 
 def _update(store: ir.Operation) -> _Update | None:
-    multiply = owner(store.operands[0])
+    multiply = owner_of(store.operands[0])
     if multiply is None or multiply.name != _MULTIPLY or not _has_one_use(multiply) or multiply.block != store.block:
         return None
     for number, loaded in enumerate(multiply.operands):
-        load = owner(loaded)
+        load = owner_of(loaded)
         if load is not None and load.name == _LOAD and _has_one_use(load) and load.block == store.block:
             same = load.operands[0] == store.operands[1] and load.opview.first_column == store.opview.first_column
             whole = loaded.type == store.operands[0].type
@@ -75,7 +74,7 @@ def _has_one_use(op: ir.Operation) -> bool:
 
 def _runs(updates: Sequence[_Update]) -> Iterator[list[_Update]]:
     """Updates between which nothing has effects or needs their results, up to one whose store is complete."""
-    block = [op.operation for op in updates[0].store.block.operations]
+    block = operations_in(updates[0].store.block)
     run = list[_Update]()
     for update in updates:
         run.append(update)
@@ -102,9 +101,9 @@ def _operations(run: Sequence[_Update]) -> list[ir.Operation]:
 
 
 def _skip(run: Sequence[_Update]) -> None:
-    """Moves updates into a branch, and what else is computed between them in front of it."""
+    """Moves updates into a branch, and the operations between them to before it."""
     first, last, own = run[0].load, run[-1].store, _operations(run)
-    block = [op.operation for op in first.block.operations]
+    block = operations_in(first.block)
     inside = block[block.index(first) : block.index(last) + 1]
     for op in inside:
         if op not in own:

@@ -24,9 +24,8 @@ from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, l2_bytes_of_load, multiply_of, work_of
-from tilec.lowering.gpu.ir.accumulator_branches import fills_accumulator
-from tilec.lowering.gpu.ir.compute_roles import SKIP, unlike_roles
-from tilec.lowering.gpu.ir.slots import channel_of_buffer
+from tilec.lowering.gpu.ir.operation_role import SKIP, unlike_roles
+from tilec.lowering.gpu.ir.slots import channel_of_buffer, fills_accumulator
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.model.constants import Device
@@ -121,7 +120,7 @@ class LoopWork:
     runs: list[Run] = field(default_factory=list)
     inner: dict[str, list[tuple[int, LoopWork]]] = field(default_factory=dict)
     stages: dict[str, int] = field(default_factory=dict)
-    filled: dict[str, int] = field(default_factory=dict)
+    filled: Counter[str] = field(default_factory=Counter)
     late: set[str] = field(default_factory=set)
     is_prologue: bool = False
     alternates: bool = False
@@ -179,16 +178,9 @@ def loops_of(kernel: KernelOp, device: Device, counts_outside: bool = True) -> l
 
 def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
     """The roles with their warps and operations; a kernel without roles is one of them."""
-    outside = []
-    roles = None
-    for op in inner_operations(kernel):
-        if op.operation.name == RolesOp.OPERATION_NAME:
-            roles = op
-        else:
-            outside.append(op)
-    yield COMPUTE, kernel.warps, outside
-    if roles is not None:
-        for name, warps, block in unlike_roles(roles):
+    yield COMPUTE, kernel.warps, [op for op in inner_operations(kernel) if not isinstance(op, RolesOp)]
+    if kernel.roles is not None:
+        for name, warps, block in unlike_roles(kernel.roles):
             yield name, warps, list(block.operations)
 
 
@@ -207,7 +199,7 @@ class _Reader:
         self.role, self.warps, self.device, self.found = role, warps, device, found
         self.elements, self.names = VisitedTiles(), names
         self.counts_outside = counts_outside
-        self.puts: dict[str, int] = {}
+        self.puts: Counter[str] = Counter()
         # The newest run, and the results of reductions in it.
         self.run: Run | None = None
         self.reduced: set[ir.Value] = set()
@@ -231,13 +223,6 @@ class _Reader:
                     for block in region.blocks:
                         self.read(list(block.operations), path)
 
-    def _uncount(self, op: ir.OpView, outer: LoopWork) -> None:
-        """Subtracts the multiply-adds that the loop executes before and after it: they count as those of the loop."""
-        for inner in operations_named(op, MULTIPLIES):
-            multiply = multiply_of(inner)
-            outside = 0 if multiply is None else iterations_ahead(op.operation) * multiply.multiply_adds
-            outer.multiply_adds -= outside
-
     def _read_loop(self, op: ir.OpView, path: tuple[str, ...]) -> None:
         location = source_location(op.operation.location)
         # A loop of several roles has one id; loops of one id in a role are numbered.
@@ -249,10 +234,11 @@ class _Reader:
         outer = self.found[path]
         before = len(outer.roles.setdefault(self.role, []))
         outer.inner.setdefault(self.role, []).append((before, self.found[inner]))
-        if iterations_ahead(op.operation):
-            self._uncount(op, outer)
-        for channel, count in self.puts.items():
-            self.found[inner].filled[channel] = self.found[inner].filled.get(channel, 0) + count
+        ahead = iterations_ahead(op.operation)
+        # Multiply-adds that are executed before and after the loop count as those of the loop.
+        for multiply in map(multiply_of, operations_named(op, MULTIPLIES) if ahead else ()):
+            outer.multiply_adds -= 0 if multiply is None else ahead * multiply.multiply_adds
+        self.found[inner].filled.update(self.puts)
         for region in op.operation.regions:
             self.read(list(region.blocks[0].operations), inner)
         self.run = None
@@ -261,7 +247,7 @@ class _Reader:
         operation = op.operation
         name = operation.name
         step = work_of(op, self.warps, self.device, self.elements)
-        if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
+        if (multiply := multiply_of(op)) is not None:
             loop.multiply_adds += multiply.multiply_adds
         if name in GLOBAL_LOADS:
             loop.thread_bytes += tile_bytes(operation.results[0].type)
@@ -273,8 +259,9 @@ class _Reader:
             self._extend_run(operation, step, loop, actions)
         else:
             loop.step += step
-            if self.reduced:
-                self._rename(operation)
+            # The results of an operation without work need the same reductions as its operands.
+            if self.reduced and not self.reduced.isdisjoint(operation.operands):
+                self.reduced.update(operation.results)
             actions += self._actions(op, step, loop)
 
     def _extend_run(self, op: ir.Operation, step: Step, loop: LoopWork, actions: list[Action]) -> None:
@@ -302,35 +289,27 @@ class _Reader:
         if name == ReduceOp.OPERATION_NAME:
             self.reduced.update(op.results)
 
-    def _rename(self, op: ir.Operation) -> None:
-        """The results of an operation without work need the same reductions as its operands."""
-        if not self.reduced.isdisjoint(op.operands):
-            self.reduced.update(op.results)
-
     def _channel_name(self, channel: ir.Value) -> str:
         """A name with a number of its own: for the name in the assembly, MLIR would number all values of the kernel."""
         return self.names.setdefault(channel, f"channel {len(self.names)}")
 
     def _count_put(self, op: ir.OpView, loop: LoopWork) -> None:
         """Counts the slots that this role fills before a loop of its own that empties them, less those that it gets."""
-        if op.operation.name == GetOp.OPERATION_NAME and not op.consumer and loop.depth < 0:
-            channel = self._channel_name(op.channel)
-            self.puts[channel] = self.puts.get(channel, 0) - 1
-        if op.operation.name != PutCommitOp.OPERATION_NAME:
-            return
-        channel = self._channel_name(op.channel)
-        if op.first_round:
+        is_put = op.operation.name == PutCommitOp.OPERATION_NAME
+        if is_put and op.first_round:
             # The first round is all puts but one of the slots (README.md, Channels).
-            self.puts[channel] = op.channel.owner.stages - 1
+            self.puts[self._channel_name(op.channel)] = op.channel.owner.stages - 1
             loop.is_prologue = loop.depth >= 0
-        elif loop.depth < 0:
-            self.puts[channel] = self.puts.get(channel, 0) + 1
+        elif loop.depth < 0 and (is_put or not op.consumer):
+            self.puts[self._channel_name(op.channel)] += 1 if is_put else -1
 
     def _actions(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
         """The actions of an operation in the timeline of its role."""
         name, device = op.operation.name, self.device
-        if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
-            return [Multiply(_port_or_pipe_cycles(op, device), latency_cycles(multiply, device))]
+        if (multiply := multiply_of(op)) is not None:
+            use = pipe_use(multiply, device)
+            cycles = max(use.cycles, use.shared_bytes / device.shared_bytes_per_cycle)
+            return [Multiply(cycles, latency_cycles(multiply, device))]
         if name in TMA_LOADS:
             return [self._load(op, loop)]
         if name == WgmmaWaitOp.OPERATION_NAME:
@@ -369,14 +348,12 @@ class _Reader:
         return [issue, Load(name, latency, 0.0)]
 
     def _channel_actions(self, op: ir.OpView, loop: LoopWork) -> list[Action]:
-        made = op.channel.owner
-        if not is_barrier_step(op.operation):
-            return []
-        if op.operation.name == ReleaseOp.OPERATION_NAME and op.consumer:
-            # The first consumer represents all.
+        made, is_release = op.channel.owner, op.operation.name == ReleaseOp.OPERATION_NAME
+        # The first consumer represents all.
+        if not is_barrier_step(op.operation) or is_release and op.consumer:
             return []
         channel = self._channel_name(op.channel)
-        if op.operation.name == ReleaseOp.OPERATION_NAME and op.late:
+        if is_release and op.late:
             loop.late.add(channel)
         loop.stages[channel] = made.stages if made.reuse == "ring" else _UNLIMITED_STAGES
         waits, side, producer = _CHANNEL_SIDES[op.operation.name]
@@ -403,8 +380,8 @@ def is_barrier_step(op: ir.Operation) -> bool:
         return False
     made = op.opview.channel.owner
     # Slots that are filled once have no empty barrier; their order follows from other channels.
-    is_used_once = made.reuse == "once" or made.shares is not None
-    return not is_used_once or op.name not in (PutBeginOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
+    is_used_again = made.reuse == "ring" and made.shares is None
+    return is_used_again or op.name not in (PutBeginOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
 
 
 def known_iterations(op: ir.OpView) -> int | None:
@@ -415,13 +392,6 @@ def known_iterations(op: ir.OpView) -> int | None:
     if lower is None or upper is None or not step:
         return None
     return max(0, -((lower - upper) // step))
-
-
-def _port_or_pipe_cycles(op: ir.OpView, device: Device) -> float:
-    multiply = multiply_of(op)
-    assert multiply is not None
-    use = pipe_use(multiply, device)
-    return max(use.cycles, use.shared_bytes / device.shared_bytes_per_cycle)
 
 
 def busy_cycles(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> dict[str, float]:
@@ -439,7 +409,9 @@ def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> 
     transfer = unit_cycles(loop.step, device)[HBM] if loop.loads_once else 0.0
     units = busy_cycles(loop, device, blocks_per_processor)
     if loop.depth < 0 and not loop.has_inner_loops:
-        units[CHAIN] = _block_cycles(loop, device) / blocks_per_processor
+        # Without loops: start, latency of a load, operations one after the other.
+        busy = sum(each.cycles for role in loop.roles.values() for each in role if isinstance(each, Busy))
+        units[CHAIN] = (device.block_start_cycles + device.load_dram_latency_cycles + busy) / blocks_per_processor
     elif loop.depth >= 0 and not loop.has_inner_loops:
         deep = {channel: _UNLIMITED_STAGES if channel in loop.rings else n for channel, n in loop.stages.items()}
         alone = timeline_cycles(loop, loop.stages, device)
@@ -452,12 +424,6 @@ def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> 
             units[RING] = alone / blocks_per_processor if alone > _SAVED * unlimited else 0.0
     bound = max(units, key=lambda unit: (round(units[unit]), unit not in (CHAIN, RING)))
     return LoopCycles(units, combined_cycles(units), bound, transfer)
-
-
-def _block_cycles(loop: LoopWork, device: Device) -> float:
-    """The cycles of a block without loops: start, latency of a load, operations one after the other."""
-    busy = sum(each.cycles for role in loop.roles.values() for each in role if isinstance(each, Busy))
-    return device.block_start_cycles + device.load_dram_latency_cycles + busy
 
 
 def timeline_cycles(loop: LoopWork, stages: dict[str, int], device: Device) -> float | None:

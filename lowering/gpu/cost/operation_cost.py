@@ -11,14 +11,13 @@ from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, GLOBAL_STORES, TMA_LOADS
 from tilec.dialect.tile_gpu.kernel import COPY_WARPS
 from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp, WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaStoreOp
+from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
-from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
 from tilec.element_types import element_type
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, multiply_of, work_of
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR
@@ -91,11 +90,6 @@ def _buffer_bytes(op: ir.Operation) -> int:
     return max((tile_bytes(value.type) for value in op.operands if isinstance(value.type, BufferType)), default=0)
 
 
-def _accessed_bytes(op: ir.Operation) -> int:
-    """The bytes that threads load or store, without those of addresses and masks."""
-    return tile_bytes(op.results[0].type if op.results else op.opview.value.type)
-
-
 def _multiply(op: ir.Operation, target: str, groups: int) -> Cost:
     """A multiply by tensor cores, whose rate doubles with half the bits; for a pair, the part of one CTA.
 
@@ -118,7 +112,9 @@ def _warp_multiply(op: ir.Operation, target: str, groups: int) -> Cost:
 
 
 def _global_access(op: ir.Operation, target: str, groups: int) -> Cost:
-    return costs.global_access(target, _accessed_bytes(op) // groups)
+    """An access of the bytes that threads load or store, without those of addresses and masks."""
+    accessed = tile_bytes(op.results[0].type if op.results else op.opview.value.type)
+    return costs.global_access(target, accessed // groups)
 
 
 def _copy(op: ir.Operation, target: str, _groups: int) -> Cost:
@@ -129,28 +125,21 @@ def _copy(op: ir.Operation, target: str, _groups: int) -> Cost:
     return Cost(costs.clocks(cycles_alone(work, COPY_WARPS, device)), access.uses, access.latency)
 
 
-def _tma_load(op: ir.Operation, target: str, _groups: int) -> Cost:
-    return costs.tma_load(target, _buffer_bytes(op), "l2")
-
-
-def _tma_store(op: ir.Operation, target: str, _groups: int) -> Cost:
-    return costs.tma_store(target, _buffer_bytes(op), "l2")
+def _tma(op: ir.Operation, target: str, _groups: int) -> Cost:
+    cost = costs.tma_store if op.name == TmaStoreOp.OPERATION_NAME else costs.tma_load
+    return cost(target, _buffer_bytes(op), "l2")
 
 
 # Operations that are priced alone.
 _TABLE: dict[str, tuple[Kind, Callable[[ir.Operation, str, int], Cost]]] = {
-    TmaLoadOp.OPERATION_NAME: (Kind.STREAM, _tma_load),
-    TmaGatherOp.OPERATION_NAME: (Kind.STREAM, _tma_load),
+    **dict.fromkeys(TMA_LOADS, (Kind.STREAM, _tma)),
+    TmaStoreOp.OPERATION_NAME: (Kind.TILE, _tma),
     **dict.fromkeys(COPIES_OF_THREADS, (Kind.TILE, _copy)),
-    TmaStoreOp.OPERATION_NAME: (Kind.TILE, _tma_store),
     Tcgen05MmaOp.OPERATION_NAME: (Kind.ISSUE, _multiply),
     Tcgen05MmaScaledOp.OPERATION_NAME: (Kind.ISSUE, _multiply),
     WgmmaOp.OPERATION_NAME: (Kind.TILE, _multiply),
     MmaSyncOp.OPERATION_NAME: (Kind.TILE, _warp_multiply),
-    LoadViewOp.OPERATION_NAME: (Kind.TILE, _global_access),
-    StoreViewOp.OPERATION_NAME: (Kind.TILE, _global_access),
-    LoadGlobalOp.OPERATION_NAME: (Kind.TILE, _global_access),
-    StoreGlobalOp.OPERATION_NAME: (Kind.TILE, _global_access),
+    **dict.fromkeys((*GLOBAL_LOADS, *GLOBAL_STORES), (Kind.TILE, _global_access)),
 }
 # Waits execute no instructions of their own.
 _WITHOUT_COST = (WgmmaWaitOp.OPERATION_NAME, "arith.constant")

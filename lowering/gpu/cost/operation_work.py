@@ -12,8 +12,9 @@ from math import prod
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, GLOBAL_STORES
 from tilec.dialect.tile_gpu.cluster import GatherPartsOp
-from tilec.dialect.tile_gpu.copy import CopyGlobalOp, CopyViewOp
+from tilec.dialect.tile_gpu.copy import CopyGlobalOp
 from tilec.dialect.tile_gpu.kernel import RolesOp, kernel_around
 from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, WgmmaOp
 from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, StoreSharedOp, StoreTensorMemoryOp
@@ -37,9 +38,10 @@ from tilec.dialect.tile_gpu.shape import (
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
-from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
+from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
+from tilec.dialect.walk import owner_of, users_of
 from tilec.lowering.gpu.ir.scratch_use import scratch_of_operation
-from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements, tile_bytes
+from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements, tile_bytes
 from tilec.lowering.instruction_choice import (
     ALU_OPERATIONS,
     FMA_OPERATIONS,
@@ -50,7 +52,6 @@ from tilec.lowering.instruction_choice import (
     position_comparisons,
 )
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
-from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import NO_WORK, Multiply, Step, pipe_use
 from tilec.lowering.tma.tensor_map import ELEMENTS
@@ -131,13 +132,13 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
         return NO_WORK
     if name in _RULES:
         return _RULES[name](op, device)
-    if name in MULTIPLIES and (multiply := multiply_of(op)) is not None:
+    if (multiply := multiply_of(op)) is not None:
         use = pipe_use(multiply, device)
         return Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
     results = [result for result in op.operation.results if is_register_tile(result.type)]
     if results and name.startswith(_ELEMENTWISE):
         if "polynomials" in op.operation.attributes:
-            return exponential_work(*exponential_elements(op.operation, known), _share(op), device)
+            return exponential_work(*exponential_elements(op.operation, known), op.polynomials, device)
         elements = _computed_elements(results[0], known)
         mask = _position_mask(op, elements, known)
         if mask is not None:
@@ -159,7 +160,7 @@ def distinct_elements(tile: ir.Value, known: VisitedTiles) -> float:
     """The elements of a tile that threads compute: those that repeat an element of another tile count once."""
     if tile not in known.elements:
         known.elements[tile] = executed_elements(tile.type)
-        op = None if isinstance(tile.owner, ir.Block) else tile.owner.operation
+        op = owner_of(tile)
         if op is not None and _is_elementwise(op):
             operands = [distinct_elements(value, known) for value in op.operands if is_register_tile(value.type)]
             known.elements[tile] = min(known.elements[tile], max(operands, default=1.0))
@@ -170,7 +171,7 @@ def read_vector(tile: ir.Value, known: VisitedTiles) -> int:
     """The length of the vectors whose first element alone is read, so that threads compute no other one; else 1."""
     pending = [tile]
     while pending:
-        users = [use.owner.operation for use in pending[-1].uses]
+        users = users_of(pending[-1])
         results = [result for op in users if _is_elementwise(op) for result in op.results]
         unknown = [result for result in results if result not in known.vectors]
         if unknown:
@@ -200,8 +201,7 @@ def _vector_of(access: ir.Operation, value: ir.Value) -> int:
 @cached
 def executed_elements(tile: ir.RankedTensorType) -> float:
     """The elements of a tile that threads compute: those that several threads hold count for each."""
-    layout = parse_layout(ir.StringAttr(tile.encoding).value)
-    return float(thread_elements(tile) * _LANES * layout.warps)
+    return float(thread_elements(tile) * _LANES * layout_of(tile).warps)
 
 
 def _function(op: ir.OpView) -> str:
@@ -220,21 +220,6 @@ def _elementwise(name: str, elements: float, element: ir.Type, device: Device) -
     return Step(alu=elements / 2 if name in _PAIRED else elements)
 
 
-def polynomial_share(op: ir.OpView) -> float:
-    """The part of the elements of each thread that polynomials compute."""
-    if "polynomials" not in op.operation.attributes:
-        return 0.0
-    return _polynomial_part(thread_elements(op.operation.results[0].type), _share(op))
-
-
-def _share(op: ir.OpView) -> int:
-    return ir.IntegerAttr(op.operation.attributes["polynomials"]).value
-
-
-def _polynomial_part(per_thread: int, share: int) -> float:
-    return polynomial_elements(per_thread, share, POLYNOMIAL_PARTS) / per_thread
-
-
 def exponential_elements(op: ir.Operation, known: VisitedTiles) -> tuple[int, float]:
     """The elements of an exponential that a thread has, and those of all threads."""
     (result,) = op.results
@@ -243,7 +228,7 @@ def exponential_elements(op: ir.Operation, known: VisitedTiles) -> tuple[int, fl
 
 def exponential_work(per_thread: int, elements: float, share: int, device: Device) -> Step:
     """The work of an exponential of which polynomials compute `share` of POLYNOMIAL_PARTS."""
-    polynomials = _polynomial_part(per_thread, share) * elements
+    polynomials = polynomial_elements(per_thread, share, POLYNOMIAL_PARTS) / per_thread * elements
     fma = FMA_OPERATIONS * polynomials
     return Step(
         exponentials=elements - polynomials,
@@ -297,59 +282,49 @@ def l2_bytes_of_load(op: ir.OpView) -> float:
 
 
 def _tma_load(op: ir.OpView, device: Device) -> Step:
-    written = tile_bytes(op.buffer.type)
+    shared = device.shared_write_share * tile_bytes(op.buffer.type)
     moved = l2_bytes_of_load(op)
-    return _copies(op, moved, device.shared_write_share * written)
+    copies = _boxes(op.map.owner, moved)
+    return _global_bytes(moved) + Step(shared_bytes=shared, copies=copies, other_instructions=copies)
 
 
 def _tma_store(op: ir.OpView, _device: Device) -> Step:
     moved = tile_bytes(op.buffer.type)
-    return _copies(op, moved, moved)
-
-
-def _copies(op: ir.OpView, moved: float, shared: float) -> Step:
-    copies = max(1, round(moved / box_bytes(op.map.owner)))
-    return Step(shared_bytes=shared, l2_bytes=moved, dram_bytes=moved, copies=copies, other_instructions=copies)
-
-
-def box_bytes(map: MakeTensorMapOp) -> float:
-    """Bytes of a copy; the elements of a map may be several of the buffer."""
-    return prod(map.box) * ELEMENTS[map.element].bits / _BITS_PER_BYTE
+    copies = _boxes(op.map.owner, moved)
+    return _global_bytes(moved) + Step(shared_bytes=moved, copies=copies, other_instructions=copies)
 
 
 def _tma_gather(op: ir.OpView, device: Device) -> Step:
     moved = tile_bytes(op.buffer.type)
     # PTX ISA: tile::gather4 copies four rows.
     copies = max(1, op.buffer.type.shape[0] // 4)
-    return Step(
-        shared_bytes=device.shared_write_share * moved,
-        l2_bytes=moved,
-        dram_bytes=moved,
-        copies=copies,
-        other_instructions=2 * copies,
-    )
+    shared = device.shared_write_share * moved
+    return _global_bytes(moved) + Step(shared_bytes=shared, copies=copies, other_instructions=2 * copies)
+
+
+def _boxes(map: MakeTensorMapOp, moved: float) -> int:
+    """The copies of some bytes by a map, whose elements may be several of the buffer."""
+    return max(1, round(moved * _BITS_PER_BYTE / (prod(map.box) * ELEMENTS[map.element].bits)))
+
+
+def _global_bytes(moved: float) -> Step:
+    """Bytes between an SM and global memory."""
+    return Step(l2_bytes=moved, dram_bytes=moved)
 
 
 def _global_access(op: ir.OpView, _device: Device) -> Step:
+    """Accesses, their addresses and the comparisons with the extents."""
     tile = _tile_type(op)
-    elements = prod(tile.shape)
     vector = ir.IntegerAttr(op.attributes["vector"]).value if "vector" in op.attributes else 1
-    moved = tile_bytes(tile)
-    # An access, its address and the comparison with the extents.
-    accesses = elements / vector
-    return Step(l2_bytes=moved, dram_bytes=moved, alu=2 * accesses, other_instructions=accesses / _LANES)
+    accesses = prod(tile.shape) / vector
+    return _global_bytes(tile_bytes(tile)) + Step(alu=2 * accesses, other_instructions=accesses / _LANES)
 
 
 def _copy(op: ir.OpView, device: Device) -> Step:
-    """A copy, its address, and the bytes in its source."""
+    """Copies, their addresses, and the bytes in their sources."""
     moved, copies = tile_bytes(op.buffer.type), prod(op.buffer.type.shape) / op.vector
-    return Step(
-        shared_bytes=device.shared_write_share * moved,
-        l2_bytes=moved,
-        dram_bytes=moved,
-        alu=3 * copies,
-        other_instructions=copies / _LANES,
-    )
+    shared = device.shared_write_share * moved
+    return _global_bytes(moved) + Step(shared_bytes=shared, alu=3 * copies, other_instructions=copies / _LANES)
 
 
 def _tile_type(op: ir.OpView) -> ir.RankedTensorType:
@@ -360,8 +335,12 @@ def _tile_type(op: ir.OpView) -> ir.RankedTensorType:
 def _shared_access(op: ir.OpView, _device: Device) -> Step:
     values = [*op.operation.operands, *op.operation.results]
     (buffer,) = (value.type for value in values if isinstance(value.type, BufferType))
-    moved = tile_bytes(buffer)
-    return Step(shared_bytes=moved, other_instructions=moved / (16 * _LANES))
+    return _through_shared(tile_bytes(buffer), vector_bytes=16)
+
+
+def _through_shared(moved: float, vector_bytes: int = 4) -> Step:
+    """Bytes that threads load and store in shared memory, by instructions for this number of bytes per thread."""
+    return Step(shared_bytes=moved, other_instructions=moved / (vector_bytes * _LANES))
 
 
 def _tensor_memory_load(op: ir.OpView, _device: Device) -> Step:
@@ -375,30 +354,26 @@ def _tensor_memory_store(op: ir.OpView, _device: Device) -> Step:
 def _exchange(op: ir.OpView, _device: Device) -> Step:
     """A change of layout: elements stay in their threads, are shuffled in their warps, or go through shared memory."""
     source, result = op.operation.operands[0].type, op.operation.results[0].type
-    layouts = [parse_layout(ir.StringAttr(type.encoding).value) for type in (source, result)]
-    strategy = conversion(*layouts)
+    strategy = conversion(layout_of(source), layout_of(result))
     if isinstance(strategy, RegisterMove):
         return NO_WORK
     if isinstance(strategy, Shuffle):
         return Step(shuffles=executed_elements(result))
-    moved = 2 * tile_bytes(source)
-    return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
+    return _through_shared(2 * tile_bytes(source))
 
 
 def _parts_of_tile(op: ir.OpView, _device: Device) -> Step:
     """A part of a tile, or a tile of parts: through shared memory, if elements move between threads."""
     if not scratch_of_operation(op.operation):
         return NO_WORK
-    moved = 2 * max(tile_bytes(value.type) for value in (*op.operation.operands, *op.operation.results))
-    return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
+    return _through_shared(2 * max(tile_bytes(value.type) for value in (*op.operation.operands, *op.operation.results)))
 
 
 def _reduction(op: ir.OpView, device: Device) -> Step:
     """Each thread reduces its elements; threads of a warp that hold the rest of a result exchange theirs."""
     source = op.operation.operands[0].type
     elements = prod(source.shape)
-    layout = parse_layout(source.encoding.value)
-    dimension = ir.IntegerAttr(op.attributes["dimension"]).value
+    layout, dimension = layout_of(source), op.dimension
     bits = sum(1 for basis in layout.lane if basis[dimension])
     # After the elements of a thread, each warp holds the elements of its rows once per lane.
     in_registers = 2 ** sum(1 for basis in layout.register if basis[dimension])
@@ -425,20 +400,15 @@ def _dot(op: ir.OpView, _device: Device) -> Step:
 
 def _gather_parts(op: ir.OpView, _device: Device) -> Step:
     """Each CTA stores its tile in all of them, and loads the tiles of all."""
-    moved = 2 * tile_bytes(op.operation.results[0].type)
-    return Step(shared_bytes=moved, other_instructions=moved / (4 * _LANES))
+    return _through_shared(2 * tile_bytes(op.operation.results[0].type))
 
 
 _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     TmaLoadOp.OPERATION_NAME: _tma_load,
     TmaGatherOp.OPERATION_NAME: _tma_gather,
     TmaStoreOp.OPERATION_NAME: _tma_store,
-    LoadViewOp.OPERATION_NAME: _global_access,
-    StoreViewOp.OPERATION_NAME: _global_access,
-    LoadGlobalOp.OPERATION_NAME: _global_access,
-    StoreGlobalOp.OPERATION_NAME: _global_access,
-    CopyGlobalOp.OPERATION_NAME: _copy,
-    CopyViewOp.OPERATION_NAME: _copy,
+    **dict.fromkeys((*GLOBAL_LOADS, *GLOBAL_STORES), _global_access),
+    **dict.fromkeys(COPIES_OF_THREADS, _copy),
     LoadSharedOp.OPERATION_NAME: _shared_access,
     StoreSharedOp.OPERATION_NAME: _shared_access,
     LoadTensorMemoryOp.OPERATION_NAME: _tensor_memory_load,

@@ -34,9 +34,9 @@ from tilec.dialect.tile_gpu.memory import (
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_inside, owner_of
 from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements
-from tilec.lowering.gpu.ir.slots import GET, PUT, SLOT, owner_of, step_of_buffer, users_of_slots, without_views
+from tilec.lowering.gpu.ir.slots import GET, PUT, SLOT, step_of_buffer, users_of_slots, without_views
 
 Place: TypeAlias = ir.Value | str | tuple[ir.Value, int]
 
@@ -47,7 +47,7 @@ _MEMORY, _STAGING = "memory", "staging"
 # A store of a thread, which is complete after the next store of the thread.
 _TENSOR_STORES = "stores of tensor memory"
 # Copies of threads, whose addresses an assertion before them may check; TMA loads nothing outside of its tensor.
-_CHECKED = "copies behind assertions"
+_CHECKED = "copies after assertions"
 
 _WAIT = WgmmaWaitOp.OPERATION_NAME
 _STORE = TmaStoreOp.OPERATION_NAME
@@ -59,7 +59,7 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
     StoreTensorMemoryOp.OPERATION_NAME: (_TENSOR_STORES,),
     **dict.fromkeys((StoreSharedOp.OPERATION_NAME, *TMA_LOADS, *COPIES_OF_THREADS), ()),
     Tcgen05CopyScalesOp.OPERATION_NAME: (),
-    # It keeps its order with what it may guard, with stores, and with other output, but waits for no other role.
+    # It keeps its order with copies that it may guard, with stores, and with other output, but waits for no other role.
     AssertOp.OPERATION_NAME: (_CHECKED, _MEMORY),
 }
 _OF_CONSUMERS = (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)

@@ -7,25 +7,25 @@ in a loop a second slot lets the next tile start. Any other one has one slot, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, GetOp, PutBeginOp, PutCommitOp, ReleaseOp, SlotOp, slot_results
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, SlotOp, slot_results
 from tilec.dialect.tile_gpu.kernel import COMPUTE
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp, PlaceOp, PlaceScalesOp, ReadOp, UndefinedOp
 from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
-from tilec.lowering.gpu.ir.channel_declarations import ChannelDeclarations, Position
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
-from tilec.lowering.gpu.ir.enclosing import ancestor_in, common_block, is_repeated
+from tilec.dialect.walk import owner_of, terminator_of
+from tilec.lowering.gpu.ir.build_channels import ChannelDeclarations, Position, put_begin, put_commit, take
+from tilec.lowering.gpu.ir.enclosing import ancestor_in, common_block, is_repeated, numbers_of
 from tilec.lowering.gpu.ir.hand_over import HandOver
 from tilec.lowering.gpu.ir.joined_values import CARRIERS, SELECT, Sets, carried_groups
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 
-Dropped = Callable[[ir.Type], bool]
 MULTIPLIES = {
     MultiplyOp.OPERATION_NAME: Tcgen05MmaOp.OPERATION_NAME,
     MultiplyScaledOp.OPERATION_NAME: Tcgen05MmaScaledOp.OPERATION_NAME,
@@ -62,27 +62,24 @@ def is_accumulator(value: ir.Value) -> bool:
     """Whether a placed tile in tensor memory is an accumulator, not an operand or scale factors of a multiply."""
     if not isinstance(value.type, BufferType) or value.type.memory != TENSOR:
         return False
-    if isinstance(value.owner, ir.Block):
+    op = owner_of(value)
+    if op is None or op.name not in (_PLACE, PlaceScalesOp.OPERATION_NAME):
         return True
-    name = value.owner.operation.name
-    if name == PlaceScalesOp.OPERATION_NAME:
-        return False
-    return name != _PLACE or any(not _is_operand(use) for use in value.uses)
+    return op.name == _PLACE and not all(map(is_operand, value.uses))
 
 
 def is_in_accumulator(value: ir.Value) -> bool:
     """Whether a placed tile is an accumulator, or an operand in the columns of one."""
-    return is_accumulator(value) or _sums_under(value) is not None
+    return is_accumulator(value) or accumulator_under(value) is not None
 
 
-def _sums_under(value: ir.Value) -> ir.Value | None:
+def accumulator_under(value: ir.Value) -> ir.Value | None:
     """The accumulator in whose columns an operand is placed; None for other values."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != _PLACE:
-        return None
-    return value.owner.over
+    op = owner_of(value)
+    return op.opview.over if op is not None and op.name == _PLACE else None
 
 
-def _is_operand(use: ir.OpOperand) -> bool:
+def is_operand(use: ir.OpOperand) -> bool:
     """Whether a multiply reads a tile, which is not its accumulator."""
     return use.owner.operation.name in MULTIPLIES and use.operand_number > 0
 
@@ -97,7 +94,7 @@ class Accumulators:
         self._undefined = [op for op in operations if op.name == _UNDEFINED]
 
     def make_channels(self, declarations: ChannelDeclarations) -> None:
-        """Rewrites all of them."""
+        """Rewrites the operations on all of them."""
         # An operand gets its slot before the multiply that reads it is replaced with its accumulator.
         for place in sorted(self._places, key=lambda place: place.over is None):
             if _is_filled_by_multiplies(place):
@@ -106,38 +103,36 @@ class Accumulators:
             elif place.accesses:
                 _hand_over(place, declarations)
         stand_ins: dict[ir.Type, ir.Value] = {}
+
+        def stand_in(type: ir.Type) -> ir.Value:
+            if type not in stand_ins:
+                with declarations.point():
+                    stand_ins[type] = build(_UNDEFINED, [], [type]).results[0]
+            return stand_ins[type]
+
         for op in reversed(self._carrying):
-            _drop_accumulators(op, lambda type: _stand_in(type, stand_ins, declarations))
+            _drop_accumulators(op, stand_in)
         for op in [*self._undefined, *(value.owner for value in stand_ins.values())]:
             op.erase()
 
 
-def _drop_accumulators(op: ir.Operation, stand_in: Callable[[ir.Type], ir.Value]) -> None:
-    if op.name == SELECT:
-        op.results[0].replace_all_uses_with(stand_in(op.results[0].type))
-        op.erase()
-    else:
-        drop_values(op, lambda type: isinstance(type, BufferType), stand_in)
-
-
-def _stand_in(type: ir.Type, made: dict[ir.Type, ir.Value], declarations: ChannelDeclarations) -> ir.Value:
-    if type not in made:
-        with declarations.point():
-            made[type] = build(_UNDEFINED, [], [type]).results[0]
-    return made[type]
-
-
 def _has_accumulator(op: ir.Operation) -> bool:
     arguments = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
-    return any(isinstance(value.type, BufferType) for value in (*op.results, *arguments))
+    return any(map(_is_buffer, (*op.results, *arguments)))
+
+
+def _is_buffer(value: ir.Value) -> bool:
+    return isinstance(value.type, BufferType)
 
 
 def accumulator_sets(operations: Sequence[ir.Operation]) -> Sets:
     """The accumulators that have one place: multiplies, loops and branches join them."""
     sets = Sets()
     for op in operations:
-        if op.name in MULTIPLIES or op.name in CARRIERS:
-            for values in _joined(op):
+        if op.name in MULTIPLIES:
+            sets.join([op.results[0], op.operands[0]])
+        for values in carried_groups(op):
+            if is_accumulator(values[0]):
                 sets.join(values)
     return sets
 
@@ -145,11 +140,10 @@ def accumulator_sets(operations: Sequence[ir.Operation]) -> Sets:
 def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
     """The accumulators, with the operations that use them."""
     owners = accumulator_sets(operations)
-    used = (*MULTIPLIES, *CARRIERS, _PLACE, _READ, _UNDEFINED)
-    kept = [(number, op) for number, op in enumerate(operations) if op.name in used]
+    using = (*MULTIPLIES, _PLACE, _READ, _UNDEFINED)
     places: dict[ir.Value, _Place] = {}
-    for number, op in kept:
-        for value in () if op.name in CARRIERS else _used_accumulators(op):
+    for number, op in enumerate(operations):
+        for value in _used_accumulators(op) if op.name in using else ():
             place = places.setdefault(owners.of(value), _Place(value.type, Position(number, op.location)))
             (place.undefined if op.name == _UNDEFINED else place.accesses).append(op)
             if op.name == _PLACE and op.opview.over is not None:
@@ -162,15 +156,8 @@ def _used_accumulators(op: ir.Operation) -> list[ir.Value]:
     values = [op.operands[0] if op.name == _READ else op.results[0]]
     if op.name in MULTIPLIES:
         values.append(op.operands[_LHS])
-    found = [value if is_accumulator(value) else _sums_under(value) for value in values]
+    found = [value if is_accumulator(value) else accumulator_under(value) for value in values]
     return [value for value in found if value is not None]
-
-
-def _joined(op: ir.Operation) -> list[list[ir.Value]]:
-    """The groups of accumulators that an operation keeps in one place."""
-    if op.name in MULTIPLIES:
-        return [[op.results[0], op.operands[0]]]
-    return [group for group in carried_groups(op) if is_accumulator(group[0])]
 
 
 def _is_filled_by_multiplies(place: _Place) -> bool:
@@ -178,47 +165,47 @@ def _is_filled_by_multiplies(place: _Place) -> bool:
     if not place.undefined:
         return False
     block = common_block(place.operations)
-    numbers = {op.operation: number for number, op in enumerate(block.operations)}
-    multiplied = [numbers[ancestor_in(op, block)] for op in place.accesses if op.name in MULTIPLIES]
-    others = [op for op in place.accesses if op.name not in MULTIPLIES]
-    read = [numbers[ancestor_in(op, block)] for op in others]
-    started = min(numbers[ancestor_in(op, block)] for op in place.undefined)
-    if not multiplied or any(op.name == _PLACE for op in others):
+    order = numbers_of(block)
+    numbers = {op: order[ancestor_in(op, block)] for op in place.operations}
+    multiplied = [numbers[op] for op in place.accesses if op.name in MULTIPLIES]
+    read = [numbers[op] for op in place.accesses if op.name not in MULTIPLIES]
+    if not multiplied or any(op.name == _PLACE for op in place.accesses):
         return False
+    started = min(numbers[op] for op in place.undefined)
     return started <= min(multiplied) and (not read or max(multiplied) < min(read))
 
 
 def _make_ring(place: _Place, declarations: ChannelDeclarations) -> None:
     block = common_block(place.operations)
     inside = {op: ancestor_in(op, block) for op in place.operations}
-    order = [op.operation for op in block.operations if op.operation in inside.values()]
-    multiplied = [inside[op] for op in place.accesses if op.name in MULTIPLIES]
-    last = max(multiplied, key=order.index)
-    started = min((inside[op] for op in place.undefined), key=order.index)
-    channel = declarations.channel(place.first, [place.buffer], MMA, [THREADS], is_repeated(started))
+    position = numbers_of(block).__getitem__
+    last = max((inside[op] for op in place.accesses if op.name in MULTIPLIES), key=position)
+    started = min((inside[op] for op in place.undefined), key=position)
+    channel = declarations.channel(place.first, [place.buffer], MMA, [THREADS], is_ring=is_repeated(started))
     with place.undefined[0].location, ir.InsertionPoint(started):
-        slot = build(PutBeginOp.OPERATION_NAME, [channel], slot_results([place.buffer])).results[0]
+        slot = put_begin(channel).results[0]
     with last.location, ir.InsertionPoint.after(last):
-        build(PutCommitOp.OPERATION_NAME, [channel])
-        got = build(GetOp.OPERATION_NAME, [channel], slot_results([place.buffer]), {"consumer": 0}).results[0]
-        released = build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": 0})
-    for step in (got.owner.operation, released):
+        put_commit(channel)
+        got, released = take(channel)
+    for step in (got, released):
         set_compute_role(step, place.role)
     reads = [inside[op] for op in place.accesses if op.name == _READ]
     if reads:
-        got.owner.operation.move_before(min(reads, key=order.index))
-        released.move_after(max(reads, key=order.index))
+        got.move_before(min(reads, key=position))
+        released.move_after(max(reads, key=position))
     for op in place.accesses:
-        _access(op, slot if op.name in MULTIPLIES else got)
+        _access(op, slot if op.name in MULTIPLIES else got.results[0])
 
 
 def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
-    to_threads = declarations.channel(place.first, [place.buffer], MMA, [THREADS], False)
-    to_mma = declarations.channel(place.first, [place.over or place.buffer], THREADS, [MMA], False, to_threads)
-    HandOver(place.accesses, _owner, to_threads, to_mma, place.role).insert()
+    to_threads = declarations.channel(place.first, [place.buffer], MMA, [THREADS], is_ring=False)
+    lent = [place.over or place.buffer]
+    to_mma = declarations.channel(place.first, lent, THREADS, [MMA], is_ring=False, shares=to_threads)
+    HandOver(place.accesses, MULTIPLIES, to_threads, to_mma, place.role).insert()
     # They have accumulators of their own. The tensor core executes the multiplies of a thread in order, so that the
     # next one into these columns does not wait for them.
-    readers = [op for op in place.accesses if op.name in MULTIPLIES and _sums_under(op.operands[_LHS]) is not None]
+    multiplies = [op for op in place.accesses if op.name in MULTIPLIES]
+    readers = [op for op in multiplies if accumulator_under(op.operands[_LHS]) is not None]
     for op in place.accesses:
         if op in readers:
             continue
@@ -226,10 +213,6 @@ def _hand_over(place: _Place, declarations: ChannelDeclarations) -> None:
         with op.location, ir.InsertionPoint(op):
             slot = build(SlotOp.OPERATION_NAME, [channel], slot_results(channel.type.buffers)).results[0]
         _access(op, slot)
-
-
-def _owner(access: ir.Operation) -> str:
-    return MMA if access.name in MULTIPLIES else THREADS
 
 
 def _access(op: ir.Operation, slot: ir.Value) -> None:
@@ -243,52 +226,41 @@ def _access(op: ir.Operation, slot: ir.Value) -> None:
             op.results[0].replace_all_uses_with(loaded.results[0])
         else:
             attributes = {name: op.attributes[name] for name in op.attributes}
-            build(MULTIPLIES[op.name], [slot, *list(op.operands)[1:]], (), attributes)
-    if op.name == _READ:
-        op.erase()
-        return
-    # The value in the place: loops and branches that still carry it are rewritten last.
-    op.results[0].replace_all_uses_with(slot)
+            build(MULTIPLIES[op.name], [slot, *op.operands[1:]], (), attributes)
+    if op.name != _READ:
+        # The value in the place: loops and branches that still carry it are rewritten last.
+        op.results[0].replace_all_uses_with(slot)
     op.erase()
 
 
-def drop_values(op: ir.Operation, is_dropped: Dropped, stand_in: Callable[[ir.Type], ir.Value]) -> ir.Operation:
-    """Replaces an scf.for, scf.if or scf.while, whose arguments that it drops only itself may still use.
+def _drop_accumulators(op: ir.Operation, stand_in: Callable[[ir.Type], ir.Value]) -> None:
+    """Replaces a loop, a branch or a select by one without accumulators, which it alone may still use as arguments.
 
-    Operations around it that still use a dropped result get a `stand_in` of its type until they drop it too.
+    Operations around it that still use an accumulator that it carries get a `stand_in` until they drop it too.
     """
-    operands = [value for value in op.operands if not is_dropped(value.type)]
-    kept = [number for number, result in enumerate(op.results) if not is_dropped(result.type)]
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    types = [op.results[number].type for number in kept]
-    with op.location, ir.InsertionPoint(op):
-        made = ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions))
-    for old, new in zip(op.regions, made.regions, strict=True):
-        if len(old.blocks):
-            block = old.blocks[0]
-            _drop_from_terminator(block, is_dropped)
-            _drop_arguments(block, is_dropped)
-            block.append_to(new)
-    for number, result in zip(kept, made.results, strict=True):
-        op.results[number].replace_all_uses_with(result)
+    kept: Iterator[ir.Value] = iter(())
+    if op.name != SELECT:
+        types = [result.type for result in op.results if not _is_buffer(result)]
+        operands = [value for value in op.operands if not _is_buffer(value)]
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        with op.location, ir.InsertionPoint(op):
+            made = ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions))
+        for old, new in zip(op.regions, made.regions, strict=True):
+            if len(old.blocks):
+                _drop_from_block(old.blocks[0])
+                old.blocks[0].append_to(new)
+        kept = iter(made.results)
     for result in op.results:
-        if is_dropped(result.type):
-            result.replace_all_uses_with(stand_in(result.type))
+        result.replace_all_uses_with(stand_in(result.type) if _is_buffer(result) else next(kept))
     op.erase()
-    return made
 
 
-def _drop_from_terminator(block: ir.Block, is_dropped: Dropped) -> None:
-    end = block.operations[len(block.operations) - 1].operation
-    operands: Sequence[ir.Value] = [value for value in end.operands if not is_dropped(value.type)]
-    if len(operands) == len(end.operands):
-        return
+def _drop_from_block(block: ir.Block) -> None:
+    """Drops accumulators from the arguments of a block, and from the operands of its terminator."""
+    end = terminator_of(block)
     with end.location, ir.InsertionPoint(end):
-        ir.Operation.create(end.name, [], operands)
+        ir.Operation.create(end.name, [], [value for value in end.operands if not _is_buffer(value)])
     end.erase()
-
-
-def _drop_arguments(block: ir.Block, is_dropped: Dropped) -> None:
     for number in reversed(range(len(block.arguments))):
-        if is_dropped(block.arguments[number].type):
+        if _is_buffer(block.arguments[number]):
             block.erase_argument(number)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, IotaOp, MathOp, ReshapeOp
 from tilec.dialect.upstream_predicates import predicate_of
+from tilec.dialect.walk import owner_of, terminator_of
 
 # Operations whose two operands may be exchanged, and the functions of tile_gpu.math of this kind, without modifiers.
 _EXCHANGEABLE = {
@@ -39,20 +40,18 @@ def is_commutative(operation: ir.Operation) -> bool:
     body = operation.regions[0].blocks[0]
     arguments = list(body.arguments)
     pairs = list(zip(arguments[0::2], arguments[1::2], strict=True))
-    results = list(body.operations[len(body.operations) - 1].operation.operands)
+    results = list(terminator_of(body).operands)
     return all(_is_symmetric(value, pairs) for value in results) or _selects_one(operation, pairs, results)
 
 
 def _is_symmetric(value: ir.Value, pairs: list[tuple[ir.Value, ir.Value]]) -> bool:
     """Whether a value is one exchangeable operation on the element and the accumulator of an operand."""
-    op = value.owner
-    if isinstance(op, ir.Block):
+    op = owner_of(value)
+    if op is None:
         return False
-    if isinstance(op, MathOp):
-        exchangeable = op.function.split(".")[0] in _EXCHANGEABLE_FUNCTIONS
-    else:
-        exchangeable = op.operation.name in _EXCHANGEABLE
-    return exchangeable and any(set(op.operation.operands) == set(pair) for pair in pairs)
+    is_function = op.name == MathOp.OPERATION_NAME and op.opview.function.split(".")[0] in _EXCHANGEABLE_FUNCTIONS
+    is_exchangeable = is_function or op.name in _EXCHANGEABLE
+    return is_exchangeable and any(set(op.operands) == set(pair) for pair in pairs)
 
 
 def _selects_one(operation: ir.Operation, pairs: list[tuple[ir.Value, ir.Value]], results: list[ir.Value]) -> bool:
@@ -83,10 +82,10 @@ def _condition(pairs: list[tuple[ir.Value, ir.Value]], results: list[ir.Value]) 
     """The condition of the selects between element and accumulator that are the results; None if some result is not."""
     found = set()
     for (element, accumulator), value in zip(pairs, results, strict=True):
-        op = value.owner
-        if isinstance(op, ir.Block) or op.operation.name != "arith.select":
+        op = owner_of(value)
+        if op is None or op.name != "arith.select":
             return None
-        condition, *choices = op.operation.operands
+        condition, *choices = op.operands
         if choices not in ([element, accumulator], [accumulator, element]):
             return None
         found.add((condition, choices[0] == element))
@@ -109,16 +108,13 @@ class _UnknownError(Exception):
 
 
 def _evaluated(value: ir.Value, arguments: Values) -> bool:
-    op = value.owner
-    if isinstance(op, ir.Block):
+    op = owner_of(value)
+    if op is not None and op.name in _LOGICAL:
+        return _LOGICAL[op.name](*(_evaluated(operand, arguments) for operand in op.operands))
+    if op is None or op.name not in ("arith.cmpi", "arith.cmpf") or not all(each in arguments for each in op.operands):
         raise _UnknownError
-    name, operands = op.operation.name, list(op.operation.operands)
-    if name in _LOGICAL:
-        return _LOGICAL[name](*(_evaluated(operand, arguments) for operand in operands))
-    if name not in ("arith.cmpi", "arith.cmpf") or any(operand not in arguments for operand in operands):
-        raise _UnknownError
-    compare = _compared_floats if name == "arith.cmpf" else _compared_integers
-    return compare(predicate_of(op.operation), *(arguments[operand] for operand in operands))
+    compare = _compared_floats if op.name == "arith.cmpf" else _compared_integers
+    return compare(predicate_of(op), *(arguments[operand] for operand in op.operands))
 
 
 def _compared_floats(predicate: str, a: Number, b: Number) -> bool:
@@ -143,10 +139,8 @@ def _is_position(source: ir.Value, dimension: int) -> bool:
         BroadcastOp.OPERATION_NAME: lambda value: value.owner.operands[0].type.shape[dimension] == extent,
         ReshapeOp.OPERATION_NAME: lambda value: math.prod(value.type.shape) == value.type.shape[dimension],
     }
-    while not isinstance(source.owner, ir.Block) and source.owner.operation.name in steps:
-        if not steps[source.owner.operation.name](source):
+    while (op := owner_of(source)) is not None and op.name in steps:
+        if not steps[op.name](source):
             return False
-        source = source.owner.operands[0]
-    if isinstance(source.owner, ir.Block) or source.owner.operation.name != IotaOp.OPERATION_NAME:
-        return False
-    return extent <= 1 << source.type.element_type.width
+        source = op.operands[0]
+    return op is not None and op.name == IotaOp.OPERATION_NAME and extent <= 1 << source.type.element_type.width

@@ -1,4 +1,4 @@
-"""Where an operation is: its number in its block, and the loops and branches around it."""
+"""Where an operation is: its position in its block, and the loops and branches around it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,26 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_in
 
 LOOPS = ("scf.for", "scf.while")
 _KERNEL = KernelOp.OPERATION_NAME
+
+
+def numbers_of(block: ir.Block) -> dict[ir.Operation, int]:
+    """The operations of a block in program order, each with its number."""
+    return {op.operation: number for number, op in enumerate(block.operations)}
+
+
+def operations_after(op: ir.Operation) -> list[ir.Operation]:
+    """The operations of the block of an operation that follow it."""
+    operations = operations_in(op.block)
+    return operations[operations.index(op) + 1 :]
+
+
+def is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
+    """Whether an operation of a kernel is inside of another one."""
+    return op != outer and outer in path_to(op)
 
 
 def ancestor_in(op: ir.Operation, block: ir.Block) -> ir.Operation:
@@ -20,11 +37,12 @@ def ancestor_in(op: ir.Operation, block: ir.Block) -> ir.Operation:
 
 def is_repeated(op: ir.Operation) -> bool:
     """Whether a loop of the kernel contains an operation."""
-    while op.name != _KERNEL:
-        op = op.parent.operation
-        if op.name in LOOPS:
-            return True
-    return False
+    return bool(loops_around(op))
+
+
+def loops_around(op: ir.Operation) -> list[ir.Operation]:
+    """The loops of the kernel that contain an operation, from the outside in."""
+    return [outer for outer in path_to(op)[:-1] if outer.name in LOOPS]
 
 
 def path_to(op: ir.Operation) -> list[ir.Operation]:

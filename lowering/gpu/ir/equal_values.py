@@ -7,6 +7,7 @@ from tilec.dialect.tile_gpu.global_memory import GlobalAddressOp
 from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_inside
+from tilec.lowering.gpu.ir.enclosing import path_to
 
 _PROGRAM_ID = ProgramIdOp.OPERATION_NAME
 _EQUAL = (
@@ -14,6 +15,8 @@ _EQUAL = (
     *(GlobalAddressOp.OPERATION_NAME, MakeTensorMapOp.OPERATION_NAME),
 )
 _EQUAL_DIALECTS = ("arith.", "math.", "scf.")
+# The operands of scf.for before the carried values.
+_BOUNDS = 3
 
 
 class EqualValues:
@@ -44,17 +47,11 @@ class EqualValues:
 
     def runs_alike(self, op: ir.Operation) -> bool:
         """Whether all CTAs execute an operation equally often: no loop or branch around it depends on the CTA."""
-        parent = op.parent.operation
-        while parent.name != KernelOp.OPERATION_NAME:
-            bounds = parent.operands[:3] if parent.name == "scf.for" else parent.operands
-            if parent.name == "scf.while" or not all(map(self.has, bounds)):
+        for outer in path_to(op)[:-1]:
+            decisions = outer.operands[:_BOUNDS] if outer.name == "scf.for" else outer.operands
+            if outer.name == "scf.while" or not all(map(self.has, decisions)):
                 return False
-            parent = parent.parent.operation
         return True
-
-
-# The operands of scf.for before the carried values.
-_BOUNDS = 3
 
 
 def _derived(op: ir.Operation, number: int) -> list[ir.Value]:

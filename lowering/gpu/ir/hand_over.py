@@ -8,30 +8,29 @@ next iteration; before the loop, the steps to that state are executed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 
-from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, GetOp, PutBeginOp, PutCommitOp, ReleaseOp, slot_results
-from tilec.lowering.gpu.ir.compute_roles import set_compute_role
+from tilec.lowering.gpu.ir.build_channels import give, take
 from tilec.lowering.gpu.ir.enclosing import body_of, path_to
+from tilec.lowering.gpu.ir.operation_role import set_compute_role
 
 _THREADS_HAVE, _MULTIPLIES_HAVE = 0, 2
 _STATES = 4
 
 
 class HandOver:
-    """Inserts the steps for the accesses of one slot, whose owner `owner_of` returns; its threads are of one role."""
+    """Inserts the steps for the accesses of one slot by `multiplies`, operations of these names, and by one role."""
 
     def __init__(
         self,
         accesses: Sequence[ir.Operation],
-        owner_of: Callable[[ir.Operation], str],
+        multiplies: Collection[str],
         to_threads: ir.Value,
         to_mma: ir.Value,
         role: str,
     ) -> None:
-        self._owners = {op: owner_of(op) for op in accesses}
+        self._states = {op: _MULTIPLIES_HAVE if op.name in multiplies else _THREADS_HAVE for op in accesses}
         self._to_threads, self._to_mma = to_threads, to_mma
         self._role = role
         # The operations of each block that are accesses or contain one, in program order.
@@ -60,7 +59,7 @@ class HandOver:
         return state
 
     def _visit(self, op: ir.Operation, state: int) -> int:
-        if op in self._owners:
+        if op in self._states:
             return self._step(state, self._needed(op), ir.InsertionPoint(op), op.location)
         end = self._end(op)
         if op.name == "scf.if":
@@ -86,9 +85,9 @@ class HandOver:
 
     def _needed(self, op: ir.Operation) -> int:
         """The state that the first access in an operation needs."""
-        while op not in self._owners:
+        while op not in self._states:
             op = self._inside[self._first_block(op)][0]
-        return _THREADS_HAVE if self._owners[op] == THREADS else _MULTIPLIES_HAVE
+        return self._states[op]
 
     def _first_block(self, op: ir.Operation) -> ir.Block:
         blocks = [block for region in op.regions for block in region.blocks]
@@ -96,8 +95,8 @@ class HandOver:
 
     def _end(self, op: ir.Operation) -> int:
         """The state after an operation."""
-        if op in self._owners:
-            return self._needed(op)
+        if op in self._states:
+            return self._states[op]
         block = self._first_block(op)
         inside = self._inside[block]
         state = self._end(inside[-1])
@@ -115,15 +114,3 @@ class HandOver:
                     set_compute_role(step, self._role)
                 state = (state + 1) % _STATES
         return state
-
-
-def give(channel: ir.Value) -> list[ir.Operation]:
-    """Puts the slot of a channel, at the insertion point."""
-    begin = build(PutBeginOp.OPERATION_NAME, [channel], slot_results(channel.type.buffers))
-    return [begin, build(PutCommitOp.OPERATION_NAME, [channel])]
-
-
-def take(channel: ir.Value) -> list[ir.Operation]:
-    """Gets the slot of a channel and releases it, at the insertion point."""
-    got = build(GetOp.OPERATION_NAME, [channel], slot_results(channel.type.buffers), {"consumer": 0})
-    return [got, build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": 0})]

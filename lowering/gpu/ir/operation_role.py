@@ -1,27 +1,26 @@
-"""The role that runs an operation of a kernel, and the operations that every role may repeat."""
+"""The role that runs an operation of a kernel, and the operations and values that every role may compute.
+
+Operations of threads have an attribute with the role that computes them, if several roles compute.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.attribute_names import ROLE
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.dialect.tile_gpu.channel import (
-    COPIES,
-    MMA,
-    TMA,
-)
+from tilec.dialect.tile_gpu.channel import COPIES, MMA, TMA, MakeChannelOp, SkipOp
 from tilec.dialect.tile_gpu.interface import Category, Executor, interface_of
-from tilec.dialect.tile_gpu.kernel import (
-    COMPUTE_ROLES,
-    COPY,
-)
+from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, COPY, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.lowering.gpu.ir.compute_roles import compute_role
+from tilec.dialect.walk import operations_below, users_of
+from tilec.lowering.gpu.ir.joined_values import Carried, carried_values
 
+SKIP = SkipOp.OPERATION_NAME
 LOAD, MULTIPLY = "load", "mma"
 # Read once: an attribute of an enumeration takes as long as the look-up of an interface.
 _ANY, _PRODUCER, _CONSUMER, _SCALAR = Executor.ANY, Executor.PRODUCER, Executor.CONSUMER, Category.SCALAR
@@ -34,6 +33,44 @@ _ROLES = {
     Executor.MULTIPLY: MULTIPLY,
 }
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
+
+
+def compute_role(op: ir.Operation) -> str:
+    """The role that computes an operation of threads; `compute` without the attribute."""
+    return ir.StringAttr(op.attributes[ROLE]).value if ROLE in op.attributes else COMPUTE
+
+
+def set_compute_role(op: ir.Operation, role: str) -> None:
+    """Assigns an operation of threads to a role."""
+    if role != COMPUTE:
+        op.attributes[ROLE] = ir.StringAttr.get(role, op.context)
+
+
+def has_compute_roles(kernel: KernelOp) -> bool:
+    """Whether several roles compute in a kernel that is not divided yet."""
+    return any(compute_role(op.operation) in COMPUTE_ROLES[1:] for op in operations_below(kernel))
+
+
+def clear_compute_role(op: ir.Operation) -> None:
+    """Removes the attribute, in the code of a role."""
+    if ROLE in op.attributes:
+        del op.attributes[ROLE]
+
+
+def alternate(roles: RolesOp) -> bool:
+    """Whether two roles compute alternate tiles: each skips the slots of the other one."""
+    if len(set(roles.bodies).intersection(COMPUTE_ROLES)) < 2:
+        return False
+    channels = (op for op in roles.operation.block.operations if isinstance(op, MakeChannelOp))
+    return any(user.name == SKIP for op in channels for user in users_of(op.channel))
+
+
+def unlike_roles(roles: RolesOp) -> Iterator[tuple[str, int, ir.Block]]:
+    """The name, the warps and the code of each role that does work of its own."""
+    are_alike = alternate(roles)
+    for (name, region), warps in zip(roles.bodies.items(), roles.warps, strict=True):
+        if not are_alike or name == COMPUTE or name not in COMPUTE_ROLES:
+            yield name, warps, region.blocks[0]
 
 
 def is_rematerializable(op: ir.Operation) -> bool:
@@ -106,6 +143,7 @@ class RoleOperation:
         operands: its operands.
         results: its results.
         bodies: the blocks inside of it.
+        carried: the values that a loop or a branch carries.
         roles_inside: the roles of the operations inside, without those at the end of loops and branches.
     """
 
@@ -116,6 +154,7 @@ class RoleOperation:
     operands: tuple[ir.Value, ...]
     results: tuple[ir.Value, ...]
     bodies: tuple[RoleBody, ...]
+    carried: Sequence[Carried]
     roles_inside: frozenset[str | None]
 
 
@@ -140,7 +179,9 @@ def _role_operation(op: ir.Operation) -> RoleOperation:
     operands, results = tuple(op.operands), tuple(op.results)
     repeats = _is_repeatable(op, operands, results)
     role = None if repeats else _role_of_others(op)
-    return RoleOperation(op, op.name, role, repeats, operands, results, bodies, roles_inside)
+    arguments, ends = [body.arguments for body in bodies], [body.end.operands for body in bodies]
+    carried = carried_values(op.name, operands, results, arguments, ends) if op.name in CONTROL_FLOW else ()
+    return RoleOperation(op, op.name, role, repeats, operands, results, bodies, carried, roles_inside)
 
 
 def _role_body(block: ir.Block) -> RoleBody:
@@ -152,3 +193,39 @@ def roles_of(operations: Iterable[RoleOperation]) -> list[str]:
     """The roles that a kernel body needs, `compute` first."""
     found = {role for op in operations for role in (op.role, *op.roles_inside)}
     return [name for name in (*COMPUTE_ROLES, COPY, LOAD, MULTIPLY) if name == COMPUTE_ROLES[0] or name in found]
+
+
+def nested_operations(operations: Iterable[RoleOperation]) -> Iterator[RoleOperation]:
+    """The operations and those inside of loops and branches, without terminators."""
+    for op in operations:
+        yield op
+        for body in op.bodies if op.name in CONTROL_FLOW else ():
+            yield from nested_operations(body.operations)
+
+
+def unknown_values(
+    role: str, operations: Iterable[RoleOperation], crossing: Collection[ir.Operation] = ()
+) -> set[ir.Value]:
+    """The values that a role cannot compute, as another role executes operations that they need.
+
+    The role gets the results of the operations that are `crossing`. Iterates to a fixed point: a value that is yielded
+    at the end of a loop body may be unknown at its start.
+    """
+    unknown: set[ir.Value] = set()
+    nested, size = list(nested_operations(operations)), -1
+    while len(unknown) != size:
+        size = len(unknown)
+        for op in nested:
+            if op.name in CONTROL_FLOW:
+                unknown.update(value for each in op.carried if _is_lost(each, role, unknown) for value in each.targets)
+            elif op.is_repeatable:
+                unknown.update(() if unknown.isdisjoint(op.operands) else op.results)
+            elif op.role != role and op.op not in crossing:
+                unknown.update(op.results)
+    return unknown
+
+
+def _is_lost(carried: Carried, role: str, unknown: Set[ir.Value]) -> bool:
+    """Whether a role cannot carry values: roles that do not compute carry scalars alone."""
+    is_carried = role in COMPUTE_ROLES or is_scalar(carried.targets[0].type)
+    return not is_carried or not unknown.isdisjoint((*carried.decisions, *carried.sources))

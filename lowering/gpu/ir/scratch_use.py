@@ -1,4 +1,4 @@
-"""The scratch memory that the operations of a kernel need at least."""
+"""The scratch memory by which threads exchange elements, and the warpgroups that exchange none."""
 
 from __future__ import annotations
 
@@ -8,19 +8,45 @@ from functools import lru_cache
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.channel import GetOp, ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.interface import Scratch, interface_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp, RolesOp
-from tilec.dialect.tile_gpu.reduce import ReduceOp
-from tilec.dialect.tile_gpu.shape import CatOp, ConvertLayoutOp, ExtractOp, InsertOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp, ViewBufferOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp, YieldOp
+from tilec.dialect.tile_gpu.shape import (
+    BroadcastOp,
+    CatOp,
+    ConvertLayoutOp,
+    ExtractOp,
+    InsertOp,
+    IotaOp,
+    MathOp,
+    ReshapeOp,
+    SplatOp,
+)
 from tilec.dialect.walk import operations_inside
 from tilec.element_types import element_type
 from tilec.lowering.gpu.ir.commutative import is_commutative
-from tilec.lowering.gpu.ir.compute_roles import compute_role
+from tilec.lowering.gpu.ir.operation_role import compute_role
+from tilec.lowering.gpu.ir.tile_size import layout_of
 from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
 from tilec.lowering.layout.conversion import ThroughShared, chunks, conversion
-from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reduction_plan
+from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
+_WGMMA = WgmmaOp.OPERATION_NAME
+# Operations by which warps may exchange elements in scratch memory, with barriers.
+_EXCHANGES = tuple(op.OPERATION_NAME for op in (CatOp, ConvertLayoutOp, ExtractOp, InsertOp, ReduceOp))
+# Operations of which each thread, or each warpgroup, executes its part alone.
+_ALONE = (
+    *("arith.", "math.", "scf.if", "scf.yield", MathOp.OPERATION_NAME),
+    *(BroadcastOp.OPERATION_NAME, GetOp.OPERATION_NAME, IotaOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME),
+    # These order warpgroups, each of which continues while the others compute.
+    *(OrderSignalOp.OPERATION_NAME, OrderWaitOp.OPERATION_NAME),
+    *(op.OPERATION_NAME for op in (ReshapeOp, SkipOp, SplatOp, ViewBufferOp, YieldOp, WgmmaOp, WgmmaWaitOp)),
+)
 # Reserved for the scratch of reductions and layout conversions, which divide larger tiles.
 SCRATCH_RESERVE_BYTES = 16384
 _NONE, _OF_MOVED = Scratch.NONE, Scratch.OF_MOVED
@@ -51,13 +77,13 @@ def scratch_of_operation(operation: ir.Operation) -> int:
 
 
 def _conversion_bytes(operation: ir.Operation) -> int:
-    """The bytes of the parts in which a tile goes through scratch memory; 0 if elements stay in their warps."""
     return _bytes_between(operation.operands[0].type, operation.results[0].type)
 
 
 @cached
 def _bytes_between(tile: ir.Type, converted: ir.Type) -> int:
-    source, target = _layout(tile), _layout(converted)
+    """The bytes of the parts in which a tile goes through scratch memory; 0 if elements stay in their warps."""
+    source, target = layout_of(tile), layout_of(converted)
     if not isinstance(conversion(source, target), ThroughShared):
         return 0
     element = _element_bytes(converted)
@@ -66,14 +92,10 @@ def _bytes_between(tile: ir.Type, converted: ir.Type) -> int:
 
 def _reduction_bytes(operation: ir.Operation) -> int:
     """The reserve; 0 if a warp has each row as a whole, in the order of its elements if that counts."""
-    layout, dimension = _layout(operation.operands[0].type), operation.opview.dimension
-    if _rows_stay_in_warps(layout, dimension) and is_commutative(operation):
+    layout, dimension = layout_of(operation.operands[0].type), operation.opview.dimension
+    if reduction_plan(layout, dimension).warp_parts == 1 and is_commutative(operation):
         return 0
     return 0 if _ordered_rows_stay_in_warps(layout, dimension) else SCRATCH_RESERVE_BYTES
-
-
-def _rows_stay_in_warps(layout: LinearLayout, dimension: int) -> bool:
-    return reduction_plan(layout, dimension).warp_parts == 1
 
 
 @lru_cache(maxsize=4096)
@@ -88,8 +110,8 @@ def _whole_tile_bytes(operation: ir.Operation) -> int:
     whole, part = operation.results[0].type, operation.operands[0].type
     if operation.name == ExtractOp.OPERATION_NAME:
         whole, part = part, whole
-    layout = _layout(whole)
-    block = _layout(part) if isinstance(part, ir.RankedTensorType) else None
+    layout = layout_of(whole)
+    block = layout_of(part) if isinstance(part, ir.RankedTensorType) else None
     if block is not None and _stays_in_threads(operation.name, layout, block):
         return 0
     return layout.size * _element_bytes(whole)
@@ -98,10 +120,6 @@ def _whole_tile_bytes(operation: ir.Operation) -> int:
 def _element_bytes(tile: ir.Type) -> int:
     """The bytes of an element in scratch memory."""
     return max(8, element_type(spell(ir.RankedTensorType(tile).element_type)).storage_bits) // 8
-
-
-def _layout(tile: ir.Type) -> LinearLayout:
-    return parse_layout(ir.StringAttr(ir.RankedTensorType(tile).encoding).value)
 
 
 @lru_cache(maxsize=4096)
@@ -117,3 +135,14 @@ _RULES: dict[str, Callable[[ir.Operation], int]] = {
     ReduceOp.OPERATION_NAME: _reduction_bytes,
     **dict.fromkeys((ExtractOp.OPERATION_NAME, InsertOp.OPERATION_NAME, CatOp.OPERATION_NAME), _whole_tile_bytes),
 }
+
+
+def independent_warpgroups(loop: ir.OpView, warps: int) -> int:
+    """The number of warpgroups that multiply their own rows in a loop, with no barrier between them; else 1."""
+    operations = operations_inside(loop)
+    is_multiplied = any(op.name == _WGMMA for op in operations)
+    return warps // WARPS_OF_A_GROUP if is_multiplied and all(map(_is_alone, operations)) else 1
+
+
+def _is_alone(op: ir.Operation) -> bool:
+    return op.name.startswith((*_ALONE, *_EXCHANGES)) and not scratch_of_operation(op)

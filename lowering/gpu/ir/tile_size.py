@@ -1,4 +1,4 @@
-"""Sizes of elements, tiles and buffers, and the elements of a tile that a thread has."""
+"""Sizes of elements, tiles and buffers, and the layout of a tile with the elements that a thread has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.element_types import element_type
-from tilec.lowering.layout.linear_layout import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 
 _BITS_PER_BYTE = 8
 
@@ -30,8 +30,13 @@ def tile_bytes(type: ir.Type) -> float:
     return element_bits(type) / _BITS_PER_BYTE
 
 
+def layout_of(tile: ir.Type) -> LinearLayout:
+    """The layout of a register tile."""
+    return parse_layout(ir.StringAttr(ir.RankedTensorType(tile).encoding).value)
+
+
 @cached
 def thread_elements(tile: ir.RankedTensorType) -> int:
     """The different elements of a tile that a thread has, without registers that repeat others."""
-    layout = parse_layout(ir.StringAttr(tile.encoding).value)
+    layout = layout_of(tile)
     return layout.register_count >> layout.free_register_mask.bit_count()

@@ -15,9 +15,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import operations_inside
-from tilec.lowering.gpu.ir.compute_roles import unlike_roles
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
-from tilec.lowering.gpu.ir.warpgroups import independent_warpgroups
+from tilec.lowering.gpu.ir.operation_role import unlike_roles
+from tilec.lowering.gpu.ir.scratch_use import independent_warpgroups
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.loop_names import loops_of_role
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP

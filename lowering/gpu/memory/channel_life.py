@@ -6,16 +6,19 @@ it next.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS
 from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.lowering.gpu.ir.enclosing import LOOPS
-from tilec.lowering.gpu.ir.slots import SLOT, users_of_slot
+from tilec.dialect.walk import users_of
+from tilec.lowering.gpu.ir.enclosing import LOOPS, numbers_of, path_to
+from tilec.lowering.gpu.ir.slots import SLOT, channels_of, users_of_slot
 
 _FIRST_ROUND = "first_round"
 
@@ -70,12 +73,8 @@ class ChannelLife:
 
     def _has_loop_inside(self, outer: ir.Block) -> bool:
         """Whether a loop in a block contains all uses."""
-        block = self._home
-        while block != outer:
-            if block.owner.operation.name in LOOPS:
-                return True
-            block = block.owner.operation.block
-        return False
+        inside = itertools.takewhile(lambda block: block != outer, self.places)
+        return any(block.owner.operation.name in LOOPS for block in inside)
 
 
 def channel_lives(kernel: KernelOp) -> list[ChannelLife]:
@@ -84,25 +83,24 @@ def channel_lives(kernel: KernelOp) -> list[ChannelLife]:
     A channel is left out if some block fills, reads or releases it more often than it does the others: its slots
     may then still be in use after the last use. So is one that runs ahead already.
     """
-    made = [op for op in kernel.body.blocks[0].operations if op.operation.name == MakeChannelOp.OPERATION_NAME]
+    made = channels_of(kernel)
     sharing: dict[ir.Value, list[MakeChannelOp]] = defaultdict(list)
     for op in made:
         if op.shares is not None:
             sharing[op.shares].append(op)
-    numbers = _Numbers()
+    numbers = cache(numbers_of)
     found = []
     for op in made:
-        channels = (op, *sharing[op.operation.results[0]])
-        if op.shares is None and all(_is_balanced(channel) for channel in channels):
-            found.append(ChannelLife(channels, _places([each for one in channels for each in _accesses(one)], numbers)))
+        channels = (op, *sharing[op.channel])
+        if op.shares is None and all(map(_is_balanced, channels)):
+            accesses = [access for channel in channels for access in _accesses(channel)]
+            found.append(ChannelLife(channels, places_of(accesses, numbers)))
     return sorted(found, key=lambda life: life.starts)
 
 
 def uses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
     """The operations on a channel, without the channels that share its slots."""
-    for use in channel.operation.results[0].uses:
-        if use.owner.operation.name != MakeChannelOp.OPERATION_NAME:
-            yield use.owner.operation
+    yield from (op for op in users_of(channel.channel) if op.name != MakeChannelOp.OPERATION_NAME)
 
 
 def _accesses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
@@ -114,11 +112,6 @@ def _accesses(channel: MakeChannelOp) -> Iterator[ir.Operation]:
                 yield from users_of_slot(slot)
 
 
-def loops_around(op: ir.Operation) -> int:
-    """The number of loops that contain an operation."""
-    return sum(block.owner.operation.name in LOOPS for block in _chain(op))
-
-
 def _is_balanced(channel: MakeChannelOp) -> bool:
     """Whether each block has as many puts as gets and releases of each consumer."""
     consumers = range(len(channel.consumer_names))
@@ -128,46 +121,18 @@ def _is_balanced(channel: MakeChannelOp) -> bool:
         if _FIRST_ROUND in op.attributes:
             return False
         if op.name in STEPS:
-            counts[op.block][op.name, _consumer(op)] += 1
+            counts[op.block][op.name, getattr(op.opview, "consumer", None)] += 1
     return bool(counts) and all(len({count[step] for step in steps}) == 1 for count in counts.values())
 
 
-def _consumer(op: ir.Operation) -> int | None:
-    return ir.IntegerAttr(op.attributes["consumer"]).value if "consumer" in op.attributes else None
-
-
-class _Numbers:
-    """The number of each operation in its block."""
-
-    def __init__(self) -> None:
-        self._of_block: dict[ir.Block, dict[ir.Operation, int]] = {}
-
-    def __call__(self, op: ir.Operation) -> int:
-        block = op.block
-        if block not in self._of_block:
-            self._of_block[block] = {inner.operation: number for number, inner in enumerate(block.operations)}
-        return self._of_block[block][op]
-
-
-def life_of(operations: Sequence[ir.Operation]) -> ChannelLife:
-    """The life of a slot that these operations use, of no channel yet."""
-    return ChannelLife((), _places(operations, _Numbers()))
-
-
-def _places(operations: Sequence[ir.Operation], numbers: _Numbers) -> dict[ir.Block, _Place]:
-    chains = [_chain(op) for op in operations]
+def places_of(
+    operations: Sequence[ir.Operation], numbers: Callable[[ir.Block], dict[ir.Operation, int]] = numbers_of
+) -> dict[ir.Block, _Place]:
+    """The range of some operations in each block that contains all of them, from the innermost outwards."""
+    paths = [{outer.block: outer for outer in path_to(op)} for op in operations]
     places = {}
-    for block, operation in chains[0].items():
-        if all(block in chain for chain in chains):
-            inside = [numbers(chain[block]) for chain in chains]
+    for block, operation in reversed(paths[0].items()):
+        if all(block in path for path in paths):
+            inside = [numbers(block)[path[block]] for path in paths]
             places[block] = _Place(operation, min(inside), max(inside))
     return places
-
-
-def _chain(op: ir.Operation) -> dict[ir.Block, ir.Operation]:
-    """The blocks around an operation, from the inside out, each with its operation that is or contains this one."""
-    chain = {op.block: op}
-    while op.parent.operation.name != KernelOp.OPERATION_NAME:
-        op = op.parent.operation
-        chain[op.block] = op
-    return chain

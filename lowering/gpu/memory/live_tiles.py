@@ -18,9 +18,8 @@ from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, IotaOp, MathOp, PackOp, ReshapeOp, SplatOp, TransposeOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
-from tilec.dialect.walk import operations_of, reached
-from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements
-from tilec.lowering.layout.linear_layout import parse_layout
+from tilec.dialect.walk import operations_of, reached, users_of
+from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
 
 REGISTER_BITS = 32
@@ -35,12 +34,8 @@ _COPY = CopyGlobalOp.OPERATION_NAME
 _PASSED_ON = ("arith.", "math.", *(op.OPERATION_NAME for op in (MathOp, BroadcastOp, ReshapeOp, TransposeOp)))
 # Operations that use one element of a tile after the other, besides those that are elementwise.
 _READS_ELEMENTS = (
-    LoadGlobalOp.OPERATION_NAME,
-    StoreViewOp.OPERATION_NAME,
-    StoreSharedOp.OPERATION_NAME,
-    StoreGlobalOp.OPERATION_NAME,
+    *(op.OPERATION_NAME for op in (LoadGlobalOp, StoreViewOp, StoreSharedOp, StoreGlobalOp, PackOp)),
     _COPY,
-    PackOp.OPERATION_NAME,
 )
 _REDUCE = ReduceOp.OPERATION_NAME
 # The registers of an element of a mask of copies: ptxas 13.0 has no predicates for a loop, and compares i64 again.
@@ -82,7 +77,7 @@ def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
     """
     copies = [op for op in operations_of(block) if op.name == _COPY]
     tiles = {tile for copy in copies for value in copy.operands for tile in reached(value, _passed_operands)}
-    users = {tile: [use.owner.operation for use in tile.uses] for tile in tiles if is_register_tile(tile.type)}
+    users = {tile: users_of(tile) for tile in tiles if is_register_tile(tile.type)}
     results = {tile: {result for op in using for result in op.results} for tile, using in users.items()}
     found: dict[ir.Value, int] = {}
     for tile in TopologicalSorter({tile: made & users.keys() for tile, made in results.items()}).static_order():
@@ -118,8 +113,8 @@ def _packed_lhs(op: ir.Operation) -> list[tuple[ir.Value, int]]:
     if op.name != WgmmaOp.OPERATION_NAME or not is_register_tile(op.opview.lhs.type):
         return []
     lhs = op.opview.lhs
-    elements = parse_layout(ir.StringAttr(lhs.type.encoding).value).register_count
-    return [(lhs, -(-elements * element_bits(lhs.type.element_type) // REGISTER_BITS))]
+    bits = layout_of(lhs.type).register_count * element_bits(lhs.type.element_type)
+    return [(lhs, -(-bits // REGISTER_BITS))]
 
 
 def _is_computed_again(value: ir.Value) -> bool:
@@ -141,14 +136,10 @@ def _is_computed_again(value: ir.Value) -> bool:
 
 def _is_stored_in_cells(value: ir.Value) -> bool:
     """Whether threads only store a tile in tensor memory, from registers that hold several of its elements."""
-    users = [use.owner.operation for use in value.uses]
-    return bool(users) and all(map(_stores_in_tensor_memory, users))
-
-
-def _stores_in_tensor_memory(op: ir.Operation) -> bool:
-    if op.name == PlaceOp.OPERATION_NAME:
-        return op.results[0].type.memory == TENSOR
-    return op.name == StoreTensorMemoryOp.OPERATION_NAME
+    users = users_of(value)
+    stores = [op for op in users if op.name == StoreTensorMemoryOp.OPERATION_NAME]
+    places = [op for op in users if op.name == PlaceOp.OPERATION_NAME and op.results[0].type.memory == TENSOR]
+    return 0 < len(users) == len(stores) + len(places)
 
 
 @cached
@@ -169,9 +160,9 @@ def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:
     """Whether each element of a tile is computed where it is used, so that the tile is never complete."""
     if not interface_of(owner.name).is_elementwise:
         return False
-    users = [use.owner.operation for use in value.uses]
+    users = users_of(value)
     if len(users) == 1 and users[0].name == _REDUCE:
         return True
-    return all(interface_of(user.name).is_elementwise or user.name in _READS_ELEMENTS for user in users) and all(
-        user.block == owner.operation.block for user in users
-    )
+    block = owner.operation.block
+    are_elementwise = (interface_of(user.name).is_elementwise or user.name in _READS_ELEMENTS for user in users)
+    return all(are_elementwise) and all(user.block == block for user in users)

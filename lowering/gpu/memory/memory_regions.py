@@ -12,6 +12,7 @@ from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
+from tilec.dialect.walk import operations_in
 from tilec.errors import Note
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class MemoryRegion:
 
 def memory_regions(kernel: KernelOp, plan: SharedPlan) -> list[MemoryRegion]:
     """The regions of a kernel, in the order of their declarations."""
-    declared = [op.operation for op in kernel.body.blocks[0].operations]
+    declared = operations_in(kernel.body.blocks[0])
     found: list[MemoryRegion] = []
     for op in declared:
         if op.name == SharedOp.OPERATION_NAME and op.opview.shares is None:

@@ -24,12 +24,7 @@ from tilec.remarks import Remark
 
 # With roles, loads run ahead by rings; multiplies need registers more than blocks.
 # ptxas 13.0 uses 221 registers for a scan of 4096 elements of f16 by 128 threads, and spills 836 bytes if it has 72.
-_OTHER_KERNELS = tuple(
-    op.OPERATION_NAME
-    for op in (
-        RolesOp, MmaSyncOp, WgmmaOp, Tcgen05MmaOp, TmaLoadOp, ScanOp,
-    )
-)  # fmt: skip
+_OTHER_KERNELS = tuple(op.OPERATION_NAME for op in (RolesOp, MmaSyncOp, WgmmaOp, Tcgen05MmaOp, TmaLoadOp, ScanOp))
 _FULL_BANDWIDTH = 0.99
 # CUDA programming guide, technical specifications: the SM keeps 1 KB of shared memory for each of its blocks, so that
 # it has 228 KB where one block has at most 227 KB.
@@ -41,11 +36,10 @@ _SHARED_GRANULE_BYTES = 128
 def share_of_block(target: Target, blocks: int) -> Target:
     """The target with the memory of one block if `blocks` blocks share an SM."""
     shared = (target.shared_bytes + RESERVED_SHARED_BYTES) // blocks // _SHARED_GRANULE_BYTES * _SHARED_GRANULE_BYTES
-    return replace(
-        target,
-        shared_bytes=shared - RESERVED_SHARED_BYTES,
-        tensor_memory_columns=_power_of_two_below(target.tensor_memory_columns // blocks),
-    )
+    columns = target.tensor_memory_columns // blocks
+    # PTX ISA 9.7.16.7.1: columns are allocated in powers of two.
+    columns = 1 << (columns.bit_length() - 1) if columns else 0
+    return replace(target, shared_bytes=shared - RESERVED_SHARED_BYTES, tensor_memory_columns=columns)
 
 
 def blocks_together(kernel: KernelOp, target: Target, shared_bytes: int, tensor_columns: int) -> int:
@@ -92,11 +86,6 @@ def _refusal(target: Target, blocks: int, shared_bytes: int, tensor_columns: int
             f"{blocks} blocks have {share.tensor_memory_columns} each"
         )
     return None
-
-
-def _power_of_two_below(columns: int) -> int:
-    """The largest number of columns that can be allocated (PTX ISA 9.7.16.7.1: powers of two)."""
-    return 1 << (columns.bit_length() - 1) if columns else 0
 
 
 def blocks_for_bandwidth(kernel: KernelOp, target: Target, shared_bytes: int) -> int | None:

@@ -14,6 +14,7 @@ from tilec.dialect.tile_gpu.channel import CLUSTER, COPIES, MMA, PAIR, THREADS, 
 from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
 from tilec.dialect.tile_gpu.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
+from tilec.dialect.walk import users_of
 from tilec.element_types import element_type
 from tilec.errors import Note, TensorMemoryError, UnsupportedError
 from tilec.lowering.gpu.ir.enclosing import path_to
@@ -28,7 +29,7 @@ BARRIER_BYTES = 8
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
 CTAS_OF_A_PAIR = 2
-_SHARED, _CHANNEL = SharedOp.OPERATION_NAME, MakeChannelOp.OPERATION_NAME
+
 # Consumers whose operations one elected thread issues.
 _SINGLE = (MMA, TMA)
 
@@ -191,22 +192,30 @@ def tensor_columns(buffer: BufferType) -> int:
 def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
     """Assigns memory to all declarations of a kernel; raises UnsupportedError if they do not fit the target."""
     plan = memory_plan(kernel)
-    _check(kernel, plan, target)
+    check_shared_bytes(kernel, plan, plan.declared_bytes, target)
+    if plan.columns_used > target.tensor_memory_columns:
+        raise TensorMemoryError(
+            f"the accumulators need {plan.columns_used} columns of tensor memory, "
+            f"{target.name} has {target.tensor_memory_columns}: use smaller tiles",
+            source_location(kernel.operation.location),
+            largest_regions(kernel, plan, TENSOR),
+        )
     return plan
 
 
 def memory_plan(kernel: KernelOp) -> SharedPlan:
     """Assigns memory to all declarations of a kernel, even if the target has less."""
     plan, at = SharedPlan(), 0
-    declarations = _declarations(kernel)
-    slots, plan.staging = _slot_sizes(declarations), _staging_sizes(declarations)
+    declarations = [op for op in kernel.body.blocks[0].operations if isinstance(op, SharedOp | MakeChannelOp)]
+    sizes = _owned_sizes(declarations)
     for op in declarations:
-        if op.operation.name == _SHARED:
-            buffer = op.operation.results[0]
-            plan.buffers[buffer] = at if op.shares is None else plan.buffers[op.shares]
-            at += plan.staging.get(buffer, 0)
+        if isinstance(op, SharedOp):
+            plan.buffers[op.buffer] = at if op.shares is None else plan.buffers[op.shares]
+            if op.shares is None:
+                plan.staging[op.buffer], _ = sizes[op.buffer]
+                at += plan.staging[op.buffer]
         else:
-            at = _allocate_channel(op, plan, at, slots)
+            at = _allocate_channel(op, plan, at, sizes)
     plan.barriers = at
     _number_barriers(plan)
     plan.tensor_address = plan.barriers + BARRIER_BYTES * plan.barrier_count
@@ -216,30 +225,18 @@ def memory_plan(kernel: KernelOp) -> SharedPlan:
     return plan
 
 
-def _declarations(kernel: KernelOp) -> list[ir.OpView]:
-    """The staging buffers and channels of a kernel."""
-    return [op for op in kernel.operation.regions[0].blocks[0].operations if op.operation.name in (_SHARED, _CHANNEL)]
+def _owned_sizes(declarations: Sequence[SharedOp | MakeChannelOp]) -> dict[ir.Value, tuple[int, int]]:
+    """The bytes and columns of each staging buffer, and of a slot of each channel, with memory of its own.
 
-
-def _slot_sizes(declarations: Sequence[ir.OpView]) -> dict[ir.Value, tuple[int, int]]:
-    """The bytes and columns of a slot of each channel; those of a ring have the largest of all its channels."""
+    They are those of the largest of all that share the memory.
+    """
     sizes: dict[ir.Value, tuple[int, int]] = {}
     for op in declarations:
-        if op.operation.name == _CHANNEL:
-            owner = op.operation.results[0] if op.shares is None else op.shares
-            wanted, had = slot_size(op.operation.results[0].type.buffers), sizes.get(owner, (0, 0))
-            sizes[owner] = max(wanted[0], had[0]), max(wanted[1], had[1])
-    return sizes
-
-
-def _staging_sizes(declarations: Sequence[ir.OpView]) -> dict[ir.Value, int]:
-    """The bytes of each `tile_gpu.shared` with memory of its own, as many as the largest buffer in it has."""
-    sizes: dict[ir.Value, int] = {}
-    for op in declarations:
-        if op.operation.name == _SHARED:
-            buffer = op.operation.results[0]
-            owner = buffer if op.shares is None else op.shares
-            sizes[owner] = max(buffer_bytes(buffer.type), sizes.get(owner, 0))
+        value = op.operation.results[0]
+        owner = value if op.shares is None else op.shares
+        wanted = slot_size([value.type] if isinstance(op, SharedOp) else value.type.buffers)
+        had = sizes.get(owner, (0, 0))
+        sizes[owner] = max(wanted[0], had[0]), max(wanted[1], had[1])
     return sizes
 
 
@@ -255,7 +252,7 @@ def slot_size(buffers: list[BufferType]) -> tuple[int, int]:
     return size_bytes, sum(tensor_columns(buffer) for buffer in buffers if buffer.memory == TENSOR)
 
 
-def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, slots: dict[ir.Value, tuple[int, int]]) -> int:
+def _allocate_channel(op: MakeChannelOp, plan: SharedPlan, at: int, slots: dict[ir.Value, tuple[int, int]]) -> int:
     """Adds the plan of a channel whose slots, if it owns them, start at a number of bytes; returns their end."""
     result = op.operation.results[0]
     lender = None if op.shares is None else plan.channels[op.shares]
@@ -274,12 +271,11 @@ def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, slots: dict[ir.V
     )
     plan.channels[result] = channel
     channel.slot_bytes, channel.slot_columns = slots[result if lender is None else op.shares]
+    first = (at, plan.columns_used) if lender is None else (lender.first_byte, lender.first_column)
+    channel.first_byte, channel.first_column = first
+    channel.offsets = _offsets(channel.buffers, *first)
     if lender is not None:
-        channel.offsets = _offsets(channel.buffers, lender.first_byte, lender.first_column)
-        channel.first_byte, channel.first_column = lender.first_byte, lender.first_column
         return at
-    channel.offsets = _offsets(channel.buffers, at, plan.columns_used)
-    channel.first_byte, channel.first_column = at, plan.columns_used
     plan.columns_used += channel.slot_columns * channel.stages
     return at + channel.slot_bytes * channel.stages
 
@@ -288,8 +284,7 @@ def _copying_threads(op: ir.OpView) -> int:
     """The threads of the role whose copies fill a slot; 0 for other producers."""
     if op.producer != COPIES:
         return 0
-    users = [use.owner.operation for use in op.operation.results[0].uses]
-    commits = [user for user in users if user.name == PutCommitOp.OPERATION_NAME]
+    commits = [user for user in users_of(op.operation.results[0]) if user.name == PutCommitOp.OPERATION_NAME]
     return LANES * max(map(_warps_around, commits), default=0)
 
 
@@ -327,17 +322,6 @@ def _number_barriers(plan: SharedPlan) -> None:
 
 def _aligned(size_bytes: int) -> int:
     return math.ceil(size_bytes / BASE_ALIGNMENT_BYTES) * BASE_ALIGNMENT_BYTES
-
-
-def _check(kernel: KernelOp, plan: SharedPlan, target: Target) -> None:
-    check_shared_bytes(kernel, plan, plan.declared_bytes, target)
-    if plan.columns_used > target.tensor_memory_columns:
-        raise TensorMemoryError(
-            f"the accumulators need {plan.columns_used} columns of tensor memory, "
-            f"{target.name} has {target.tensor_memory_columns}: use smaller tiles",
-            source_location(kernel.operation.location),
-            largest_regions(kernel, plan, TENSOR),
-        )
 
 
 def check_shared_bytes(kernel: KernelOp, plan: SharedPlan, size_bytes: int, target: Target) -> None:

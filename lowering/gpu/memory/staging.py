@@ -10,9 +10,10 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import BarrierOp, FenceAsyncOp, StoreSharedOp, StoreWaitOp
 from tilec.dialect.tile_gpu.placed import PlaceOp, StoreTileOp
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
-from tilec.lowering.gpu.ir.channel_declarations import ChannelDeclarations, Position
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.dialect.walk import terminator_of, users_of
+from tilec.lowering.gpu.ir.build_channels import ChannelDeclarations, Position
 from tilec.lowering.gpu.ir.enclosing import is_repeated
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 
 _STORE = StoreTileOp.OPERATION_NAME
 
@@ -27,45 +28,39 @@ def make_staging_buffers(
 ) -> None:
     """Rewrites the stores of these tiles, which are in program order with their positions."""
     of_roles: dict[str, dict[ir.Type, ir.Value]] = {}
-    waits = _Waits()
+    waits: set[tuple[str, ir.Block]] = set()
     for op, position in placed:
         type, role = op.results[0].type, compute_role(op)
         is_first = role not in of_roles and not is_repeated(op)
         buffers = of_roles.setdefault(role, {})
         if type not in buffers:
             buffers[type] = declarations.shared(position, type, next(iter(buffers.values()), None))
-        _stage(op, buffers[type], None if is_first else waits.only_for_reads(op))
-    block = kernel.body.blocks[0]
-    end = block.operations[len(block.operations) - 1]
+        _stage(op, buffers[type], None if is_first else _waits_only_for_reads(op, waits))
+    end = terminator_of(kernel.body.blocks[0])
     for role in of_roles:
         with kernel.operation.location, ir.InsertionPoint(end):
             set_compute_role(build(StoreWaitOp.OPERATION_NAME), role)
 
 
-class _Waits:
-    """The blocks in which roles wait for earlier stores."""
+def _waits_only_for_reads(op: ir.Operation, waits: set[tuple[str, ir.Block]]) -> bool:
+    """Whether a placed tile waits only until its buffer is read, not until earlier stores are visible.
 
-    def __init__(self) -> None:
-        self._made: set[tuple[str, ir.Block]] = set()
-
-    def only_for_reads(self, op: ir.Operation) -> bool:
-        """Whether a placed tile waits only until its buffer is read, not until earlier stores are visible.
-
-        Bulk stores have no order among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for. The
-        first wait in a block shows the stores of earlier iterations to all stores of the role there.
-        """
-        attributes = _store_of(op).attributes
-        if "after_stores" not in attributes:
-            return True
-        wait = compute_role(op), op.block
-        is_made = wait in self._made
-        self._made.add(wait)
-        return is_made and "after_itself" in attributes
+    Bulk stores have no order among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for. The first
+    wait in a block shows the stores of earlier iterations to all stores of the role there: `waits`, to which the wait
+    is added, has the blocks in which roles wait for earlier stores.
+    """
+    attributes = _store_of(op).attributes
+    if "after_stores" not in attributes:
+        return True
+    wait = compute_role(op), op.block
+    is_made = wait in waits
+    waits.add(wait)
+    return is_made and "after_itself" in attributes
 
 
 def _store_of(op: ir.Operation) -> ir.Operation:
     """The store of a placed tile."""
-    (store,) = [use.owner.operation for use in op.results[0].uses]
+    (store,) = users_of(op.results[0])
     return store
 
 

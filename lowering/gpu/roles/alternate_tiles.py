@@ -13,28 +13,20 @@ accesses have the order of the tiles; a mainloop that takes longer than an epilo
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import (
-    THREADS,
-    GetOp,
-    MakeChannelOp,
-    PutBeginOp,
-    PutCommitOp,
-    ReleaseOp,
-    slot_results,
-)
+from tilec.dialect.tile_gpu.channel import THREADS
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.tile_gpu.memory import BarrierOp, SharedOp, StoreWaitOp
-from tilec.dialect.tile_gpu.types import ChannelType
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside, owner_of, terminator_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.compute_roles import SKIP, alternate
-from tilec.lowering.gpu.ir.operation_role import LOAD
+from tilec.lowering.gpu.ir.build_channels import give, make_channel, take
+from tilec.lowering.gpu.ir.enclosing import operations_after
+from tilec.lowering.gpu.ir.operation_role import LOAD, SKIP, alternate
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.roles.alternating_loop import WARPS, AlternatingLoop, alternating_loop, is_pure, loop_of_role
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
@@ -43,21 +35,8 @@ _STORE_WAIT, _BARRIER = StoreWaitOp.OPERATION_NAME, BarrierOp.OPERATION_NAME
 
 
 @dataclass(frozen=True)
-class _Order:
-    """The channels by which each role, of number 0 or 1, waits for the other one.
-
-    Attributes:
-        multiplied: filled when the other role has got all slots of the tile before.
-        stored: filled when the other role has stored the tile before.
-    """
-
-    multiplied: tuple[ir.Value, ir.Value]
-    stored: tuple[ir.Value, ir.Value]
-
-
-@dataclass(frozen=True)
 class _Tiles:
-    """Numbers of the tiles of a block: first and second one, end, and step; `slots` is what each gets of the ring."""
+    """Numbers of the tiles of a block: first and second one, end, and step; each gets `slots` slots of the ring."""
 
     first: ir.Value
     second: ir.Value
@@ -73,9 +52,7 @@ def alternate_tiles(kernel: KernelOp, context: Context) -> bool:
     beside an epilogue.
     """
     roles = kernel.roles
-    if roles is None or (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
-        return False
-    if alternate(roles):
+    if roles is None or alternate(roles) or (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
         return False
     loop = alternating_loop(kernel, roles, context.target)
     if isinstance(loop, AlternatingLoop):
@@ -89,11 +66,11 @@ def alternate_tiles(kernel: KernelOp, context: Context) -> bool:
 def _alternate(kernel: KernelOp, roles: RolesOp, loop: AlternatingLoop) -> None:
     with kernel.operation.location, ir.InsertionPoint(roles.operation):
         tiles = _tiles(loop)
-        # So that the number behind the last tile does not wrap.
+        # So that the number after the last tile does not wrap.
         largest = emitter.unsigned(tiles.step.type, 1 << 31)
         doubled = emitter.binary("arith.minui", emitter.binary("arith.addi", tiles.step, tiles.step), largest)
-        order = _Order((_signal(), _signal()), (_signal(), _signal()))
-        attributes = {"names": _names(*COMPUTE_ROLES[:2], LOAD), "warps": [WARPS, WARPS, 1]}
+        signals = [make_channel([], THREADS, [THREADS], is_ring=False) for _ in range(4)]
+        attributes = {"names": [*COMPUTE_ROLES[:2], LOAD], "warps": [WARPS, WARPS, 1]}
         bodies = build(RolesOp.OPERATION_NAME, attributes=attributes).opview.bodies
     _copy_role(roles.bodies[COMPUTE].blocks[0], bodies[COMPUTE_ROLES[1]])
     _move_role(roles.bodies[COMPUTE].blocks[0], bodies[COMPUTE])
@@ -103,9 +80,9 @@ def _alternate(kernel: KernelOp, roles: RolesOp, loop: AlternatingLoop) -> None:
         own = loop_of_role(bodies[COMPUTE_ROLES[number]].blocks[0])
         for index, bound in enumerate((start, tiles.end, doubled)):
             own.tiles.operands[index] = bound
-        # The number behind the last tile may exceed the signed numbers.
+        # The number after the last tile may exceed the signed numbers.
         own.tiles.attributes["unsignedCmp"] = ir.UnitAttr.get(kernel.operation.context)
-        _add_order(own, number, order, tiles)
+        _add_order(own, number, signals[:2], signals[2:], tiles)
 
 
 def _tiles(loop: AlternatingLoop) -> _Tiles:
@@ -120,18 +97,8 @@ def _tiles(loop: AlternatingLoop) -> _Tiles:
     return _Tiles(first, emitter.binary("arith.addi", first, step), last, step, slots)
 
 
-def _names(*names: str) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names])
-
-
-def _signal() -> ir.Value:
-    """A channel without buffers from the threads of one role to those of the other one, which fills it in between."""
-    attributes = {"stages": 1, "producer": THREADS, "consumers": _names(THREADS), "reuse": "once"}
-    return build(MakeChannelOp.OPERATION_NAME, [None], [ChannelType.get([])], attributes).results[0]
-
-
 def _move_role(block: ir.Block, region: ir.Region) -> None:
-    operations, moved = _operations(block), region.blocks.append()
+    operations, moved = operations_in(block), region.blocks.append()
     with ir.InsertionPoint(moved), operations[-1].location:
         end = build(ReturnOp.OPERATION_NAME)
     for op in operations[:-1]:
@@ -152,9 +119,9 @@ def _copy_role(block: ir.Block, region: ir.Region) -> None:
 
 def _copied(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
     """The copy of a value of the role, or of a staging buffer; other values themselves."""
-    if value in copies or isinstance(value.owner, ir.Block) or value.owner.name != SharedOp.OPERATION_NAME:
+    shared = owner_of(value)
+    if value in copies or shared is None or shared.name != SharedOp.OPERATION_NAME:
         return copies.get(value, value)
-    shared = value.owner.operation
     copy = shared.clone(ip=ir.InsertionPoint.after(shared))
     for index, lender in enumerate(shared.operands):
         copy.operands[index] = _copied(lender, copies)
@@ -162,12 +129,18 @@ def _copied(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
     return copies[value]
 
 
-def _add_order(loop: AlternatingLoop, number: int, order: _Order, tiles: _Tiles) -> None:
-    """Adds the skips to the code of a role, and the steps of the channels that order both."""
+def _add_order(
+    loop: AlternatingLoop, number: int, multiplied: Sequence[ir.Value], stored: Sequence[ir.Value], tiles: _Tiles
+) -> None:
+    """Adds the skips to the code of a role, and the steps of the channels that order both.
+
+    A role gets the channels of its `number`: `multiplied` is filled when the other role has got all slots of the tile
+    before, `stored` when it has stored that tile. The channels have no buffers.
+    """
     block = loop.tiles.regions[0].blocks[0]
-    tile, end = block.arguments[0], block.operations[len(block.operations) - 1].operation
-    _erase_waits(itertools.dropwhile(lambda op: op != loop.steps, _operations(block)))
-    _erase_waits(itertools.dropwhile(lambda op: op != loop.tiles, _operations(loop.tiles.block)))
+    tile, end = block.arguments[0], terminator_of(block)
+    _erase_waits(operations_after(loop.steps))
+    _erase_waits(operations_after(loop.tiles))
     with loop.tiles.location:
         with ir.InsertionPoint.at_block_begin(block):
             # Only the first tile of the block, which has role 0, follows no other.
@@ -175,26 +148,22 @@ def _add_order(loop: AlternatingLoop, number: int, order: _Order, tiles: _Tiles)
             follows = emitter.less_than(emitter.binary("arith.addi", tile, tiles.step), tiles.end, unsigned=True)
             if number:
                 _skip(loop.channel, tiles.slots)
-            _get(order.multiplied[number], waits)
+            _get(multiplied[number], waits)
         with ir.InsertionPoint.after(loop.steps):
-            _put(order.multiplied[1 - number], follows)
-            _get(order.stored[number], waits)
+            _put(multiplied[1 - number], follows)
+            _get(stored[number], waits)
         with ir.InsertionPoint(end):
             # All threads signal, so that the one that issues copies has waited for them.
             build(_STORE_WAIT)
-            _put(order.stored[1 - number], follows)
+            _put(stored[1 - number], follows)
             if not number:
                 _skip(loop.channel, tiles.slots)
 
 
-def _operations(block: ir.Block) -> list[ir.Operation]:
-    return [op.operation for op in block.operations]
-
-
 def _erase_waits(operations: Iterable[ir.Operation]) -> None:
-    """Erases waits behind a loop and in front of all accesses: the accesses of earlier tiles are complete there."""
+    """Erases the waits after a loop and before all accesses: the accesses of earlier tiles are complete there."""
     waits = (_STORE_WAIT, _BARRIER)
-    for op in itertools.takewhile(lambda op: op.name in waits or is_pure(op), itertools.islice(operations, 1, None)):
+    for op in itertools.takewhile(lambda op: op.name in waits or is_pure(op), operations):
         if op.name in waits:
             op.erase()
 
@@ -205,11 +174,9 @@ def _skip(channel: ir.Value, slots: ir.Value) -> None:
 
 def _get(signal: ir.Value, condition: ir.Value | None) -> None:
     with nullcontext() if condition is None else emitter.only_if(condition):
-        build(GetOp.OPERATION_NAME, [signal], slot_results([]), {"consumer": 0})
-        build(ReleaseOp.OPERATION_NAME, [signal], attributes={"consumer": 0})
+        take(signal)
 
 
 def _put(signal: ir.Value, condition: ir.Value) -> None:
     with emitter.only_if(condition):
-        build(PutBeginOp.OPERATION_NAME, [signal], slot_results([]))
-        build(PutCommitOp.OPERATION_NAME, [signal])
+        give(signal)

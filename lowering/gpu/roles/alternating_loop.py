@@ -25,12 +25,12 @@ from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import BarrierOp, StoreWaitOp
 from tilec.dialect.tile_gpu.multimem import MultimemReduceViewOp, MultimemStoreViewOp
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
-from tilec.dialect.walk import inner_operations, is_within, operations_inside
+from tilec.dialect.walk import inner_operations, is_within, operations_in, operations_inside, operations_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.ir.operation_role import LOAD, has_repeatable_elements
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
-from tilec.lowering.gpu.memory.shared_plan import SharedPlan, memory_plan
+from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
@@ -40,13 +40,13 @@ _STORES = (
     *(*GLOBAL_STORES, TmaStoreOp.OPERATION_NAME),
 )
 _MULTIPLIES = (_GET, ReleaseOp.OPERATION_NAME, _WGMMA, WgmmaWaitOp.OPERATION_NAME)
-# What every role does before its first tile and after its last one.
+# The operations of every role before its first tile and after its last one.
 _AROUND = (GdcWaitOp.OPERATION_NAME, StoreWaitOp.OPERATION_NAME, BarrierOp.OPERATION_NAME, ReturnOp.OPERATION_NAME)
 # The warps of each of the two roles.
 WARPS = 4
 # Slots of a ring beyond which a second staging buffer is worth more.
 _ENOUGH_SLOTS = 4
-# Two roles of four warps have so many registers per thread beside that of the loads.
+# The registers of a thread of two roles of four warps, beside the role of the loads.
 _MOST_REGISTERS = 232
 _FORM = "write 'for tile in range(ct.bid(0), tiles, ct.num_blocks(0))'"
 
@@ -89,14 +89,14 @@ def alternating_loop(kernel: KernelOp, roles: RolesOp, target: Target) -> Altern
 
 def loop_of_role(block: ir.Block) -> AlternatingLoop:
     """The loop of a role of such a kernel."""
-    (tiles,) = [op.operation for op in block.operations if op.operation.name == _FOR]
+    (tiles,) = [op for op in operations_in(block) if op.name == _FOR]
     (steps,) = _loops_that_multiply(tiles)
     return AlternatingLoop(tiles, steps, _gets(tiles)[0].operands[0])
 
 
 def _loop_of_tiles(block: ir.Block) -> ir.Operation | None:
     """The first loop that stores, and has loops inside of it that multiply."""
-    for op in (inner for outer in block.operations for inner in _with_inner(outer.operation)):
+    for op in operations_of(block):
         beside = _beside_multiplies(op) if op.name in LOOPS else []
         if any(map(_multiplies, beside)) and any(each.name in _STORES for each in beside):
             return op
@@ -133,7 +133,7 @@ def _role_refusal(kernel: KernelOp, roles: RolesOp) -> str | None:
 
 
 def _form_refusal(tiles: ir.Operation, block: ir.Block) -> str | None:
-    loops = [op.operation for op in block.operations if op.operation.name in LOOPS]
+    loops = [op for op in operations_in(block) if op.name in LOOPS]
     if tiles.name != _FOR:
         return f"the loop over tiles is a 'while' loop: {_FORM}"
     if loops != [tiles]:
@@ -153,8 +153,8 @@ def _form_refusal(tiles: ir.Operation, block: ir.Block) -> str | None:
 def _bound_refusal(loop: AlternatingLoop, roles: RolesOp) -> str | None:
     """Both roles count the tiles, and the slots of each other's tiles."""
     lower, upper, step = list(loop.tiles.operands)[:3]
-    names = [None if isinstance(value.owner, ir.Block) else value.owner.operation.name for value in (lower, step)]
-    if names != [ProgramIdOp.OPERATION_NAME, NumProgramsOp.OPERATION_NAME] or "unsignedCmp" in loop.tiles.attributes:
+    is_strided = isinstance(lower.owner, ProgramIdOp) and isinstance(step.owner, NumProgramsOp)
+    if not is_strided or "unsignedCmp" in loop.tiles.attributes:
         return f"the loop over tiles does not go from the number of the block in steps of the number of blocks: {_FORM}"
     if any(is_within(value, roles) for value in (lower, upper, step)):
         return "the number of tiles comes from memory: pass it as an argument"
@@ -176,10 +176,10 @@ def _channel_refusal(loop: AlternatingLoop) -> str | None:
 
 def _access_refusal(loop: AlternatingLoop) -> str | None:
     """Each role repeats what is outside of the loop; only epilogues are in the order of their tiles."""
-    around = [op.operation for op in loop.tiles.block.operations if op.operation != loop.tiles]
+    around = [op for op in operations_in(loop.tiles.block) if op != loop.tiles]
     if not all(op.name in _AROUND or is_pure(op) for op in around):
         return "memory is accessed before or after the loop: do so in another kernel"
-    before = itertools.takewhile(lambda op: op != loop.steps, (op.operation for op in loop.steps.block.operations))
+    before = itertools.takewhile(lambda op: op != loop.steps, operations_in(loop.steps.block))
     inside = [inner for op in (*before, loop.steps) for inner in _with_inner(op)]
     if not all(op.name in _MULTIPLIES or _is_pure_itself(op) for op in inside):
         return "a tile accesses memory before its multiplies are complete: do so after them"
@@ -191,7 +191,7 @@ def _with_inner(op: ir.Operation) -> list[ir.Operation]:
 
 
 def is_pure(op: ir.Operation) -> bool:
-    """Whether neither an operation nor those inside of it have effects, or read what another operation may write."""
+    """Whether neither an operation nor those inside of it have effects, or read memory that others may write."""
     return all(map(_is_pure_itself, _with_inner(op)))
 
 
@@ -205,7 +205,8 @@ def _room_refusal(kernel: KernelOp, roles: RolesOp, target: Target) -> str | Non
     if registers > _MOST_REGISTERS:
         return f"a thread of two roles has {_MOST_REGISTERS} registers, and needs {registers}: use smaller tiles"
     plan = memory_plan(kernel)
-    slot, staging, scratch = _ring_bytes(plan), sum(plan.staging.values()), scratch_bytes(kernel)
+    slot = sum(channel.slot_bytes for channel in plan.channels.values())
+    staging, scratch = sum(plan.staging.values()), scratch_bytes(kernel)
     free = target.shared_bytes - plan.declared_bytes + slot - scratch
     slots = min(_ENOUGH_SLOTS, free // slot)
     if free - staging - scratch < slots * slot:
@@ -214,8 +215,3 @@ def _room_refusal(kernel: KernelOp, roles: RolesOp, target: Target) -> str | Non
             "not fit: use smaller tiles"
         )
     return None
-
-
-def _ring_bytes(plan: SharedPlan) -> int:
-    """The bytes of a slot of each ring."""
-    return sum(channel.slot_bytes for channel in plan.channels.values())

@@ -1,7 +1,8 @@
 """Chains of tiles that multiplies wait for get roles of their own: while one waits, another computes.
 
-In a loop of attention, threads wait for scores, and multiplies wait for what threads compute from them. If a block has
-two such chains, as of the halves of its rows, the tensor cores multiply for one while the threads of the other compute.
+In a loop of attention, threads wait for scores, and multiplies wait for tiles that threads compute from them. If a
+block has two such chains, as of the halves of its rows, the tensor cores multiply for one while the threads of the
+other compute.
 A chain has all operations whose tiles depend on each other; tiles that both chains need are computed by both.
 
 Before that, tiles are placed as soon as they are computed, so that a chain has no registers for them while it computes:
@@ -41,13 +42,17 @@ from tilec.dialect.tile_gpu.shape import (
     TransposeOp,
     UnpackOp,
 )
-from tilec.dialect.walk import operations_inside
-from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, is_accumulator
-from tilec.lowering.gpu.ir.compute_roles import compute_role, set_compute_role
+from tilec.dialect.walk import operations_in, operations_inside, owner_of
+from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, is_accumulator, is_operand
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.ir.joined_values import Sets, carried_as, carried_groups
-from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements, role_operations
-from tilec.lowering.gpu.ir.unknown_values import unknown_values
+from tilec.lowering.gpu.ir.operation_role import (
+    compute_role,
+    has_repeatable_elements,
+    role_operations,
+    set_compute_role,
+    unknown_values,
+)
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.staging import is_staged
@@ -76,8 +81,6 @@ _PURE = tuple(
         SplatOp, TransposeOp, UnpackOp,
     )
 )  # fmt: skip
-
-
 # Operations without effects that make a tile smaller, or the same tile for other threads.
 _CONVERSIONS = ("arith.truncf", ConvertLayoutOp.OPERATION_NAME)
 
@@ -91,26 +94,26 @@ def assign_roles(kernel: KernelOp, context: Context) -> None:
     for op in [inner for inner in operations if inner.name == _PLACE]:
         # The order stays of tiles that have a place in common: values of an accumulator, stores, and those of a group.
         if not is_accumulator(op.results[0]) and not is_staged(op) and "group" not in op.attributes:
-            _move_behind_source(op)
+            _move_after_source(op)
     if context.options.roles:
         _assign_chains(kernel, context)
 
 
-def _move_behind_source(op: ir.Operation) -> None:
-    source = op.operands[0].owner
-    if isinstance(source, ir.Block) or source.operation.block != op.block:
+def _move_after_source(op: ir.Operation) -> None:
+    source = owner_of(op.operands[0])
+    if source is None or source.block != op.block:
         return
-    if source.operation.name in _CONVERSIONS:
-        _move_behind_source(source.operation)
-    op.move_after(source.operation)
+    if source.name in _CONVERSIONS:
+        _move_after_source(source)
+    op.move_after(source)
 
 
 def _assign_chains(kernel: KernelOp, context: Context) -> None:
     """Marks the operations of chains with their roles."""
     operations = operations_inside(kernel)
-    if not _may_have_chains(kernel, operations):
+    if kernel.ctas > 1 or kernel.roles is not None or not any(map(_hands_over, operations)):
         return
-    unknown = unknown_values("", role_operations(op.operation for op in kernel.body.blocks[0].operations))
+    unknown = unknown_values("", role_operations(operations_in(kernel.body.blocks[0])))
     shared = _shared_operations(operations, unknown)
     chains = _Chains(operations, unknown, {op.results[0] for op in shared})
     found = chains.fed_by_multiplies()
@@ -144,14 +147,8 @@ def _assign_corrections(corrections: Mapping[str, Correction | None], role: str)
         assign_correction(each, chain_role, role)
 
 
-def _may_have_chains(kernel: KernelOp, operations: Sequence[ir.Operation]) -> bool:
-    if kernel.ctas > 1 or kernel.roles is not None:
-        return False
-    return any(map(_hands_over, operations))
-
-
 def _refusal(kernel: KernelOp, operations: Sequence[ir.Operation], chains: _Chains, count: int) -> Remark | None:
-    """Why one role computes so many chains; None if each may have its own."""
+    """Why one role computes `count` chains; None if each may have its own."""
     ordered = next((op for op in operations if op.name in _ORDERED), None)
     following = next(filter(_follows_accesses, operations), None)
     at = kernel.operation
@@ -179,12 +176,7 @@ def _hands_over(op: ir.Operation) -> bool:
         return is_register_tile(op.operands[1].type) and is_repeated(op)
     if op.name != _PLACE or not is_repeated(op):
         return False
-    return any(_is_operand(use) for use in op.results[0].uses)
-
-
-def _is_operand(use: ir.OpOperand) -> bool:
-    user = use.owner.operation
-    return user.name in MULTIPLIES and use.operand_number > 0 or user.name == _WGMMA
+    return any(is_operand(use) or use.owner.name == _WGMMA for use in op.results[0].uses)
 
 
 class _Chains:
@@ -231,7 +223,7 @@ class _Chains:
         return [op for op in self._operations if self._of(op) == [chain]]
 
     def fed_by_multiplies(self) -> list[ir.Value]:
-        """The chains that read what multiplies compute, and give them operands, in loops."""
+        """The chains that read products, and give operands to multiplies, in loops."""
         given = [chain for op in self._operations if _hands_over(op) for chain in self._of(op)]
         read = {chain for op in self._operations if _reads_product(op) for chain in self._of(op)}
         return [chain for chain in dict.fromkeys(given) if chain in read]
@@ -242,7 +234,7 @@ def _reads_product(op: ir.Operation) -> bool:
 
 
 def _decisions(op: ir.Operation) -> list[ir.Value]:
-    """The operands of which the control flow depends."""
+    """The operands on which control flow depends."""
     return list(op.operands)[: {"scf.for": 3, "scf.if": 1, "scf.condition": 1}.get(op.name, 0)]
 
 

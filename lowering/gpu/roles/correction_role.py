@@ -1,10 +1,10 @@
-"""What threads do with accumulators gets a role of its own, beside chains of tiles that have roles.
+"""The work of threads on accumulators gets a role of its own, beside chains of tiles that have roles.
 
 In attention, the threads of a chain compute exponentials while others multiply the sums of the iteration before by one
 factor per row, so that the next multiply waits for the later of both, not for one after the other:
 
 before:   compute: s0 -> a0, p0;  o0 * a0          compute1: s1 -> a1, p1;  o1 * a1
-after:    compute: s0 -> a0, p0   compute1: s1 -> a1, p1   compute2: o0 * a0;  o1 * a1, and what follows from o0 and o1
+after:    compute: s0 -> a0, p0   compute1: s1 -> a1, p1   compute2: o0 * a0;  o1 * a1, and values computed from them
 
 The factors cross in shared memory.
 """
@@ -22,26 +22,22 @@ from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
-from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, accumulator_sets, is_accumulator
-from tilec.lowering.gpu.ir.compute_roles import set_compute_role
+from tilec.dialect.walk import operations_in, owner_of, users_of
+from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, accumulator_sets, accumulator_under, is_accumulator
 from tilec.lowering.gpu.ir.enclosing import is_repeated
+from tilec.lowering.gpu.ir.operation_role import set_compute_role
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.memory.staging import is_staged
 
 _PLACE, _READ = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME
-_PLACE, _READ = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME
-# What the role computes itself for larger tiles, if nothing else needs it: arithmetic, and loads by threads.
-_COMPUTED = (
-    *("arith.", "math."),
-    *(op.OPERATION_NAME for op in (BroadcastOp, ConvertLayoutOp, ExtractOp, MathOp, ReshapeOp, SplatOp)),
-    *GLOBAL_LOADS,
-)
-_FACTOR_BITS = 32
 # Operations without effects, whose operands are in registers.
 _PURE = (
     *("arith.", "math."),
     *(op.OPERATION_NAME for op in (BroadcastOp, ConvertLayoutOp, MathOp, ReshapeOp, SplatOp)),
 )
+# Operations of the role itself for larger tiles, if nothing else needs it: arithmetic, and loads by threads.
+_COMPUTED = (*_PURE, ExtractOp.OPERATION_NAME, *GLOBAL_LOADS)
+_FACTOR_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ def _accumulator(op: ir.Operation) -> ir.Value | None:
 
 
 def _computed_from(accesses: Sequence[ir.Operation], chain: Collection[ir.Operation]) -> set[ir.Operation] | None:
-    """The accesses, and all that is computed from what they read; None if the rest of the chain needs it."""
+    """The accesses, and operations that need the tiles they read; None if the rest of the chain needs the results."""
     members = set(accesses)
     waiting = [op.results[0] for op in accesses if op.name == _READ]
     while waiting:
@@ -100,26 +96,22 @@ def _computed_from(accesses: Sequence[ir.Operation], chain: Collection[ir.Operat
 
 
 def _crossing(members: set[ir.Operation], shared: Collection[ir.Operation]) -> list[ir.Value] | None:
-    """The tiles of one element per row that members need; adds to them what they need alone. None for other tiles."""
+    """The tiles of one element per row that members need, to which operations for them alone are added; else None."""
     found = dict[ir.Value, None]()
     waiting = list(members)
     while waiting:
         for value in waiting.pop().operands:
-            owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
+            owner = owner_of(value)
             if not is_register_tile(value.type) or owner is not None and (owner in members or owner in shared):
                 continue
             if _is_factor(value.type):
                 found[value] = None
-            elif owner is not None and owner.name.startswith(_COMPUTED) and _is_used_by(value, members):
+            elif owner is not None and owner.name.startswith(_COMPUTED) and members.issuperset(users_of(value)):
                 members.add(owner)
                 waiting.append(owner)
             else:
                 return None
     return list(found)
-
-
-def _is_used_by(value: ir.Value, members: Collection[ir.Operation]) -> bool:
-    return all(use.owner.operation in members for use in value.uses)
 
 
 def _is_factor(tile: ir.RankedTensorType) -> bool:
@@ -133,10 +125,8 @@ def assign_correction(found: Correction, chain_role: str, role: str) -> None:
     ordered = [value for value in found.crossing if _is_read_before_next(value, found.members)]
     for value, uses in found.crossing.items():
         _compute_early(value)
-        owner = value.owner
-        point = (
-            ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
-        )
+        op = owner_of(value)
+        point = ir.InsertionPoint.at_block_begin(value.owner) if op is None else ir.InsertionPoint.after(op)
         with value.location, point:
             buffer = BufferType.get(value.type.shape, value.type.element_type, SHARED, "contiguous=0 swizzle=none")
             placed = build(_PLACE, [value], [buffer], {"read_before_next": True} if value in ordered else {})
@@ -148,20 +138,20 @@ def assign_correction(found: Correction, chain_role: str, role: str) -> None:
 
 
 def _compute_early(value: ir.Value) -> None:
-    """Moves the operations behind a tile of one element per row to where their operands are known."""
-    found = _factors_behind(value)
+    """Moves the operations that compute a tile of one element per row to where their operands are known."""
+    found = _computing_factors(value)
     for block in dict.fromkeys(op.block for op in found):
-        for op in [each.operation for each in block.operations if each.operation in found]:
-            _move_behind_operands(op)
+        for op in [each for each in operations_in(block) if each in found]:
+            _move_after_operands(op)
 
 
-def _factors_behind(value: ir.Value) -> set[ir.Operation]:
+def _computing_factors(value: ir.Value) -> set[ir.Operation]:
     """The operations without effects on tiles of one element per row from which such a tile is computed."""
     found: set[ir.Operation] = set()
     waiting = [value]
     while waiting:
         value = waiting.pop()
-        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        op = owner_of(value)
         if op is None or op in found or not op.name.startswith(_PURE):
             continue
         if is_register_tile(value.type) and _is_factor(value.type):
@@ -170,9 +160,9 @@ def _factors_behind(value: ir.Value) -> set[ir.Operation]:
     return found
 
 
-def _move_behind_operands(op: ir.Operation) -> None:
-    owners = [operand.owner.operation for operand in op.operands if not isinstance(operand.owner, ir.Block)]
-    inside = [owner for owner in owners if owner.block == op.block]
+def _move_after_operands(op: ir.Operation) -> None:
+    owners = map(owner_of, op.operands)
+    inside = [owner for owner in owners if owner is not None and owner.block == op.block]
     for owner in inside:
         if all(other == owner or other.is_before_in_block(owner) for other in inside):
             op.move_after(owner)
@@ -191,36 +181,27 @@ def _is_read_before_next(factor: ir.Value, updates: Collection[ir.Operation]) ->
     The sums of the next iteration are in those columns too, so that they follow p @ v, which follows the read of a.
     `updates` are the operations of the role that reads it, before the factor crosses in shared memory.
     """
-    if isinstance(factor.owner, ir.Block):
+    owner = owner_of(factor)
+    if owner is None:
         return False
-    block = factor.owner.operation.block
-    behind_factor = set(_operations_behind(factor, block))
-    for multiply in [op.operation for op in block.operations if op.operation.name in MULTIPLIES]:
-        update, sums = _owner(multiply.operands[0]), _sums_under(multiply.operands[1])
+    block = owner.block
+    needed = set(_operations_before(factor, block))
+    for multiply in [op for op in operations_in(block) if op.name in MULTIPLIES]:
+        update, sums = owner_of(multiply.operands[0]), accumulator_under(multiply.operands[1])
         if sums is None or update is None or update.name != _PLACE or update not in updates or update.block != block:
             continue
-        is_read = any(op.name == _READ and op.operands[0] == sums for op in behind_factor)
-        if is_read and factor.owner.operation in _operations_behind(update.operands[0], block):
+        is_read = any(op.name == _READ and op.operands[0] == sums for op in needed)
+        if is_read and owner in _operations_before(update.operands[0], block):
             return True
     return False
 
 
-def _sums_under(operand: ir.Value) -> ir.Value | None:
-    """The accumulator in whose columns an operand of a multiply is placed."""
-    op = _owner(operand)
-    return op.opview.over if op is not None and op.name == _PLACE else None
-
-
-def _operations_behind(value: ir.Value, block: ir.Block) -> Iterator[ir.Operation]:
+def _operations_before(value: ir.Value, block: ir.Block) -> Iterator[ir.Operation]:
     """The operations of a block from whose results a value is computed."""
     waiting, seen = [value], set[ir.Operation]()
     while waiting:
-        op = _owner(waiting.pop())
+        op = owner_of(waiting.pop())
         if op is not None and op.block == block and op not in seen:
             seen.add(op)
             waiting += op.operands
             yield op
-
-
-def _owner(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation

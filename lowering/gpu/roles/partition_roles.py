@@ -15,26 +15,25 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import DECLARATIONS, REGISTER_MULTIPLIES
 from tilec.dialect.tile_gpu.cluster import GatherPartsOp
-from tilec.dialect.tile_gpu.ids import copy_id
 from tilec.dialect.tile_gpu.interface import Executor, interface_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
-from tilec.dialect.walk import operations_inside, operations_named
+from tilec.dialect.walk import operations_in, operations_inside, operations_named
 from tilec.lowering.gpu.channels.crossing_values import Crossing, get_late, make_crossing, source_of
-from tilec.lowering.gpu.ir.compute_roles import clear_compute_role
 from tilec.lowering.gpu.ir.enclosing import is_repeated, path_to
 from tilec.lowering.gpu.ir.operation_role import (
     CONTROL_FLOW,
     RoleBody,
     RoleOperation,
+    clear_compute_role,
     is_rematerializable,
     is_repeatable,
     is_repeatable_load,
     role_operations,
     roles_of,
+    unknown_values,
 )
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
-from tilec.lowering.gpu.ir.unknown_values import unknown_values
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.remarks import Remark
@@ -58,7 +57,7 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
     """
     if kernel.roles is not None or _exchanges_parts(operations_inside(kernel), context):
         return False
-    known = role_operations([op.operation for op in kernel.body.blocks[0].operations])
+    known = role_operations(operations_in(kernel.body.blocks[0]))
     roles = roles_of(known)
     if len(roles) == 1:
         context.remarks += _remarks_of_one_role(kernel)
@@ -78,7 +77,8 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
             if source is None:
                 return _stays_whole(str(error), error.value.location, context)
             crossing.setdefault(source, {})[error.role] = None
-    if crossing and _needed_bytes(kernel) > context.target.shared_bytes:
+    # The shared memory of a kernel whose rings have the slots that they have now.
+    if crossing and memory_plan(kernel).bytes_with(scratch_bytes(kernel)) > context.target.shared_bytes:
         _erase(added)
         reason = "shared memory has no room for a number that crosses to another role: use smaller tiles"
         return _stays_whole(reason, next(iter(crossing)).location, context)
@@ -104,11 +104,6 @@ def _exchanges_parts(operations: Sequence[ir.Operation], context: Context) -> bo
     return bool(exchanges)
 
 
-def _needed_bytes(kernel: KernelOp) -> int:
-    """The shared memory of a kernel whose rings have the slots that they have now."""
-    return memory_plan(kernel).bytes_with(scratch_bytes(kernel))
-
-
 def _erase(operations: Sequence[ir.Operation]) -> None:
     for op in reversed(operations):
         op.erase()
@@ -121,7 +116,7 @@ def _copy_roles(
     work: Sequence[RoleOperation],
     crossing: Mapping[ir.Operation, Collection[str]],
 ) -> list[ir.Operation]:
-    """Adds channels for what crosses, then the roles with their code, in front of the end of a kernel; returns both.
+    """Adds channels for values that cross, then the roles with their code, before the end of a kernel; returns both.
 
     Raises _NotSeparableError without a change.
     """
@@ -129,10 +124,7 @@ def _copy_roles(
     with kernel.operation.location, ir.InsertionPoint(end):
         values = {op: make_crossing(op, list(found), kernel.warps) for op, found in crossing.items()}
         added += [value.channel.owner.operation for value in values.values()]
-        attributes = {
-            "names": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in roles]),
-            "warps": [_warps_of(name, kernel) for name in roles],
-        }
+        attributes = {"names": roles, "warps": [_warps_of(name, kernel) for name in roles]}
         made = build(RolesOp.OPERATION_NAME, attributes=attributes)
         added.append(made.operation)
         try:
@@ -164,7 +156,7 @@ def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:
 
 
 def _common(operations: Sequence[RoleOperation]) -> set[RoleOperation]:
-    """The operations that stay in front of the roles: declarations, and the scalars that need only each other."""
+    """The operations that stay before the roles: declarations, and the scalars that need only each other."""
     found: set[RoleOperation] = set()
     inside = {result for op in operations for result in op.results}
     for op in operations:
@@ -176,7 +168,7 @@ def _common(operations: Sequence[RoleOperation]) -> set[RoleOperation]:
 
 def _erase_unused_loads(block: ir.Block) -> None:
     """Erases the copies of loads whose values the role does not use, and the arithmetic that would use them."""
-    for op in reversed([op.operation for op in block.operations]):
+    for op in reversed(operations_in(block)):
         for region in op.regions:
             for inner in region.blocks:
                 _erase_unused_loads(inner)
@@ -232,75 +224,52 @@ class _RoleCopy:
                 operands[index] = copied
 
     def _copy_control_flow(self, op: RoleOperation) -> None:
-        if self._role in op.roles_inside or op.op in self._around or self._known(op.results):
-            made = _COPIES[op.name](self, op)
-            self._copies.update(zip(self._known(op.results), made.results, strict=True))
+        """Copies a loop or a branch that carries, and yields, only the values that the role knows."""
+        known = self._known(op.results)
+        if not (self._role in op.roles_inside or op.op in self._around or known):
+            return
+        targets, targets_of_bodies = _targets(op)
+        bounds = len(op.operands) - len(targets)
+        operands = [*op.operands[:bounds], *self._taken(op.operands[bounds:], targets)]
+        made = ir.Operation.create(
+            op.name,
+            [result.type for result in known],
+            [self._copy_of(value) for value in operands],
+            {name: op.op.attributes[name] for name in op.op.attributes},
+            regions=len(op.op.regions),
+            loc=op.op.location,
+        )
+        # Without results, the second region of a branch may be empty.
+        for body, region, yielded in zip(op.bodies, made.regions, targets_of_bodies, strict=False):
+            arguments = self._known(body.arguments)
+            types, locations = [value.type for value in arguments], [op.op.location] * len(arguments)
+            copied = region.blocks.append(*types, arg_locs=locations)
+            self._copies.update(zip(arguments, copied.arguments, strict=True))
+            self._copy_body(body, copied, yielded)
+        self._copies.update(zip(known, made.results, strict=True))
 
     def _known(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         return [value for value in values if value not in self._unknown]
 
-    def copy_while(self, op: RoleOperation) -> ir.Operation:
-        """A loop that carries only the values that the role knows."""
-        before, after = op.bodies
-        initial = [
-            self._copy_of(value)
-            for value, argument in zip(op.operands, before.arguments, strict=True)
-            if argument not in self._unknown
-        ]
-        types = [result.type for result in self._known(op.results)]
-        made = ir.Operation.create("scf.while", types, initial, regions=2, loc=op.op.location)
-        copy_id(op.op, made)
-        for body, region in zip((before, after), made.regions, strict=True):
-            arguments = self._known(body.arguments)
-            copied = region.blocks.append(
-                *(argument.type for argument in arguments), arg_locs=[op.op.location] * len(arguments)
-            )
-            self._copies.update(zip(arguments, copied.arguments, strict=True))
-        # The condition is known to every role; its other operands become the results.
-        condition = before.end.operands[0]
-        self._copy_body(before, made.regions[0].blocks[0], [condition, *op.results], "scf.condition")
-        self._copy_body(after, made.regions[1].blocks[0], before.arguments, "scf.yield")
-        return made
+    def _taken(self, values: Sequence[ir.Value], targets: Sequence[ir.Value | None]) -> list[ir.Value]:
+        """The values whose target the role knows; one without a target is a condition, which every role knows."""
+        pairs = zip(values, targets, strict=True)
+        return [value for value, target in pairs if target is None or target not in self._unknown]
 
-    def copy_for(self, op: RoleOperation) -> ir.Operation:
-        """A loop that carries only the values that the role knows."""
-        (body,) = op.bodies
-        bounds, initial = op.operands[:3], op.operands[3:]
-        carried = [start for start, result in zip(initial, op.results, strict=True) if result not in self._unknown]
-        operands = [self._copy_of(value) for value in (*bounds, *carried)]
-        attributes = {name: op.op.attributes[name] for name in op.op.attributes}
-        types = [value.type for value in carried]
-        made = ir.Operation.create("scf.for", types, operands, attributes, regions=1, loc=op.op.location)
-        arguments = self._known(body.arguments)
-        block = made.regions[0].blocks.append(
-            *(argument.type for argument in arguments), arg_locs=[op.op.location] * len(arguments)
-        )
-        self._copies.update(zip(arguments, block.arguments, strict=True))
-        self._copy_body(body, block, op.results)
-        return made
-
-    def copy_if(self, op: RoleOperation) -> ir.Operation:
-        """A branch that yields only the values that the role knows."""
-        types = [result.type for result in self._known(op.results)]
-        made = ir.Operation.create("scf.if", types, [self._copy_of(op.operands[0])], regions=2, loc=op.op.location)
-        copy_id(op.op, made)
-        # Without results, the second region may be empty.
-        for body, copied in zip(op.bodies, made.regions, strict=False):
-            self._copy_body(body, copied.blocks.append(), op.results)
-        return made
-
-    def _copy_body(
-        self, body: RoleBody, copied: ir.Block, targets: Sequence[ir.Value], terminator: str = "scf.yield"
-    ) -> None:
+    def _copy_body(self, body: RoleBody, copied: ir.Block, targets: Sequence[ir.Value | None]) -> None:
         """Copies a block; its terminator gives the values whose `targets` the role knows."""
         with ir.InsertionPoint(copied):
             self.copy_all(body.operations)
-            given = [
-                self._copy_of(value)
-                for value, target in zip(body.end.operands, targets, strict=True)
-                if target == value or target not in self._unknown
-            ]
-            ir.Operation.create(terminator, operands=given, loc=body.end.op.location)
+            yielded = [self._copy_of(value) for value in self._taken(body.end.operands, targets)]
+            ir.Operation.create(body.end.name, operands=yielded, loc=body.end.op.location)
 
 
-_COPIES = {"scf.for": _RoleCopy.copy_for, "scf.if": _RoleCopy.copy_if, "scf.while": _RoleCopy.copy_while}
+def _targets(op: RoleOperation) -> tuple[Sequence[ir.Value], list[Sequence[ir.Value | None]]]:
+    """The values that the initial operands of a loop become, and those that the operands of each terminator become.
+
+    The condition of an `scf.while` becomes no value, which is None.
+    """
+    if op.name == "scf.while":
+        arguments = op.bodies[0].arguments
+        return arguments, [(None, *op.results), arguments]
+    return op.results if op.name == "scf.for" else (), [op.results] * len(op.bodies)

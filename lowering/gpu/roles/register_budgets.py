@@ -22,11 +22,11 @@ def register_budgets(kernel: KernelOp, _context: Context) -> bool:
 
 
 def set_budgets(kernel: KernelOp, roles: RolesOp, more: Mapping[int, int]) -> list[int] | None:
-    """Sets the budgets of roles, of which those of the numbers in `more` will need so many registers; returns them.
+    """Sets the budgets of roles and returns them; `more` has registers that some roles, by number, will need at least.
 
     None, without a change, if the roles have budgets, need none or cannot have them, or if one in `more` has too few.
     """
-    if roles.registers is not None or _calls_functions(kernel):
+    if roles.registers is not None or any(op.name in CALLS for op in operations_inside(kernel)):
         return None
     needed = [tile_peak(region.blocks[0]).needed for region in roles.bodies.values()]
     needed = [max(registers, more.get(number, 0)) for number, registers in enumerate(needed)]
@@ -40,7 +40,3 @@ def set_budgets(kernel: KernelOp, roles: RolesOp, more: Mapping[int, int]) -> li
 def registers_of_role(roles: RolesOp, number: int) -> int:
     """The registers of each thread of a role: its budget, or an equal share."""
     return registers_per_thread(sum(roles.warps)) if roles.registers is None else roles.registers[number]
-
-
-def _calls_functions(kernel: KernelOp) -> bool:
-    return any(op.name in CALLS for op in operations_inside(kernel))

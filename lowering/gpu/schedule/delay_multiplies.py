@@ -21,9 +21,9 @@ from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_inside, operations_of
+from tilec.dialect.walk import operations_inside, operations_of, owner_of
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
-from tilec.lowering.gpu.ir.slots import GET, VIEW, owner_of
+from tilec.lowering.gpu.ir.slots import GET, VIEW
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import REGISTER_BITS, tile_peak

@@ -27,8 +27,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.lowering.gpu.cost.loop_work import OVERLAPPED, is_barrier_step
 from tilec.lowering.gpu.cost.operation_cost import table_cost, thread_work, tile_bytes
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles
-from tilec.lowering.gpu.ir.accumulator_branches import fills_accumulator
-from tilec.lowering.gpu.ir.handed_place import handed_place
+from tilec.lowering.gpu.ir.slots import fills_accumulator, handed_place
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.loop_parts import LoopPart, is_step
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan

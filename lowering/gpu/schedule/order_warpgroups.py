@@ -27,9 +27,9 @@ from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp, ViewBuffer
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_named, operations_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.ir.compute_roles import unlike_roles
 from tilec.lowering.gpu.ir.enclosing import LOOPS
-from tilec.lowering.gpu.ir.warpgroups import independent_warpgroups
+from tilec.lowering.gpu.ir.operation_role import unlike_roles
+from tilec.lowering.gpu.ir.scratch_use import independent_warpgroups
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_parts import LoopPart
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
