@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilec.lowering.model.attention import Attention, predict_attention
+from predicted_attention import Attention, predict_attention
+from predicted_rows import Rows, predict_rows
+
 from tilec.lowering.model.launch import Prediction
 from tilec.lowering.model.matmul import Matmul, predict_matmul
-from tilec.lowering.model.rows import Rows, predict_rows
 
 PREDICT: dict[type, Callable[[Any], Prediction]] = {
     Matmul: predict_matmul,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from predicted_attention import Attention, predict_attention
+from predicted_rows import Rows, predict_rows
 
-from tilec.lowering.model.attention import Attention, predict_attention
 from tilec.lowering.model.constants import DEVICES, device_of
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
 from tilec.lowering.model.matmul import Matmul, predict_matmul
-from tilec.lowering.model.rows import Rows, predict_rows
 from tilec.lowering.model.step import Multiply, Step, pipe_use, unit_cycles
 
 BLACKWELL, HOPPER = device_of("sm_100a"), device_of("sm_90a")

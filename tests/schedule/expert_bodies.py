@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import tile_costs
+
 from tilec.lowering.schedule import costs
 from tilec.lowering.schedule.costs import MBARRIER, Cost
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits, Memory, Operation, RegisterValue
@@ -54,7 +56,7 @@ def tile_loop() -> Problem:
     """The loop over tiles of a persistent GEMM, K = 512: the inner loop is one operation, the epilogue 8 parts."""
     inner = costs.multiply("sm_100a", 128, 256, 512, pair=True)
     inner = Cost(inner.uses[0].busy, inner.uses, inner.latency)
-    read, convert = costs.tensor_load(128 * 32 * 4), costs.shared_access(128 * 32 * 2)
+    read, convert = tile_costs.tensor_load(128 * 32 * 4), tile_costs.shared_access(128 * 32 * 2)
     store = costs.tma_store("sm_100a", 128 * 32 * 2)
     operations = [operation("mma", Kind.ISSUE, inner)]
     edges, buffers = [], []
@@ -84,12 +86,12 @@ def softmax(target: str, kb: int) -> Problem:
     size, elements = kb * 1024, kb * 256
     table = {
         "load": costs.tma_load(target, size, "hbm"),
-        "read": costs.shared_access(size),
-        "maximum": costs.reduction(elements),
-        "exp": costs.exponential(elements),
-        "sum": costs.reduction(elements),
-        "scale": costs.elementwise(elements),
-        "write": costs.shared_access(size),
+        "read": tile_costs.shared_access(size),
+        "maximum": tile_costs.reduction(elements),
+        "exp": tile_costs.exponential(elements),
+        "sum": tile_costs.reduction(elements),
+        "scale": tile_costs.elementwise(elements),
+        "write": tile_costs.shared_access(size),
         "store": costs.tma_store(target, size, "hbm"),
     }
     kinds = {"load": Kind.STREAM}
@@ -124,10 +126,10 @@ def attention_hopper(groups: int, *, is_serial: bool = False) -> Problem:
     registers: list[RegisterValue] = []
     cost = {
         "qk": qk,
-        "maximum": costs.reduction(64 * 128),
-        "exp": costs.exponential(64 * 128),
-        "sum": costs.elementwise(64 * 128),
-        "rescale": costs.RARE_RESCALE,
+        "maximum": tile_costs.reduction(64 * 128),
+        "exp": tile_costs.exponential(64 * 128),
+        "sum": tile_costs.elementwise(64 * 128),
+        "rescale": tile_costs.RARE_RESCALE,
         "pv": pv,
     }
     for group in range(groups):
@@ -171,8 +173,8 @@ def attention_blackwell(name: str, tiles: int, *, parts: int = 1, emulated: floa
     load = costs.tma_load("sm_100a", TILE_BYTES)
     qk = costs.multiply("sm_100a", 128, 128, 128)
     pv = costs.multiply("sm_100a", 128, 128, 128 // parts, first_in_place=True)
-    read, maximum = costs.tensor_load(WIDE_BYTES), costs.reduction(128 * 128)
-    exp, total = costs.exponential(128 * 128 // parts, emulated), costs.elementwise(128 * 128)
+    read, maximum = tile_costs.tensor_load(WIDE_BYTES), tile_costs.reduction(128 * 128)
+    exp, total = tile_costs.exponential(128 * 128 // parts, emulated), tile_costs.elementwise(128 * 128)
     operations = [operation("load_k", Kind.STREAM, load), operation("load_v", Kind.STREAM, load)]
     edges: list[Edge] = []
     buffers: list[Buffer] = []
@@ -185,7 +187,7 @@ def attention_blackwell(name: str, tiles: int, *, parts: int = 1, emulated: floa
             operation(f"maximum{t}", Kind.TILE, maximum),
             *(operation(name, Kind.TILE, exp) for name in exps),
             operation(f"sum{t}", Kind.TILE, total),
-            operation(f"rescale{t}", Kind.TILE, costs.RARE_RESCALE, rare=True),
+            operation(f"rescale{t}", Kind.TILE, tile_costs.RARE_RESCALE, rare=True),
             *(operation(name, Kind.ISSUE, pv) for name in pvs),
         ]
         row = {"cross": costs.moved(1), "moved_kb": 1}
@@ -205,7 +207,7 @@ def attention_blackwell(name: str, tiles: int, *, parts: int = 1, emulated: floa
             *(Edge(a, b, exp.latency, cross=MBARRIER) for a, b in zip(exps, pvs, strict=True)),
             *(Edge("load_v", name, load.latency, cross=MBARRIER) for name in pvs),
             Edge(f"maximum{t}", f"rescale{t}", maximum.latency, **row),
-            Edge(f"rescale{t}", pvs[0], costs.RARE_RESCALE.latency, cross=MBARRIER),
+            Edge(f"rescale{t}", pvs[0], tile_costs.RARE_RESCALE.latency, cross=MBARRIER),
             Edge(pvs[-1], f"rescale{t}", pv.latency, 1, cross=MBARRIER),
         ]
         buffers += [
