@@ -62,7 +62,11 @@ def constant(type: ir.Type, value: int | float) -> ir.Value:
 
 def constant_attribute(type: ir.Type, value: int | float) -> ir.Attribute:
     """The value of a constant: a scalar, or a tile of one value."""
-    attribute = _number(element_of(type), value)
+    element = element_of(type)
+    if isinstance(element, ir.IntegerType):
+        attribute = ir.IntegerAttr.get(element, int(value))
+    else:
+        attribute = ir.FloatAttr.get(element, float(value))
     return ir.DenseElementsAttr.get_splat(type, attribute) if isinstance(type, ir.RankedTensorType) else attribute
 
 
@@ -73,12 +77,6 @@ def constant_tile(type: ir.RankedTensorType, elements: ir.DenseElementsAttr) -> 
     else:
         attribute = ir.Attribute.parse(f"{str(elements).rsplit(' : ', 1)[0]} : {type}")
     return create("arith.constant", [type], [], value=attribute).result
-
-
-def _number(element: ir.Type, value: int | float) -> ir.Attribute:
-    if isinstance(element, ir.IntegerType):
-        return ir.IntegerAttr.get(element, int(value))
-    return ir.FloatAttr.get(element, float(value))
 
 
 def with_encoding(type: ir.RankedTensorType, layout: LinearLayout) -> ir.Type:

@@ -61,16 +61,11 @@ def parameter_type(type: ir.Type) -> str:
 _ENCODED = {name: name for name in ("f16", "bf16", *CODED_FLOATS)} | {"tf32": "f32"}
 
 
-def _value_type(type: ir.Type) -> str:
-    """The type from which the launcher encodes a number."""
-    return _ENCODED.get(spell(type)) or parameter_type(type)
-
-
 def _parameters(kernel: KernelOp, maps: int) -> list[dict[str, object]]:
     arguments = kernel.operation.regions[0].blocks[0].arguments
+    types = [_ENCODED.get(spell(argument.type)) or parameter_type(argument.type) for argument in arguments]
     values: list[dict[str, object]] = [
-        {"kind": "value", "type": _value_type(argument.type), "name": f"argument{number}"}
-        for number, argument in enumerate(arguments)
+        {"kind": "value", "type": type, "name": f"argument{number}"} for number, type in enumerate(types)
     ]
     return values + [{"kind": "tensor_map", "index": index} for index in range(maps)]
 

@@ -103,6 +103,8 @@ def tensor_memory_32x32b(shape: Sequence[int], warps: int) -> LinearLayout:
     """
     rows, columns = _check(shape, warps, 128)
     own = columns // (warps // _SUBPARTITION_WARPS)
+    if own < 1:
+        raise ValueError(f"expected a column per warp, got {tuple(shape)} for {warps} warps")
     register = along_columns(doubling(1, own)) + along_rows(doubling(128, rows))
     warp = along_rows((32, 64)) + along_columns(doubling(own, columns))
     return LinearLayout(register, _LANE_ROWS, warp, (rows, columns))

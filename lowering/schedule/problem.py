@@ -134,14 +134,10 @@ def _check_buffer(problem: Problem, buffer: Buffer) -> None:
     _not_negative(where, buffer.size, buffer.depth)
     if buffer.memory not in problem.capacity:
         raise ProblemError(f"{where}: unknown memory '{buffer.memory}'")
-    if buffer.overlay and (buffer.is_pooled or buffer.depth > 1):
+    if not buffer.overlay:
+        return
+    if buffer.is_pooled or buffer.depth > 1:
         raise ProblemError(f"{where}: an overlay has no ring of its own")
-    if buffer.overlay:
-        _check_overlay(problem, buffer)
-
-
-def _check_overlay(problem: Problem, buffer: Buffer) -> None:
-    where = f"buffer '{buffer.name}'"
     base = problem.buffer_named.get(buffer.overlay)
     if base is None:
         raise ProblemError(f"{where}: unknown overlay '{buffer.overlay}'")

@@ -171,7 +171,8 @@ def _device_directive(directive: Directive, kind: PtxElement) -> str:
 
     CUDA C++ programming guide, "Format Specifiers": vprintf has no length `hh`, so the argument is truncated instead.
     """
-    length = "ll" if _is_long(directive, kind) and directive.conversion not in "aAeEfFgGc" else ""
+    is_long = kind.bits == 64 and directive.short_bits is None
+    length = "ll" if is_long and directive.conversion not in "aAeEfFgGc" else ""
     if directive.conversion == "p":
         return f"0x%{length}x"
     conversion = "d" if directive.conversion == "s" else directive.conversion
@@ -181,7 +182,10 @@ def _device_directive(directive: Directive, kind: PtxElement) -> str:
 def _print_argument(lowering: Lowering, directive: Directive, kind: PtxElement, register: ir.Value) -> ir.Value:
     """An i32, i64 or f64 register with the number that the directive prints."""
     if kind.is_float:
-        return _without_sign_of_nan(lowering, converted_float(lowering, kind, ELEMENTS["f64"], "rn", register))
+        number = converted_float(lowering, kind, ELEMENTS["f64"], "rn", register)
+        # A NaN has no sign, as in the interpreter.
+        is_nan = lowering.compute("testp.notanumber.f64 $0, $1;", "i1", number)
+        return lowering.compute(f"selp.f64 $0, {_NAN}, $1, $2;", "f64", number, is_nan)
     # C promotes narrower integers to int with their sign; i1 is unsigned.
     signed = not kind.is_predicate
     number = widened(lowering, kind, signed, register, max(32, kind.register_bits))
@@ -190,10 +194,6 @@ def _print_argument(lowering: Lowering, directive: Directive, kind: PtxElement, 
     if directive.conversion in "aAeEfFgG":
         return lowering.compute(f"cvt.rn.f64.s{number.type.width} $0, $1;", "f64", number)
     return _low_half(lowering, number) if directive.conversion == "c" else number
-
-
-def _is_long(directive: Directive, kind: PtxElement) -> bool:
-    return kind.bits == 64 and directive.short_bits is None
 
 
 def _shortened(lowering: Lowering, number: ir.Value, directive: Directive) -> ir.Value:
@@ -205,9 +205,3 @@ def _shortened(lowering: Lowering, number: ir.Value, directive: Directive) -> ir
 
 def _low_half(lowering: Lowering, number: ir.Value) -> ir.Value:
     return lowering.compute("cvt.u32.u64 $0, $1;", "i32", number) if number.type.width == 64 else number
-
-
-def _without_sign_of_nan(lowering: Lowering, number: ir.Value) -> ir.Value:
-    """A NaN without sign, as in the interpreter."""
-    is_nan = lowering.compute("testp.notanumber.f64 $0, $1;", "i1", number)
-    return lowering.compute(f"selp.f64 $0, {_NAN}, $1, $2;", "f64", number, is_nan)

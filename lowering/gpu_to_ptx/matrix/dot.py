@@ -39,7 +39,8 @@ def _dot(lowering: Lowering, operation: ir.Operation) -> None:
     packed = _is_packed(lhs, rhs, op)
     left = _elements(lowering, op.lhs, lhs, row_parts, rows, k, 1, packed, op.lhs_unsigned)
     right = _elements(lowering, op.rhs, rhs, column_parts, columns, k, 0, packed, op.rhs_unsigned)
-    text = f"{_packed_multiply_add(op) if packed else _MULTIPLY_ADD[sums.register]} $0, $1, $2, $3;"
+    signs = ("u32" if is_unsigned else "s32" for is_unsigned in (op.lhs_unsigned, op.rhs_unsigned))
+    text = f"{'.'.join(('dp4a', *signs)) if packed else _MULTIPLY_ADD[sums.register]} $0, $1, $2, $3;"
     summed = []
     for register, accumulator in enumerate(carried):
         row, column = layout.apply(register, 0, 0)
@@ -55,11 +56,6 @@ def _is_packed(lhs: SharedLayout, rhs: SharedLayout, op: DotOp) -> bool:
     """Whether groups of bytes along K are contiguous in both operands."""
     is_contiguous = lhs.contiguous == 1 and rhs.contiguous == 0
     return str(op.lhs.type.element) == "i8" and is_contiguous and lhs.shape[1] % _PACKED_BYTES == 0
-
-
-def _packed_multiply_add(op: DotOp) -> str:
-    lhs, rhs = ("u32" if is_unsigned else "s32" for is_unsigned in (op.lhs_unsigned, op.rhs_unsigned))
-    return f"dp4a.{lhs}.{rhs}"
 
 
 def _axis(layout: LinearLayout, dimension: int) -> list[int]:

@@ -6,13 +6,13 @@ import itertools
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import MmaSyncOp
-from tilec.element_types import INTEGER
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_floats
 from tilec.lowering.gpu_to_ptx.matrix.operand_fragments import OperandFragments
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, element_named, layout_of
 from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import operand_format
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, unpack
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -68,7 +68,7 @@ def _add_product(lowering: Lowering, op: MmaSyncOp, layout: LinearLayout, sums: 
         _fragments(lowering, kind, buffer, along_k, side(layout, depth, kind.bytes))
         for (buffer, along_k, _), side in zip(sides, (left_operand, right_operand), strict=True)
     ]
-    lhs, rhs = (_operand_type(kind, is_unsigned) for _, _, is_unsigned in sides)
+    lhs, rhs = (operand_format(kind.name, is_unsigned) for _, _, is_unsigned in sides)
     each, sum = instruction_depth(depth, kind.bytes), _sums(op).suffix
     text = f"mma.sync.aligned.m{FRAGMENT_ROWS}n{FRAGMENT_COLUMNS}k{each}.row.col.{sum}.{lhs}.{rhs}.{sum}"
     for step in range(depth // each):
@@ -84,10 +84,6 @@ def _fragments(
     shared = shared_layout(buffer.type)
     offsets = shared.matrix if along_k == 1 else shared.transpose().matrix
     return OperandFragments(lowering, kind, SharedAddress(lowering.scalar(buffer)), fragments, offsets)
-
-
-def _operand_type(kind: PtxElement, is_unsigned: bool) -> str:
-    return ("u8" if is_unsigned else "s8") if kind.kind == INTEGER else kind.suffix
 
 
 def _multiplied(
