@@ -8,23 +8,14 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES, followed_options, tile_hint
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
-from tilec.lowering.plan.warp_choice import (
-    WARP_COUNTS,
-    block_warps,
-    registers_available,
-    registers_needed,
-)
+from tilec.lowering.plan.warp_choice import WARP_COUNTS, block_warps, registers_available, registers_needed
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
 from tilec.remarks import Remark
 
 # Hints of an entry, by the compile option that they fill.
-_ENTRY_HINTS = {
-    "warps": "num_worker_warps_per_cta",
-    "occupancy": "occupancy",
-    "num_ctas": "num_cta_in_cga",
-}
+_ENTRY_HINTS = {"warps": "num_worker_warps_per_cta", "occupancy": "occupancy", "num_ctas": "num_cta_in_cga"}
 _ACCESSES = (*LOADS, "cuda_tile.store_view_tko", "tilex.store_im2col_tko", "cuda_tile.store_ptr_tko")
 
 
@@ -70,12 +61,7 @@ def occupancy_refusal(entry: ir.OpView, plan: MatrixPlan, warps: int, occupancy:
 
 
 def hint_remarks(
-    entry: ir.OpView,
-    plan: MatrixPlan,
-    warps: int,
-    target: Target,
-    options: CompileOptions,
-    refusal: str | None,
+    entry: ir.OpView, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions, refusal: str | None
 ) -> list[Remark]:
     """A remark for each hint that is not followed; `refusal` is that of the hint `occupancy`."""
     location = source_location(entry.operation.location)

@@ -120,7 +120,19 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     here. Raises UnsupportedError.
     """
     options, remarks = division.options, list(division.remarks)
-    worker, matrix, order = _expanded(entry, target, given, options, sharing, remarks)
+
+    def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan]:
+        order = MemoryOrder(list(operations_below(entry)))
+        return order, *_chosen(entry, target, given, options, sharing, order if given.tma else None)
+
+    order, worker, matrix = chosen()
+    expanded = _expand_without_tma(entry, matrix, order if given.tma else None, target)
+    if expanded:
+        remarks += expanded
+        order, worker, matrix = chosen()
+    explained = {remark.location for remark in expanded if remark.location is not None}
+    # The multiplies of a batch have one line and the same reasons.
+    remarks += dict.fromkeys(plan_remarks(entry, matrix, given.tma, target, explained))
     warps, operations = worker.value, list(operations_below(entry))
     remarks += _atomic_remarks(entry)
     refusal = occupancy_refusal(entry, matrix, warps, options.occupancy)
@@ -142,28 +154,6 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
         carried_hints(matrix, target, options, refusal),
         tuple(remarks),
     )
-
-
-def _expanded(
-    entry: ir.OpView,
-    target: Target,
-    given: CompileOptions,
-    options: CompileOptions,
-    sharing: Sharing,
-    remarks: list[Remark],
-) -> tuple[Choice, MatrixPlan, MemoryOrder]:
-    """The warps that compute, the units and the memory order, with the accesses of tilex that are left for TMA."""
-    order = MemoryOrder(list(operations_below(entry)))
-    warps, matrix = _chosen(entry, target, given, options, sharing, order if given.tma else None)
-    expanded = _expand_without_tma(entry, matrix, order if given.tma else None, target)
-    if expanded:
-        remarks += expanded
-        order = MemoryOrder(list(operations_below(entry)))
-        warps, matrix = _chosen(entry, target, given, options, sharing, order if given.tma else None)
-    explained = {remark.location for remark in expanded if remark.location is not None}
-    # The multiplies of a batch have one line and the same reasons.
-    remarks += dict.fromkeys(plan_remarks(entry, matrix, given.tma, target, explained))
-    return warps, matrix, order
 
 
 def _chosen(
@@ -196,10 +186,8 @@ def _chosen(
 def _atomic_remarks(entry: ir.OpView) -> Iterator[Remark]:
     """A remark for each update that its order alone prevents from being a reduction."""
     for op in operations_named(entry, ("cuda_tile.atomic_rmw_tko",)):
-        if op.mode == "xchg" or list(op.result.uses):
-            continue
         order = op.memory_ordering_semantics
-        if order in ACQUIRING:
+        if order in ACQUIRING and op.mode != "xchg" and not list(op.result.uses):
             message = (
                 f"nothing uses the result of the atomic, but its order {order} has to read it: with order relaxed or "
                 "release it is a reduction, which returns nothing"

@@ -12,12 +12,11 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vectors import divided, joined
 from tilec.lowering.plan.matrix.accumulator_columns import read_by_columns
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
-from tilec.lowering.tile.analysis.tile_operations import IF, LOOPS, MULTIPLIES, carried_groups, is_elementwise
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, STRUCTURES, carried_groups, is_elementwise
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.access.packing import repacked, whole_bytes
 
-_CARRYING = (*LOOPS, IF)
 # The unit of accesses of L2, and the width of a bank of shared memory.
 _SECTOR_BYTES, _WORD_BYTES = 32, 4
 # Elements of a tile of repeated elements that one thread may load; an exchange of more costs fewer registers.
@@ -51,7 +50,7 @@ def _assigned(
         _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
     # Inner loops first: a value carried through several loops has the layout of the multiply in the innermost.
     for op in reversed(operations):
-        if op.operation.name in _CARRYING:
+        if op.operation.name in STRUCTURES:
             _forward(op, layouts)
     _propagate(operations, layouts)
     for op in operations:
@@ -200,7 +199,7 @@ def _forward(op: ir.OpView, layouts: Layouts) -> None:
         )
     elif name in ("cuda_tile.pack", "cuda_tile.unpack"):
         _share_bytes(op, layouts)
-    elif name in _CARRYING:
+    elif name in STRUCTURES:
         for together in carried_groups(op):
             _share(together, layouts)
     elif is_elementwise(op):

@@ -10,7 +10,7 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
-from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply, Operand, refusal_of_operand
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Operand, refusal_of_operand
 from tilec.lowering.plan.matrix.operand_source import operand_source
 from tilec.lowering.plan.store_maps import has_storable_rows
 from tilec.lowering.target import Target
@@ -36,7 +36,11 @@ def plan_remarks(
             message = f"the multiply is done by {multiply.unit.name}: {'; '.join(multiply.refusals)}"
             yield Remark("matrix-unit", message, location)
         if multiply.promotes:
-            yield Remark("matrix-unit", _promotion(multiply), location)
+            message = (
+                f"{multiply.unit.name} sums {multiply.types.element} with 13 fraction bits, so each sum of "
+                f"{PROMOTED_ELEMENTS} products is added in f32: use_fast_acc=True accumulates without this step"
+            )
+            yield Remark("matrix-unit", message, location)
         for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
             if operand.refusal is not None and _load_location(operand) not in explained:
                 yield Remark("tma", f"TMA does not load the {side} operand: {operand.refusal}", location)
@@ -54,14 +58,6 @@ def _load_location(operand: Operand) -> SourceLocation | None:
     """Where the tile of an operand is loaded; None if it is computed."""
     source = operand_source(operand.value)
     return None if isinstance(source, str) else source_location(source.load.operation.location)
-
-
-def _promotion(multiply: Multiply) -> str:
-    unit, element = multiply.unit.name, multiply.types.element
-    return (
-        f"{unit} sums {element} with 13 fraction bits, so each sum of {PROMOTED_ELEMENTS} products is added in f32: "
-        "use_fast_acc=True accumulates without this step"
-    )
 
 
 def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tilec.compile_options import DEFAULTS, CompileOptions
@@ -141,7 +141,7 @@ def _counted(candidate: Candidate, options: CompileOptions, count_columns: Count
     # Upstream's passes may abort the process on an invalid module.
     candidate.module.operation.verify()
     try:
-        columns = count_columns(_copied(candidate.module), plan.target, options)
+        columns = count_columns(copied(candidate.module), plan.target, options)
     except TensorMemoryError:
         return candidate
     except UnsupportedError:
@@ -156,8 +156,11 @@ def _convert_globals(operations: Sequence[ir.OpView]) -> None:
             convert_global(op)
 
 
-def _copied(module: ir.Module) -> ir.Module:
+def copied(module: ir.Module) -> ir.Module:
+    """A copy of a module with its attributes."""
     copy = ir.Module.create(module.operation.location)
+    for name in module.operation.attributes:
+        copy.operation.attributes[name] = module.operation.attributes[name]
     for op in module.body.operations:
         op.operation.clone(ip=ir.InsertionPoint(copy.body))
     return copy
@@ -191,7 +194,12 @@ def _convert(plan: Plan, given: CompileOptions) -> ir.Operation:
                 arguments[arguments_of_entry[-1]] = emitter.gpu(ClusterRankOp, [], [emitter.integer_type(32)]).result
             # Declarations are inserted before this unused constant.
             declarations = Declarations(arguments, emitter.i32(0).owner.operation)
-            _convert_body(entry, arguments, Conversion(plan, given.tma, declarations))
+            conversion = Conversion(plan, given.tma, declarations)
+            for argument, made in arguments.items():
+                type = argument.type.element
+                conversion.set(argument, pointers_to(made, type) if isinstance(type, PointerType) else made)
+            convert_block(list(entry.operation.regions[0].blocks[0].operations), [], lambda end: [], conversion)
+            emitter.gpu(ReturnOp)
     kernel = body.owner.operation
     number_operations(kernel, with_branches=True)
     return kernel
@@ -216,15 +224,6 @@ def _empty_kernel(plan: Plan) -> ir.Block:
     for name, value in plan.hints.items():
         kernel.attributes[name] = ir.IntegerAttr.get(emitter.integer_type(32), value)
     return kernel.regions[0].blocks.append(*types)
-
-
-def _convert_body(entry: ir.OpView, arguments: Mapping[ir.Value, ir.Value], conversion: Conversion) -> None:
-    """Converts the operations of an entry at the insertion point; `arguments` are those of the entry and the kernel."""
-    for argument, made in arguments.items():
-        type = argument.type.element
-        conversion.set(argument, pointers_to(made, type) if isinstance(type, PointerType) else made)
-    convert_block(list(entry.operation.regions[0].blocks[0].operations), [], lambda end: [], conversion)
-    emitter.gpu(ReturnOp)
 
 
 def _staging_remarks(kernel: ir.OpView, plan: MatrixPlan) -> Iterator[Remark]:

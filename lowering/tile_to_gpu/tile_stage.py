@@ -24,7 +24,7 @@ from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, TileFacts, enabled, run
 from tilec.lowering.tile.simplify.simplify import Evaluate
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
-from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
+from tilec.lowering.tile_to_gpu.kernel import CountColumns, copied, fits_by_sharing
 from tilec.remarks import Remark
 
 # The rest is for addresses, for values that are computed from the accumulators, and for the threads that load.
@@ -50,29 +50,20 @@ def run_tile_stage(
     facts = _tile_facts(entry, target, options)
     if accumulates_in_registers(target) and (options.num_ctas or 1) == 1:
         # Before stores are divided: slices of columns belong to no part.
-        _fit_accumulators(entry, remarks)
+        with module.context:
+            _fit_accumulators(entry, remarks)
     run(module, enabled(facts), evaluate=evaluate, facts=facts)
     if fits_scaled_multiplies(module, target, LADDER[-1]):
         return module
     # A scaled multiply has no slower unit: where accumulators cannot share columns, it is divided here.
     for sharing in (LADDER[0], LADDER[-1]):
-        fitted, found = _copied(module), list[Remark]()
+        fitted, found = copied(module), list[Remark]()
         if fit_scaled_multiplies(fitted, target, sharing, found):
             run(fitted, AFTER_EXPANSION, evaluate=evaluate, facts=facts)
         if fits_scaled_multiplies(fitted, target, LADDER[-1]) or fits_by_sharing(fitted, target, given, count_columns):
             break
     remarks += found
     return fitted
-
-
-def _copied(module: ir.Module) -> ir.Module:
-    with module.operation.location:
-        copy = ir.Module.create()
-        for name in module.operation.attributes:
-            copy.operation.attributes[name] = module.operation.attributes[name]
-        for op in module.body.operations:
-            op.operation.clone(ip=ir.InsertionPoint(copy.body))
-    return copy
 
 
 def _tile_facts(entry: ir.OpView, target: Target, options: CompileOptions) -> TileFacts:
@@ -95,11 +86,6 @@ def _fit_accumulators(entry: ir.OpView, remarks: list[Remark]) -> None:
 
     Stores must be whole: slices of columns (divide_stores.py) belong to no part.
     """
-    with entry.operation.context:
-        _fit(entry, remarks)
-
-
-def _fit(entry: ir.OpView, remarks: list[Remark]) -> None:
     multiplies = [op for op in operations_below(entry) if op.operation.name in MULTIPLIES and op.acc.type.rank == 2]
     places = list(dict.fromkeys(accumulators(multiplies).values()))
     together = [[other for other in places if other is place or place.overlaps(other)] for place in places]

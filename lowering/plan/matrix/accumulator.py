@@ -23,6 +23,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     given,
     is_elementwise,
     is_product,
+    left_by,
     producer,
 )
 
@@ -61,9 +62,9 @@ class Accumulator:
 
     Attributes:
         values: results of multiplies, and values that loops and branches carry.
-        multiplies: the multiplies that update the place.
+        multiplies: the multiplies that update the accumulator.
         carriers: the loops and branches that carry a value.
-        entering: other values that get into the place, each with its user: a multiply, a loop or a terminator.
+        entering: other values that get into the accumulator, each with its user: a multiply, a loop or a terminator.
         reads: the values that registers need, each with the operation before which they are read; None means
             directly after the definition.
     """
@@ -85,7 +86,7 @@ class Accumulator:
 
     @property
     def is_read_once(self) -> bool:
-        """Whether multiplies alone fill the place, and registers read only their last result."""
+        """Whether multiplies alone fill the accumulator, and registers read only their last result."""
         if any(not is_zero(value) for value, _ in self.entering) or len(self.reads) > 1:
             return False
         return all(
@@ -96,7 +97,7 @@ class Accumulator:
 
     @property
     def is_always_defined(self) -> bool:
-        """Whether the place has a value from the start on: one that a loop reads while it carries it starts as zeros.
+        """Whether it has a value from the start on; an accumulator that a loop reads and carries starts as zeros.
 
         A loop without a branch for its first iteration is worth the stores of zeros.
         """
@@ -124,7 +125,7 @@ def accumulators(multiplies: Iterable[ir.OpView]) -> dict[ir.Operation, Accumula
         multiply = op.operation
         if multiply in found:
             continue
-        # Products that registers change can stay in the place only if nothing else is in it meanwhile.
+        # Products that registers change can stay in the accumulator only if nothing else is in it in the meantime.
         closures = (_Closure(multiply, with_changed_products=each).accumulator for each in (True, False))
         fitting = (each for each in closures if _is_consistent(each, placed) and _place_reads(each, order))
         accumulator = next(fitting, None) or single_accumulator(multiply)
@@ -151,7 +152,7 @@ class _Closure:
         self._add_breaks()
 
     def _enter(self, value: ir.Value, user: ir.Operation) -> None:
-        """`value` flows into the place at `user`."""
+        """`value` flows into the accumulator at `user`."""
         if _is_born_in_memory(value):
             self._add(value)
         else:
@@ -197,14 +198,14 @@ class _Closure:
                         self._add(source)
 
     def _is_changed_here(self, value: ir.Value) -> bool:
-        """Whether a loop carries a value to the place, or a product is added to one of the place."""
+        """Whether a loop carries a value to the accumulator, or a product is added to one of the accumulator."""
         if not isinstance(value.owner, ir.Block):
             addend = value.owner.operation.operands[ACCUMULATOR]
             return self._with_changed_products and addend in self.accumulator.values
         return any(source in self.accumulator.values for source in carried_sources(value) or ())
 
     def _add_breaks(self) -> None:
-        """Adds the results of a loop whose every break gives a value of the place."""
+        """Adds the results of a loop whose every break gives a value of the accumulator."""
         for loop in [op for op in self.accumulator.carriers if op.name == LOOP]:
             for number, result in enumerate(loop.results):
                 sources = given(loop.opview, BREAK, number)
@@ -287,7 +288,7 @@ def _place_read(accumulator: Accumulator, value: ir.Value, writers: list[ir.Oper
 
 
 def _stays_in_memory(accumulator: Accumulator, user: ir.Operation, number: int) -> bool:
-    """Whether an operand flows on in the place."""
+    """Whether an operand flows on in the accumulator."""
     if user.name in MULTIPLIES:
         return number == ACCUMULATOR and user in accumulator.multiplies
     target = next((target for operand, target in _targets(user) if operand == number), None)
@@ -300,23 +301,17 @@ def _targets(user: ir.Operation) -> Iterator[tuple[int, ir.Value]]:
         skipped = 3 if user.name == FOR else 0
         arguments = list(user.regions[0].blocks[0].arguments)[int(user.name == FOR) :]
         yield from ((skipped + number, argument) for number, argument in enumerate(arguments))
-        return
-    parents = {CONTINUE: LOOPS, BREAK: (LOOP,), YIELD: (IF,)}.get(user.name)
-    if parents is None:
-        return
-    owner = user.parent.operation
-    while owner.name not in parents:
-        owner = owner.parent.operation
-    if user.name != CONTINUE:
-        yield from enumerate(owner.results)
-        return
-    yield from enumerate(list(owner.regions[0].blocks[0].arguments)[int(owner.name == FOR) :])
+    elif user.name in (BREAK, YIELD):
+        yield from enumerate(left_by(user.opview).operation.results)
+    elif user.name == CONTINUE:
+        loop = left_by(user.opview).operation
+        yield from enumerate(list(loop.regions[0].blocks[0].arguments)[int(loop.name == FOR) :])
 
 
 def _is_reached_unwritten(
     user: ir.Operation, outer: ir.Operation, writers: list[ir.Operation], order: BlockOrder
 ) -> bool:
-    """Whether only branches are between `outer` and a user inside it, without a write of the place before the user."""
+    """Whether only branches are between `outer` and a user inside it, and none of them writes the accumulator first."""
     while user != outer:
         block = user.block
         for writer in writers:

@@ -18,12 +18,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_halves
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
-from tilec.lowering.plan.matrix.accumulator import (
-    ACCUMULATOR,
-    Accumulator,
-    accumulators,
-    single_accumulator,
-)
+from tilec.lowering.plan.matrix.accumulator import ACCUMULATOR, Accumulator, accumulators, single_accumulator
 from tilec.lowering.plan.matrix.operand_source import FOLDED, OperandSource, operand_source, register_lhs_layout
 from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.row_loads import row_maps
@@ -62,6 +57,11 @@ class Operand:
     tensor_layout: TensorLayout | None = None
     over: ir.Value | None = None
 
+    @property
+    def load(self) -> ir.OpView | None:
+        """The load by TMA."""
+        return None if self.map is None or self.source is None else self.source.load
+
     def __str__(self) -> str:
         if self.tensor_layout is not None:
             return "in tensor memory"
@@ -97,6 +97,11 @@ class Multiply:
     refusals: tuple[str, ...] = ()
     # Of lhs and rhs, with block scaling.
     scales: tuple[Scale, ...] = ()
+
+    @property
+    def sides(self) -> tuple[Operand | Scale, ...]:
+        """The operands and their scale factors."""
+        return self.lhs, self.rhs, *self.scales
 
     def accumulator_layout(self, shape: Sequence[int], warps: int) -> LinearLayout:
         """The register layout of the accumulator, or of columns of it; for a pair the one that its lanes have."""
@@ -147,6 +152,23 @@ class MatrixPlan:
 _Known = dict[tuple[ir.Value, int, MatrixUnit], tuple[int, TensorMap] | str]
 
 
+@dataclass(frozen=True)
+class _Choices:
+    """What the decisions of a plan depend on: the target, the warps that compute, and the order, None without TMA."""
+
+    target: Target
+    warps: int
+    order: MemoryOrder | None
+    known: _Known
+
+    def tma_refusal(self, load: ir.OpView) -> str | None:
+        """The reason why a load may not be issued by TMA ahead of its multiply, or None."""
+        refusal = tma_refusal(load, self.target, self.order is not None)
+        if refusal is None and self.order is not None and not self.order.may_run_early(load):
+            return self.order.delay_of(load)
+        return refusal
+
+
 def matrix_plan(
     entry: ir.OpView, target: Target, warps: int, order: MemoryOrder | None, sharing: Sharing = LADDER[0]
 ) -> MatrixPlan:
@@ -162,31 +184,22 @@ def matrix_plans(
 ) -> dict[int, MatrixPlan]:
     """The results of `matrix_plan` for several numbers of warps."""
     multiplies = operations_named(entry, MULTIPLIES)
-    carried = accumulators([op for op in multiplies if op.acc.type.rank == 2])
-    known: _Known = {}
-    return {warps: _plan(entry, multiplies, carried, target, warps, order, sharing, known) for warps in counts}
-
-
-def _plan(
-    entry: ir.OpView,
-    multiplies: list[ir.OpView],
-    carried: dict[ir.Operation, Accumulator],
-    target: Target,
-    warps: int,
-    order: MemoryOrder | None,
-    sharing: Sharing,
-    known: _Known,
-) -> MatrixPlan:
-    plan = MatrixPlan()
     matrices = [op for op in multiplies if op.acc.type.rank == 2]
-    free = free_columns(matrices, carried, target, warps, sharing)
-    for op in multiplies:
-        _add(plan, _decide(op, target, warps, order, plan, free.get(op.operation), known))
-    _add_accumulators(plan, carried)
-    _fold(plan)
-    if not plan.multiplies:
-        _add_row_loads(plan, row_maps(entry, target, order))
-    return plan
+    carried = accumulators(matrices)
+    known: _Known = {}
+
+    def plan_for(warps: int) -> MatrixPlan:
+        plan, choices = MatrixPlan(), _Choices(target, warps, order, known)
+        free = free_columns(matrices, carried, target, warps, sharing)
+        for op in multiplies:
+            _add(plan, _decide(op, plan, free.get(op.operation), choices))
+        _add_accumulators(plan, carried)
+        _fold(plan)
+        if not plan.multiplies:
+            _add_row_loads(plan, row_maps(entry, target, order))
+        return plan
+
+    return {warps: plan_for(warps) for warps in counts}
 
 
 def refusal_of_operand(load: ir.OpView, plan: MatrixPlan) -> str | None:
@@ -210,16 +223,13 @@ def _add_row_loads(plan: MatrixPlan, maps: dict[ir.Value, TensorMap | str]) -> N
 def _add(plan: MatrixPlan, multiply: Multiply) -> None:
     plan.multiplies[multiply.op.operation.results[0]] = multiply
     plan.sites[site_of(multiply.op)] += 1
-    for operand in (multiply.lhs, multiply.rhs):
-        if operand.map is not None and operand.source is not None:
-            tile = operand.source.load.operation.results[0]
+    for side in multiply.sides:
+        if side.map is not None and side.load is not None:
+            tile = side.load.operation.results[0]
             plan.loads.setdefault(tile, []).append(multiply)
-            plan.maps[tile] = operand.map
-    for scale in multiply.scales:
-        if scale.map is not None and scale.load is not None:
-            tile = scale.load.operation.results[0]
-            plan.loads.setdefault(tile, []).append(multiply)
-            plan.maps[tile], plan.scale_layouts[tile] = scale.map, scale.layout
+            plan.maps[tile] = side.map
+            if isinstance(side, Scale):
+                plan.scale_layouts[tile] = side.layout
 
 
 def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]) -> None:
@@ -238,34 +248,27 @@ def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]
                 plan.reads_before.setdefault(before, []).append(value)
 
 
-def _decide(
-    op: ir.OpView,
-    target: Target,
-    warps: int,
-    order: MemoryOrder | None,
-    plan: MatrixPlan,
-    columns: int | None,
-    known: _Known,
-) -> Multiply:
+def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choices) -> Multiply:
+    """The decisions about a multiply, to which these columns of tensor memory are left, after those of a plan."""
     types = matrix_types(op)
-    unit, refusals = _unit(op, types, target, warps, columns)
+    unit, refusals = _unit(op, types, columns, choices)
     maps = dict(plan.maps)
-    lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, warps, plan.unit_of))
+    lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, choices.warps, plan.unit_of))
     if lhs.register_layout is None:
-        lhs = _operand(op.lhs, 1, unit, target, order, maps, known)
-    rhs = _operand(op.rhs, 0, unit, target, order, maps, known)
-    scales = () if types.scale is None else tuple(_scale(op, *side, target, order) for side in scale_operands(op))
+        lhs = _operand(op.lhs, 1, unit, maps, choices)
+    rhs = _operand(op.rhs, 0, unit, maps, choices)
+    scales = () if types.scale is None else tuple(_scale(op, *side, choices) for side in scale_operands(op))
     return Multiply(op, types, unit, lhs, rhs, refusals, scales)
 
 
 def _unit(
-    op: ir.OpView, types: MatrixTypes, target: Target, warps: int, columns: int | None
+    op: ir.OpView, types: MatrixTypes, columns: int | None, choices: _Choices
 ) -> tuple[MatrixUnit, tuple[str, ...]]:
-    location, name = source_location(op.operation.location), operation_name(op)
+    target, location, name = choices.target, source_location(op.operation.location), operation_name(op)
     if op.lhs.type.rank != 2:
         message = f"a batched '{name}' must be divided first: run the pass unbatch-multiplies"
         raise UnsupportedError(message, location)
-    unit, refusals = unit_for(op, target, warps, columns)
+    unit, refusals = unit_for(op, target, choices.warps, columns)
     if unit is None:
         message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, target)}"
         expansion = ": run the pass expand-block-scaling" if types.scale is not None else ""
@@ -274,22 +277,16 @@ def _unit(
 
 
 def _operand(
-    value: ir.Value,
-    depth: int,
-    unit: MatrixUnit,
-    target: Target,
-    order: MemoryOrder | None,
-    maps: dict[ir.Value, TensorMap],
-    known: _Known,
+    value: ir.Value, depth: int, unit: MatrixUnit, maps: dict[ir.Value, TensorMap], choices: _Choices
 ) -> Operand:
     """`depth` is the operand's dimension along K; `maps` gets the map of a tile that TMA loads for the operand."""
     source = operand_source(value)
-    refusal = source if isinstance(source, str) else _tma_refusal(source.load, target, order)
+    refusal = source if isinstance(source, str) else choices.tma_refusal(source.load)
     if refusal is None and not isinstance(source, str):
         key = value, depth, unit
-        if key not in known:
-            known[key] = _contiguous_by_tma(value, source, depth, unit, target)
-        found = known[key]
+        if key not in choices.known:
+            choices.known[key] = _contiguous_by_tma(value, source, depth, unit, choices.target)
+        found = choices.known[key]
         if isinstance(found, str):
             refusal = found
         # A tile lies in shared memory once, in one swizzle; an operand that needs another goes through registers.
@@ -301,32 +298,23 @@ def _operand(
     return Operand(value, depth, refusal=refusal)
 
 
-def _scale(op: ir.OpView, value: ir.Value, layout: ScaleLayout, target: Target, order: MemoryOrder | None) -> Scale:
+def _scale(op: ir.OpView, value: ir.Value, layout: ScaleLayout, choices: _Choices) -> Scale:
     load = scale_source(value, layout)
-    if isinstance(load, str):
-        return Scale(value, layout, refusal=load)
-    refusal = _tma_refusal(load, target, order)
+    map = load if isinstance(load, str) else choices.tma_refusal(load) or _scale_map(op, load)
+    return Scale(value, layout, refusal=map) if isinstance(map, str) else Scale(value, layout, load, map)
+
+
+def _scale_map(op: ir.OpView, load: ir.OpView) -> TensorMap | str:
+    """The map of a load of scale factors for a multiply, or the reason why TMA cannot load them."""
     # PTX ISA 9.7.16.6.2: tcgen05.cp is not ordered after an earlier tcgen05.mma, so each slot is copied once.
-    if refusal is None and load.operation.block != op.operation.block:
-        refusal = "the scale factors are loaded outside of the loop or branch of the multiply"
-    if refusal is not None:
-        return Scale(value, layout, refusal=refusal)
+    if load.operation.block != op.operation.block:
+        return "the scale factors are loaded outside of the loop or branch of the multiply"
     map = tensor_map_for(load.view, swizzle="none")
-    if isinstance(map, str):
-        return Scale(value, layout, refusal=map)
-    if load.view.type.tile_shape[-1] > MAX_BOX:
-        return Scale(value, layout, refusal=f"a box has at most {MAX_BOX} elements along a dimension")
-    if map.contiguous != load.view.type.rank - 1:
-        return Scale(value, layout, refusal="the last dimension of the tile is not contiguous in memory")
-    return Scale(value, layout, load, map)
-
-
-def _tma_refusal(load: ir.OpView, target: Target, order: MemoryOrder | None) -> str | None:
-    """The reason why a load may not be issued by TMA ahead of its multiply, or None."""
-    refusal = tma_refusal(load, target, order is not None)
-    if refusal is None and order is not None and not order.may_run_early(load):
-        return order.delay_of(load)
-    return refusal
+    if isinstance(map, TensorMap) and load.view.type.tile_shape[-1] > MAX_BOX:
+        return f"a box has at most {MAX_BOX} elements along a dimension"
+    if isinstance(map, TensorMap) and map.contiguous != load.view.type.rank - 1:
+        return "the last dimension of the tile is not contiguous in memory"
+    return map
 
 
 def _contiguous_by_tma(
@@ -358,13 +346,9 @@ def _contiguous_by_tma(
 
 def _fold(plan: MatrixPlan) -> None:
     """Folds the loads and data movement that only multiplies use, from the operands backwards."""
-    for multiply in plan.multiplies.values():
-        for operand in (multiply.lhs, multiply.rhs):
-            if operand.map is not None:
-                _fold_value(plan, operand.value)
-        for scale in multiply.scales:
-            if scale.map is not None:
-                _fold_value(plan, scale.value)
+    for side in (side for multiply in plan.multiplies.values() for side in multiply.sides):
+        if side.map is not None:
+            _fold_value(plan, side.value)
 
 
 def _fold_value(plan: MatrixPlan, value: ir.Value) -> None:
@@ -381,9 +365,7 @@ def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
         return op.results[0] in plan.folded
     if op.name not in MULTIPLIES or use.operand_number == ACCUMULATOR:
         return False
-    multiply = plan.multiplies[op.results[0]]
-    sides = (multiply.lhs, multiply.rhs, *multiply.scales)
-    return sides[use.operand_number - (use.operand_number > ACCUMULATOR)].map is not None
+    return plan.multiplies[op.results[0]].sides[use.operand_number - (use.operand_number > ACCUMULATOR)].map is not None
 
 
 def site_of(multiply: ir.OpView) -> _Site:

@@ -12,6 +12,9 @@ _DIALECTS = ("cuda_tile.", "tilex.")
 CONTINUE, BREAK, RETURN, YIELD = (f"cuda_tile.{word}" for word in ("continue", "break", "return", "yield"))
 FOR, LOOP, IF = (f"cuda_tile.{word}" for word in ("for", "loop", "if"))
 LOOPS = (FOR, LOOP)
+STRUCTURES = (*LOOPS, IF)
+# The operations that a terminator ends, or leaves.
+_LEFT = {CONTINUE: LOOPS, BREAK: (LOOP,), YIELD: (IF,)}
 # The terminators whose operands become results.
 _RESULT_ENDS = {FOR: CONTINUE, LOOP: BREAK, IF: YIELD}
 MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
@@ -59,6 +62,14 @@ def without_assumptions(value: ir.Value) -> ir.Value:
     while (promise := producer(value, "assume")) is not None:
         value = promise.value
     return value
+
+
+def point_after(value: ir.Value) -> ir.InsertionPoint:
+    """Directly after the definition of a value."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return ir.InsertionPoint.at_block_begin(owner)
+    return ir.InsertionPoint.after(owner.operation)
 
 
 def counting_loop(value: ir.Value) -> ir.OpView | None:
@@ -110,6 +121,14 @@ def ends(op: ir.OpView, name: str) -> list[ir.OpView]:
 def given(op: ir.OpView, name: str, number: int) -> list[ir.Value]:
     """The operands with a number of the terminators of one name."""
     return [end.operation.operands[number] for end in ends(op, name)]
+
+
+def left_by(end: ir.OpView) -> ir.OpView:
+    """The loop or branch that a continue, break or yield ends or leaves."""
+    parent = end.operation.parent.operation
+    while parent.name not in _LEFT[end.operation.name]:
+        parent = parent.parent.operation
+    return parent.opview
 
 
 def yields(op: ir.OpView) -> list[ir.OpView]:

@@ -15,7 +15,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.tile.analysis.constants import splat_attribute
-from tilec.lowering.tile.analysis.tile_operations import FOR, IF, LOOP, YIELD, carried_groups, is_elementwise
+from tilec.lowering.tile.analysis.tile_operations import STRUCTURES, carried_groups, is_elementwise, left_by
 from tilec.lowering.tile.analysis.tile_parts import same_dimension
 
 # The divided dimension of each tile; the others are the same in all CTAs.
@@ -133,16 +133,8 @@ def _around(value: ir.Value) -> list[ir.OpView]:
     for use in value.uses:
         found.append(use.owner.operation.opview)
         if use.owner.operation.has_trait(ir.IsTerminatorTrait):
-            found.append(_left_by(use.owner.operation.opview))
+            found.append(left_by(use.owner))
     return found
-
-
-def _left_by(end: ir.OpView) -> ir.OpView:
-    """The loop or branch that a terminator belongs to."""
-    parent = end.operation.parent.operation
-    while end.operation.name != YIELD and parent.name == IF:
-        parent = parent.parent.operation
-    return parent.opview
 
 
 # ---- the tiles that an operation relates to a divided one
@@ -262,7 +254,7 @@ def _of_constant(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
 
 _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
     **dict.fromkeys(MULTIPLIES, _of_multiply),
-    **dict.fromkeys((FOR, LOOP, IF), _of_carried),
+    **dict.fromkeys(STRUCTURES, _of_carried),
     "cuda_tile.broadcast": _of_broadcast,
     _REDUCE: _of_whole_reduce,
     "cuda_tile.reshape": _of_reshape,

@@ -14,7 +14,18 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.analysis.part_access import divides_bytes, is_divisible_access
-from tilec.lowering.tile.analysis.tile_operations import BREAK, CONTINUE, FOR, IF, LOOP, LOOPS, MULTIPLIES, YIELD, given
+from tilec.lowering.tile.analysis.tile_operations import (
+    BREAK,
+    CONTINUE,
+    FOR,
+    LOOP,
+    LOOPS,
+    MULTIPLIES,
+    STRUCTURES,
+    YIELD,
+    given,
+    left_by,
+)
 from tilec.lowering.tile.divide.slices import Dimensions, Divided, Slice, operand_dimensions
 
 # The rows of a product that two units of 128 rows compute.
@@ -22,11 +33,8 @@ DIVIDED_ROWS = 256
 LOAD, STORE = "cuda_tile.load_view_tko", "cuda_tile.store_view_tko"
 # Their halves are made where they are used, so other uses do not matter.
 _ANYWHERE = ("cuda_tile.constant", "cuda_tile.iota")
-STRUCTURES = (*LOOPS, IF)
 # Of lhs, rhs, the accumulator and the scale factors, for the rows of the result.
 _MULTIPLY_DIMENSIONS = (0, None, 0, 0, None)
-# The structures that a terminator ends, or leaves.
-_TARGETS = {CONTINUE: LOOPS, BREAK: (LOOP,), YIELD: (IF,)}
 # The number of operands of a loop before the initial values.
 _BOUNDS = {FOR: 3, LOOP: 0}
 HALVES = 2
@@ -119,9 +127,9 @@ class Rows:
             if name == STORE:
                 _check_access(op, value, along)
             elif name == CONTINUE:
-                yield from self._divide_carried(target_of(op), number, along)
+                yield from self._divide_carried(left_by(op), number, along)
             elif name in (BREAK, YIELD):
-                yield from self._divide_result(target_of(op), number, along)
+                yield from self._divide_result(left_by(op), number, along)
             elif name in LOOPS:
                 yield from self._divide_carried(op, number - _BOUNDS[name], along)
             else:
@@ -154,16 +162,6 @@ def _first_block(op: ir.OpView) -> ir.Block:
 
 def _first_carried(loop: ir.OpView) -> int:
     return int(loop.operation.name == FOR)
-
-
-def target_of(end: ir.OpView) -> ir.OpView:
-    """The structure that a terminator ends or leaves."""
-    parent = end.operation.parent
-    while parent.operation.name not in _TARGETS[end.operation.name]:
-        if parent.operation.name not in STRUCTURES:
-            raise _NotDivisibleError
-        parent = parent.operation.parent
-    return parent.operation.opview
 
 
 def _result_dimension(op: ir.OpView, number: int, along: int) -> int:

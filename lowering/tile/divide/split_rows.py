@@ -23,8 +23,10 @@ from tilec.lowering.tile.analysis.tile_operations import (
     IF,
     LOOPS,
     MULTIPLIES,
+    STRUCTURES,
     YIELD,
     is_product,
+    left_by,
 )
 from tilec.lowering.tile.divide.multiply_parts import part_of
 from tilec.lowering.tile.divide.row_dimensions import (
@@ -32,11 +34,9 @@ from tilec.lowering.tile.divide.row_dimensions import (
     HALVES,
     LOAD,
     STORE,
-    STRUCTURES,
     Rows,
     row_operand_dimensions,
     rows_of,
-    target_of,
 )
 from tilec.lowering.tile.divide.slices import Slice, Slicer, sliced_operands
 
@@ -210,7 +210,7 @@ class _Division:
 
     def _end(self, op: ir.OpView) -> None:
         """Rebuilds a terminator with the halves of the divided values, after the other values."""
-        target = target_of(op)
+        target = left_by(op)
         divided = self._rows.carried(target) if op.operation.name == CONTINUE else self._rows.results(target)
         if divided:
             with ir.InsertionPoint(op.operation), op.location:

@@ -59,11 +59,8 @@ def shape_checks(op: ir.OpView) -> Checks:
     if element.width == _WIDE:
         return
     most = limits(element.width, "unsigned").high
-    if name in _KNOWN_EXTENTS:
-        extents: Sequence[int | ir.Value] = _KNOWN_EXTENTS[name](op.src)
-    else:
-        extents = _results(name, op.src, len(results))
-    for extent in extents:
+    known = _KNOWN_EXTENTS.get(name)
+    for extent in _results(name, op.src, len(results)) if known is None else known(op.src):
         if isinstance(extent, int):
             yield extent <= most, undefined_behaviour.extent(spell(element), extent)
         else:

@@ -19,6 +19,7 @@ from tilec.lowering.tile.analysis.im2col_tensor import Im2colTensor, tensor_of
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, Number, value_of_type
 from tilec.lowering.tile.analysis.index_space import index_space, output_extents
 from tilec.lowering.tile.analysis.replacing import erase_unused
+from tilec.lowering.tile.analysis.tile_operations import point_after
 from tilec.lowering.tile.analysis.tile_parts import reshaped
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand.im2col_rows import Im2colRows, Pixels
@@ -78,15 +79,10 @@ class _View:
         """The pixels of the tile with a number, beside the definition of the number or of the view."""
         rows = self.rows
         if tile not in self._pixels:
-            point = _after(tile) if _is_later(tile, self._maker) else self._point
+            point = point_after(tile) if _is_later(tile, self._maker) else self._point
             with point, location:
                 self._pixels[tile] = rows.pixels(tile)
         return self._pixels[tile]
-
-
-def _after(value: ir.Value) -> ir.InsertionPoint:
-    owner = value.owner
-    return ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
 
 
 def _is_later(value: ir.Value, op: ir.Operation) -> bool:

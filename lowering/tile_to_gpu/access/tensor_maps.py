@@ -185,15 +185,11 @@ def row_dimension(view: ir.Value) -> int:
 
 def extent_reason(view: ir.Value) -> str:
     """Why TMA cannot store into a view whose rows are not known to be whole."""
+    count = ALIGNMENT_BYTES * 8 // element_bits(view.type.element)
     return (
         f"extent {row_dimension(view)} is not known to be a multiple of {ALIGNMENT_BYTES} bytes, which TMA writes as a "
-        f"whole: {_divisor_to_assume(view.type.element)}"
+        f"whole: pass arrays with such rows, or state '?%{count}' in the signature"
     )
-
-
-def _divisor_to_assume(element: ir.Type) -> str:
-    count = ALIGNMENT_BYTES * 8 // element_bits(element)
-    return f"pass arrays with such rows, or state '?%{count}' in the signature"
 
 
 def _bound_to_assume(extent: ir.Value | int) -> str:

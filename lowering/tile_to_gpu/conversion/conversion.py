@@ -158,6 +158,11 @@ class Conversion:
         """Records the converted value."""
         self.values[value] = made
 
+    def set_converted(self, value: ir.Value, made: ir.Value) -> None:
+        """Records the converted value, in the layout of the value."""
+        self.set(value, made)
+        self.set(value, self.tile(value, self.layouts.get(value)))
+
     def type(self, value: ir.Value) -> ir.Type:
         """The type of a converted value."""
         tile = value.type
@@ -221,11 +226,3 @@ def buffer_of(target: ir.Value) -> BufferType:
 def registers_of(buffer: BufferType, warps: int) -> LinearLayout:
     """The layout of the register tile that is loaded from the buffer or stored to it."""
     return parse_tensor_layout(buffer.layout, buffer.shape, element_bytes(buffer.element)).registers(warps)
-
-
-def point_after(value: ir.Value) -> ir.InsertionPoint:
-    """Directly after the definition of a value."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return ir.InsertionPoint.at_block_begin(owner)
-    return ir.InsertionPoint.after(owner.operation)

@@ -17,9 +17,10 @@ from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents
+from tilec.lowering.tile.analysis.tile_operations import point_after
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations
 from tilec.lowering.tile_to_gpu.access.index import tile_start
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView, point_after
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
 
 # A known number, or an i32 or i64. Divisors are positive and dividends are not negative.
 _Scalar: TypeAlias = "int | ir.Value"
@@ -109,17 +110,16 @@ def _decoded(index: ir.Value, type: Im2colViewType, extents: Sequence[_Scalar]) 
     rows: list[_Scalar] = []
     if type.mode in BY_ROW:
         *outer, last = shape
-        tiles = _tiles_of_row(images, _at_least(extents[-1], 1), pixels, width)
+        tiles_of_row = _ceildiv(_multiplied(images, _at_least(extents[-1], 1)), pixels)
+        # Limited to the numbers that an index has.
+        tiles = _at_most_of_width(_at_least(tiles_of_row, 1), width)
         rows, tile, shape = _row_position(_divided(tile, tiles), outer), _remainder(tile, tiles), [last]
     number, *position = _pixel_position(_first_number(tile, [images, *shape], pixels), shape)
     steps = zip([*rows, *position], type.stride, type.lower, strict=True)
     starts = [_added(_multiplied(at, stride), -lower) for at, stride, lower in steps]
-    image = _image(emitter.less_than(index, _tiles(extents, type, width), unsigned=True), number, extents[0])
+    is_inside = emitter.less_than(index, _tiles(extents, type, width), unsigned=True)
+    image = _select(is_inside, number, _scalar_value(extents[0], 32))
     return [image, *(_scalar_value(value, 32) for value in starts)]
-
-
-def _image(inside: ir.Value, number: ir.Value, images: _Scalar) -> ir.Value:
-    return emitter.create("arith.select", [number.type], [inside, number, _scalar_value(images, 32)]).result
 
 
 def _tiles(extents: Sequence[_Scalar], type: Im2colViewType, width: int) -> ir.Value:
@@ -128,11 +128,6 @@ def _tiles(extents: Sequence[_Scalar], type: Im2colViewType, width: int) -> ir.V
     count = _multiplied(_product(rows), _ceildiv(_product(pixels), type.tile_shape[0]))
     found = _at_most_of_width(count, width)
     return emitter.unsigned(emitter.integer_type(width), found) if isinstance(found, int) else found
-
-
-def _tiles_of_row(images: _Scalar, last: _Scalar, pixels: int, width: int) -> _Scalar:
-    """The number of tiles of one row, limited to the numbers of the width, which an index has."""
-    return _at_most_of_width(_at_least(_ceildiv(_multiplied(images, last), pixels), 1), width)
 
 
 def _row_position(row: _Scalar, extents: Sequence[_Scalar]) -> list[_Scalar]:

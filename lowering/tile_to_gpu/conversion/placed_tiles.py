@@ -14,10 +14,11 @@ from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering import emitter
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale, site_of
+from tilec.lowering.tile.analysis.tile_operations import point_after
 from tilec.lowering.tile_to_gpu.access.index import sparse_index
 from tilec.lowering.tile_to_gpu.access.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, swizzle_for
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView, point_after
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
 from tilec.lowering.tile_to_gpu.conversion.declared_map import (
     buffer_type,
     coordinates,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.linear_layout import parse_layout
+from tilec.lowering.tile.analysis.tile_operations import point_after
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector, per_byte
 from tilec.lowering.tile_to_gpu.access.index import sparse_index
 from tilec.lowering.tile_to_gpu.access.packing import divided_exactly
-from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView, point_after
+from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
 from tilec.lowering.tile_to_gpu.conversion.declared_map import offsets
 
 

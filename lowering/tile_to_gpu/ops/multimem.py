@@ -32,8 +32,7 @@ def _load_reduce(op: ir.OpView, conversion: Conversion) -> None:
     conversion.synchronize(op)
     attributes = {**_attributes(op), "reduction": op.reduction, "padding": view.type.padding or "zero"}
     loaded = emitter.gpu(MultimemLoadViewOp, view_operands(view, op, conversion), [type], **attributes)
-    conversion.set(result, loaded.result)
-    conversion.set(result, conversion.tile(result, conversion.layouts[result]))
+    conversion.set_converted(result, loaded.result)
 
 
 @converts("multimem_store_view_tko")

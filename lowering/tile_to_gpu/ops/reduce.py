@@ -45,8 +45,7 @@ def _convert(op: ir.OpView, conversion: Conversion, operation: type[Operation], 
         converted = emitter.gpu(ReduceOp, parts, types, identities=identities, dimension=0)
         _body(block, converted, conversion)
     for result, made in zip(results, converted.results, strict=True):
-        conversion.set(result, made)
-        conversion.set(result, conversion.tile(result, conversion.layouts.get(result)))
+        conversion.set_converted(result, made)
 
 
 def _parts(made: ir.Value, ctas: int, conversion: Conversion) -> ir.Value:

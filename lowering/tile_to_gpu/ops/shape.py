@@ -77,14 +77,10 @@ def _reshape(op: ir.OpView, conversion: Conversion) -> None:
     source, result = op.operation.operands[0], op.operation.results[0]
     made = conversion.get(source)
     if not is_tile(result):
-        scalar = (
-            emitter.gpu(
-                ExtractOp, [made, *[emitter.i32(0)] * source.type.rank], [element_type(result.type.element)]
-            ).result
-            if is_tile(source)
-            else made
-        )
-        conversion.set(result, scalar)
+        if is_tile(source):
+            indices, type = [emitter.i32(0)] * source.type.rank, element_type(result.type.element)
+            made = emitter.gpu(ExtractOp, [made, *indices], [type]).result
+        conversion.set(result, made)
     elif not is_tile(source):
         conversion.set(result, emitter.gpu(SplatOp, [made], [conversion.type(result)]).result)
     elif not _repeat_splat(source, result, conversion):
@@ -112,8 +108,7 @@ def _cat(op: ir.OpView, conversion: Conversion) -> None:
     half = halved(conversion.layouts[result], op.dim) or conversion.layouts[values[0]]
     operands = [conversion.tile(value, half) for value in values]
     type = emitter.tile_type(result.type.shape, operands[0].type.element_type, doubled(half, op.dim))
-    conversion.set(result, emitter.gpu(CatOp, operands, [type], dimension=op.dim).result)
-    conversion.set(result, conversion.tile(result, conversion.layouts[result]))
+    conversion.set_converted(result, emitter.gpu(CatOp, operands, [type], dimension=op.dim).result)
 
 
 @converts("pack", "unpack")
@@ -126,8 +121,7 @@ def _pack(op: ir.OpView, conversion: Conversion) -> None:
     made = conversion.type(result)
     type = emitter.tile_type(made.shape, made.element_type, conversion.layouts[result] if result == whole else layout)
     operation = PackOp if op.operation.name == "cuda_tile.pack" else UnpackOp
-    conversion.set(result, emitter.gpu(operation, [operand], [type], dimension=0).result)
-    conversion.set(result, conversion.tile(result, conversion.layouts[result]))
+    conversion.set_converted(result, emitter.gpu(operation, [operand], [type], dimension=0).result)
 
 
 @converts("extract")
@@ -140,8 +134,7 @@ def _extract(op: ir.OpView, conversion: Conversion) -> None:
     type = emitter.tile_type(result.type.shape, element_type(result.type.element), part)
     indices = _indices(op.indices, op.source.type.shape, result.type.shape, conversion)
     made = emitter.gpu(ExtractOp, [conversion.tile(op.source, whole), *indices], [type]).result
-    conversion.set(result, made)
-    conversion.set(result, conversion.tile(result, conversion.layouts[result]))
+    conversion.set_converted(result, made)
 
 
 @converts("insert")
@@ -153,8 +146,8 @@ def _insert(op: ir.OpView, conversion: Conversion) -> None:
     whole, part = _layouts_of_parts(result, op.source, conversion)
     source, destination = conversion.tile(op.source, part), conversion.tile(op.destination, whole)
     indices = _indices(op.indices, result.type.shape, op.source.type.shape, conversion)
-    conversion.set(result, emitter.gpu(InsertOp, [source, destination, *indices], [destination.type]).result)
-    conversion.set(result, conversion.tile(result, conversion.layouts[result]))
+    made = emitter.gpu(InsertOp, [source, destination, *indices], [destination.type]).result
+    conversion.set_converted(result, made)
 
 
 def _layouts_of_parts(whole: ir.Value, part: ir.Value, conversion: Conversion) -> tuple[LinearLayout, LinearLayout]:
