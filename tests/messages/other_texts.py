@@ -20,7 +20,6 @@ _FILES = (
     "lowering/plan/plan_report.py",
     "lowering/gpu/schedule/schedule_report.py",
     "lowering/gpu_to_ptx/registers/declarations.py",
-    "lowering/ptx/upstream.py",
 )
 # Assignments to these names: formats of the assembly, documentation and public names.
 _NAMES = {

@@ -28,8 +28,9 @@ def test_page_explains_each_certainty(certainty: str) -> None:
     assert f"| {certainty} | {CERTAINTIES[certainty]} |" in PAGE
 
 
-def test_each_quantity_is_an_attribute_of_a_device() -> None:
+def test_each_attribute_of_a_device_but_its_name_has_a_unit_and_a_meaning() -> None:
     assert [quantity.name for quantity in QUANTITIES] == [field.name for field in fields(Device)][1:]
+    assert all(quantity.unit and quantity.meaning for quantity in QUANTITIES)
 
 
 @pytest.mark.parametrize("device", DEVICES)
