@@ -15,7 +15,8 @@ _ADVANCE = ir.WalkResult.ADVANCE
 
 def owner_of(value: ir.Value) -> ir.Operation | None:
     """The operation that defines a value; None for an argument of a block."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def users_of(value: ir.Value) -> list[ir.Operation]:

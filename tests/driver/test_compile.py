@@ -91,6 +91,14 @@ def test_garbage_collector_is_off_until_the_last_stage_ends(scale: Any, monkeypa
     assert gc.isenabled()
 
 
+def test_objects_of_a_compile_are_not_visited_at_the_next_allocation(scale: Any) -> None:
+    """The collector has them in the oldest generation, and nothing stays frozen."""
+    compiled = tilec.compile(scale, signature=SCALE, stop="ptx")
+    stage = compiled.stage("ptx")
+    assert any(found is stage for found in gc.get_objects(generation=2))
+    assert gc.get_freeze_count() == 0
+
+
 def test_module_is_a_source(scale: Any) -> None:
     compiled = tilec.compile(scale, signature=SCALE, stop="ptx")
     module = tilec.Module.parse(compiled.stage("tile").located_text)
