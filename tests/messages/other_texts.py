@@ -27,6 +27,7 @@ _NAMES = {
     "SIZES",
     "SWITCHES",
     "TOPICS",
+    "_CHECKED",
     "_INTERFACE",
     "_LANGUAGE",
     "_PLAIN",
