@@ -33,7 +33,7 @@ def braced(first: int, count: int) -> str:
 
 
 def literal(element: PtxElement, value: float | int) -> str:
-    """The immediate for a value: 0fXXXXXXXX, 0dX.., the bits of narrower floats, decimal integers."""
+    """The immediate for a value: floats as hexadecimal bits, of f32 after 0f and of f64 after 0d; decimal integers."""
     return _immediate(element, _bits(element, value))
 
 
