@@ -56,6 +56,13 @@ def random_kernel(choose: random.Random, kinds: Sequence[str] = ("add", "multipl
         if kind == "store":
             lines.append(store(choose.choice(names)))
             continue
+        if kind == "branch":
+            # Its region alone has the value that is computed before it.
+            lines.append(f"%c{number} = arith.cmpi slt, %one, %i : i32")
+            lines.append(f"%s{number} = arith.muli %i, %size : i32")
+            inside = f"%t{number} = tile_gpu.splat %s{number} : i32 -> !l\n{store(f'%t{number}')}"
+            lines.append(f"scf.if %c{number} id {number} {{\n{inside}\n}}")
+            continue
         if kind == "count":
             lines += [f"%s{number} = arith.addi %i, %one : i32", f"%t{number} = tile_gpu.splat %s{number} : i32 -> !l"]
         else:
@@ -173,7 +180,8 @@ def test_loops_with_legal_schedules_store_the_same(rounds: int) -> None:
     legal = 0
     for seed in range(200):
         choose = random.Random(seed)
-        module = read_stage_module(random_kernel(choose), "kernel.mlir")
+        text = random_kernel(choose, ("add", "multiply", "count", "store", "branch"))
+        module = read_stage_module(text, "kernel.mlir")
         with module.context, ir.Location.unknown():
             loop = the_loop(module)
             order = random_order(choose, body_of(loop))

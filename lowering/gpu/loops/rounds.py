@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import copy_id
 from tilec.dialect.tile_gpu.schedule import LoopOrder
+from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
 from tilec.lowering.gpu.loops.other_iteration import copy_all
 
@@ -82,8 +83,9 @@ class _Round:
         return [self._value(value, count - 1) for value in self._end.operands]
 
     def _copy(self, op: ir.Operation, number: int) -> None:
-        for value in op.operands:
-            self._value(value, number)
+        for inner in (op, *operations_inside(op)):
+            for value in inner.operands:
+                self._value(value, number)
         copy_all([op], self._values[number])
 
     def _value(self, value: ir.Value, number: int) -> ir.Value:
