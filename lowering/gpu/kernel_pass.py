@@ -52,7 +52,7 @@ class Context:
     target: Target
     options: CompileOptions
     remarks: list[Remark] = field(default_factory=list)
-    at_bound: set[int | None] = field(default_factory=set)
+    at_bound: set[int] = field(default_factory=set)
     observe: Callable[[str], None] = lambda name: None
     _plans: dict[Target, SharedPlan] = field(default_factory=dict)
     _holding: set[State] = field(default_factory=set)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tilec.compile_options import DEFAULTS
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_named
 from tilec.errors import TilecError
+from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.passes import run_pass
+from tilec.lowering.gpu.schedule.legal_schedules import write_schedules
+from tilec.lowering.target import target_named
 from tilec.text_input.stage_module import read_stage_module
 
 HEAD = """
@@ -145,6 +151,51 @@ def test_schedule_that_deadlocks_is_refused() -> None:
         TilecError, match="the roles of the kernel deadlock: role 'compute' waits in get .* role 'load' waits"
     ):
         expand(kernel(deadlock))
+
+
+ROLES_THAT_GIVE_FIRST = """
+!s = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+tile_gpu.kernel @k(%n: i32) target "sm_90a" warps 4 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %x = tile_gpu.make_channel stages 1 producer threads consumers [threads] reuse ring : channel<[!s]>
+  %y = tile_gpu.make_channel stages 1 producer threads consumers [threads] reuse ring : channel<[!s]>
+  tile_gpu.roles compute warps 4 {
+    scf.for %i = %zero to %n step %one : i32 id 0 {
+      %put = tile_gpu.put_begin %x : channel<[!s]>
+      tile_gpu.put_commit %x : channel<[!s]>
+      %got = tile_gpu.get %y consumer 0 : channel<[!s]>
+      tile_gpu.release %y consumer 0 : channel<[!s]>
+    }
+  } compute1 warps 4 {
+    scf.for %i = %zero to %n step %one : i32 id 0 {
+      %put = tile_gpu.put_begin %y : channel<[!s]>
+      tile_gpu.put_commit %y : channel<[!s]>
+      %got = tile_gpu.get %x consumer 0 : channel<[!s]>
+      tile_gpu.release %x consumer 0 : channel<[!s]>
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_schedule_is_legal_with_those_that_other_loops_have(number: int) -> None:
+    """Each of two roles may get before it puts while the other one puts first, and not both."""
+    module = read_stage_module(ROLES_THAT_GIVE_FIRST, "kernel.mlir")
+    (kernel,) = operations_named(module, ("tile_gpu.kernel",))
+    with module.context, ir.Location.unknown():
+        context = Context.of(kernel, target_named("sm_90a"), DEFAULTS, [])
+        loops = [op.operation for op in operations_named(module, ("scf.for",))]
+        gets_first = {loop: [(op, 0) for op in (*body[2:4], *body[:2])] for loop in loops if (body := body_of(loop))}
+        first, second = loops[number], loops[1 - number]
+        assert write_schedules(kernel, {first: gets_first[first]}, context)
+        assert not write_schedules(kernel, {second: gets_first[second]}, context)
+        assert write_schedules(kernel, {second: [(op, 0) for op in body_of(second)]}, context)
+
+
+def body_of(loop: ir.Operation) -> list[ir.Operation]:
+    return [op.operation for op in loop.regions[0].blocks[0].operations][:-1]
 
 
 WARPGROUP = """

@@ -69,7 +69,8 @@ def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp
     schedule = present_schedule(further, rounded, _ITERATIONS)
     if schedule is not None and _is_shorter(schedule, now):
         if work_bound(rounded, role_numbers(found)).interval >= (1 - _GAIN) * schedule.interval:
-            context.at_bound.update(id_of(part.loop.operation) for part in parts)
+            ids = (id_of(part.loop.operation) for part in parts)
+            context.at_bound.update(id for id in ids if id is not None)
         return True
     slots = _slots_with_factors(found, plan, kernel, target)
     counts = tuple(slots.get(buffer.name, count) for buffer, count in zip(rounded.buffers, found.slots, strict=True))

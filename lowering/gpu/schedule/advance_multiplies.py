@@ -61,7 +61,7 @@ def advance_again(
         if copies is None:
             continue
         orders = _orders([multiplies, replace(copies, count=2)])
-        if are_legal(kernel, orders) and is_worth(loop, _rings_of_sums(multiplies.group)):
+        if are_legal(kernel, orders, context) and is_worth(loop, _rings_of_sums(multiplies.group)):
             write_schedules(kernel, orders, context)
 
 

@@ -13,8 +13,7 @@ from typing import TypeVar
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, position_of, remove_schedule, rounds_of
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, remove_schedule, rounds_of
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.guarded_loads import load_ahead
@@ -29,6 +28,7 @@ from tilec.lowering.gpu.schedule.legal_schedules import (
     operations_of_body,
     present_order,
     schedule_error,
+    scheduled_loops,
 )
 
 _Number = TypeVar("_Number")
@@ -40,9 +40,7 @@ def expand_schedules(kernel: KernelOp, _context: Context) -> None:
     Raises:
         VerificationError: a schedule breaks a rule (legal_schedules.py).
     """
-    loops = list(
-        dict.fromkeys(op.parent.operation for op in operations_inside(kernel) if position_of(op) is not None)
-    )
+    loops = scheduled_loops(kernel)
     for loop in loops:
         if error := schedule_error(loop, present_order(loop), rounds_of(loop)):
             raise error

@@ -15,7 +15,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, position_of, set_schedule
+from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, position_of, rounds_of, set_schedule
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.walk import operations_inside
 from tilec.errors import VerificationError
@@ -23,7 +23,7 @@ from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
 from tilec.lowering.gpu.ir.enclosing import ancestor_in
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
-from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.kernel_pass import Context, State
 from tilec.lowering.gpu.loops.late_waits import LateWaits, late_waits
 from tilec.lowering.gpu.loops.pending_multiplies import can_count_pending
 from tilec.lowering.gpu.loops.reorder_body import access_dependences
@@ -36,7 +36,7 @@ def write_schedules(
     kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder], context: Context, *, rounds: int = 1
 ) -> bool:
     """Gives loops schedules, if these are legal; returns whether they are."""
-    if not are_legal(kernel, orders, rounds):
+    if not are_legal(kernel, orders, context, rounds=rounds):
         return False
     for loop, order in orders.items():
         set_schedule(loop, order, rounds)
@@ -44,13 +44,32 @@ def write_schedules(
     return True
 
 
-def are_legal(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder], rounds: int = 1) -> bool:
-    """Whether loops may have orders: each obeys the rules of schedules, and all roles still terminate."""
+def are_legal(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder], context: Context, *, rounds: int = 1) -> bool:
+    """Whether loops may have orders: each obeys the rules of schedules, and all roles still terminate.
+
+    Other loops that have schedules already are as these say.
+    """
     if any(schedule_error(loop, order, rounds) is not None for loop, order in orders.items()):
         return False
-    # Where loads of threads alone are ahead, steps on channels are where they were.
-    moved = {loop: order for loop, order in orders.items() if rounds == 1 and not only_loads_are_ahead(loop, order)}
-    return not moved or liveness(kernel, moved).is_proven
+    moved = _with_moved_steps(orders, rounds)
+    if not moved:
+        return True
+    if not context.holds(State.EXPANDED, kernel):
+        for loop in scheduled_loops(kernel):
+            if loop not in orders:
+                moved |= _with_moved_steps({loop: present_order(loop)}, rounds_of(loop))
+    return liveness(kernel, moved).is_proven
+
+
+def _with_moved_steps(orders: Mapping[ir.Operation, LoopOrder], rounds: int) -> dict[ir.Operation, LoopOrder]:
+    """The orders but those where loads of threads alone are ahead, and steps on channels are where they were."""
+    return {loop: order for loop, order in orders.items() if rounds == 1 and not only_loads_are_ahead(loop, order)}
+
+
+def scheduled_loops(kernel: KernelOp) -> list[ir.Operation]:
+    """The loops that have schedules, each before those inside of it."""
+    scheduled = (op for op in operations_inside(kernel) if position_of(op) is not None)
+    return list(dict.fromkeys(op.parent.operation for op in scheduled))
 
 
 def only_loads_are_ahead(loop: ir.Operation, order: LoopOrder) -> bool:
