@@ -14,6 +14,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import BroadcastOp, IotaOp, ReshapeOp, TransposeOp
 from tilec.dialect.upstream_predicates import predicate_of
+from tilec.dialect.walk import reached, users_of
 
 # The reciprocal of a divisor, the checks of its operands and a branch take as long as the division of some elements.
 LEAST_QUOTIENTS = 8
@@ -23,6 +24,7 @@ _BITS = 32
 _ORDERS = ("slt", "sle", "sgt", "sge")
 _COMBINES = ("arith.andi", "arith.ori", "arith.xori")
 _RENAMES = (BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME, TransposeOp.OPERATION_NAME)
+_PARTS_OF_MASKS = (*_COMBINES, *_RENAMES)
 
 # The coefficients of q, the constant first: the least maximum error of 1 + f * q(f) from 2**f in 0 <= f <= 1, rounded
 # to f32. At f = 1, to which the fraction of a small negative x is rounded, the result is 2.
@@ -67,17 +69,18 @@ def is_mask_comparison(op: ir.Operation) -> bool:
 
 def _only_chooses(mask: ir.Value) -> bool:
     """Whether all uses of a mask, also as a part of another one, are conditions of selects."""
-    seen, waiting = {mask}, [mask]
-    while waiting:
-        for use in waiting.pop().uses:
-            user = use.owner.operation
-            if user.name in _COMBINES + _RENAMES:
-                if user.results[0] not in seen:
-                    seen.add(user.results[0])
-                    waiting.append(user.results[0])
-            elif user.name != "arith.select" or use.operand_number != 0:
-                return False
-    return True
+    return all(
+        use.owner.operation.name in _PARTS_OF_MASKS
+        or use.owner.operation.name == "arith.select"
+        and use.operand_number == 0
+        for part in reached(mask, _masks_with)
+        for use in part.uses
+    )
+
+
+def _masks_with(mask: ir.Value) -> list[ir.Value]:
+    """The masks of which a mask is a part."""
+    return [user.results[0] for user in users_of(mask) if user.name in _PARTS_OF_MASKS]
 
 
 def position_comparisons(mask: ir.Value) -> list[ir.Operation]:

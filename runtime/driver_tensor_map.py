@@ -56,7 +56,7 @@ def constant_fields(tensor_map: TensorMap | Recipe) -> dict[str, Any]:
         "fill": FILLS[tensor_map.fill],
         "box": list(tensor_map.box),
         "element_strides": list(tensor_map.element_strides),
-        # The order is W, H, D: see CORNERS in tilec.lowering.tma.rules.
+        # The order is W, H, D: see _CORNERS in tilec.lowering.tma.rules.
         "lower": list(tensor_map.lower),
         "upper": list(tensor_map.upper),
         "channels": tensor_map.channels_per_pixel,

@@ -218,7 +218,7 @@ def _tile(index: int, along_m: int, along_n: int, group: int) -> tuple[int, int]
 
 @dataclass(frozen=True)
 class PairTimes:
-    """The predicted times of a product of EXTENT rows, columns and depth, in microseconds."""
+    """The predicted times of a product of _EXTENT rows, columns and depth, in microseconds."""
 
     block: float
     pair: float
