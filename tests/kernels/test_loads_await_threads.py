@@ -154,6 +154,6 @@ def test_deadlock_that_a_pass_makes_is_an_internal_error(monkeypatch: pytest.Mon
     args = (integers(128, 64), integers(128, 64), indices(32), integers(64, 64), np.zeros((128, 64), np.float32), 1)
     signature = Signature.from_arguments(two_products, args)
     ct.compile(two_products, target="sm_100a", signature=signature, stop="gpu")
-    monkeypatch.setattr(legal_schedules, "are_legal", lambda *_: True)
+    monkeypatch.setattr(legal_schedules, "are_legal", lambda *_, **__: True)
     with pytest.raises(InternalError, match="the roles of a kernel deadlock: role '.*' waits in .* to execute"):
         ct.compile(two_products, target="sm_100a", signature=signature, stop="gpu")
