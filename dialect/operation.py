@@ -314,7 +314,7 @@ def _region_accessor(at: int) -> property:
 def _attribute_accessor(field: AttributeField) -> property:
     name, to_python = field.name, field.to_python
     absent = False if field.kind is AttributeKind.FLAG else field.default
-    return property(lambda op: to_python(op.attributes[name]) if name in op.attributes else absent)
+    return property(lambda op: absent if (found := op.attributes.get(name)) is None else to_python(found))
 
 
 def _value_accessor(cls: type[Operation], field: ValueField) -> property:

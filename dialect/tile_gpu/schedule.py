@@ -30,7 +30,8 @@ class Position(NamedTuple):
 
 def position_of(op: ir.Operation) -> Position | None:
     """The position of an operation in the schedule of the loop around it; None without a schedule."""
-    return Position(*op.attributes[SCHEDULE]) if SCHEDULE in op.attributes else None
+    found = op.attributes.get(SCHEDULE)
+    return None if found is None else Position(*found)
 
 
 def rounds_of(loop: ir.Operation) -> int:

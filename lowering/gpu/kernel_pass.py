@@ -46,6 +46,7 @@ class Context:
         options: the options of the compile, with the hints of the kernel.
         remarks: receives the remarks of passes.
         at_bound: the ids of the loops that no schedule makes shorter, as a heuristic has found out.
+        has_legal_schedules: whether all schedules of the kernel have been proven to be legal.
         observe: is called with the name of each heuristic of a pass that has some, after it has run.
     """
 
@@ -53,6 +54,7 @@ class Context:
     options: CompileOptions
     remarks: list[Remark] = field(default_factory=list)
     at_bound: set[int] = field(default_factory=set)
+    has_legal_schedules: bool = False
     observe: Callable[[str], None] = lambda name: None
     _plans: dict[Target, SharedPlan] = field(default_factory=dict)
     _holding: set[State] = field(default_factory=set)
@@ -80,7 +82,8 @@ class Context:
         return self._plans[target]
 
     def scheduled(self) -> None:
-        """A pass calls this when it gives a loop a schedule."""
+        """A pass calls this when it gives loops schedules that it has proven to be legal."""
+        self.has_legal_schedules |= State.EXPANDED in self._holding
         self._holding.discard(State.EXPANDED)
 
     def changed(self) -> None:

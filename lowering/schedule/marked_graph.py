@@ -7,8 +7,8 @@ Holt, S. Even, A. Pnueli, Marked directed graphs, 1971): firings of a cycle with
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +34,30 @@ def token_free_cycle(transitions: int, places: Sequence[Place]) -> list[Place] |
     # Firings are counted from `firsts` on: then no place has a negative number of tokens, and cycles keep theirs.
     counted = [place.tokens + firsts[place.source] - firsts[place.target] for place in places]
     return _cycle_of(transitions, [place for place, tokens in zip(places, counted, strict=True) if not tokens])
+
+
+def all_fire(rows: Sequence[range], awaited: Mapping[int, Sequence[int]]) -> bool:
+    """Whether a graph without tokens is live whose transitions are in rows, each after the one before it in its row.
+
+    `awaited` has the other sources of a transition, which are in other rows. This is token_free_cycle() of that graph,
+    without a place for each neighbour.
+    """
+    has_fired = bytearray(sum(map(len, rows)))
+    following, ready = [row.start for row in rows], list(range(len(rows)))
+    # The rows that wait for a transition.
+    blocked: defaultdict[int, list[int]] = defaultdict(list)
+    while ready:
+        row = ready.pop()
+        for transition in range(following[row], rows[row].stop):
+            sources = awaited.get(transition)
+            source = next((each for each in sources if not has_fired[each]), None) if sources else None
+            if source is not None:
+                following[row] = transition
+                blocked[source].append(row)
+                break
+            has_fired[transition] = True
+            ready += blocked.pop(transition, ())
+    return not blocked
 
 
 def span(transitions: int, places: Sequence[Place]) -> int:

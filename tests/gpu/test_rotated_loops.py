@@ -168,8 +168,9 @@ def test_rotated_loops_store_the_same(seed: int) -> None:
             members = random_members(choose, body_of(loop))
             if members:
                 assert rotate_loop(loop, members) is not None
-        body = the_loop(module).regions[0].blocks[0]
-        reorder_body(body, {number: choose.randrange(9) for number in range(len(body.operations) - 1)})
+        operations = body_of(the_loop(module))
+        ranks = {number: choose.randrange(9) for number in range(len(operations))}
+        reorder_body(operations, dependences(operations), ranks)
     assert module.operation.verify()
     assert [stored(module, bounds) for bounds in BOUNDS] == expected
 

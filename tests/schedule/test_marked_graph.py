@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tilec.lowering.schedule.marked_graph import Place, span, token_free_cycle
+from tilec.lowering.schedule.marked_graph import Place, all_fire, span, token_free_cycle
 
 # Enough for the transitions of a small graph to stop if they ever do.
 FIRINGS = 60
@@ -96,3 +96,20 @@ def test_random_graphs_are_live_where_all_transitions_fire(seed: int) -> None:
 )
 def test_span_is_how_far_chains_of_places_go_back(places: list[tuple[int, int, int]], most: int) -> None:
     assert span(3, [Place(*place) for place in places]) == most
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_rows_fire_unless_a_cycle_has_no_token(seed: int) -> None:
+    """The rows of roles are the graph in which each transition follows the one before it in its row."""
+    choose = random.Random(seed)
+    ends = sorted(choose.randint(0, 9) for _ in range(choose.randint(1, 4)))
+    rows = [range(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+    row_of = {transition: number for number, row in enumerate(rows) for transition in row}
+    awaited: dict[int, list[int]] = {}
+    for _ in range(choose.randint(0, 12) if row_of else 0):
+        source, target = choose.choice(list(row_of)), choose.choice(list(row_of))
+        if row_of[source] != row_of[target]:
+            awaited.setdefault(target, []).append(source)
+    places = [Place(source, target) for target, sources in awaited.items() for source in sources]
+    places += [Place(transition, transition + 1) for row in rows for transition in row[:-1]]
+    assert all_fire(rows, awaited) == (not row_of or fires_often(len(row_of), places))

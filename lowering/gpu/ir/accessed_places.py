@@ -6,6 +6,7 @@ A place is a channel with its slots, the slots of one consumer of a ring that TM
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
@@ -69,82 +70,110 @@ _CHANNEL = MakeChannelOp.OPERATION_NAME
 _READERS = (LoadSharedOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME, *MULTIPLIES)
 
 
-def accessed_places(op: ir.Operation) -> dict[Place, bool]:
-    """The places that an operation, or one inside of it, accesses, and whether it writes them."""
-    inside = [op, *operations_inside(op)] if op.regions else [op]
-    found: dict[Place, bool] = {}
-    for place, is_written in (access for each in inside for access in _accesses(each)):
-        found[place] = found.get(place, False) or is_written
-    return found
+@dataclass(frozen=True)
+class _ChannelPlaces:
+    """The places of the slots of a channel.
 
-
-def _accesses(op: ir.Operation) -> Iterator[tuple[Place, bool]]:
-    if op.name in STEPS_AND_SKIPS:
-        yield from ((place, True) for place in _places_of_step(op))
-        if _is_staging(op.operands[0]):
-            yield _STAGING, True
-    elif op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block):
-        # The slots that the multiply reads are released after the wait.
-        yield from _accesses(op.operands[0].owner.operation)
-    elif op.name in GLOBAL_LOADS and op.opview.order is None:
-        if "early" not in op.attributes and not has_repeatable_elements(op):
-            yield _MEMORY, False
-    elif op.name in _READERS:
-        for value in op.operands:
-            is_written = op.name in TENSOR_MEMORY_MULTIPLIES and value == op.opview.accumulator
-            yield from ((place, is_written) for place in _places_of_buffer(value))
-    elif op.name in _WRITTEN and not ("order" in op.attributes and op.opview.order is not None):
-        yield from ((place, True) for place in _WRITTEN[op.name])
-        yield from ((place, True) for value in op.operands for place in _places_of_buffer(value))
-        if any(map(_is_staged, op.operands)):
-            yield _STAGING, True
-        if op.name in COPIES_OF_THREADS:
-            yield _CHECKED, False
-    elif op.name not in ("scf.if", "scf.yield") and not interface_of(op.name).is_pure:
-        yield EVERYTHING, True
-
-
-def _places_of_step(step: ir.Operation) -> tuple[Place, ...]:
-    """A signal, which is a channel without buffers, is ordered after all operations before it.
-
-    Each consumer of a ring that TMA fills counts its slots apart, and reads them.
+    Attributes:
+        ring: the channel that has the slots.
+        is_signal: whether it has no buffers: it is ordered after all operations before it.
+        is_counted_apart: whether each consumer counts its slots apart, and reads them, as of a ring that TMA fills.
+        is_staging: whether TMA stores the slots: waits, fences and barriers are between its steps.
+        consumers: the number of consumers.
     """
-    channel = step.operands[0]
-    made = channel.owner.opview
-    if made.shares is None and not channel.type.buffers:
-        return (EVERYTHING,)
-    ring = _ring(channel)
-    is_shared = made.shares is not None or any(use.owner.operation.name == _CHANNEL for use in channel.uses)
-    if made.producer != TMA or is_shared:
-        return (ring,)
-    own = step.name in _OF_CONSUMERS
-    return ((ring, step.opview.consumer),) if own else tuple((ring, n) for n in range(len(made.consumer_names)))
+
+    ring: ir.Value
+    is_signal: bool
+    is_counted_apart: bool
+    is_staging: bool
+    consumers: int
+
+    @classmethod
+    def of(cls, channel: ir.Value) -> _ChannelPlaces:
+        made = channel.owner.opview
+        ring, shares = channel, made.shares
+        while shares is not None:
+            ring, shares = shares, shares.owner.opview.shares
+        users = [use.owner.operation for use in channel.uses]
+        is_shared = made.shares is not None or any(user.name == _CHANNEL for user in users)
+        return cls(
+            ring,
+            is_signal=made.shares is None and not channel.type.buffers,
+            is_counted_apart=made.producer == TMA and not is_shared,
+            is_staging=any(user.name == _STORE for user in users_of_slots(channel, STEPS_AND_SKIPS)),
+            consumers=len(made.consumer_names),
+        )
+
+    def of_step(self, step: ir.Operation) -> tuple[Place, ...]:
+        """The places that a step on the channel accesses."""
+        if self.is_signal:
+            return (EVERYTHING,)
+        if not self.is_counted_apart:
+            return (self.ring,)
+        if step.name in _OF_CONSUMERS:
+            return ((self.ring, step.opview.consumer),)
+        return tuple((self.ring, consumer) for consumer in range(self.consumers))
 
 
-def _ring(channel: ir.Value) -> ir.Value:
-    """The channel that has the slots of a channel."""
-    shared = channel.owner.opview.shares
-    return channel if shared is None else _ring(shared)
+class AccessedPlaces:
+    """The places that operations of a kernel access, which does not change meanwhile."""
 
+    def __init__(self) -> None:
+        self._channels: dict[ir.Value, _ChannelPlaces] = {}
 
-def _is_staged(value: ir.Value) -> bool:
-    """Whether a value is a slot that TMA stores."""
-    step = step_of_buffer(value)
-    return step is not None and step.name != SLOT and _is_staging(step.operands[0])
+    def of(self, op: ir.Operation) -> dict[Place, bool]:
+        """The places that an operation, or one inside of it, accesses, and whether it writes them."""
+        inside = [op, *operations_inside(op)] if op.regions else [op]
+        found: dict[Place, bool] = {}
+        for place, is_written in (access for each in inside for access in self._accesses(each)):
+            found[place] = found.get(place, False) or is_written
+        return found
 
+    def _accesses(self, op: ir.Operation) -> Iterator[tuple[Place, bool]]:
+        if op.name in STEPS_AND_SKIPS:
+            channel = self._channel(op.operands[0])
+            yield from ((place, True) for place in channel.of_step(op))
+            if channel.is_staging:
+                yield _STAGING, True
+        elif op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block):
+            # The slots that the multiply reads are released after the wait.
+            yield from self._accesses(op.operands[0].owner.operation)
+        elif op.name in GLOBAL_LOADS and op.opview.order is None:
+            if "early" not in op.attributes and not has_repeatable_elements(op):
+                yield _MEMORY, False
+        elif op.name in _READERS:
+            for value in op.operands:
+                is_written = op.name in TENSOR_MEMORY_MULTIPLIES and value == op.opview.accumulator
+                yield from ((place, is_written) for place in self._of_buffer(value))
+        elif op.name in _WRITTEN and not ("order" in op.attributes and op.opview.order is not None):
+            yield from ((place, True) for place in _WRITTEN[op.name])
+            yield from ((place, True) for value in op.operands for place in self._of_buffer(value))
+            if any(map(self._is_staged, op.operands)):
+                yield _STAGING, True
+            if op.name in COPIES_OF_THREADS:
+                yield _CHECKED, False
+        elif op.name not in ("scf.if", "scf.yield") and not interface_of(op.name).is_pure:
+            yield EVERYTHING, True
 
-def _is_staging(channel: ir.Value) -> bool:
-    """Whether TMA stores the slots of a channel: waits, fences and barriers are between its steps."""
-    return any(user.name == _STORE for user in users_of_slots(channel, STEPS_AND_SKIPS))
+    def _channel(self, channel: ir.Value) -> _ChannelPlaces:
+        found = self._channels.get(channel)
+        if found is None:
+            found = self._channels[channel] = _ChannelPlaces.of(channel)
+        return found
 
+    def _is_staged(self, value: ir.Value) -> bool:
+        """Whether a value is a slot that TMA stores."""
+        step = step_of_buffer(value)
+        return step is not None and step.name != SLOT and self._channel(step.operands[0]).is_staging
 
-def _places_of_buffer(value: ir.Value) -> tuple[Place, ...]:
-    """The places of a buffer; none for another value."""
-    if not isinstance(value.type, BufferType):
-        return ()
-    if owner_of(without_views(value)) is None:
-        return (EVERYTHING,)
-    step = step_of_buffer(value)
-    if step is None:
-        return (_STAGING,)
-    return _places_of_step(step) if step.name in _OF_CHANNELS else (_ring(step.operands[0]),)
+    def _of_buffer(self, value: ir.Value) -> tuple[Place, ...]:
+        """The places of a buffer; none for another value."""
+        if not isinstance(value.type, BufferType):
+            return ()
+        if owner_of(without_views(value)) is None:
+            return (EVERYTHING,)
+        step = step_of_buffer(value)
+        if step is None:
+            return (_STAGING,)
+        channel = self._channel(step.operands[0])
+        return channel.of_step(step) if step.name in _OF_CHANNELS else (channel.ring,)

@@ -13,23 +13,24 @@ from dataclasses import dataclass, field
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import ScheduleBarrierOp
-from tilec.dialect.walk import operations_inside
-from tilec.lowering.gpu.ir.accessed_places import EVERYTHING, Place, accessed_places
+from tilec.dialect.walk import operations_inside, terminator_of
+from tilec.lowering.gpu.ir.accessed_places import EVERYTHING, AccessedPlaces, Place
 
 # Operations by number, with the numbers of those that they follow.
 Dependences = list[set[int]]
 _WAIT = WgmmaWaitOp.OPERATION_NAME
 
 
-def reorder_body(body: ir.Block, ranks: Mapping[int, int], *, is_exact: bool = False) -> list[int]:
-    """Moves the operations of a body, whose `ranks` are by number, in place; returns their numbers in the new order.
+def reorder_body(
+    operations: Sequence[ir.Operation], preceding: Dependences, ranks: Mapping[int, int], *, is_exact: bool = False
+) -> list[int]:
+    """Moves the operations of a body, with their dependences, in place; returns their numbers in the new order.
 
-    An operation without a rank has that of the first one that uses its results, else that of the one it follows.
-    Where the order `is_exact`, operations with ranks are in their order, which dependences allow; else as far as these
-    allow it, waits in the order of their multiplies, and those whose results the next iteration uses late.
+    The `ranks` are by number. An operation without one has that of the first one that uses its results, else that of
+    the one it follows. Where the order `is_exact`, operations with ranks are in their order, which dependences allow;
+    else as far as these allow it, waits in the order of their multiplies, and those whose results the next iteration
+    uses late.
     """
-    *operations, end = [op.operation for op in body.operations]
-    preceding = dependences(operations)
     if is_exact:
         order = _sorted(preceding, _all_ranks(operations, preceding, ranks))
         ranked = [ranks[number] for number in order if number in ranks]
@@ -38,6 +39,7 @@ def reorder_body(body: ir.Block, ranks: Mapping[int, int], *, is_exact: bool = F
         late = _late_waits(operations, preceding, max(ranks.values(), default=0) + 1)
         order = _sorted(preceding, _all_ranks(operations, preceding, {**ranks, **late}))
         order = _with_waits_in_order(operations, order)
+    end = terminator_of(operations[0].block) if operations else None
     for number in order:
         operations[number].move_before(end)
     return order
@@ -75,10 +77,10 @@ def dependences(operations: Sequence[ir.Operation]) -> Dependences:
     """
     numbers = {op: number for number, op in enumerate(operations)}
     preceding: Dependences = []
-    accesses = _Accesses()
+    accesses, places = _Accesses(), AccessedPlaces()
     for number, op in enumerate(operations):
         found = {numbers[owner] for owner in _owners(op) if owner in numbers}
-        preceding.append(found | accesses.added(number, accessed_places(_placed_as(number, operations))))
+        preceding.append(found | accesses.added(number, places.of(_placed_as(number, operations))))
     for wait, writer in _register_writes(operations):
         if writer in numbers and numbers[writer] > numbers[wait]:
             preceding[numbers[writer]].add(numbers[wait])
@@ -105,7 +107,8 @@ def access_dependences(operations: Sequence[ir.Operation]) -> set[tuple[int, int
 
     Each is the number of an operation, that of the one that it follows, and the number of iterations between.
     """
-    places = [accessed_places(_placed_as(number, operations)) for number in range(len(operations))]
+    accessed = AccessedPlaces()
+    places = [accessed.of(_placed_as(number, operations)) for number in range(len(operations))]
     accesses, count = _Accesses(), len(operations)
     found = set[tuple[int, int, int]]()
     for number in range(2 * count):

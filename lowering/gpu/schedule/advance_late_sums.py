@@ -21,7 +21,6 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.lowering.gpu.channels.pipeline import set_stages
 from tilec.lowering.gpu.ir.operation_role import MULTIPLY
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_parts import divided_loops
@@ -47,39 +46,38 @@ _SLOTS = 2
 
 def advance_late_sums(kernel: KernelOp, context: Context) -> None:
     """Gives the loops of the roles `mma` and `load` schedules; run when the work of threads is final."""
-    advance_again(kernel, context, lambda loop, sums: _are_late(kernel, loop, sums, context))
+    advance_again(kernel, context, lambda loop, sums: _needed_slots(kernel, loop, sums, context))
 
 
-def _are_late(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp], context: Context) -> bool:
-    """Whether iterations are shorter if the sums are two iterations ahead, and they have slots of their own for it."""
+def _needed_slots(
+    kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp], context: Context
+) -> dict[ir.Value, int] | None:
+    """The slots that other rings need if the sums are two iterations ahead; None if iterations are not shorter then."""
     if not all(map(_has_slots, sums)):
-        return False
+        return None
     parts = next((found for found in divided_loops(kernel) if any(part.loop.operation == loop for part in found)), None)
-    # Loops before this one may have been rewritten.
-    context.changed()
     plan, target = context.plan(kernel), context.target
     found = None if parts is None else loop_problem(kernel, parts, plan, target)
     if parts is None or found is None or not _may_be_late(found, target):
-        return False
+        return None
     rounded = quantized(found.problem)
     now = present_schedule(found, rounded, _ITERATIONS)
     if now is None:
-        return False
+        return None
     further = replace(found, ahead=_further_ahead(found))
     schedule = present_schedule(further, rounded, _ITERATIONS)
     if schedule is not None and _is_shorter(schedule, now):
         if work_bound(rounded, role_numbers(found)).interval >= (1 - _GAIN) * schedule.interval:
             ids = (id_of(part.loop.operation) for part in parts)
             context.at_bound.update(id for id in ids if id is not None)
-        return True
+        return {}
     slots = _slots_with_factors(found, plan, kernel, target)
     counts = tuple(slots.get(buffer.name, count) for buffer, count in zip(rounded.buffers, found.slots, strict=True))
     if not slots or not _is_shorter(present_schedule(replace(further, slots=counts), rounded, _ITERATIONS), now):
-        return False
-    for channel, each in plan.channels.items():
-        if each.name in slots and each.ring is None:
-            set_stages(channel.owner, slots[each.name])
-    return True
+        return None
+    return {
+        channel: slots[each.name] for channel, each in plan.channels.items() if each.ring is None and each.name in slots
+    }
 
 
 def _is_shorter(schedule: Schedule | None, now: Schedule) -> bool:

@@ -26,13 +26,14 @@ from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.walk import operations_inside, operations_of
+from tilec.lowering.gpu.channels.pipeline import set_stages
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.operation_role import LOAD, MULTIPLY, is_rematerializable
 from tilec.lowering.gpu.ir.slots import GET, PUT, VIEW, step_of_buffer
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.other_iteration import scalars_behind
-from tilec.lowering.gpu.schedule.legal_schedules import are_legal, write_schedules
+from tilec.lowering.gpu.schedule.legal_schedules import are_legal, write_legal_schedules, write_schedules
 
 _COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 
@@ -45,11 +46,14 @@ def advance_multiplies(kernel: KernelOp, context: Context) -> None:
 
 
 def advance_again(
-    kernel: KernelOp, context: Context, is_worth: Callable[[ir.Operation, Sequence[MakeChannelOp]], bool]
+    kernel: KernelOp,
+    context: Context,
+    needed_slots: Callable[[ir.Operation, Sequence[MakeChannelOp]], Mapping[ir.Value, int] | None],
 ) -> None:
     """Advances multiplies that are one iteration ahead by another one, and their loads by two.
 
-    `is_worth` gets a loop of the role `mma`, and the rings of the sums that are ahead in it.
+    `needed_slots` gets a loop of the role `mma`, and the rings of the sums that are ahead in it. It returns the slots
+    that rings need for it, by their channel; None if it is not worth them.
     """
     for loop, loads in _loops_of_multiplies(kernel):
         if iterations_ahead(loop) != 1 or loads is None or iterations_ahead(loads):
@@ -61,8 +65,34 @@ def advance_again(
         if copies is None:
             continue
         orders = _orders([multiplies, replace(copies, count=2)])
-        if are_legal(kernel, orders, context) and is_worth(loop, _rings_of_sums(multiplies.group)):
-            write_schedules(kernel, orders, context)
+        if not are_legal(kernel, orders, context):
+            continue
+        slots = needed_slots(loop, _rings_of_sums(multiplies.group))
+        if slots is not None and _set_slots(kernel, orders, slots, context):
+            write_legal_schedules(orders, context)
+
+
+def _set_slots(
+    kernel: KernelOp,
+    orders: Mapping[ir.Operation, LoopOrder],
+    slots: Mapping[ir.Value, int],
+    context: Context,
+) -> bool:
+    """Gives rings new slots; returns whether orders that are legal with the present ones are so with these.
+
+    If they are not, the rings keep the present ones.
+    """
+    if not slots:
+        return True
+    present = {channel: channel.owner.opview.stages for channel in slots}
+    for channel, count in slots.items():
+        set_stages(channel.owner.opview, count)
+    if not are_legal(kernel, orders, context):
+        for channel, count in present.items():
+            set_stages(channel.owner.opview, count)
+        return False
+    context.changed()
+    return True
 
 
 @dataclass(frozen=True)

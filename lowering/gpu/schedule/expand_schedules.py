@@ -15,7 +15,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, remove_schedule, rounds_of
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
-from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.kernel_pass import Context, State
 from tilec.lowering.gpu.loops.guarded_loads import load_ahead
 from tilec.lowering.gpu.loops.late_waits import LateWaits, wait_late
 from tilec.lowering.gpu.loops.pending_multiplies import await_all, can_count_pending, count_pending
@@ -34,16 +34,19 @@ from tilec.lowering.gpu.schedule.legal_schedules import (
 _Number = TypeVar("_Number")
 
 
-def expand_schedules(kernel: KernelOp, _context: Context) -> None:
-    """Rewrites the loops of a kernel that have schedules, in place.
+def expand_schedules(kernel: KernelOp, context: Context) -> None:
+    """Rewrites the loops of a kernel that have schedules, in place; checks those that no pass has proven to be legal.
 
     Raises:
         VerificationError: a schedule breaks a rule (legal_schedules.py).
     """
+    if context.holds(State.EXPANDED, kernel):
+        return
     loops = scheduled_loops(kernel)
-    for loop in loops:
+    for loop in loops if not context.has_legal_schedules else ():
         if error := schedule_error(loop, present_order(loop), rounds_of(loop)):
             raise error
+    context.has_legal_schedules = False
     # Several loops use a ring that channels share, and each is read before any is changed.
     late = [only_waits_are_late(loop, present_order(loop)) for loop in loops]
     # An inner loop is after those around it.
@@ -92,25 +95,25 @@ def arranged(
         return None
     await_all(body)
     operations = operations_of_body(loop)
-    counts = dict(enumerate(spread(operations, dependences(operations), advances, is_rank=False)))
+    preceding = dependences(operations)
+    counts = dict(enumerate(spread(operations, preceding, advances, is_rank=False)))
     positions: list[Position | None] = [None] * len(operations)
     numbers: Origins = list(range(len(operations)))
     ahead = dict(counts)
     for least in range(1, max(advances.values(), default=0) + 1):
-        operations = operations_of_body(loop)
         scalars = {number for number, op in enumerate(operations) if is_rematerializable(op)}
         members = {number for number, count in ahead.items() if count and count >= least} - scalars
-        preceding = dependences(operations)
         if any(preceding[number] - members - scalars for number in members):
             return None
         rotated = rotate_loop(loop, members) if members else None
         if rotated is None:
             return None
         loop, origins = rotated
+        operations = operations_of_body(loop)
+        preceding = dependences(operations)
         ranks, ahead = _moved(ranks, origins), _moved(ahead, origins)
         numbers = [None if number is None else numbers[number] for number in origins]
-    operations = operations_of_body(loop)
-    order = reorder_body(loop.regions[0].blocks[0], ranks, is_exact=is_exact)
+    order = reorder_body(operations, preceding, ranks, is_exact=is_exact)
     count_pending(loop.regions[0].blocks[0])
     for place, number in enumerate(order):
         origin = numbers[number]

@@ -38,10 +38,15 @@ def write_schedules(
     """Gives loops schedules, if these are legal; returns whether they are."""
     if not are_legal(kernel, orders, context, rounds=rounds):
         return False
+    write_legal_schedules(orders, context, rounds=rounds)
+    return True
+
+
+def write_legal_schedules(orders: Mapping[ir.Operation, LoopOrder], context: Context, *, rounds: int = 1) -> None:
+    """Gives loops schedules of which are_legal() holds, and those of other loops are legal, too."""
     for loop, order in orders.items():
         set_schedule(loop, order, rounds)
     context.scheduled()
-    return True
 
 
 def are_legal(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder], context: Context, *, rounds: int = 1) -> bool:

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.lowering.gpu.schedule.role_executions import (
@@ -32,15 +31,14 @@ from tilec.lowering.gpu.schedule.role_executions import (
     Unfolding,
 )
 from tilec.lowering.gpu.schedule.role_steps import (
-    COMMIT,
     GET,
     ORDER_SIGNAL,
     ORDER_WAIT,
     PUT,
-    RELEASE,
     SKIP,
     Loop,
     Party,
+    Ring,
     Role,
     Step,
     loops,
@@ -48,10 +46,12 @@ from tilec.lowering.gpu.schedule.role_steps import (
     steps,
     steps_outside_of_loops,
 )
-from tilec.lowering.schedule.marked_graph import Place, span, token_free_cycle
+from tilec.lowering.schedule.marked_graph import Place, all_fire, span, token_free_cycle
 
 # Loops with at most this number of iterations, if it is known, are unfolded exactly.
 _MOST_KNOWN = 16
+# The steps that wait for other roles.
+_WAITING = (PUT, GET, ORDER_WAIT)
 # The steps of a role that are worth the time.
 _MOST_STEPS = 50_000
 # Orders of loops that are asked for.
@@ -156,7 +156,7 @@ class _Code:
             if name in self._known:
                 continue
             rings = {step.ring for loop in found for step in steps_outside_of_loops(loop.body)}
-            slots = [_slots(ring) or 1 for ring in rings if ring is not None]
+            slots = [ring.slots or 1 for ring in rings if ring is not None]
             # A step that is ahead waits for a later iteration of another role; dependences back from it reach as far.
             longest[name] = max(slots, default=1) + 2 * max(loop.ahead for loop in found)
         return longest
@@ -183,29 +183,9 @@ def _unbalanced(found: Sequence[Executions]) -> str | None:
             counts[execution].update(own)
     for (id, _, _), parties in counts.items():
         for ring in dict.fromkeys(ring for ring, _, _ in parties if ring is not None):
-            if len({parties.get(party, 0) for party in _parties(ring)}) > 1:
+            if len({parties.get(party, 0) for party in ring.parties}) > 1:
                 return f"a region of branch {id} has steps of some parties of {_ring_text(ring)} alone"
     return None
-
-
-def _parties(ring: ir.Value) -> Iterator[Party]:
-    """The parties of a ring that wait for others, or that others wait for."""
-    yield ring, COMMIT, 0
-    for number in range(len(ring.owner.opview.consumer_names)):
-        yield ring, GET, number
-    yield from _releasing(ring)
-
-
-def _releasing(ring: ir.Value) -> list[Party]:
-    """The parties whose releases a put waits for."""
-    made: MakeChannelOp = ring.owner.opview
-    return [(ring, RELEASE, number) for number in range(len(made.consumer_names))] if made.reuse == "ring" else []
-
-
-def _slots(ring: ir.Value) -> int | None:
-    """The slots of a ring; None if nothing waits for an empty one."""
-    made: MakeChannelOp = ring.owner.opview
-    return made.stages if made.reuse == "ring" else None
 
 
 class _Graph:
@@ -215,38 +195,30 @@ class _Graph:
         self._roles = roles
         self._firsts: list[int] = []
         self._steps: list[Step] = []
-        parties: defaultdict[Party, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        self._executions: defaultdict[Party, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        self._missing: Step | None = None
+        waiting: list[tuple[int, Step, int]] = []
         for made in roles:
             self._firsts.append(len(self._steps))
             for number, (step, index) in enumerate(zip(made.steps, made.indices, strict=True), len(self._steps)):
                 if step.name != PUT:
-                    parties[step.party][index].append(number)
+                    self._executions[step.party][index].append(number)
+                if step.name in _WAITING:
+                    waiting.append((number, step, index))
             self._steps += made.steps
-        self._executions = parties
-        self._missing: Step | None = None
-        # The slots of rings, and the parties that release them.
-        self._rings: dict[ir.Value, tuple[int | None, list[Party]]] = {}
-        self._waiting: dict[int, Sequence[int]] = {}
-        for role, made in enumerate(roles):
-            for number, (step, index) in enumerate(zip(made.steps, made.indices, strict=True), self._firsts[role]):
-                if awaited := self._awaited_by(step, index, number):
-                    self._waiting[number] = awaited
+        found = ((number, self._awaited_by(step, index, number)) for number, step, index in waiting)
+        self._waiting: dict[int, list[int]] = {number: awaited for number, awaited in found if awaited}
 
     def _awaited_by(self, step: Step, index: int, number: int) -> list[int]:
-        """The executions of other roles that an execution waits for."""
-        if step.name == GET:
-            assert step.ring is not None
-            return self._of((step.ring, COMMIT, 0), index, step)
-        if step.name == ORDER_WAIT:
+        """The executions of other roles that a put, a get or an order_wait waits for."""
+        ring = step.ring
+        if ring is None:
             return self._signal(number, index)
-        if step.name != PUT or not step.waits or step.ring is None:
+        if step.name == GET:
+            return self._of(ring.commits, index, step)
+        if not step.waits or ring.slots is None or index < ring.slots:
             return []
-        if step.ring not in self._rings:
-            self._rings[step.ring] = _slots(step.ring), _releasing(step.ring)
-        slots, parties = self._rings[step.ring]
-        if slots is None or index < slots:
-            return []
-        return [each for party in parties for each in self._of(party, index - slots, step)]
+        return [each for party in ring.releases for each in self._of(party, index - ring.slots, step)]
 
     def _of(self, party: Party, index: int, step: Step) -> list[int]:
         found = self._executions[party].get(index, [])
@@ -277,12 +249,13 @@ class _Graph:
         return _unbalanced(self._roles) or self._cycle()
 
     def _cycle(self) -> _Cycle | None:
-        places = [Place(before, number) for number, awaited in self._waiting.items() for before in awaited]
-        for first, made in zip(self._firsts, self._roles, strict=True):
-            places += [Place(number, number + 1) for number in range(first, first + len(made.steps) - 1)]
-        found = token_free_cycle(len(self._steps), places)
-        if found is None:
+        rows = [range(first, first + len(made.steps)) for first, made in zip(self._firsts, self._roles, strict=True)]
+        if all_fire(rows, self._waiting):
             return None
+        places = [Place(before, number) for number, awaited in self._waiting.items() for before in awaited]
+        places += [Place(number, number + 1) for row in rows for number in row[:-1]]
+        found = token_free_cycle(len(self._steps), places)
+        assert found is not None, "what does not fire is on a cycle, or behind one"
         pairs = [(place.source, place.target) for place in found]
         return self._cycle_text(
             [(source, target) for source, target in pairs if source in self._waiting.get(target, ())]
@@ -366,7 +339,7 @@ def _spelled(step: Step) -> str:
     return f"{name}{ring}" + ("" if location is None else f" ({location})")
 
 
-def _ring_text(ring: ir.Value) -> str:
-    made: MakeChannelOp = ring.owner.opview
+def _ring_text(ring: Ring) -> str:
+    made = ring.channel
     slots = "one slot" if made.stages == 1 else f"{made.stages} slots"
     return f"the ring of {slots} from {made.producer} to {', '.join(made.consumer_names)}"

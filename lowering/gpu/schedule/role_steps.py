@@ -14,7 +14,7 @@ from functools import cached_property
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS_AND_SKIPS
-from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp, ReleaseOp, SkipOp
+from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, PutBeginOp, PutCommitOp, ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
@@ -32,8 +32,45 @@ ORDER_WAIT, ORDER_SIGNAL = OrderWaitOp.OPERATION_NAME, OrderSignalOp.OPERATION_N
 _ORDER = (ORDER_WAIT, ORDER_SIGNAL)
 _OF_CONSUMERS = (GET, RELEASE, SKIP)
 _COMPARE = "arith.cmpi"
+
+
+@dataclass(frozen=True, eq=False)
+class Ring:
+    """The slots that the channels of a ring share.
+
+    Attributes:
+        channel: the operation that makes the first of the channels.
+        slots: their number; None if nothing waits for an empty one.
+        consumers: the number of consumers.
+    """
+
+    channel: MakeChannelOp
+    slots: int | None
+    consumers: int
+
+    @classmethod
+    def of(cls, channel: MakeChannelOp) -> Ring:
+        slots = channel.stages if channel.reuse == "ring" else None
+        return cls(channel, slots, len(channel.consumer_names))
+
+    @cached_property
+    def commits(self) -> Party:
+        """The party that fills the slots."""
+        return self, COMMIT, 0
+
+    @cached_property
+    def releases(self) -> list[Party]:
+        """The parties whose releases a put waits for."""
+        return [] if self.slots is None else [(self, RELEASE, number) for number in range(self.consumers)]
+
+    @property
+    def parties(self) -> list[Party]:
+        """The parties that wait for others, or that others wait for."""
+        return [self.commits, *((self, GET, number) for number in range(self.consumers)), *self.releases]
+
+
 # Who executes a step.
-Party = tuple[ir.Value | None, str, int]
+Party = tuple[Ring | None, str, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +80,14 @@ class Step:
     Attributes:
         name: the name of the operation.
         op: the operation.
-        ring: the first channel of the ring; None for the order of warpgroups.
+        ring: the ring of its channel; None for the order of warpgroups.
         consumer: the number of the consumer.
         waits: whether a put waits for its slot; those of the first round find it empty.
     """
 
     name: str
     op: ir.Operation
-    ring: ir.Value | None = None
+    ring: Ring | None = None
     consumer: int = 0
     waits: bool = True
 
@@ -118,7 +155,7 @@ def read_roles(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder] | None
     """The roles of a kernel that has some, the loops with `orders` as if they were rewritten so."""
     roles = kernel.roles
     assert roles is not None, "kernels with roles are read"
-    rings: dict[ir.Value, ir.Value] = {}
+    rings: dict[ir.Value, Ring] = {}
     return [
         Role(name, _Reader(rings, orders or {}).read(region.blocks[0]), warps // WARPS_OF_A_GROUP)
         for (name, region), warps in zip(roles.bodies.items(), roles.warps, strict=True)
@@ -126,9 +163,9 @@ def read_roles(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder] | None
 
 
 class _Reader:
-    """Reads the code of one role; `rings` has the first channel of the ring of each channel that was met."""
+    """Reads the code of one role; `rings` has the ring of each channel that was met."""
 
-    def __init__(self, rings: dict[ir.Value, ir.Value], orders: Mapping[ir.Operation, LoopOrder]) -> None:
+    def __init__(self, rings: dict[ir.Value, Ring], orders: Mapping[ir.Operation, LoopOrder]) -> None:
         self._rings, self._orders = rings, orders
         self._numbers: Counter[int | None] = Counter()
 
@@ -171,12 +208,12 @@ class _Reader:
         loop = Loop(name, ahead + most, total, tuple(itertools.chain.from_iterable(items for items, _ in body)))
         return (*itertools.chain.from_iterable(front), loop, *itertools.chain.from_iterable(back))
 
-    def _ring(self, channel: ir.Value) -> ir.Value:
-        """The first channel of the ring of a channel."""
-        if channel not in self._rings:
+    def _ring(self, channel: ir.Value) -> Ring:
+        found = self._rings.get(channel)
+        if found is None:
             made = channel.owner.opview
-            self._rings[channel] = self._ring(made.shares) if made.continues else channel
-        return self._rings[channel]
+            found = self._rings[channel] = self._ring(made.shares) if made.continues else Ring.of(made)
+        return found
 
 
 def _skips_first(branch: ir.Operation) -> bool:
