@@ -19,6 +19,9 @@ CLUSTER_CHOICE = "tilec.cluster_choice"
 # On an assertion of Tile IR: no warp passes it, so that the operation after it is not executed by any thread.
 EACH_WARP = "tilec.each_warp"
 
+# On loads of Tile IR: the number of the load that was repeated for several taps. One ring has their tiles in turn.
+REPEATED_LOAD = "tilec.repeated_load"
+
 
 def kernel_hint(kernel: Any, name: str) -> int | None:
     """The hint of that name, None where the kernel has none."""

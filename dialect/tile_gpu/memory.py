@@ -58,6 +58,43 @@ class LoadSharedOp(Operation, name="load_shared"):
     rules = [_same_shape]
 
 
+@types_only
+def _rows_of_matrix(op: ir.OpView) -> str | None:
+    tile, buffer, rows = op.result.type, op.buffer.type, op.rows.type
+    if len(buffer.shape) != 2 or len(tile.shape) != 2 or tile.element_type != buffer.element:
+        return f"expected a tile and a buffer of matrices of one element, but got {tile} and {buffer.spelled()}"
+    if tile.shape[1] != buffer.shape[1]:
+        return f"expected rows of {buffer.shape[1]} elements, as the buffer has, but got {tile}"
+    if not buffer.layout.startswith("contiguous=1 "):
+        return f"expected a buffer whose rows are contiguous, but got {buffer.spelled()}"
+    if list(rows.shape) != list(tile.shape)[:1] or str(rows.element_type) != "i32":
+        return f"expected {tile.shape[0]} numbers of rows of i32, but got {rows}"
+    return None
+
+
+def _row_in_buffer(op: ir.OpView) -> str | None:
+    rows = op.buffer.type.shape[0]
+    return None if 0 <= op.first < rows else f"expected a first row from 0 to {rows - 1}, but got {op.first}"
+
+
+ROW_RULES = [_rows_of_matrix, _row_in_buffer]
+
+
+class LoadSharedRowsOp(Operation, name="load_shared_rows"):
+    """result[i] = buffer[rows[i] + first]: rows of a matrix in a shared buffer; undefined where it has no such row.
+
+    The layout of `rows` is that of the result with its first dimension alone.
+    """
+
+    interface = Interface(Category.LOAD, Memory.SHARED, scratch=Scratch.NONE)
+    result: Result[RegisterTile]
+    buffer: Operand[SharedBuffer]
+    rows: Operand[RegisterTile]
+    first: Int32
+    assembly = "$buffer rows $rows from $first attr-dict : type($buffer), type($rows) -> type($result)"
+    rules = ROW_RULES
+
+
 class StoreSharedOp(Operation, name="store_shared"):
     """Writes a tile into a shared buffer."""
 

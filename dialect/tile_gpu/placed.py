@@ -16,6 +16,7 @@ from tilec.dialect.tile_gpu.matrix import (
     signs_of_integers,
     whole_steps,
 )
+from tilec.dialect.tile_gpu.memory import ROW_RULES
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.scaled import scale_shapes, scaled_kind
 from tilec.dialect.tile_gpu.sets import (
@@ -51,7 +52,10 @@ _MULTIPLIES = ("tile_gpu.multiply", "tile_gpu.multiply_scaled")
 
 
 class LoadTileOp(Operation, name="load_tile"):
-    """The box at `coordinates` of a tensor in shared memory; the operands are those of `tma_load`."""
+    """The box at `coordinates` of a tensor in shared memory; the operands are those of `tma_load`.
+
+    Tiles of one `group` are in one ring in turn.
+    """
 
     interface = Interface(Category.PLACED, Memory.SHARED)
     buffer: Result[SharedBuffer]
@@ -59,7 +63,8 @@ class LoadTileOp(Operation, name="load_tile"):
     coordinates: Sequence[Operand[Integer32]]
     offsets: Sequence[Operand[Integer16]]
     halo: Int32 | None
-    assembly = "$map[$coordinates]{ offsets [$offsets]}{ halo $halo} attr-dict : type($buffer)"
+    group: Int32 | None
+    assembly = "$map[$coordinates]{ offsets [$offsets]}{ halo $halo}{ group $group} attr-dict : type($buffer)"
     rules = [map_of_kernel, coordinates_of_map, offsets_of_kind, halo_of_kind, *BUFFER_RULES]
 
 
@@ -175,6 +180,18 @@ class ReadOp(Operation, name="read"):
     buffer: Operand[Buffer]
     assembly = "$buffer attr-dict : type($buffer) -> type($result)"
     rules = [_same_tile]
+
+
+class ReadRowsOp(Operation, name="read_rows"):
+    """Rows of a matrix in shared memory, in registers; the operands are those of `load_shared_rows`."""
+
+    interface = Interface(Category.PLACED)
+    result: Result[RegisterTile]
+    buffer: Operand[SharedBuffer]
+    rows: Operand[RegisterTile]
+    first: Int32
+    assembly = "$buffer rows $rows from $first attr-dict : type($buffer), type($rows) -> type($result)"
+    rules = ROW_RULES
 
 
 class UndefinedOp(Operation, name="undefined"):

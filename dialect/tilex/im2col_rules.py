@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.element_types import ELEMENT_TYPES
 
-MODES = ("im2col", "w", "w128")
+MODES = ("im2col", "w", "w128", "run")
 # The pixels that im2col::w::128 loads (PTX ISA 5.5.5.1).
 PIXELS_OF_W128 = 128
 _RANKS = (3, 4, 5)

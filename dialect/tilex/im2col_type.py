@@ -89,6 +89,8 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
 
 # The modes whose tiles do not cross rows of an image.
 BY_ROW = ("w", "w128")
+# The mode in which one copy has the pixels of all taps along W.
+RUN = "run"
 # The parameters with one value per spatial dimension, in the order of the text.
 ARRAYS = ("window", "dilation", "stride", "lower", "upper")
 

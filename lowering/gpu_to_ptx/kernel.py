@@ -33,7 +33,17 @@ from tilec.remarks import Remark
 # Importing an op group registers its lowerings.
 _OP_GROUPS = {
     "registers": ("pack",),
-    "memory": ("atomic", "channel", "copy", "memory", "multimem", "shared_memory", "tensor_memory", "tma"),
+    "memory": (
+        "atomic",
+        "channel",
+        "copy",
+        "memory",
+        "multimem",
+        "shared_memory",
+        "shared_rows",
+        "tensor_memory",
+        "tma",
+    ),
     "arithmetic": ("arith", "convert", "division", "math"),
     "tiles": ("convert_layout", "reduce", "scan", "shape", "sub_tile"),
     "matrix": ("dot", "mma_sync", "tcgen05", "wgmma"),

@@ -24,6 +24,12 @@ def swizzle_span_bytes(swizzle: str) -> int | None:
     return None if swizzle == "none" else _SWIZZLES[swizzle][0]
 
 
+def swizzle_bits(swizzle: str) -> tuple[int, int]:
+    """The mask of the number of a line of 128 bytes, and the bit of the address from which on it is combined by XOR."""
+    _, mask, target = _SWIZZLES[swizzle]
+    return mask, target
+
+
 def swizzled(swizzle: str, address: Index) -> Index:
     """The byte address after the XOR pattern of TMA, wgmma and tcgen05 (PTX ISA 5.5.7)."""
     if swizzle == "none":

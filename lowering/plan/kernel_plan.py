@@ -31,6 +31,7 @@ from tilec.lowering.tile.analysis.value_analysis import forget_facts
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand.expand_tilex import MAKER, expand
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, element_bits
+from tilec.lowering.tile_to_gpu.access.image_run import image_run, is_of_run
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
 from tilec.lowering.tile_to_gpu.access.memory_order import ACQUIRING, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.packing import refuse_partial_bytes
@@ -213,7 +214,8 @@ def _is_expanded(op: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, tar
     name = op.operation.name
     if name == _STORE:
         return order is None or store_map(op, order, target) is None
-    return name == _LOAD and op.operation.results[0] not in plan.loads
+    tile = op.operation.results[0] if name == _LOAD else None
+    return tile is not None and tile not in plan.loads and tile not in plan.runs
 
 
 def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> Remark:
@@ -239,7 +241,8 @@ def _reason(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> s
     if op.operation.name == _STORE:
         map = im2col_store_map(op.view, target)
         return map if isinstance(map, str) else "the tile is too large to stage, or follows stores that do not use TMA"
-    map = im2col_map_for(op, target, rounds_to_tf32=False)
+    run = image_run(op, target) if is_of_run(op) else None
+    map = run if isinstance(run, str) else im2col_map_for(op, target, rounds_to_tf32=False)
     if isinstance(map, str):
         return map
     return refusal_of_operand(op, plan) or "only operands of matrix multiplies are loaded by TMA"

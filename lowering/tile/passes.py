@@ -14,6 +14,7 @@ from tilec.lowering.tile.divide.multiply_parts import unbatch_multiplies
 from tilec.lowering.tile.divide.split_loops import split_loops
 from tilec.lowering.tile.divide.split_rows import split_chains, split_rows
 from tilec.lowering.tile.divide.split_tiles import split_tiles
+from tilec.lowering.tile.divide.unroll_taps import unroll_taps
 from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand.expand_tilex import expand_im2col_extents, expand_tilex
@@ -103,6 +104,9 @@ PASSES: dict[str, TilePass] = {
     ),
     "fold-constants": TilePass("fold operations on constants whose result is exact", fold_constants, "evaluate"),
     "simplify": TilePass("fold-constants, and algebraic identities that change no bit", simplify, "evaluate"),
+    "unroll-taps": TilePass(
+        "unroll loops over the taps along W of convolutions whose pixels are loaded in runs", unroll_taps
+    ),
     "simplify-control": TilePass(
         "fold known branches, loops with zero or one iteration, and unused carried values", simplify_control
     ),
@@ -148,7 +152,7 @@ PASSES: dict[str, TilePass] = {
 
 # The passes of a compile in order, before and after the plan decides facts; no pass in them changes a result.
 BEFORE_FACTS = (
-    "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "simplify-control",
+    "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "unroll-taps", "simplify-control",
     "unbatch-multiplies", "split-tiles",
 )  # fmt: skip
 WITH_FACTS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -154,15 +154,19 @@ def is_possible(row: Mapping[str, Any]) -> bool:
     case = Case(**row)
     if {"layout", "channels", "kind"} <= row.keys() and not case.is_aligned or row.get("layout") == "apart":
         return False
-    if mode == "im2col":
+    if mode in ("im2col", "run"):
         return not {"rank", "window", "dilation", "padding"} <= row.keys() or case.upper_corners_fit
     # Modes along W have no swizzle of 32 bytes (PTX ISA 5.5.5), and w128 has 128 pixels.
     row_bytes = row.get("channel_tile", 128) * np.dtype(KINDS[row.get("kind", "tf32")]).itemsize
     return row_bytes >= 64 and (mode == "w" or row.get("pixel_tile", 128) == 128)
 
 
-def covering_cases(count: int) -> list[Case]:
-    return [Case(**row) for row in covering_rows(PARAMETERS, is_possible, count)]
+def covering_cases(
+    count: int,
+    parameters: Mapping[str, Sequence[Any]] = PARAMETERS,
+    allowed: Callable[[Mapping[str, Any]], bool] = is_possible,
+) -> list[Case]:
+    return [Case(**row) for row in covering_rows(parameters, allowed, count)]
 
 
 def kernel_of(case: Case) -> Kernel:

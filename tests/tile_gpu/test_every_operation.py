@@ -47,6 +47,14 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %scale:3 = tile_gpu.get %scales consumer 0 : channel<[!m, !n, !o]>
 """
 # A line for each operation, which follows HEAD.
+ROWS = (
+    "%i = arith.constant dense<0> : tensor<128xi32, "
+    '"register=(0)(0)(0)(0)(0)(0) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128">\n'
+    "%b = tile_gpu.shared : buffer<136x64xf16, shared, contiguous=1 swizzle=128B>\n"
+    "%r = tile_gpu.{name} %b rows %i from 2 : buffer<136x64xf16, shared, contiguous=1 swizzle=128B>, tensor<128xi32, "
+    '"register=(0)(0)(0)(0)(0)(0) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128"> -> tensor<128x64xf16, '
+    '"register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64">'
+)
 LINES = {
     "atomic_global": "%r = tile_gpu.atomic_global addf %y -> %at, mask %in vector 1 order acq_rel scope sys"
     " : !l -> tensor<128xi64, #line>",
@@ -88,6 +96,7 @@ LINES = {
     "kernel": "",
     "load_global": "%r = tile_gpu.load_global %at, mask %in, other %y vector 1 : tensor<128xi64, #line> -> !l",
     "load_shared": "%r = tile_gpu.load_shared %w : !s -> !t",
+    "load_shared_rows": ROWS.format(name="load_shared_rows"),
     "load_tensor_memory": "%r = tile_gpu.load_tensor_memory %d : !d -> !t",
     "load_view": '%r = tile_gpu.load_view %p[%n] extents [%n] strides [%n] vector 1 padding "nan"'
     " inbounds [false] : !l",
@@ -142,6 +151,7 @@ LINES = {
     " after_accesses : !a",
     "place": "%r = tile_gpu.place %x group 1 : !t -> !d",
     "read": "%r = tile_gpu.read %d : !d -> !t",
+    "read_rows": ROWS.format(name="read_rows"),
     "undefined": "%r = tile_gpu.undefined : !d",
     "multiply": "%r = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes : !a, !b -> !d",
     "place_scales": "%r = tile_gpu.place_scales %scale#0 : !m -> !n",

@@ -8,8 +8,9 @@ Tiles that TMA stores get staging buffers (staging.py), accumulators channels of
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.build import attributes_without_segments, build
@@ -18,7 +19,13 @@ from tilec.dialect.tile_gpu.categories import PLACED_MULTIPLIES
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.memory import (
+    LoadSharedOp,
+    LoadSharedRowsOp,
+    LoadTensorMemoryOp,
+    StoreSharedOp,
+    StoreTensorMemoryOp,
+)
 from tilec.dialect.tile_gpu.placed import (
     GatherTileOp,
     LoadTileOp,
@@ -27,6 +34,7 @@ from tilec.dialect.tile_gpu.placed import (
     PlaceOp,
     PlaceScalesOp,
     ReadOp,
+    ReadRowsOp,
     UndefinedOp,
 )
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
@@ -48,9 +56,12 @@ from tilec.lowering.gpu.ir.slots import VIEW, users_of_slot, without_views
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.staging import is_staged, make_staging_buffers
 
+_WAIT = WgmmaWaitOp.OPERATION_NAME
 _SCALES = PlaceScalesOp.OPERATION_NAME
 _LOADS = {LoadTileOp.OPERATION_NAME: TmaLoadOp.OPERATION_NAME, GatherTileOp.OPERATION_NAME: TmaGatherOp.OPERATION_NAME}
 _PLACE = PlaceOp.OPERATION_NAME
+# The slots of a ring of which a consumer has two at once.
+_OVERLAPPING_STAGES = 2
 _PLACED = (*_LOADS, _PLACE, UndefinedOp.OPERATION_NAME)
 # Who reads an operand in shared memory, by the operation; threads unless listed.
 _CONSUMERS = {
@@ -162,7 +173,18 @@ def _waits(user: ir.Operation) -> list[ir.Operation]:
     """The operations that wait until an asynchronous user has read its operands."""
     if user.name != WgmmaOp.OPERATION_NAME:
         return []
-    return [op for op in users_of(user.results[0]) if op.name == WgmmaWaitOp.OPERATION_NAME]
+    waits, value, later = list[ir.Operation](), user.results[0], 0
+    # Later multiplies may add to sums in flight.
+    while not waits:
+        found = next((op for op in users_of(value) if op.name in (_WAIT, user.name)), None)
+        if found is None:
+            return []
+        if found.name == user.name:
+            later += 1
+        elif found.opview.pending <= later:
+            waits.append(found)
+        value = found.results[0]
+    return waits
 
 
 def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations) -> None:
@@ -172,11 +194,20 @@ def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations)
     is_read_before_next = first.operation.name == _PLACE and first.operation.opview.read_before_next
     is_ring = len(members) > 1 or is_repeated(first.operation) and not is_read_before_next
     channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring=is_ring)
+    late = [_overlap([tile.holds[number] for tile in members]) for number in range(len(first.holds))]
+    if any(late):
+        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, channel.context), _OVERLAPPING_STAGES)
+        channel.owner.operation.attributes["stages"] = number
     for tile in members:
         _fill(tile.operation, channel)
         for number, hold in enumerate(tile.holds):
-            _hold(tile, hold, number, channel)
+            _hold(tile, hold, number, channel, is_late=late[number])
         _erase(tile.operation)
+
+
+def _overlap(holds: Sequence[_Hold]) -> bool:
+    """Whether a consumer gets a slot before it has released the one before."""
+    return any(after.first.is_before_in_block(before.last) for before, after in itertools.pairwise(holds))
 
 
 def _users(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -228,16 +259,17 @@ def _copy(op: ir.Operation, slot: ir.Value, channel: ir.Value) -> None:
         operands = [view.map, list(view.coordinates), list(view.offsets), None, slot, channel]
     else:
         operands = [*op.operands, slot, channel]
-    build(_LOADS[op.name], operands, (), attributes_without_segments(view))
+    attributes = {name: value for name, value in attributes_without_segments(view).items() if name != "group"}
+    build(_LOADS[op.name], operands, (), attributes)
 
 
-def _hold(tile: _PlacedTile, hold: _Hold, number: int, channel: ir.Value) -> None:
+def _hold(tile: _PlacedTile, hold: _Hold, number: int, channel: ir.Value, *, is_late: bool) -> None:
     """Gets the slot before the first user, gives each its buffer, and releases the slot after the last."""
     op = tile.operation
     with hold.first.location, ir.InsertionPoint(hold.first) if hold.users else ir.InsertionPoint.after(op):
         got = get_slot(channel, number)
     with op.location, ir.InsertionPoint.after(hold.last if hold.users else got):
-        released = release_slot(channel, number)
+        released = release_slot(channel, number, is_late=is_late)
     for step in (got, released):
         set_compute_role(step, hold.consumer.role)
     views = {op.results[0]: got.results[0]}
@@ -250,7 +282,7 @@ def _use_slot(user: ir.Operation, tile: ir.Value, views: dict[ir.Value, ir.Value
     for number, operand in enumerate(user.operands):
         if without_views(operand) == tile:
             user.operands[number] = _viewed(operand, views, got)
-    if user.name not in (_SCALES, ReadOp.OPERATION_NAME):
+    if user.name not in (_SCALES, ReadOp.OPERATION_NAME, ReadRowsOp.OPERATION_NAME):
         return
     source = user.operands[0]
     with user.location, ir.InsertionPoint(user):
@@ -258,11 +290,21 @@ def _use_slot(user: ir.Operation, tile: ir.Value, views: dict[ir.Value, ir.Value
             result = got.results[1]
             build(Tcgen05CopyScalesOp.OPERATION_NAME, [source, result])
         else:
-            made = build(_ACCESSES[source.type.memory][1], [source], [user.results[0].type])
+            made = _load(user)
             set_compute_role(made, compute_role(user))
             result = made.results[0]
     user.results[0].replace_all_uses_with(result)
     user.erase()
+
+
+def _load(read: ir.Operation) -> ir.Operation:
+    """The load of what reads a slot."""
+    types = [read.results[0].type]
+    if read.name == ReadRowsOp.OPERATION_NAME:
+        attributes = {"first": read.opview.first}
+        return build(LoadSharedRowsOp.OPERATION_NAME, list(read.operands), types, attributes).operation
+    source = read.operands[0]
+    return build(_ACCESSES[source.type.memory][1], [source], types).operation
 
 
 def _viewed(value: ir.Value, views: dict[ir.Value, ir.Value], got: ir.Operation) -> ir.Value:

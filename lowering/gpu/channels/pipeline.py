@@ -213,6 +213,7 @@ class _RingSlots:
         columns: columns of tensor memory of a slot.
         wanted: slots that hide the latency of the loads.
         most: the most slots that are of use.
+        least: slots that the rings have in the plan.
         slots: slots that the rings get.
     """
 
@@ -221,7 +222,8 @@ class _RingSlots:
     columns: int
     wanted: int
     most: int
-    slots: int = 1
+    least: int
+    slots: int
 
 
 def _ring_slots(
@@ -231,7 +233,7 @@ def _ring_slots(
     target: Target,
     stages: int | None,
 ) -> list[_RingSlots]:
-    """The slots of each group of rings, which have one slot in the plan; `stages` replaces the slots wanted.
+    """The slots of each group of rings, which have few slots in the plan; `stages` replaces the slots wanted.
 
     Rings get the slots that they want first, always the one that lacks the largest part. Memory that no other block on
     the SM could use is theirs too: latencies vary, and a slot more than wanted costs nothing.
@@ -247,10 +249,10 @@ def _ring_slots(
     scratch = scratch_bytes(kernel)
     used = plan.declared_bytes + (BASE_ALIGNMENT_BYTES + scratch if scratch else 0)
     _divide(found, target.shared_bytes - used, target.tensor_memory_columns - plan.columns_used, most=False)
-    added = sum((group.slots - 1) * group.size_bytes for group in found)
+    added = sum((group.slots - group.least) * group.size_bytes for group in found)
     blocks = blocks_together(kernel, target, used + added, plan.tensor_columns)
     share = share_of_block(target, blocks)
-    columns = plan.columns_used + sum((group.slots - 1) * group.columns for group in found)
+    columns = plan.columns_used + sum((group.slots - group.least) * group.columns for group in found)
     _divide(found, share.shared_bytes - used - added, share.tensor_memory_columns - columns, most=True)
     return found
 
@@ -259,12 +261,13 @@ def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | Non
     plans = [plan.channels[op.channel] for op in rings]
     size_bytes = sum(ring.slot_bytes + _BARRIERS_BYTES for ring in plans)
     columns = sum(ring.slot_columns for ring in plans)
+    least = max(op.stages for op in rings)
     if stages is not None:
-        return _RingSlots(rings, size_bytes, columns, stages, stages)
+        return _RingSlots(rings, size_bytes, columns, stages, stages, least, least)
     wanted = max(op.wanted or 1 for op in rings)
     as_wanted = all(op.producer == THREADS or is_read_by_threads(op) for op in rings)
     most = wanted if as_wanted else min(MAXIMUM_STAGES, _MOST_OF_WANTED * wanted)
-    return _RingSlots(rings, size_bytes, columns, wanted, most)
+    return _RingSlots(rings, size_bytes, columns, wanted, most, least, least)
 
 
 def _divide(groups: Sequence[_RingSlots], free_bytes: int, free_columns: int, *, most: bool) -> None:

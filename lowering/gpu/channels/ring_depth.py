@@ -14,13 +14,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
-from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadSharedRowsOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, MathOp, ReshapeOp, TransposeOp
 from tilec.dialect.walk import inner_operations, operations_named, users_of
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
-from tilec.lowering.gpu.ir.slots import PUT, channels_of, users_of_slots
+from tilec.lowering.gpu.ir.slots import GET, PUT, channels_of, users_of_slots
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_names import loop_names
 from tilec.lowering.gpu.memory.occupancy import blocks_together
@@ -65,7 +65,8 @@ def set_wanted_stages(kernel: KernelOp, context: Context) -> None:
     default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
     blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
     for op in [op for op in rings if op.wanted is None]:
-        wanted = _streamed_stages(kernel, slots) if is_read_by_threads(op) else loops.wanted_stages(op, plan, blocks)
+        is_streamed = is_read_by_threads(op) and not _has_operands(op)
+        wanted = _streamed_stages(kernel, slots) if is_streamed else loops.wanted_stages(op, plan, blocks)
         op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, min(MAXIMUM_STAGES, wanted))
 
 
@@ -84,6 +85,11 @@ def of_ring(op: MakeChannelOp) -> list[MakeChannelOp]:
 def is_read_by_threads(op: MakeChannelOp) -> bool:
     """Whether threads alone read a ring: HBM then bounds the loop, and the other blocks of the SM load too."""
     return op.consumer_names == [THREADS]
+
+
+def _has_operands(op: MakeChannelOp) -> bool:
+    """Whether threads read several operands of multiplies from each slot, as from runs of pixels: L2 has these too."""
+    return any(user.name == LoadSharedRowsOp.OPERATION_NAME for user in users_of_slots(op.channel, (GET,)))
 
 
 def _streamed_stages(kernel: KernelOp, slot_bytes: int) -> int:
@@ -125,7 +131,8 @@ class LoopCycles:
         loops = {name for name in map(self._around, loads) if name is not None} - self.outer
         if not loops:
             return _OUTER_STAGES
-        period = min(map(self.of, loops)) * blocks
+        # Several tiles of an iteration may be in one ring in turn.
+        period = min(self.of(loop) / max(1, self._fills(op, loop)) for loop in loops) * blocks
         channel = plan.channels[op.channel]
         ring = Ring(bytes=channel.slot_bytes, copies=0 if op.producer == COPIES else len(channel.buffers))
         latency = ring.load_cycles(self.device) + 2 * self.device.barrier_latency_cycles
@@ -133,6 +140,11 @@ class LoopCycles:
             latency += self.device.multiply_latency_cycles
         # `wgmma-in-flight` releases a slot an iteration later.
         return 1 + math.ceil(latency / period) + (WGMMA in op.consumer_names)
+
+    def _fills(self, op: MakeChannelOp, loop: str) -> int:
+        """The slots of a ring that an iteration of a loop fills."""
+        puts = [user for channel in of_ring(op) for user in users_of(channel.channel) if user.name == PUT]
+        return sum(self._around(put) == loop for put in puts)
 
     def of(self, loop: str) -> float:
         """The cycles of the busiest unit; L2 has the operands of multiplies."""

@@ -353,7 +353,8 @@ class _Reader:
         if not is_barrier_step(op.operation) or is_release and op.consumer:
             return []
         channel = self._channel_name(op.channel)
-        if is_release and op.late:
+        # In a branch, which the first iteration does not take, it releases the slot of the iteration before.
+        if is_release and op.late and op.operation.parent.name == "scf.if":
             loop.late.add(channel)
         loop.stages[channel] = made.stages if made.reuse == "ring" else _UNLIMITED_STAGES
         waits, side, producer = _CHANNEL_SIDES[op.operation.name]

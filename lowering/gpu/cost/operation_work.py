@@ -17,7 +17,13 @@ from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.copy import CopyGlobalOp
 from tilec.dialect.tile_gpu.kernel import RolesOp, kernel_around
 from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, WgmmaOp
-from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.memory import (
+    LoadSharedOp,
+    LoadSharedRowsOp,
+    LoadTensorMemoryOp,
+    StoreSharedOp,
+    StoreTensorMemoryOp,
+)
 from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp
 from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
@@ -338,6 +344,11 @@ def _shared_access(op: ir.OpView, _device: Device) -> Step:
     return _through_shared(tile_bytes(buffer), vector_bytes=16)
 
 
+def _row_access(op: ir.OpView, _device: Device) -> Step:
+    """Loads of rows have vectors of the tile's layout, in registers of 4 bytes at least."""
+    return _through_shared(tile_bytes(op.result.type))
+
+
 def _through_shared(moved: float, vector_bytes: int = 4) -> Step:
     """Bytes that threads load and store in shared memory, by instructions for this number of bytes per thread."""
     return Step(shared_bytes=moved, other_instructions=moved / (vector_bytes * _LANES))
@@ -410,6 +421,7 @@ _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     **dict.fromkeys((*GLOBAL_LOADS, *GLOBAL_STORES), _global_access),
     **dict.fromkeys(COPIES_OF_THREADS, _copy),
     LoadSharedOp.OPERATION_NAME: _shared_access,
+    LoadSharedRowsOp.OPERATION_NAME: _row_access,
     StoreSharedOp.OPERATION_NAME: _shared_access,
     LoadTensorMemoryOp.OPERATION_NAME: _tensor_memory_load,
     StoreTensorMemoryOp.OPERATION_NAME: _tensor_memory_store,

@@ -22,11 +22,12 @@ from tilec.dialect.tile_gpu.categories import (
 from tilec.dialect.tile_gpu.channel import TMA, GetOp, MakeChannelOp, ReleaseOp
 from tilec.dialect.tile_gpu.debug import AssertOp
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import (
     BarrierOp,
     FenceAsyncOp,
     LoadSharedOp,
+    LoadSharedRowsOp,
     LoadTensorMemoryOp,
     StoreSharedOp,
     StoreTensorMemoryOp,
@@ -50,7 +51,7 @@ _TENSOR_STORES = "stores of tensor memory"
 # Copies of threads, whose addresses an assertion before them may check; TMA loads nothing outside of its tensor.
 _CHECKED = "copies after assertions"
 
-_WAIT = WgmmaWaitOp.OPERATION_NAME
+_MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 _STORE = TmaStoreOp.OPERATION_NAME
 # The places that an operation writes besides its buffers.
 _WRITTEN: dict[str, tuple[Place, ...]] = {
@@ -67,7 +68,19 @@ _OF_CONSUMERS = (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
 _OF_CHANNELS = (PUT, GET)
 _CHANNEL = MakeChannelOp.OPERATION_NAME
 # Operations that read all of their buffers, or all but the accumulator.
-_READERS = (LoadSharedOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME, *MULTIPLIES)
+_LOADS = (LoadSharedOp.OPERATION_NAME, LoadSharedRowsOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME)
+_READERS = (*_LOADS, *MULTIPLIES)
+
+
+def awaited_multiplies(wait: ir.Operation) -> Iterator[ir.Operation]:
+    """The multiply of a wait, and those of a block to whose sums in flight it adds."""
+    owner = wait.operands[0].owner
+    while not isinstance(owner, ir.Block) and owner.operation.name in (_MULTIPLY, _WAIT):
+        if owner.operation.name == _MULTIPLY:
+            yield owner.operation
+        elif not owner.operation.opview.pending:
+            return
+        owner = owner.operation.opview.accumulator.owner
 
 
 @dataclass(frozen=True)
@@ -136,8 +149,9 @@ class AccessedPlaces:
             if channel.is_staging:
                 yield _STAGING, True
         elif op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block):
-            # The slots that the multiply reads are released after the wait.
-            yield from self._accesses(op.operands[0].owner.operation)
+            # The slots that the multiplies read are released after the wait.
+            for multiply in awaited_multiplies(op):
+                yield from self._accesses(multiply)
         elif op.name in GLOBAL_LOADS and op.opview.order is None:
             if "early" not in op.attributes and not has_repeatable_elements(op):
                 yield _MEMORY, False

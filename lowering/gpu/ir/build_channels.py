@@ -53,9 +53,9 @@ def get_slot(channel: ir.Value, consumer: int = 0) -> ir.Operation:
     return build(GetOp.OPERATION_NAME, [channel], slot_results(channel.type.buffers), {"consumer": consumer})
 
 
-def release_slot(channel: ir.Value, consumer: int = 0) -> ir.Operation:
-    """Gives the slot of the last get back to the producer of a channel."""
-    return build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": consumer})
+def release_slot(channel: ir.Value, consumer: int = 0, *, is_late: bool = False) -> ir.Operation:
+    """Gives the slot of the last get back to the producer of a channel; if it is late, that of the first one."""
+    return build(ReleaseOp.OPERATION_NAME, [channel], attributes={"consumer": consumer, "late": is_late})
 
 
 def give(channel: ir.Value) -> list[ir.Operation]:

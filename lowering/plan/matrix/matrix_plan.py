@@ -19,7 +19,13 @@ from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_halves
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import ACCUMULATOR, Accumulator, accumulators, single_accumulator
-from tilec.lowering.plan.matrix.operand_source import FOLDED, OperandSource, operand_source, register_lhs_layout
+from tilec.lowering.plan.matrix.operand_source import (
+    FOLDED,
+    OperandSource,
+    operand_source,
+    register_lhs_layout,
+    values_behind,
+)
 from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.row_loads import row_maps
 from tilec.lowering.plan.matrix.scale_factors import scale_operands, scale_source
@@ -29,6 +35,7 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
 from tilec.lowering.tile.divide.multiply_parts import part_number
 from tilec.lowering.tile_to_gpu.access.alignment import per_byte
+from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD, ImageRun, image_run, is_of_run
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_for
@@ -45,7 +52,8 @@ class Operand:
 
     TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason. Or it stays
     in registers, in the layout `register_layout`, or is placed from there in tensor memory, in `tensor_layout`,
-    perhaps `over` the result of an earlier multiply, which is no longer needed.
+    perhaps `over` the result of an earlier multiply, which is no longer needed. It may come from a `run` of pixels,
+    which threads read.
     """
 
     value: ir.Value
@@ -56,6 +64,7 @@ class Operand:
     register_layout: LinearLayout | None = None
     tensor_layout: TensorLayout | None = None
     over: ir.Value | None = None
+    run: ImageRun | None = None
 
     @property
     def load(self) -> ir.OpView | None:
@@ -67,6 +76,8 @@ class Operand:
             return "in tensor memory"
         if self.register_layout is not None:
             return "in registers"
+        if self.run is not None:
+            return f"contiguous={self.contiguous} from a run of {self.run.positions} pixels"
         path = f"TMA, swizzle {self.map.swizzle}" if self.map is not None else f"registers, since {self.refusal}"
         return f"contiguous={self.contiguous} by {path}"
 
@@ -129,6 +140,8 @@ class MatrixPlan:
     # TMA loads by their result, with the multiplies that read them from shared memory; threads read them if none does.
     loads: dict[ir.Value, list[Multiply]] = field(default_factory=dict)
     maps: dict[ir.Value, TensorMap] = field(default_factory=dict)
+    # The runs of pixels from which threads read tiles of images.
+    runs: dict[ir.Value, ImageRun] = field(default_factory=dict)
     # The reasons why threads load tiles of an entry without multiplies.
     refusals: dict[ir.Value, str] = field(default_factory=dict)
     # The layouts of the TMA loads that are scale factors.
@@ -189,7 +202,8 @@ def matrix_plans(
     known: _Known = {}
 
     def plan_for(warps: int) -> MatrixPlan:
-        plan, choices = MatrixPlan(), _Choices(target, warps, order, known)
+        choices = _Choices(target, warps, order, known)
+        plan = MatrixPlan(runs=_runs(entry, choices))
         free = free_columns(matrices, carried, target, warps, sharing)
         for op in multiplies:
             _add(plan, _decide(op, plan, free.get(op.operation), choices))
@@ -253,8 +267,10 @@ def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choi
     types = matrix_types(op)
     unit, refusals = _unit(op, types, columns, choices)
     maps = dict(plan.maps)
-    lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, choices.warps, plan.unit_of))
-    if lhs.register_layout is None:
+    lhs = _lhs_of_run(op.lhs, unit, plan, choices.warps)
+    if lhs is None:
+        lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, choices.warps, plan.unit_of))
+    if lhs.register_layout is None and lhs.run is None:
         lhs = _operand(op.lhs, 1, unit, maps, choices)
     rhs = _operand(op.rhs, 0, unit, maps, choices)
     scales = () if types.scale is None else tuple(_scale(op, *side, choices) for side in scale_operands(op))
@@ -274,6 +290,23 @@ def _unit(
         expansion = ": run the pass expand-block-scaling" if types.scale is not None else ""
         raise UnsupportedError(message + expansion, location)
     return unit, refusals
+
+
+def _lhs_of_run(lhs: ir.Value, unit: MatrixUnit, plan: MatrixPlan, warps: int) -> Operand | None:
+    """The lhs, if it comes from a run of pixels that threads read; in their registers, where the unit reads these."""
+    run = next((plan.runs[value] for value in values_behind(lhs) if value in plan.runs), None)
+    if run is None:
+        return None
+    shape, element = lhs.type.shape, spell(lhs.type.element)
+    layout = None if unit.lhs_layout is None else unit.lhs_layout(shape, warps, element)
+    return Operand(lhs, 1, register_layout=layout, run=run)
+
+
+def _runs(entry: ir.OpView, choices: _Choices) -> dict[ir.Value, ImageRun]:
+    """The runs of the tiles that are loaded so."""
+    loads = [op for op in operations_named(entry, (IMAGE_LOAD,)) if is_of_run(op)]
+    found = {op.tile: choices.tma_refusal(op) or image_run(op, choices.target) for op in loads}
+    return {tile: run for tile, run in found.items() if not isinstance(run, str)}
 
 
 def _operand(

@@ -127,7 +127,12 @@ def register_lhs_layout(
 
 def sums_behind(tile: ir.Value) -> Iterator[ir.Value]:
     """The results of multiplies from which a tile is computed element by element."""
-    return filter(is_product, reached(tile, _sources))
+    return filter(is_product, values_behind(tile))
+
+
+def values_behind(tile: ir.Value) -> Iterator[ir.Value]:
+    """A tile and the values from which it is computed element by element."""
+    return reached(tile, _sources)
 
 
 def _sources(value: ir.Value) -> list[ir.Value]:

@@ -12,7 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.layout.tensor_layout import TensorLayout
 from tilec.lowering.plan.matrix.accumulator import Accumulator
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
-from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply, Operand
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
 from tilec.lowering.plan.matrix.operand_source import sums_behind
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns
@@ -40,7 +40,7 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharin
             if over is None:
                 continue
         registers = layout.registers(warps)
-        operand = Operand(multiply.lhs.value, 1, tensor_layout=layout, register_layout=registers, over=over)
+        operand = replace(multiply.lhs, tensor_layout=layout, register_layout=registers, over=over, refusal=None)
         plan.multiplies[result] = replace(multiply, lhs=operand)
 
 
@@ -88,7 +88,7 @@ def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:
     lhs, type = multiply.lhs, multiply.lhs.value.type
     if not multiply.unit.accumulates_in_tensor_memory or multiply.scales or lhs.map is not None:
         return None
-    if per_byte(type.element) != 1 or not any(sums_behind(lhs.value)):
+    if per_byte(type.element) != 1 or lhs.run is None and not any(sums_behind(lhs.value)):
         return None
     lanes = 64 if type.shape[0] == 64 else 128
     layout = TensorLayout(tuple(type.shape), element_bytes(type.element), lanes, packed=True)

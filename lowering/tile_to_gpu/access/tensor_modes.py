@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.tensor_map import SPANS, SWIZZLES_ALONG_W
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS
-from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
+from tilec.dialect.tilex.im2col_type import BY_ROW, RUN, Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.divisibility import divisibility
@@ -33,7 +35,7 @@ _SHARED_ALIGNMENT_BYTES = 128
 _OFFSET_LIMITS = {1: (1 << 16) - 1, 2: (1 << 8) - 1, 3: (1 << 5) - 1}
 _OFFSET_LIMIT_ALONG_W = 31
 _LEAST_ROW_ALONG_W = min(SPANS[swizzle] or 0 for swizzle in SWIZZLES_ALONG_W)
-_KINDS = {None: "im2col", "im2col": "im2col", "w": "im2col_w", "w128": "im2col_w128"}
+_KINDS = {None: "im2col", "im2col": "im2col", RUN: "im2col", "w": "im2col_w", "w128": "im2col_w128"}
 _PTX_MODES = {"w": "im2col::w", "w128": "im2col::w::128"}
 # The arguments of a view that the fields of its tensor map come from.
 _ARGUMENTS = {
@@ -81,7 +83,9 @@ def im2col_fields(type: Im2colViewType, swizzle: str) -> Im2colFields:
 
 def im2col_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> TensorMap | str:
     """The map for a load through an im2col view, or the reason why TMA cannot load it."""
-    found = _map_of_view(load.view, target)
+    if load.view.type.mode == RUN:
+        return f"mode: only left operands of matrix multiplies are in mode {RUN}"
+    found = map_with_fields(load.view, target, partial(im2col_fields, load.view.type))
     return replace(found, element="tf32") if rounds_to_tf32 and not isinstance(found, str) else found
 
 
@@ -95,10 +99,11 @@ def im2col_store_map(view: ir.Value, target: Target) -> TensorMap | str:
     if any(padding > 0 for padding in (*type.lower, *type.upper)):
         found = f"{list(type.lower)}, {list(type.upper)}"
         return f"padding: the pixels that TMA stores lie inside of the images, got {found}"
-    return _map_of_view(view, target)
+    return map_with_fields(view, target, partial(im2col_fields, type))
 
 
-def _map_of_view(view: ir.Value, target: Target) -> TensorMap | str:
+def map_with_fields(view: ir.Value, target: Target, fields_for: Callable[[str], Im2colFields]) -> TensorMap | str:
+    """The map of an im2col view, or the reason why there is none; `fields_for` gets the swizzle."""
     type = view.type
     if type.interleave is not None:
         return "interleave: the interleaved layouts of TMA are not used"
@@ -117,7 +122,7 @@ def _map_of_view(view: ir.Value, target: Target) -> TensorMap | str:
     if type.mode in BY_ROW and swizzle not in SWIZZLES_ALONG_W:
         expected = f"at least {_LEAST_ROW_ALONG_W} bytes of channels in mode {type.mode}"
         return f"tile: TMA expects {expected}, got {row_bytes} bytes (PTX ISA 5.5.5)"
-    violation = _violation(type, moved_as, swizzle, target)
+    violation = _violation(type, moved_as, swizzle, target, fields_for(swizzle))
     if violation is not None:
         return _described(violation)
     return TensorMap(view, (1, 0), 1, swizzle, moved_as)
@@ -143,9 +148,11 @@ def _offset_reason(type: Im2colViewType) -> str | None:
     return None
 
 
-def _violation(type: Im2colViewType, element: str, swizzle: str, target: Target) -> Violation | None:
+def _violation(
+    type: Im2colViewType, element: str, swizzle: str, target: Target, described: Im2colFields
+) -> Violation | None:
     """The first rule that the known fields of the map violate, or None."""
-    tensor, described = type.tensor_view, im2col_fields(type, swizzle)
+    tensor = type.tensor_view
     size = element_bits(type.element) // 8
     map = fields.TensorMap(
         element=element,

@@ -104,6 +104,8 @@ class Conversion:
         # Tiles in shared memory, by the result of their load, and in tensor memory.
         self.placed: dict[ir.Value, ir.Value] = {}
         self.in_memory: dict[ir.Value, InMemory] = {}
+        # Runs of pixels in shared memory, by what their copy reads.
+        self.runs: dict[Hashable, ir.Value] = {}
         self._groups: dict[Hashable, int] = {}
         # Whether a loop ended by break, for the loops that contain a return.
         self.completed: dict[ir.Operation, ir.Value] = {}

@@ -19,7 +19,7 @@ from tilec.lowering.tile_to_gpu.access.declarations import Declarations
 from tilec.lowering.tile_to_gpu.access.index import greatest_start, of_one_width, tile_start
 from tilec.lowering.tile_to_gpu.access.packing import divided_exactly
 from tilec.lowering.tile_to_gpu.access.tensor_maps import ALIGNMENT_BYTES, TensorMap, is_repeated
-from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_fields
+from tilec.lowering.tile_to_gpu.access.tensor_modes import Im2colFields, im2col_fields
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
 from tilec.lowering.tma.rules import MAX_BOX
 
@@ -89,9 +89,14 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     return declarations.shared(key, declare)
 
 
-def declare_im2col_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:
-    """The tensor map of an im2col view at the top of the kernel; equal ones are one parameter."""
-    source, found = view.tensor.source, im2col_fields(view.type, map.swizzle)
+def declare_im2col_map(
+    map: TensorMap, view: TileView, conversion: Conversion, fields: Im2colFields | None = None
+) -> ir.Value:
+    """The tensor map of an im2col view at the top of the kernel, perhaps with fields other than those of the view.
+
+    Equal maps are one parameter.
+    """
+    source, found = view.tensor.source, fields or im2col_fields(view.type, map.swizzle)
     key = (source.operation.results[0], found, map.swizzle, spell(view.type.element), map.element)
     declarations = conversion.declarations
 

@@ -13,12 +13,14 @@ from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents
 from tilec.lowering.tile.analysis.tile_operations import point_after
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations
+from tilec.lowering.tile_to_gpu.access.image_run import ImageRun
 from tilec.lowering.tile_to_gpu.access.index import tile_start
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
 
@@ -43,6 +45,40 @@ def tap_offsets(op: ir.OpView, type: Im2colViewType, conversion: Conversion) -> 
     distances = [_distance(tap, dilation, conversion) for tap, dilation in reversed(taps)]
     chosen = distances[:1] if type.mode in BY_ROW else distances
     return [emitter.unary("arith.trunci", distance, emitter.integer_type(16)) for distance in chosen]
+
+
+def row_offsets(op: ir.OpView, type: Im2colViewType, conversion: Conversion) -> list[ir.Value]:
+    """The distances of the row of the window of an access from the first one, as tap_offsets(), and 0 along W."""
+    zero = emitter.constant(emitter.integer_type(16), 0)
+    return [zero, *tap_offsets(op, type, conversion)[1:]]
+
+
+def run_rows(op: ir.OpView, view: TileView, run: ImageRun, type: ir.Type, conversion: Conversion) -> ir.Value:
+    """The position of each pixel of the tile of an access in its run, at the first tap; a tile of i32."""
+    index = op.index[0]
+    key = ("positions in a run", op.view, index, type)
+    if key not in conversion.positions:
+        *_, start = first_pixel(op, view, conversion)
+        with _point(start, conversion.declarations):
+            conversion.positions[key] = [_run_rows(start, view.type, run, type)]
+    return conversion.positions[key][0]
+
+
+def _run_rows(start: ir.Value, view: Im2colViewType, run: ImageRun, type: ir.Type) -> ir.Value:
+    """Pixel i has the number q0 + i in its row and those after it, which have `outputs` pixels each."""
+
+    def repeated(value: ir.Value) -> ir.Value:
+        return emitter.gpu(SplatOp, [value], [type]).result
+
+    pixels = emitter.gpu(IotaOp, [], [type]).result
+    rows = emitter.binary("arith.muli", pixels, repeated(emitter.i32(run.step))) if run.step > 1 else pixels
+    if not run.skipped:
+        return rows
+    first = emitter.binary("arith.addi", start, emitter.i32(view.lower[-1]))
+    first = _scalar_value(_divided(first, run.step), 32)
+    numbers = emitter.binary("arith.addi", pixels, repeated(first))
+    crossed = emitter.binary("arith.divui", numbers, repeated(emitter.i32(run.outputs)))
+    return emitter.binary("arith.addi", rows, emitter.binary("arith.muli", crossed, repeated(emitter.i32(run.skipped))))
 
 
 def _distance(tap: ir.Value, dilation: int, conversion: Conversion) -> ir.Value:

@@ -12,6 +12,7 @@ from tilec.dialect.tile_gpu.placed import GatherTileOp, LoadTileOp, PlaceOp, Pla
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering import emitter
+from tilec.lowering.kernel_hints import REPEATED_LOAD
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale, site_of
 from tilec.lowering.tile.analysis.tile_operations import point_after
@@ -59,8 +60,16 @@ def _load(op: ir.OpView, map: TensorMap, buffer: BufferType, conversion: Convers
     handle = declare_map(map, view, conversion)
     start = coordinates(map, view, op, offsets(view, op, conversion))
     if view.sparse_dimension is None:
-        return emitter.gpu(LoadTileOp, [handle, start, []], [buffer]).results[0]
+        return emitter.gpu(LoadTileOp, [handle, start, []], [buffer], group=_turn(op, conversion)).results[0]
     return emitter.gpu(GatherTileOp, [handle, start[0], row_indices(op, view, conversion)], [buffer]).results[0]
+
+
+def _turn(load: ir.OpView, conversion: Conversion) -> int | None:
+    """The group of the tiles of a load that was repeated for several taps."""
+    attributes = load.operation.attributes
+    if REPEATED_LOAD not in attributes:
+        return None
+    return conversion.group((load.operation.block, load.view, attributes[REPEATED_LOAD]))
 
 
 def operand_tile(operand: Operand, multiply: Multiply, conversion: Conversion) -> ir.Value:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp
+from tilec.dialect.walk import users_of
 from tilec.lowering import emitter
 from tilec.lowering.matrix_unit import MatrixTypes
 from tilec.lowering.plan.matrix.matrix_plan import Multiply
@@ -61,9 +62,29 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
         in_flight = emitter.gpu(WgmmaOp, operands, [type], **attributes).result
         if multiply.promotes:
             return in_flight
+        before = conversion.plan.multiplies.get(multiply.op.acc)
+        continues = before is not None and _is_added_to_in_flight(before, conversion)
+        if _is_added_to_in_flight(multiply, conversion):
+            # The multiply before is complete, so that its operands are free.
+            wait = [emitter.gpu(WgmmaWaitOp, [in_flight], [type], pending=1).result] if continues else []
+            return (wait or [in_flight])[0]
         return emitter.gpu(WgmmaWaitOp, [in_flight], [type], pending=0).result
 
     _in_registers(multiply, conversion, issue)
+
+
+def _is_added_to_in_flight(multiply: Multiply, conversion: Conversion) -> bool:
+    """Whether the next multiply adds to the sums without a wait: both read tiles of one run of pixels.
+
+    The loads of its lhs then overlap with this multiply. Sums in f16 are packed after each one.
+    """
+    result = multiply.op.operation.results[0]
+    users = users_of(result)
+    following = conversion.plan.multiplies.get(users[0].results[0]) if len(users) == 1 and users[0].results else None
+    if following is None or following.op.acc != result or str(conversion.type(result).element_type) != "f32":
+        return False
+    is_alike = following.unit is multiply.unit and following.op.operation.block == multiply.op.operation.block
+    return is_alike and multiply.lhs.run is not None and following.lhs.run is not None and not following.promotes
 
 
 def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:

@@ -21,6 +21,7 @@ from tilec.lowering.tile_to_gpu.conversion.conversion import (
     is_repeatable,
     runs_ahead,
 )
+from tilec.lowering.tile_to_gpu.conversion.image_runs import read_from_run
 from tilec.lowering.tile_to_gpu.conversion.placed_tiles import load_by_tma, store_by_tma
 from tilec.lowering.tile_to_gpu.conversion.view_operands import sparse_view_operands
 
@@ -70,6 +71,9 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     tile = op.operation.results[0]
     if tile in conversion.plan.loads:
         load_by_tma(op, conversion)
+        return
+    if tile in conversion.plan.runs:
+        read_from_run(op, conversion)
         return
     view, type = conversion.tile_views[op.view], conversion.type(tile)
     packed, _ = access_vector(op)

@@ -1,0 +1,305 @@
+"""Convolutions whose images are loaded in runs, each pixel once for all taps along W, equal numpy's.
+
+Integers are compared bit for bit: for a covering array of configurations, for loops in any order, and for views
+without a multiply.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from compare import SEEDS, backends
+from convolution_cases import (
+    PARAMETERS,
+    Case,
+    Problem,
+    covering_cases,
+    integer_problem,
+    is_possible,
+    kernel_of,
+    laid_out,
+    signature_of,
+)
+from direct_convolution import conv_forward
+
+import tilec
+import tilec as ct
+from tilec.errors import UnsupportedError
+from tilec.lowering.target import TARGETS
+from tilec.runtime.simulate import Settings, simulate
+from tilec.signature import Signature
+
+COUNT = 120
+SHARED_BYTES = 232448
+MOST_PIXELS = 1024
+OF_RUNS: dict[str, tuple[Any, ...]] = PARAMETERS | {
+    "mode": ("run",),
+    "kind": ("f16", "bf16", "tf32", "e4m3"),
+    "stride": (1, 2),
+    "outputs": (1, 5, 11, 23, 57),
+    "channels": (8, 16, 24, 40, 72),
+    "layout": ("contiguous", "padded", "gaps", "permuted"),
+    "extents": ("static", "images"),
+}
+
+
+def pixels_of_run(case: Case) -> int:
+    """The positions of a row of the padded images that a tile reads at most, those of all rows before one another.
+
+    The positions are counted for each first pixel.
+    """
+    width, outputs = case.spatial_extents()[-1] + sum(case.padding), max(1, case.output_extents()[-1])
+    taps = (case.window - 1) * case.dilation
+    longest = 0
+    for first in range(outputs):
+        row, column = divmod(first + case.pixel_tile - 1, outputs)
+        last = row * width + column * case.stride + taps
+        longest = max(longest, last - first * case.stride + 1)
+    return -(-longest // 8) * 8
+
+
+def fits(case: Case) -> bool:
+    row_bytes = case.channel_tile * np.dtype(case.dtype).itemsize
+    return pixels_of_run(case) <= MOST_PIXELS and 2 * pixels_of_run(case) * row_bytes <= SHARED_BYTES
+
+
+def is_run(row: dict[str, Any]) -> bool:
+    return is_possible({"mode": "run", "kind": "f16", "layout": "contiguous"} | row)
+
+
+CASES = covering_cases(COUNT, OF_RUNS, is_run)
+RUNS = [pytest.param(case, target, id=f"{number}-{target}") for number, case in enumerate(CASES) for target in TARGETS]
+
+
+def compiled(problem: Problem, target: str) -> tilec.Compiled:
+    return tilec.compile(
+        kernel_of(problem.case), target=target, signature=signature_of(problem.case, problem.arguments())
+    )
+
+
+def check(case: Case, target: str, seeds: Any) -> None:
+    problem = integer_problem(case)
+    if not fits(case):
+        with pytest.raises(UnsupportedError, match="mode=run cannot be followed: tile: "):
+            compiled(problem, target)
+        return
+    try:
+        kernel = compiled(problem, target)
+    except UnsupportedError as error:
+        # Filters and the result need memory too.
+        assert "bytes of shared memory" in str(error)
+        return
+    assert kernel.ptx.count(".im2col.") and "load through the im2col view" not in str(kernel.remarks)
+    exact = problem.exact.astype(np.float32)
+    for backend, settings in backends(seeds):
+        arguments = problem.arguments()
+        result = laid_out(np.full(arguments[2].shape, 99, arguments[2].dtype), case.result_layout)
+        tilec.run(kernel, case.grid(), (*arguments[:2], result, *arguments[3:]), backend=backend, **settings)
+        np.testing.assert_array_equal(result, exact.astype(result.dtype), str(case))
+
+
+def test_most_cases_fit() -> None:
+    assert len(set(CASES)) == COUNT
+    assert sum(map(fits, CASES)) > COUNT / 2
+
+
+@pytest.mark.parametrize(("case", "target"), RUNS)
+def test_one_seed(case: Case, target: str) -> None:
+    check(case, target, SEEDS[1:2])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("case", "target"), RUNS)
+def test_ten_seeds(case: Case, target: str) -> None:
+    check(case, target, SEEDS[:10])
+
+
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def in_order(X, F, Y, order: ct.Constant[str]):
+    """The loops over the window and the channels, from the outside in; "static" has taps that are written out."""
+    images = ct.im2col_view(X, window=(3, 3), padding=1, tile=(64, 16), mode="run")
+    result = ct.im2col_view(Y, window=1, tile=(64, 16))
+    i, total = ct.bid(0), ct.zeros((64, 16), ct.float32)
+    if order == "rsc":
+        for r in range(3):
+            for s in range(3):
+                for c in range(images.num_tiles(1)):
+                    w = ct.load(F, (r, s, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
+                    total = ct.mma(ct.load(images, (i, c), offset=(r, s)), w, total)
+    elif order == "src":
+        for s in range(3):
+            for r in range(3):
+                for c in range(images.num_tiles(1)):
+                    w = ct.load(F, (r, s, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
+                    total = ct.mma(ct.load(images, (i, c), offset=(r, s)), w, total)
+    elif order == "crs":
+        for c in range(images.num_tiles(1)):
+            for r in range(3):
+                for s in range(3):
+                    w = ct.load(F, (r, s, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
+                    total = ct.mma(ct.load(images, (i, c), offset=(r, s)), w, total)
+    elif order == "scr":
+        for s in range(3):
+            for c in range(images.num_tiles(1)):
+                for r in range(3):
+                    w = ct.load(F, (r, s, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
+                    total = ct.mma(ct.load(images, (i, c), offset=(r, s)), w, total)
+    else:
+        for r in range(3):
+            for c in range(images.num_tiles(1)):
+                for s in ct.static_iter(range(3)):
+                    w = ct.load(F, (r, s, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
+                    total = ct.mma(ct.load(images, (i, c), offset=(r, s)), w, total)
+    ct.store(result, (i, 0), total.astype(Y.dtype))
+
+
+def images_and_filters(width: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Integers, and their convolution."""
+    random = np.random.default_rng(width)
+    x = random.integers(-3, 4, (2, 5, width, 40)).astype(np.float16)
+    f = random.integers(-3, 4, (3, 3, 40, 16)).astype(np.float16)
+    return x, f, conv_forward(x, f.transpose(3, 0, 1, 2), stride=1, dilation=1, padding=1)
+
+
+def static(argument: Any, array: np.ndarray) -> Any:
+    """An argument of a signature with the extents of an array."""
+    return argument.__class__(**(vars(argument) | {"shape": array.shape}))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("order", ["rsc", "src", "crs", "scr", "static"])
+def test_loops_in_any_order(order: str, target: str) -> None:
+    """One copy has the pixels of three taps, whatever loop is around which."""
+    x, f, exact = images_and_filters()
+    arguments = (x, f, np.zeros(exact.shape, np.float32), order)
+    given = Signature.from_arguments(in_order, arguments).arguments
+    signature = Signature((static(given[0], x), *given[1:]))
+    kernel = tilec.compile(in_order, target=target, signature=signature, stop="ptx")
+    assert kernel.ptx.count(".im2col.") == 1
+    for backend, settings in backends([2]):
+        result = np.full(exact.shape, 99, np.float32)
+        tilec.run(kernel, (2,), (x, f, result, order), backend=backend, **settings)
+        np.testing.assert_array_equal(result, exact)
+
+
+@ct.kernel
+def largest(X, Y):
+    """The maximum of three pixels along W, of which the padding is zero."""
+    images = ct.im2col_view(X, window=(1, 3), padding=((0, 0), (1, 1)), tile=(64, 16), mode="run")
+    result = ct.im2col_view(Y, window=1, tile=(64, 16))
+    for i in range(ct.bid(0), images.num_tiles(0), ct.num_blocks(0)):
+        found = ct.load(images, (i, 0), offset=(0, 0))
+        for s in range(1, 3):
+            found = ct.maximum(found, ct.load(images, (i, 0), offset=(0, s)))
+        ct.store(result, (i, 0), found)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_run_without_multiplies(target: str) -> None:
+    x = np.random.default_rng(1).integers(-9, 10, (2, 3, 13, 16)).astype(np.float16)
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (0, 0)))
+    exact = np.max([padded[:, :, s : s + 13] for s in range(3)], axis=0)
+    given = Signature.from_arguments(largest, (x, x)).arguments
+    signature = Signature(tuple(static(argument, x) for argument in given))
+    kernel = tilec.compile(largest, target=target, signature=signature, stop="ptx")
+    for backend, settings in backends([0]):
+        result = np.zeros_like(x)
+        tilec.run(kernel, (1,), (x, result), backend=backend, **settings)
+        np.testing.assert_array_equal(result, exact)
+
+
+LARGE = "X: f16[2,56,56,64], F: f16[3,3,64,64], Y: f16[2,56,56,64], mode={mode}"
+
+
+@ct.kernel
+def of_layer(X, F, Y, mode: ct.Constant[str]):
+    images = ct.im2col_view(X, window=(3, 3), padding=1, tile=(128, 64), mode=mode)
+    result = ct.im2col_view(Y, window=1, tile=(128, 64))
+    total = ct.zeros((128, 64), ct.float32)
+    for r in range(3):
+        for s in range(3):
+            w = ct.load(F, (r, s, 0, 0), (1, 1, 64, 64), padding_mode=ZERO).reshape((64, 64))
+            total = ct.mma(ct.load(images, (ct.bid(0), 0), offset=(r, s)), w, total)
+    ct.store(result, (ct.bid(0), 0), total.astype(Y.dtype))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_run_loads_a_third_of_the_pixels(target: str) -> None:
+    """A window of 3 x 3 with stride 1: a third of the bytes of im2col, and at most a tenth more."""
+    x = np.ones((2, 56, 56, 64), np.float16)
+    f = np.ones((3, 3, 64, 64), np.float16)
+    loaded = {}
+    for mode in ("im2col", "run"):
+        kernel = tilec.compile(of_layer, target=target, signature=LARGE.format(mode=repr(mode)), stop="ptx")
+        y = np.zeros(x.shape, np.float16)
+        counters = simulate(kernel.artifact, (4, 1, 1), (x, f, y, mode), Settings(0, checks=False))
+        loaded[mode] = counters["bulk_load_bytes"] - 4 * f.nbytes
+    assert loaded["im2col"] == 4 * 9 * 128 * 128
+    assert loaded["run"] <= 1.1 * loaded["im2col"] / 3
+
+
+def test_unknown_width_is_refused() -> None:
+    signature = "X: f16[2,5,?,64], F: f16[3,3,64,64], Y: f16[2,5,?,64], mode='run'"
+    with pytest.raises(UnsupportedError, match="mode=run cannot be followed: array: the width of the images is not"):
+        tilec.compile(of_layer, target="sm_90a", signature=signature)
+
+
+@ct.kernel
+def of_narrow_images(X, F, Y):
+    """A row has one output pixel, for which it has all positions of the window."""
+    images = ct.im2col_view(X, window=(1, 9), padding=((0, 0), (4, 4)), tile=(128, 64), mode="run")
+    w = ct.load(F, (0, 0), (64, 64))
+    total = ct.mma(ct.load(images, (0, 0), offset=(0, 0)), w, ct.zeros((128, 64), ct.float32))
+    ct.store(ct.im2col_view(Y, window=1, tile=(128, 64)), (0, 0), total.astype(Y.dtype))
+
+
+def test_long_runs_are_refused() -> None:
+    """128 rows of 9 positions are more than TMA copies at once; 57 of 128 bytes would not leave memory for a ring."""
+    signature = "X: f16[200,1,1,64], F: f16[64,64], Y: f16[200,1,1,64]"
+    with pytest.raises(UnsupportedError, match="mode=run cannot be followed: tile: TMA expects 1 to 1024 pixels"):
+        tilec.compile(of_narrow_images, target="sm_90a", signature=signature)
+    signature = "X: f16[200,1,9,64], F: f16[64,64], Y: f16[200,1,9,64]"
+    assert tilec.compile(of_narrow_images, target="sm_90a", signature=signature, stop="ptx").ptx.count(".im2col.") == 1
+
+
+@ct.kernel
+def at_run_time(X, F, Y, s: int):
+    images = ct.im2col_view(X, window=(3, 3), padding=1, tile=(128, 64), mode="run")
+    w = ct.load(F, (0, 0, 0, 0), (1, 1, 64, 64)).reshape((64, 64))
+    total = ct.mma(ct.load(images, (ct.bid(0), 0), offset=(0, s)), w, ct.zeros((128, 64), ct.float32))
+    ct.store(ct.im2col_view(Y, window=1, tile=(128, 64)), (ct.bid(0), 0), total.astype(Y.dtype))
+
+
+def test_tap_at_run_time_is_refused() -> None:
+    signature = "X: f16[2,5,9,64], F: f16[3,3,64,64], Y: f16[2,5,9,64], s: i32"
+    with pytest.raises(UnsupportedError, match="the tap along W is not a constant, also after the loop over it"):
+        tilec.compile(at_run_time, target="sm_90a", signature=signature)
+
+
+@ct.kernel
+def as_rhs(X, F, Y):
+    """The filters are on the left."""
+    images = ct.im2col_view(X, window=(3, 3), padding=1, tile=(64, 64), mode="run")
+    w = ct.load(F, (0, 0), (64, 64))
+    total = ct.mma(w, ct.load(images, (0, 0), offset=(0, 1)).transpose(), ct.zeros((64, 64), ct.float32))
+    ct.store(Y, (0, 0), total)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_run_on_the_right(target: str) -> None:
+    """Threads transpose the tile of a run, and store it for the multiply."""
+    x = np.random.default_rng(3).integers(-3, 4, (2, 5, 9, 64)).astype(np.float16)
+    f = np.random.default_rng(4).integers(-3, 4, (64, 64)).astype(np.float16)
+    kernel = tilec.compile(
+        as_rhs, target=target, signature="X: f16[2,5,9,64], F: f16[64,64], Y: f32[64,64]", stop="ptx"
+    )
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    pixels = padded[:, 0:5, 1:10].reshape(-1, 64)[:64].astype(np.float64)
+    result = np.zeros((64, 64), np.float32)
+    tilec.run(kernel, (1,), (x, f, result), backend="simulate")
+    np.testing.assert_array_equal(result, f.astype(np.float64) @ pixels.T)
