@@ -3,10 +3,10 @@
 python benchmarks/convolution.py [FILE]
 
 The layers are those of public networks. For each, the kernels of convolution_kernel.py are compiled for both targets
-with known extents: the instructions (of PTX) of the role that loads, whether the loops that multiply are the same, and
-the bytes that TMA loads for the images. `per tap` loads each tap of the window; `halo` is one copy by im2col::w for all
-taps along W, as PTX ISA 5.5.5.3 defines it: no kernel here uses it. FILE gets the table as Markdown; without it, it is
-printed.
+with known extents: the instructions (of PTX) of the role that loads, whether the loops that multiply are the same, the
+bytes that TMA loads for the images, and the part of the time in which the tensor pipe multiplies, by the cost model.
+`im2col` and `im2col::w` load each tap of the window, `run` has one copy for all taps along W (mode="run"). FILE gets
+the tables as Markdown; without it, they are printed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import convolution_kernel
 
 import tilec as ct
+from tilec.explain.reports import reports_of
 
 BATCHES = (1, 8, 32)
 HALF_BYTES = 2
@@ -161,7 +163,7 @@ class Traffic:
     multiply: int
     im2col: int
     along_w: int
-    halo: int
+    run: int | None
 
 
 def traffic(layer: Layer, images: int) -> Traffic:
@@ -170,17 +172,46 @@ def traffic(layer: Layer, images: int) -> Traffic:
     tiles = -(-images * layer.output**2 // pixels)
     row_tiles = layer.output * -(-images * layer.output // pixels)
     tile_bytes = pixels * channels * HALF_BYTES
-    taps = layer.taps
-    # Taps that differ by a multiple of the stride share a buffer, whose halo is its last tap (PTX ISA 5.5.5.4).
-    buffers = [(taps - 1 - first) // layer.stride for first in range(min(layer.stride, taps))]
-    rows = sum(pixels + halo for halo in buffers)
+    taps, positions = layer.taps, positions_of_run(layer)
     depth_tiles = -(-(taps**2) * layer.channels // channels)
     return Traffic(
         multiply=tiles * columns * depth_tiles * tile_bytes,
         im2col=tiles * columns * depths * taps**2 * tile_bytes,
         along_w=row_tiles * columns * depths * taps**2 * tile_bytes,
-        halo=row_tiles * columns * depths * taps * rows * channels * HALF_BYTES,
+        run=None if positions is None else tiles * columns * depths * taps * positions * channels * HALF_BYTES,
     )
+
+
+@cache
+def positions_of_run(layer: Layer) -> int | None:
+    """The pixels of a copy for all taps along W; None if there is no such copy."""
+    try:
+        text = compiled(layer, 1, TARGETS[0], "run").stage("gpu").content(False).decode()
+    except ct.errors.UnsupportedError:
+        return None
+    columns = re.findall(r"kind im2col lower .*?box \[\d+, (\d+)\]", re.sub(r"\s+", " ", text))
+    return max(map(int, columns))
+
+
+def tensor_share(kernel: ct.Compiled) -> float:
+    """The part of the time in which the tensor pipe multiplies, in the loop that multiplies most."""
+    (report,) = reports_of(kernel, "cost")
+    return max(report.loops, key=lambda loop: (loop.work.multiply_adds, loop.work.depth)).tensor_share
+
+
+def model_row(layer: Layer, target: str) -> list[str]:
+    shares = [tensor_share(multiply(layer, 8, target)), tensor_share(compiled(layer, 8, target))]
+    try:
+        shares.append(tensor_share(compiled(layer, 8, target, "run")))
+    except ct.errors.UnsupportedError as error:
+        return [
+            layer.name,
+            target,
+            *(f"{share:.2f}" for share in shares),
+            "-",
+            str(error).split("followed: ")[-1].split(";")[0],
+        ]
+    return [layer.name, target, *(f"{share:.2f}" for share in shares), ""]
 
 
 def code_row(layer: Layer, target: str) -> list[str]:
@@ -199,8 +230,11 @@ def code_row(layer: Layer, target: str) -> list[str]:
 
 def traffic_row(layer: Layer, images: int) -> list[str]:
     found = traffic(layer, images)
-    sizes = [f"{size / 2**20:.1f}" for size in (found.multiply, found.im2col, found.along_w, found.halo)]
-    return [layer.name, str(images), str(images * layer.output**2), *sizes, f"{found.im2col / found.halo:.2f}"]
+    sizes = [f"{size / 2**20:.1f}" for size in (found.multiply, found.im2col, found.along_w)]
+    row = [layer.name, str(images), str(images * layer.output**2), *sizes]
+    return (
+        [*row, "-", "-"] if found.run is None else [*row, f"{found.run / 2**20:.1f}", f"{found.im2col / found.run:.2f}"]
+    )
 
 
 def table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
@@ -221,13 +255,15 @@ TRAFFIC = [
     "GEMM, MiB",
     "im2col, MiB",
     "im2col::w per tap, MiB",
-    "im2col::w with halo, MiB",
-    "im2col / halo",
+    "run, MiB",
+    "im2col / run",
 ]
+MODEL = ["layer", "target", "GEMM", "im2col", "run", "why there is no run"]
+TARGETS = ("sm_100a", "sm_90a")
 
 
 def check_of_traffic() -> None:
-    """The formula for im2col against the bytes that the simulator counts for one block."""
+    """The formulas against the bytes that the simulator counts."""
     import numpy as np
 
     layer = Layer("", 12, 64, 64, 3, 1, 1)
@@ -235,10 +271,11 @@ def check_of_traffic() -> None:
     filters = np.zeros((layer.taps, layer.taps, layer.channels, layer.filters), np.float16)
     y = np.zeros((1, layer.output, layer.output, layer.filters), np.float16)
     tiles = -(-(layer.output**2) // PIXELS)
-    counters = ct.run(compiled(layer, 1, "sm_100a"), tiles, [x, filters, y], backend="simulate") or {}
-    found = counters["bulk_load_bytes"] - tiles * filters.nbytes
-    if found != traffic(layer, 1).im2col:
-        raise SystemExit(f"the simulator counts {found} bytes of images, the formula gives {traffic(layer, 1).im2col}")
+    for mode, expected in ((None, traffic(layer, 1).im2col), ("run", traffic(layer, 1).run)):
+        counters = ct.run(compiled(layer, 1, "sm_100a", mode), tiles, [x, filters, y], backend="simulate") or {}
+        found = counters["bulk_load_bytes"] - tiles * filters.nbytes
+        if found != expected:
+            raise SystemExit(f"the simulator counts {found} bytes of images, the formula gives {expected}")
 
 
 def report() -> Iterator[str]:
@@ -250,7 +287,13 @@ def report() -> Iterator[str]:
     yield ""
     yield "Instructions of the role that loads: those in the text, and those that one block executes if no wait fails."
     yield ""
-    yield from table(CODE, (code_row(layer, target) for layer in LAYERS for target in ("sm_100a", "sm_90a")))
+    yield from table(CODE, (code_row(layer, target) for layer in LAYERS for target in TARGETS))
+    yield ""
+    yield "## Tensor pipe, N = 8"
+    yield ""
+    yield "The part of the time in which the tensor pipe multiplies in the loop, by the cost model."
+    yield ""
+    yield from table(MODEL, (model_row(layer, target) for layer in LAYERS for target in TARGETS))
     yield ""
     yield "## Traffic"
     yield ""

@@ -9,6 +9,7 @@ have the same code, or are harmless for a reason in HARMLESS, or they are printe
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
@@ -327,6 +328,11 @@ def mutants(case: Case) -> list[tuple[str, Mutant]]:
     return [*attribute_mutants(case), *plan_mutants(case), *pass_mutants(case)]
 
 
+def instructions(ptx: str) -> str:
+    """PTX without line numbers, which change with the length of the text of a stage."""
+    return re.sub(r"\s*//[^\n]*|^\s*\.loc [^\n]*\n", "", ptx, flags=re.MULTILINE)
+
+
 def fate(case: Case, mutant: Mutant) -> str:
     """What becomes of a mutant: DETECTED, SAME_CODE, or SURVIVES with the same result."""
     text: str | None = original(case)
@@ -342,7 +348,7 @@ def fate(case: Case, mutant: Mutant) -> str:
             made = compiled(case, text)
     except TilecError:
         return DETECTED
-    if made.ptx == original_code(case, from_text=text is not None):
+    if instructions(made.ptx) == instructions(original_code(case, from_text=text is not None)):
         return SAME_CODE
     return SURVIVES if has_its_result(case, made) else DETECTED
 
