@@ -60,6 +60,7 @@ CORE_CASES = {
     "driver/test_notebook.py": 0,
     "driver/test_python_run.py": 0,
     "driver/test_second_process.py": 0,
+    "driver/test_stage_inputs.py": 6,
     "driver/test_upstream_passes.py": 0,
     "frontend/test_examples.py": 0,
     "frontend/test_random_programs.py": 2,

@@ -1,0 +1,37 @@
+"""The text of each stage of a convolution compiles to the instructions of the whole compile: PTX but `.loc`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from convolution_cases import BY_ROW, Case, covering_cases, integer_problem, kernel_of, signature_of
+
+import tilec
+
+# Every sixteenth configuration of the covering array of test_convolution; the sheet is in tests/golden.
+CASES = covering_cases(320)[::16]
+RUNS = [
+    pytest.param(case, target, id=f"{number}-{target}")
+    for number, case in enumerate(CASES)
+    for target in (("sm_100a",) if case.mode in BY_ROW else ("sm_100a", "sm_90a"))
+]
+
+
+def instructions(ptx: str) -> list[str]:
+    """The lines of PTX without comments and debug info."""
+    text = re.sub(r"//[^\n]*|^\s*\.(?:loc|file)\b.*$", "", ptx, flags=re.MULTILINE).partition(".section")[0]
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize(("case", "target"), RUNS)
+def test_each_stage_compiles_to_the_instructions_of_the_whole(case: Case, target: str) -> None:
+    signature = signature_of(case, integer_problem(case).arguments())
+    whole = tilec.compile(kernel_of(case), signature=signature, target=target, stop="ptx")
+    for stage in ("tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"):
+        again = tilec.compile(whole.stage(stage).text, target=target, stop="ptx")
+        assert instructions(again.ptx) == instructions(whole.ptx), stage
+
+
+def test_cases_cover_modes_and_ranks() -> None:
+    assert {case.mode for case in CASES} == {None, "im2col", *BY_ROW} and {case.rank for case in CASES} == {1, 2, 3}
