@@ -38,6 +38,8 @@ class Target(Frozen):
     swizzles_wide_atoms: bool
     # Whether TMA gathers rows by index (PTX ISA 9.7.9.27.1.2: tile::gather4 needs sm_100).
     gathers_rows: bool
+    # Whether TMA scatters rows by index (PTX ISA 9.7.9.27.1.3: tile::scatter4 needs sm_100a).
+    scatters_rows: bool
     # Whether TMA loads pixels along W (PTX ISA 9.7.9.27.1.2: im2col::w and im2col::w::128 need sm_100a).
     loads_along_w: bool
     # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
@@ -71,6 +73,7 @@ TARGETS = {
             loads_packed_elements=True,
             swizzles_wide_atoms=True,
             gathers_rows=True,
+            scatters_rows=True,
             loads_along_w=True,
             converts_small_floats=True,
             packs_floats=True,
@@ -90,6 +93,7 @@ TARGETS = {
             loads_packed_elements=False,
             swizzles_wide_atoms=False,
             gathers_rows=False,
+            scatters_rows=False,
             loads_along_w=False,
             converts_small_floats=False,
             packs_floats=False,

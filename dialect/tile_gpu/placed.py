@@ -32,14 +32,14 @@ from tilec.dialect.tile_gpu.sets import (
 )
 from tilec.dialect.tile_gpu.tma import (
     BUFFER_RULES,
+    STORE_RULES,
+    STORED_TO,
     Reduction,
     coordinates_of_map,
     element_of_map,
-    ends_of_elements,
     halo_of_kind,
     map_of_kernel,
     offsets_of_kind,
-    reduces_elements_of_map,
     rows_of_map,
     stores_kind,
     swizzle_of_map,
@@ -91,16 +91,17 @@ class StoreTileOp(Operation, name="store_tile"):
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
     end: Operand[Index] | None
+    rows: Operand[SharedBuffer] | None
     buffer: Operand[SharedBuffer]
     reduction: Reduction | None
     after_stores: Flag
     after_itself: Flag
     after_accesses: Flag
     assembly = (
-        "$buffer -> $map[$coordinates]{ end $end}{ reduction $reduction}{ $after_stores}{ $after_itself}"
+        f"$buffer -> {STORED_TO}{{ reduction $reduction}}{{ $after_stores}}{{ $after_itself}}"
         "{ $after_accesses} attr-dict : type($buffer)"
     )
-    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map, ends_of_elements]
+    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, *STORE_RULES]
 
 
 @types_only

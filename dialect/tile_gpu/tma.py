@@ -47,6 +47,9 @@ def _is_merged(op: ir.OpView) -> bool:
 
 def coordinates_of_map(op: ir.OpView) -> str | None:
     rank = len(op.map.owner.extents)
+    if _scatters(op):
+        found = len(op.coordinates)
+        return None if found == 1 else f"expected one coordinate, the first column of the rows, but got {found}"
     if len(op.coordinates) != rank:
         return f"expected {rank} coordinates of a map of {rank} dimensions, but got {len(op.coordinates)}"
     return None
@@ -66,10 +69,18 @@ def swizzle_of_map(op: ir.OpView) -> str | None:
 def _boxes_of_map(op: ir.OpView) -> str | None:
     """The problem with the buffer of a copy through a map without kind, or None."""
     box, buffer, parts = list(op.map.owner.box), op.buffer.type, _parts(op)
-    if op.map.owner.kind is not None or math.prod(buffer.shape) == math.prod(box) * _panels(op) * parts:
+    if (
+        _scatters(op)
+        or op.map.owner.kind is not None
+        or math.prod(buffer.shape) == math.prod(box) * _panels(op) * parts
+    ):
         return None
     of_each = f" of each of {parts} CTAs" if parts > 1 else ""
     return f"expected a buffer of whole boxes {box}{of_each}, but got {buffer.spelled()}"
+
+
+def _scatters(op: ir.OpView) -> bool:
+    return getattr(op, "rows", None) is not None
 
 
 def _parts(op: ir.OpView) -> int:
@@ -217,7 +228,7 @@ def stores_kind(op: ir.OpView) -> str | None:
     return None
 
 
-# The rows that one instruction gathers (PTX ISA 5.5.3.2, tile::gather4).
+# The rows that one instruction gathers or scatters (PTX ISA 5.5.3.4, tile::gather4 and tile::scatter4).
 GATHERED_ROWS = 4
 
 
@@ -227,7 +238,7 @@ def _of_one_cta(op: ir.OpView) -> str | None:
 
 
 def rows_of_map(op: ir.OpView) -> str | None:
-    """The problem with the indices or the buffer of a gather, by the map of its matrix, or None."""
+    """The problem with the indices or the buffer of a gather or scatter, by the map of its matrix, or None."""
     made, buffer, rows = op.map.owner, op.buffer.type, op.rows.type
     box = list(made.box)
     if made.kind is not None or len(box) != 2 or box[1] != 1:
@@ -269,9 +280,28 @@ def ends_of_elements(op: ir.OpView) -> str | None:
     return None
 
 
+# The destination of a store.
+STORED_TO = "$map[$coordinates]{ end $end}{ rows $rows : type($rows)}"
+
+
+def scatters_rows(op: ir.OpView) -> str | None:
+    """The problem with a store that has indices of rows, or None."""
+    if op.rows is None:
+        return None
+    # ptxas 13.5 assembles a reduction with tile::scatter4 as a store.
+    if op.end is not None or op.reduction is not None:
+        return "expected no end of rows and no reduction with indices of rows"
+    return rows_of_map(op)
+
+
+STORE_RULES = [reduces_elements_of_map, ends_of_elements, scatters_rows]
+
+
 class TmaStoreOp(Operation, name="tma_store"):
     """Copies a buffer to the box at `coordinates`; elements outside the tensor are dropped.
 
+    With `rows` copies row i of the buffer to row rows[i] of a matrix, from the column at the only coordinate on, which
+    is a multiple of 16 bytes; no index is negative.
     Through a map of kind im2col, copies it to the column of pixels from the one at `coordinates`. With `reduction`
     combines each element in memory with that of the buffer, atomically, with order relaxed.gpu. With `end` the rows of
     the tensor have `end` elements, of which the map has whole multiples of 16 bytes: the lanes of the warp that
@@ -282,7 +312,8 @@ class TmaStoreOp(Operation, name="tma_store"):
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
     end: Operand[Index] | None
+    rows: Operand[SharedBuffer] | None
     buffer: Operand[SharedBuffer]
     reduction: Reduction | None
-    assembly = "$buffer -> $map[$coordinates]{ end $end}{ reduction $reduction} attr-dict : type($buffer)"
-    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, reduces_elements_of_map, ends_of_elements]
+    assembly = f"$buffer -> {STORED_TO}{{ reduction $reduction}} attr-dict : type($buffer)"
+    rules = [map_of_kernel, coordinates_of_map, stores_kind, *BUFFER_RULES, *STORE_RULES]

@@ -17,6 +17,7 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.access.tensor_maps import extent_reason, refusal_of_reduction, tensor_map_for
+from tilec.lowering.tile_to_gpu.access.tensor_modes import store_map_for
 from tilec.remarks import Remark
 
 _NOT_AN_OPERAND = "beside matrix multiplies only their operands are loaded by TMA"
@@ -81,7 +82,7 @@ def _view_reason(op: ir.OpView, use_tma: bool, target: Target) -> str | None:
     refusal = tma_refusal(op, target, use_tma)
     if refusal is not None:
         return refusal
-    map = tensor_map_for(op.view)
+    map = store_map_for(op, target) if op.operation.name in _STORES else tensor_map_for(op.view)
     if isinstance(map, str):
         return map
     return refusal_of_reduction(op, map.element) if op.operation.name == REDUCTION else None

@@ -31,9 +31,8 @@ from tilec.lowering.tile_to_gpu.access.tensor_maps import (
     has_whole_rows,
     refusal_of_reduction,
     swizzle_for,
-    tensor_map_for,
 )
-from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_store_map
+from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_store_map, store_map_for
 
 # The bytes that one phase of a vector access of a warp reads or writes: a line of memory, all banks of shared memory.
 LINE_BYTES = 128
@@ -71,13 +70,13 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
     if isinstance(type, Im2colViewType):
         map = im2col_store_map(store.view, target)
     elif layouts is None or type.rank < 2:
-        map = tensor_map_for(store.view)
+        map = store_map_for(store, target)
     else:
         is_reduction = store.operation.name == REDUCTION
         layout = layouts[store.value if is_reduction else store.tile]
         if not is_reduction and _is_stored_by_threads(store, layout):
             return None
-        map = tensor_map_for(store.view, swizzle=_staging_swizzle(store, layout))
+        map = store_map_for(store, target, _staging_swizzle(store, layout))
     if not isinstance(map, TensorMap) or not _staging_fits(type, map):
         return None
     if not has_storable_rows(store):

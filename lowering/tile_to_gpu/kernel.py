@@ -13,7 +13,6 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import number_operations
 from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp, ReturnOp
 from tilec.dialect.tile_gpu.placed import StoreTileOp
-from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_named
 from tilec.errors import TensorMemoryError, UnsupportedError
 from tilec.lowering import emitter
@@ -232,8 +231,9 @@ def _staging_remarks(kernel: ir.OpView, plan: MatrixPlan) -> Iterator[Remark]:
         return
     in_narrow_pairs = any(is_in_narrow_pair(multiply.op) for multiply in plan.multiplies.values())
     advice = _WIDER_TILES if in_narrow_pairs else _COLUMNS
-    for op in operations_named(kernel, (StoreTileOp.OPERATION_NAME,)):
-        (buffer,) = [value.type for value in op.operation.operands if isinstance(value.type, BufferType)]
+    stores = operations_named(kernel, (StoreTileOp.OPERATION_NAME,))
+    for op in (store for store in stores if store.rows is None):
+        buffer = op.buffer.type
         elements = element_bytes(buffer.element), per_byte(buffer.element)
         layout = parse_shared_layout(buffer.layout, buffer.shape, *elements)
         size = layout.size_bytes

@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from copy_rules import COPY_RULES, MANUAL_PARTS
+from kernel_rows import KERNEL_ROWS
 from launch_rules import LAUNCH_RULES
 from tensor_map_cases import CASES, Case
 
@@ -105,6 +106,13 @@ A kernel that is compiled for a signature takes the arrays that its text admits 
 `?` admits a stride of 0, of which the compiler does not know: if the array has a tensor map, the launch reports an
 error that states the signature to compile for. Tests are in `{tests}`.
 """
+KERNEL_HEAD = """
+## From a kernel
+
+The compiler chooses these forms where they are legal. Where they are not, the kernel has the same result without them,
+and a remark gives the reason. Tests are in `{tests}`; each compares the interpreter and the simulator with numpy.
+
+"""
 MANUAL_HEAD = """
 ## Tables, examples and figures of PTX ISA 5.5
 
@@ -116,10 +124,12 @@ def page() -> str:
     require_tests(f"{RULE_TESTS}::{_RULE_TEST}[{case.name}]" for case in _cases().values())
     require_tests(f"{COPY_TESTS}/{test}" for test in _copy_tests())
     require_tests(f"{COPY_TESTS}/{test}" for row in LAUNCH_RULES for test in row.tests)
+    require_tests(f"{COPY_TESTS}/{test}" for row in KERNEL_ROWS for test in row.tests)
     for row in COPY_RULES:
         require_message(ROOT / COPY_TESTS / row.test.partition("::")[0], row.message)
     parts = [HEAD.replace("{tests}", f"{RULE_TESTS}::{_RULE_TEST}"), _map_rules()]
     parts.append(LAUNCH_HEAD.replace("{tests}", COPY_TESTS).replace("{rows}", _launch_rules()))
+    parts += [KERNEL_HEAD.replace("{tests}", COPY_TESTS), _kernel_rows()]
     parts += [COPY_HEAD.replace("{tests}", COPY_TESTS), _copy_rules(), MANUAL_HEAD, _manual_parts()]
     return "".join(parts)
 
@@ -196,6 +206,14 @@ def _launch_rules() -> str:
         for row in LAUNCH_RULES
     ]
     return table(["rule", "arguments", "what a launch does instead", "tests"], rows)
+
+
+def _kernel_rows() -> str:
+    rows = [
+        [row.section, row.form, row.source, row.limits, ", ".join(f"`{test}`" for test in row.tests)]
+        for row in KERNEL_ROWS
+    ]
+    return table(["section", "form", "source", "limits", "tests"], rows)
 
 
 def _manual_parts() -> str:

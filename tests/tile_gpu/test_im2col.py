@@ -143,6 +143,19 @@ def test_gather_needs_sm_100a() -> None:
         ptx_of(GATHER, "sm_90a")
 
 
+SCATTER = """\
+%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero
+%r = tile_gpu.shared : !r
+tile_gpu.tma_store %s#1 -> %m[%n] rows %r : !r : !b
+"""
+
+
+def test_scatter_needs_sm_100a() -> None:
+    assert "tile::scatter4" in ptx_of(SCATTER, "sm_100a")
+    with pytest.raises(UnsupportedError, match="sm_90a has no tile::scatter4, which needs sm_100a"):
+        ptx_of(SCATTER, "sm_90a")
+
+
 CORNERS = "lower [-1, -1] upper [-1, -1] "
 TRANSPOSED = "buffer<64x64xf16, shared, contiguous=0 swizzle=128B>"
 REFUSALS = {

@@ -23,6 +23,11 @@ GATHER = (
     "%r = tile_gpu.shared : buffer<{}, shared, contiguous=0 swizzle=none>\n"
     "tile_gpu.tma_gather %m[%n] rows %r -> %slot#0 of %c : buffer<{}, shared, contiguous=0 swizzle=none> -> !a"
 )
+SCATTER = (
+    '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [{}] swizzle 128B fill zero\n'
+    "%r = tile_gpu.shared : buffer<128xi32, shared, contiguous=0 swizzle=none>\n"
+    "tile_gpu.tma_store %slot#0 -> %m[%n{}] rows %r : buffer<128xi32, shared, contiguous=0 swizzle=none>{} : !a"
+)
 PLAIN = "buffer<128x64xf16, shared, contiguous=1 swizzle=none>"
 MAP = "%r = tile_gpu.make_tensor_map"
 MULTIPLY = "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1"
@@ -153,6 +158,9 @@ REFUSALS = {
     "%h = arith.constant dense<0.0> : tensor<128xf16, #line>\n"
     "%r = tile_gpu.compare_and_swap_global %h, %h -> %at order relaxed scope sys"
     " : tensor<128xf16, #line> -> tensor<128xi64, #line>": "expected elements of i32, i64, f32, f64, but got f16",
+    SCATTER.format("64, 1", ", %n", ""): "expected one coordinate, the first column of the rows, but got 2",
+    SCATTER.format("64, 4", "", ""): "expected a map of a matrix with a box of one row, but got box [64, 4]",
+    SCATTER.format("64, 1", "", " reduction add"): "no end of rows and no reduction with indices of rows",
     GATHER.format("64, 4", "128xi32", "128xi32"): "expected a map of a matrix with a box of one row, but got box [",
     GATHER.format("48, 1", "128xi32", "128xi32").replace(
         "128B", "none"

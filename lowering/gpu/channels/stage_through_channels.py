@@ -55,8 +55,14 @@ def stage_through_channels(kernel: KernelOp, ring: MakeChannelOp) -> list[MakeCh
 
 
 def _buffers(kernel: KernelOp) -> list[ir.Operation]:
-    """The declarations of the staging buffers of a kernel."""
-    return [op for op in operations_in(kernel.body.blocks[0]) if op.name == SharedOp.OPERATION_NAME]
+    """The declarations of the staging buffers of a kernel, but not of the indices of rows, which are small."""
+    shared = [op for op in operations_in(kernel.body.blocks[0]) if op.name == SharedOp.OPERATION_NAME]
+    return [op for op in shared if not _has_indices(op.results[0])]
+
+
+def _has_indices(buffer: ir.Value) -> bool:
+    indices = [user.opview.rows for user in users_of(buffer) if user.name == _COPY]
+    return any(rows is not None and rows == buffer for rows in indices)
 
 
 def _stores(buffer: ir.Value) -> list[tuple[ir.Operation, ir.Operation]] | None:

@@ -28,14 +28,24 @@ def make_staging_buffers(
 ) -> None:
     """Rewrites the stores of these tiles, which are in program order with their positions."""
     of_roles: dict[str, dict[ir.Type, ir.Value]] = {}
+    rows_of_roles: dict[tuple[str, ir.Type], ir.Value] = {}
     waits: set[tuple[str, ir.Block]] = set()
     for op, position in placed:
-        type, role = op.results[0].type, compute_role(op)
+        store, type, role = _store_of(op), op.results[0].type, compute_role(op)
+        indices = store.opview.rows
+        if indices is not None and indices == op.results[0]:
+            # The tile that is stored follows.
+            continue
         is_first = role not in of_roles and not is_repeated(op)
         buffers = of_roles.setdefault(role, {})
         if type not in buffers:
             buffers[type] = declarations.shared(position, type, next(iter(buffers.values()), None))
-        _stage(op, buffers[type], None if is_first else _waits_only_for_reads(op, waits))
+        if indices is not None:
+            key = role, indices.type
+            if key not in rows_of_roles:
+                rows_of_roles[key] = declarations.shared(position, indices.type, None)
+            indices = rows_of_roles[key]
+        _stage(op, buffers[type], indices, None if is_first else _waits_only_for_reads(op, waits))
     end = terminator_of(kernel.body.blocks[0])
     for role in of_roles:
         with kernel.operation.location, ir.InsertionPoint(end):
@@ -64,8 +74,11 @@ def _store_of(op: ir.Operation) -> ir.Operation:
     return store
 
 
-def _stage(op: ir.Operation, buffer: ir.Value, reads: bool | None) -> None:
-    """Rewrites a store, which waits for reads of the buffer alone or for stores too; with None it waits for neither."""
+def _stage(op: ir.Operation, buffer: ir.Value, rows: ir.Value | None, reads: bool | None) -> None:
+    """Rewrites a store, which waits for reads of the buffer alone or for stores too; with None it waits for neither.
+
+    `rows` is the buffer of the indices of a scatter. The issuing thread reads them before the barrier after its wait.
+    """
     store = _store_of(op)
     made = []
     with op.location, ir.InsertionPoint(op):
@@ -73,15 +86,20 @@ def _stage(op: ir.Operation, buffer: ir.Value, reads: bool | None) -> None:
             made.append(build(StoreWaitOp.OPERATION_NAME, attributes={"read": reads}))
             made.append(build(BarrierOp.OPERATION_NAME))
         made.append(build(StoreSharedOp.OPERATION_NAME, [op.operands[0], buffer]))
+        indices = None if rows is None else store.opview.rows.owner.operation
+        if indices is not None:
+            made.append(build(StoreSharedOp.OPERATION_NAME, [indices.operands[0], rows]))
         # PTX ISA 9.7.9.25: generic accesses that the store must follow are ordered before it by a proxy fence too.
         after_accesses = "after_accesses" in store.attributes
         made.append(build(FenceAsyncOp.OPERATION_NAME, attributes={"global_memory": after_accesses}))
         made.append(build(BarrierOp.OPERATION_NAME))
     view = store.opview
     with store.location, ir.InsertionPoint(store):
-        operands = [view.map, list(view.coordinates), view.end, buffer]
+        operands = [view.map, list(view.coordinates), view.end, rows, buffer]
         made.append(build(TmaStoreOp.OPERATION_NAME, operands, (), {"reduction": view.reduction}))
     for step in made:
         set_compute_role(step, compute_role(op))
     store.erase()
     op.erase()
+    if indices is not None:
+        indices.erase()

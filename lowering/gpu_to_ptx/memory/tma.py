@@ -165,18 +165,25 @@ def _tma_gather(lowering: Lowering, operation: ir.Operation) -> None:
         )
     op: TmaGatherOp = operation.opview
     channel = lowering.plan.channels[op.channel]
-    map, indices, column = _map_address(lowering, op.map), lowering.scalar(op.rows), lowering.scalar(op.column)
-    layout, base = shared_layout(op.buffer.type), lowering.scalar(op.buffer)
+    map, column = _map_address(lowering, op.map), lowering.scalar(op.column)
     barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
     with lowering.issuing() as elected:
-        none = [lowering.constant(_INDEX, 0)] * GATHERED_ROWS
-        for first in range(0, layout.shape[0], GATHERED_ROWS):
-            one = Access("shared", indices, first * _INDEX.bytes, elected)
-            rows = load(lowering, one, _INDEX, GATHERED_ROWS, none)
-            for panel in range(layout.panels):
-                address = lowering.plus(base, panel * layout.panel_stride_bytes + first * layout.row_bytes)
-                inner = lowering.plus(column, panel * layout.panel_elements)
-                lowering.b.execute(_GATHER, (), elected, address, map, barrier, inner, *rows)
+        for address, coordinates in _copies_of_rows(lowering, op, column, elected):
+            lowering.b.execute(_GATHER, (), elected, address, map, barrier, *coordinates)
+
+
+def _copies_of_rows(
+    lowering: Lowering, op: TmaGatherOp | TmaStoreOp, column: ir.Value, elected: ir.Value
+) -> Iterator[tuple[ir.Value, list[ir.Value]]]:
+    """The address and the coordinates of each copy of four rows: the column, and the indices of the rows."""
+    indices, layout, base = lowering.scalar(op.rows), shared_layout(op.buffer.type), lowering.scalar(op.buffer)
+    none = [lowering.constant(_INDEX, 0)] * GATHERED_ROWS
+    for first in range(0, layout.shape[0], GATHERED_ROWS):
+        one = Access("shared", indices, first * _INDEX.bytes, elected)
+        rows = load(lowering, one, _INDEX, GATHERED_ROWS, none)
+        for panel in range(layout.panels):
+            address = lowering.plus(base, panel * layout.panel_stride_bytes + first * layout.row_bytes)
+            yield address, [lowering.plus(column, panel * layout.panel_elements), *rows]
 
 
 _INDEX = element_named("i32")
@@ -189,6 +196,9 @@ _GATHER = (
 @lowers(TmaStoreOp)
 def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaStoreOp = operation.opview
+    if op.rows is not None:
+        _scatter_rows(lowering, op)
+        return
     map = _map_address(lowering, op.map)
     mode = "tile" if op.map.owner.kind is None else "im2col_no_offs"
     name, reduction = ("cp.reduce", f".{op.reduction}") if op.reduction is not None else ("cp", "")
@@ -201,6 +211,27 @@ def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
         lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), elected)
         if op.end is not None:
             _store_row_ends(lowering, op)
+
+
+def _scatter_rows(lowering: Lowering, op: TmaStoreOp) -> None:
+    """Four rows per instruction; the elected thread reads their indices."""
+    if not lowering.target.scatters_rows:
+        raise lowering.unsupported(
+            op.operation,
+            f"{lowering.target.name} has no tile::scatter4, which needs {targets_with('scatters_rows')} "
+            "(PTX ISA 9.7.9.27.1.3): scatter with tile_gpu.store_view",
+        )
+    map, column = _map_address(lowering, op.map), lowering.scalar(op.coordinates[0])
+    with lowering.issuing() as elected:
+        for address, coordinates in _copies_of_rows(lowering, op, column, elected):
+            lowering.b.execute(_SCATTER, (), elected, map, address, *coordinates)
+        lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), elected)
+
+
+_SCATTER = (
+    "@$0 cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group "
+    f"[$1, {{{operands(1 + GATHERED_ROWS, 3)}}}], [$2];"
+)
 
 
 @lowers(StoreWaitOp)

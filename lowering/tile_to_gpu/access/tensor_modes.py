@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,10 +17,13 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.divisibility import divisibility
 from tilec.lowering.tile.analysis.tensor_extent import tensor_maker
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
+from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.access.tensor_maps import (
     ALIGNMENT_BYTES,
     TensorMap,
     address_reason,
+    extent_reason,
+    has_whole_rows,
     map_of_tensor,
     moved_element,
     swizzle_for,
@@ -31,6 +35,9 @@ from tilec.lowering.tma.rules import violations
 
 # CUDA C++ Programming Guide: the alignment of the shared memory of a tensor copy.
 _SHARED_ALIGNMENT_BYTES = 128
+_STORE = "cuda_tile.store_view_tko"
+# Stores of rows are not divided into columns, and a larger staging buffer takes memory from rings of loads.
+_SCATTERED_BYTES = 32768
 # The largest offset of each spatial dimension, by their number (PTX ISA 5.5.4.1), and along W alone (5.5.5.4).
 _OFFSET_LIMITS = {1: (1 << 16) - 1, 2: (1 << 8) - 1, 3: (1 << 5) - 1}
 _OFFSET_LIMIT_ALONG_W = 31
@@ -191,18 +198,37 @@ def load_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> Te
     return found if isinstance(found, str) else _rows_reason(load, found) or found
 
 
-def _rows_reason(load: ir.OpView, map: TensorMap) -> str | None:
-    type, bits = load.view.type, element_bits(load.view.type.element)
+def store_map_for(store: ir.OpView, target: Target, swizzle: str | None = None) -> TensorMap | str:
+    """The map for a store or a reduction of a tile, whose rows may be scattered, or the reason why TMA cannot do it."""
+    if not hasattr(store.view.type, "sparse_dim"):
+        return tensor_map_for(store.view, swizzle=swizzle)
+    if store.operation.name == REDUCTION:
+        return "TMA does not reduce into scattered rows"
+    if not target.scatters_rows:
+        return f"TMA of {target.name} does not scatter rows"
+    found = map_of_tensor(store.view, swizzle, rounds_to_tf32=False)
+    if isinstance(found, str):
+        return found
+    size = math.prod(store.view.type.tile_shape) * element_bits(store.view.type.element) // 8
+    if size > _SCATTERED_BYTES:
+        return f"the scattered tile has {size} bytes, more than {_SCATTERED_BYTES}: store fewer columns at once"
+    return _rows_reason(store, found) or (found if has_whole_rows(store.view) else extent_reason(store.view))
+
+
+def _rows_reason(access: ir.OpView, map: TensorMap) -> str | None:
+    type, bits = access.view.type, element_bits(access.view.type.element)
+    is_load = access.operation.name != _STORE
+    copies, copied, moves = ("gathers", "gathered", "writes") if is_load else ("scatters", "scattered", "reads")
     if bits < 8:
-        return f"rows of elements of {bits} bits are gathered through registers"
+        return f"rows of elements of {bits} bits are {copied} through registers"
     rows, columns = type.tile_shape if type.rank == 2 else (0, 0)
     if type.rank != 2 or type.sparse_dim != 0 or map.contiguous != 1:
-        return f"TMA gathers rows of a matrix, not along dimension {type.sparse_dim} of rank {type.rank}"
+        return f"TMA {copies} rows of a matrix, not along dimension {type.sparse_dim} of rank {type.rank}"
     if rows % GATHERED_ROWS:
-        return f"TMA gathers {GATHERED_ROWS} rows at once, the tile has {rows}"
+        return f"TMA {copies} {GATHERED_ROWS} rows at once, the tile has {rows}"
     row_bytes = swizzle_span_bytes(map.swizzle) or columns * bits // 8
     if GATHERED_ROWS * row_bytes % _SHARED_ALIGNMENT_BYTES:
-        return f"{GATHERED_ROWS} gathered rows have {GATHERED_ROWS * row_bytes} bytes, TMA writes multiples of 128"
-    if divisibility(list(load.index)[1]) * bits // 8 % ALIGNMENT_BYTES:
+        return f"{GATHERED_ROWS} {copied} rows have {GATHERED_ROWS * row_bytes} bytes, TMA {moves} multiples of 128"
+    if divisibility(list(access.index)[1]) * bits // 8 % ALIGNMENT_BYTES:
         return f"the first column of the rows is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
     return None

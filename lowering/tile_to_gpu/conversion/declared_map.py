@@ -175,7 +175,7 @@ def starts_inside(view: TileView, op: ir.OpView, starts: Sequence[ir.Value]) -> 
     """
     found = None
     for k, (index, is_inside) in enumerate(zip(op.index, proven_inbounds(op), strict=True)):
-        if not is_inside and greatest_start(index, view.steps[k]) > MAXIMUM_NARROW:
+        if k != view.sparse_dimension and not is_inside and greatest_start(index, view.steps[k]) > MAXIMUM_NARROW:
             inside = emitter.less_than(starts[k], view.tensor.extents[view.dim_map[k]], unsigned=True)
             found = inside if found is None else emitter.binary("arith.andi", found, inside)
     return found

@@ -15,8 +15,9 @@ from tilec.lowering import emitter
 from tilec.lowering.kernel_hints import REPEATED_LOAD
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale, site_of
+from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.analysis.tile_operations import point_after
-from tilec.lowering.tile_to_gpu.access.index import sparse_index
+from tilec.lowering.tile_to_gpu.access.index import is_narrow, sparse_index
 from tilec.lowering.tile_to_gpu.access.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, swizzle_for
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
@@ -124,6 +125,17 @@ def row_indices(op: ir.OpView, view: TileView, conversion: Conversion) -> ir.Val
         return emitter.gpu(PlaceOp, [sparse_index(index, made, width)], [type]).result
 
 
+def _scattered_rows(op: ir.OpView, view: TileView, conversion: Conversion) -> ir.Value:
+    """The placed indices of a store; one outside of the matrix is not negative (PTX ISA 9.7.9.27)."""
+    assert view.sparse_dimension is not None
+    index = list(op.index)[view.sparse_dimension]
+    made = sparse_index(index, conversion.get(index), view.tensor.index_width)
+    if not is_narrow(index):
+        # No extent of a tensor with a map is greater.
+        made = emitter.binary("arith.minui", made, emitter.constant(made.type, MAXIMUM_NARROW))
+    return emitter.gpu(PlaceOp, [made, None], [buffer_type(index.type.shape, made.type.element_type, 0, "none")]).result
+
+
 def store_by_tma(
     op: ir.OpView, tile: ir.Value, map: TensorMap, conversion: Conversion, reduction: str | None = None
 ) -> None:
@@ -131,6 +143,7 @@ def store_by_tma(
     view, order = conversion.tile_views[op.view], conversion.order
     is_im2col = isinstance(view.type, Im2colViewType)
     handle = (declare_im2col_map if is_im2col else declare_map)(map, view, conversion)
+    rows = None if view.sparse_dimension is None else _scattered_rows(op, view, conversion)
     stored = with_whole_bytes(tile, map.contiguous, conversion.warps)
     placed = emitter.gpu(PlaceOp, [stored], [copied_buffer_type(map, view.type)]).result
     awaited = order.stores_to_await(op)
@@ -141,10 +154,13 @@ def store_by_tma(
         "after_accesses": bool(order.before(op) if is_im2col else order.loads_before(op)),
     }
     if is_im2col:
-        emitter.gpu(StoreTileOp, [handle, start_coordinates(op, view, conversion), None, placed], **facts)
+        emitter.gpu(StoreTileOp, [handle, start_coordinates(op, view, conversion), None, None, placed], **facts)
         return
     starts = offsets(view, op, conversion)
     inside = starts_inside(view, op, starts)
     with nullcontext() if inside is None else emitter.only_if(inside):
-        operands = [handle, coordinates(map, view, op, starts), row_end(map, view, conversion), placed]
+        start = coordinates(map, view, op, starts)
+        if rows is not None:
+            start = start[:1]
+        operands = [handle, start, row_end(map, view, conversion), rows, placed]
         emitter.gpu(StoreTileOp, operands, reduction=reduction, **facts)

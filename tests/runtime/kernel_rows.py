@@ -1,0 +1,30 @@
+"""The forms of TMA that kernels reach, with the tests that compare them with numpy; docs/tensor_maps.md shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """A form of TMA: its section of the PTX ISA, the source that becomes it, its limits, and the tests."""
+
+    section: str
+    form: str
+    source: str
+    limits: str
+    tests: tuple[str, ...]
+
+
+KERNEL_ROWS = (
+    KernelRow(
+        "5.5.3.4",
+        "tile::scatter4",
+        "`ct.store_advanced_indexing` of rows of a matrix, where the stores of threads would be narrow or scattered, "
+        "as those of a product are",
+        "sm_100a; 4 rows have a multiple of 128 bytes, the first column and the rows a multiple of 16 bytes; tiles of "
+        "at most 32768 bytes. Threads scatter otherwise, and the elements of `ct.scatter`, "
+        "each of which has an index",
+        ("kernels/test_scattered_rows.py::test_product", "kernels/test_scattered_rows.py::test_two_scatters"),
+    ),
+)
