@@ -40,6 +40,8 @@ class Target(Frozen):
     gathers_rows: bool
     # Whether TMA scatters rows by index (PTX ISA 9.7.9.27.1.3: tile::scatter4 needs sm_100a).
     scatters_rows: bool
+    # Whether TMA fills tiles of multiplies with NaN: NVIDIA does not publish its bits (hint allow_unconfirmed).
+    fills_nan: bool
     # Whether TMA loads pixels along W (PTX ISA 9.7.9.27.1.2: im2col::w and im2col::w::128 need sm_100a).
     loads_along_w: bool
     # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
@@ -74,6 +76,7 @@ TARGETS = {
             swizzles_wide_atoms=True,
             gathers_rows=True,
             scatters_rows=True,
+            fills_nan=False,
             loads_along_w=True,
             converts_small_floats=True,
             packs_floats=True,
@@ -94,6 +97,7 @@ TARGETS = {
             swizzles_wide_atoms=False,
             gathers_rows=False,
             scatters_rows=False,
+            fills_nan=False,
             loads_along_w=False,
             converts_small_floats=False,
             packs_floats=False,

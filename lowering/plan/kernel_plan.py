@@ -12,6 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import BY_ROW
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.errors import UnsupportedError, UsageError
+from tilec.frozen import replace
 from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.cluster_division import divide_among_ctas
@@ -121,6 +122,7 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     here. Raises UnsupportedError.
     """
     options, remarks = division.options, list(division.remarks)
+    target = replace(target, fills_nan=given.allow_unconfirmed)
 
     def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan]:
         order = MemoryOrder(list(operations_below(entry)))

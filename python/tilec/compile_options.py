@@ -16,6 +16,7 @@ SWITCHES = {
     "register_budgets": "take registers from warps that need few where computing warps need more",
     "solver": "let OR-Tools (extra 'schedule') search shorter schedules of loops, about 2 s each; off unless set",
     "checks": "assert at run time that no operation is undefined; off unless set",
+    "allow_unconfirmed": "use behavior of the GPU that NVIDIA does not document; off unless set",
 }
 SIZES = {
     "stages": ("number of buffers in the ring", range(1, 17)),
@@ -38,6 +39,7 @@ class CompileOptions(Frozen):
     multicast: bool = True
     solver: bool = False
     checks: bool = False
+    allow_unconfirmed: bool = False
     stages: int | None = None
     warps: int | None = None
     occupancy: int | None = None

@@ -22,6 +22,7 @@ from tilec.lowering.plan.matrix.accumulator import ACCUMULATOR, Accumulator, acc
 from tilec.lowering.plan.matrix.operand_source import (
     FOLDED,
     OperandSource,
+    is_only_multiplied,
     operand_source,
     register_lhs_layout,
     values_behind,
@@ -42,6 +43,7 @@ from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_
 from tilec.lowering.tile_to_gpu.access.tensor_modes import load_map_for
 from tilec.lowering.tma.rules import MAX_BOX
 
+_NAN_ADVICE = ": hint allow_unconfirmed lets it fill with a NaN whose bits NVIDIA does not publish"
 # The operation whose region a multiply is in, and the multiply that it is a part of.
 _Site: TypeAlias = tuple[ir.Operation, int | ir.Operation]
 
@@ -356,7 +358,10 @@ def _contiguous_by_tma(
     """The contiguous dimension of the operand and its map, or the reason why TMA cannot load it for the unit."""
     map = load_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32)
     if isinstance(map, str):
-        return map
+        is_nan = source.load.view.type.padding == "nan" and not target.fills_nan
+        return f"{map}{_NAN_ADVICE}" if is_nan and "zeros, not with nan" in map else map
+    if map.fill == "nan" and not is_only_multiplied(source.load.operation.results[0]):
+        return "threads read the tile too, and NVIDIA does not publish the bits of the NaN that TMA fills"
     contiguous = source.dimensions.index(map.contiguous)
     loaded = source.load.view.type
     if per_byte(value.type.element) > per_byte(loaded.element) and map.contiguous != loaded.rank - 1:

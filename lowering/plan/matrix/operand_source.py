@@ -14,7 +14,7 @@ from tilec.dialect.walk import reached
 from tilec.lowering.layout.conversion import RegisterMove, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.matrix_unit import MatrixUnit
-from tilec.lowering.tile.analysis.tile_operations import FOR, carried_sources, is_elementwise, is_product
+from tilec.lowering.tile.analysis.tile_operations import FOR, MULTIPLIES, carried_sources, is_elementwise, is_product
 from tilec.lowering.tile.analysis.tile_parts import kept_dimension
 from tilec.lowering.tile_to_gpu.access.alignment import per_byte
 from tilec.lowering.tile_to_gpu.access.memory_order import VIEW_LOADS
@@ -88,6 +88,18 @@ def _is_rounded_by_all(value: ir.Value) -> bool:
             if not _rounds_to_tf32(user):
                 return False
         elif name not in FOLDED or not _is_rounded_by_all(user.operation.results[0]):
+            return False
+    return True
+
+
+def is_only_multiplied(tile: ir.Value) -> bool:
+    """Whether multiplies alone read a tile, through operations that fold into its shared layout."""
+    for use in tile.uses:
+        user = use.owner.operation
+        if user.name in FOLDED:
+            if not is_only_multiplied(user.results[0]):
+                return False
+        elif user.name not in MULTIPLIES or tile not in (user.opview.lhs, user.opview.rhs):
             return False
     return True
 

@@ -41,7 +41,7 @@ class TensorMap:
 
     A map of `element` tf32 over f32 rounds loaded values to the nearest tf32. Elements that share bytes are moved as
     bytes: a map of i8. An element of the map is `merged` adjacent elements of the tensor, for wider boxes. The rows of
-    a `truncated` map end at their last multiple of 16 bytes.
+    a `truncated` map end at their last multiple of 16 bytes. Elements outside of the tensor are filled with `fill`.
     """
 
     view: ir.Value
@@ -51,6 +51,7 @@ class TensorMap:
     element: str
     merged: int = 1
     truncated: bool = False
+    fill: str = "zero"
 
     @property
     def parts(self) -> int:
@@ -70,12 +71,18 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
     return map_of_tensor(view, swizzle, rounds_to_tf32)
 
 
-def map_of_tensor(view: ir.Value, swizzle: str | None, rounds_to_tf32: bool) -> TensorMap | str:
-    """The map of a view that is made in this kernel, by the rules for its tensor, its padding and its rows."""
+def map_of_tensor(
+    view: ir.Value, swizzle: str | None, rounds_to_tf32: bool, *, fills_nan: bool = False
+) -> TensorMap | str:
+    """The map of a view that is made in this kernel, by the rules for its tensor, its padding and its rows.
+
+    With `fills_nan` it may fill elements outside of the array with a NaN of any bits.
+    """
     type, tensor, moved_as = view.type, tensor_maker(view), moved_element(view.type.element)
     if moved_as is None:
         return f"element type {spell(type.element)} has no tensor map"
-    if type.padding not in (None, "zero"):
+    fill = type.padding or "zero"
+    if fill != "zero" and not (fills_nan and fill == "nan" and ELEMENTS[moved_as].is_float):
         return f"TMA fills elements outside of the array with zeros, not with {type.padding}"
     bits = element_bits(type.element)
     contiguous = contiguous_dimension(type)
@@ -96,6 +103,7 @@ def map_of_tensor(view: ir.Value, swizzle: str | None, rounds_to_tf32: bool) -> 
         contiguous,
         swizzle or swizzle_for(row_bytes),
         "tf32" if rounds_to_tf32 else moved_as,
+        fill=fill,
     )
 
 

@@ -187,14 +187,17 @@ def _described(violation: Violation) -> str:
 
 
 def load_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> TensorMap | str:
-    """The map for a load of a tile or of gathered rows, or the reason why TMA cannot load it."""
+    """The map for a load of a tile or of gathered rows, or the reason why TMA cannot load it.
+
+    With target.fills_nan threads must not read the tile.
+    """
     if isinstance(load.view.type, Im2colViewType):
         return im2col_map_for(load, target, rounds_to_tf32=rounds_to_tf32)
     if not hasattr(load.view.type, "sparse_dim"):
-        return tensor_map_for(load.view, rounds_to_tf32=rounds_to_tf32)
+        return map_of_tensor(load.view, None, rounds_to_tf32, fills_nan=target.fills_nan)
     if not target.gathers_rows:
         return f"TMA of {target.name} does not gather rows"
-    found = map_of_tensor(load.view, None, rounds_to_tf32)
+    found = map_of_tensor(load.view, None, rounds_to_tf32, fills_nan=target.fills_nan)
     return found if isinstance(found, str) else _rows_reason(load, found) or found
 
 
