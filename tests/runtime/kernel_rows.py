@@ -28,6 +28,15 @@ KERNEL_ROWS = (
         ("kernels/test_scattered_rows.py::test_product", "kernels/test_scattered_rows.py::test_two_scatters"),
     ),
     KernelRow(
+        "5.5.3.2",
+        "traversal strides of tiled mode",
+        "none: the traversal strides of `strided_view` (`traversal_steps` of `Array.tiled_view`) are between tiles, which "
+        "are boxes at these coordinates. Steps between the elements of a tile are strides of the array, as in `x[::2]`",
+        "both targets; the step along the contiguous dimension is a multiple of 16 bytes, else threads load the tile. "
+        "Steps between pixels are the element strides of im2col maps",
+        ("kernels/test_traversal_steps.py::test_tiles_of_an_operand",),
+    ),
+    KernelRow(
         "5.5.3.3",
         "OOB-NaN fill",
         "`padding_mode=ct.PaddingMode.NAN` of tiles that multiplies of floats read, with the hint `allow_unconfirmed`",
