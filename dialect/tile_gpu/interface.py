@@ -31,6 +31,8 @@ class Category(Enum):
     STORE = auto()
     # Between two memories, without registers.
     COPY = auto()
+    # To a cache.
+    PREFETCH = auto()
     MULTIPLY = auto()
     # A multiply of placed tiles.
     PLACED_MULTIPLY = auto()

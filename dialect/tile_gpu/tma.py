@@ -45,6 +45,11 @@ def _is_merged(op: ir.OpView) -> bool:
     return size < _MERGED_BYTES and made.box[0] * _MERGED_BYTES == row_bytes
 
 
+def _boxes_alone(op: ir.OpView) -> str | None:
+    kind = op.map.owner.kind
+    return None if kind is None else f"expected a map without kind, but got {kind}"
+
+
 def coordinates_of_map(op: ir.OpView) -> str | None:
     rank = len(op.map.owner.extents)
     if _scatters(op):
@@ -278,6 +283,16 @@ def ends_of_elements(op: ir.OpView) -> str | None:
     if _is_merged(op) or element_type(str(element)).storage_bits % 8:
         return f"expected a map of {element}, the element of the buffer, with an end of rows"
     return None
+
+
+class TmaPrefetchOp(Operation, name="tma_prefetch"):
+    """Brings the box at `coordinates` (innermost first, in elements) to the L2 cache; nothing waits for it."""
+
+    interface = Interface(Category.PREFETCH, Memory.GLOBAL, executor=Executor.LOAD, scratch=Scratch.NONE)
+    map: Operand[TensorMap]
+    coordinates: Sequence[Operand[Integer32]]
+    assembly = "$map[$coordinates] attr-dict"
+    rules = [map_of_kernel, coordinates_of_map, _boxes_alone]
 
 
 # The destination of a store.

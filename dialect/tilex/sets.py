@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tilec.dialect.constraints import Unconstrained
 from tilec.dialect.cuda_tile import sets
+from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType
 from tilec.dialect.fields import TypeSet
 from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
@@ -18,4 +19,10 @@ ScalarInteger = replace(sets.ScalarInteger, irdl=Unconstrained)
 TensorView = replace(sets.TensorView, irdl=Unconstrained)
 Token = replace(sets.Token, irdl=Unconstrained)
 Im2colView = TypeSet("Im2colView", "an im2col_view", lambda type: isinstance(type, Im2colViewType), Im2colViewType)
+TiledView = TypeSet(
+    "TiledView",
+    "a partition_view or strided_view",
+    lambda type: isinstance(type, PartitionViewType | StridedViewType),
+    Unconstrained,
+)
 PackedView = TypeSet("PackedView", "a packed_view", lambda type: isinstance(type, PackedViewType), PackedViewType)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import BY_ROW
+from tilec.dialect.tilex.prefetch import PrefetchOp
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.errors import UnsupportedError, UsageError
 from tilec.frozen import replace
@@ -19,6 +20,7 @@ from tilec.lowering.plan.cluster_division import divide_among_ctas
 from tilec.lowering.plan.followed_hints import carried_hints, entry_options, hint_remarks, occupancy_refusal
 from tilec.lowering.plan.layout_assignment import assign_layouts
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, matrix_plan, matrix_plans, refusal_of_operand
+from tilec.lowering.plan.matrix.row_loads import prefetch_map
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.tensor_operand import columns_without_sharing, place_operands
 from tilec.lowering.plan.plan_remarks import plan_remarks
@@ -59,7 +61,7 @@ class Plan:
         order: the order of the accesses of memory.
         vectors: the elements of an instruction, of accesses through pointers.
         layouts: the layouts of register tiles.
-        stores: the stores and reductions that TMA does, with their maps.
+        stores: the stores, reductions and prefetches that TMA does, with their maps.
         hints: the attributes of the tile_gpu.kernel that later stages follow.
         remarks: the remarks about hints and fast paths that the plan does not follow.
         columns: the counted columns of tensor memory, where values have to share them; None if they are not counted.
@@ -153,10 +155,16 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
         order,
         vectors,
         layouts,
-        store_maps(operations, order, target, layouts) if given.tma else {},
+        {**store_maps(operations, order, target, layouts), **_prefetch_maps(operations)} if given.tma else {},
         carried_hints(matrix, target, options, refusal),
         tuple(remarks),
     )
+
+
+def _prefetch_maps(operations: Iterable[ir.OpView]) -> dict[ir.Operation, TensorMap]:
+    prefetches = [op for op in operations if op.operation.name == PrefetchOp.OPERATION_NAME]
+    maps = {op.operation: prefetch_map(op, use_tma=True) for op in prefetches}
+    return {op: map for op, map in maps.items() if isinstance(map, TensorMap)}
 
 
 def _chosen(

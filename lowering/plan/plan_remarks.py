@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterator
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.prefetch import PrefetchOp
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Operand, refusal_of_operand
 from tilec.lowering.plan.matrix.operand_source import operand_source
+from tilec.lowering.plan.matrix.row_loads import prefetch_map
 from tilec.lowering.plan.store_maps import has_storable_rows
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop
@@ -66,6 +68,9 @@ def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target
     name = op.operation.name
     if name in ("cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko"):
         return f"the {name.removeprefix('cuda_tile.').partition('_')[0]} does not use TMA: it is through pointers"
+    if name == PrefetchOp.OPERATION_NAME:
+        map = prefetch_map(op, use_tma)
+        return f"the prefetch has no code: {map}" if isinstance(map, str) else None
     if name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         if tile in plan.loads:

@@ -142,6 +142,7 @@ if TYPE_CHECKING:
     from tilec.language.mma import matmul, mma, mma_scaled
     from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
     from tilec.language.packed import PackedView, packed_view
+    from tilec.language.prefetch import prefetch
     from tilec.language.raw_memory import RawArrayMemory
     from tilec.language.reduce import argmax, argmin, max, min, prod, reduce, sum
     from tilec.language.scan import cumprod, cumsum, scan
@@ -206,6 +207,7 @@ _LANGUAGE = {
     "tilec.language.mma": "matmul mma mma_scaled",
     "tilec.language.modes": "MemoryOrder MemoryScope PaddingMode RoundingMode",
     "tilec.language.packed": "PackedView packed_view",
+    "tilec.language.prefetch": "prefetch",
     "tilec.language.raw_memory": "RawArrayMemory",
     "tilec.language.reduce": "argmax argmin max min prod reduce sum",
     "tilec.language.scan": "cumprod cumsum scan",

@@ -1,4 +1,4 @@
-"""Tiles of a view with traversal steps are boxes that start where TMA can begin, or threads load them, with a remark."""
+"""Tiles of a view with traversal steps are boxes that start where TMA can begin, or threads load them."""
 
 from __future__ import annotations
 

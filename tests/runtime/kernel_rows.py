@@ -18,6 +18,13 @@ class KernelRow:
 
 KERNEL_ROWS = (
     KernelRow(
+        "9.7.9.27.1.4",
+        "cp.async.bulk.prefetch.tensor",
+        "`ct.prefetch` of a tile of an array or a tiled view",
+        "both targets; the index does not depend on memory. Otherwise there is no code",
+        ("kernels/test_prefetch.py::test_product", "kernels/test_prefetch.py::test_tiled_view"),
+    ),
+    KernelRow(
         "5.5.3.4",
         "tile::scatter4",
         "`ct.store_advanced_indexing` of rows of a matrix, where the stores of threads would be narrow or scattered, "
@@ -30,8 +37,8 @@ KERNEL_ROWS = (
     KernelRow(
         "5.5.3.2",
         "traversal strides of tiled mode",
-        "none: the traversal strides of `strided_view` (`traversal_steps` of `Array.tiled_view`) are between tiles, which "
-        "are boxes at these coordinates. Steps between the elements of a tile are strides of the array, as in `x[::2]`",
+        "none: the traversal strides of `strided_view` (`traversal_steps` of `Array.tiled_view`) are between tiles, "
+        "which are boxes at these coordinates. Steps between elements are strides of the array, as in `x[::2]`",
         "both targets; the step along the contiguous dimension is a multiple of 16 bytes, else threads load the tile. "
         "Steps between pixels are the element strides of im2col maps",
         ("kernels/test_traversal_steps.py::test_tiles_of_an_operand",),

@@ -163,6 +163,7 @@ LINES = {
     "%r = tile_gpu.shared : buffer<128xi32, shared, contiguous=0 swizzle=none>\n"
     "tile_gpu.tma_gather %m[%n] rows %r -> %slot#0 of %c : buffer<128xi32, shared, contiguous=0 swizzle=none> -> !a",
     "tma_load": "tile_gpu.tma_load %map[%n, %n] -> %slot#0 of %c : !a",
+    "tma_prefetch": "tile_gpu.tma_prefetch %map[%n, %n]",
     "tma_store": "tile_gpu.tma_store %slot#0 -> %map[%n, %n] end %n : !a",
     "transpose": "%r = tile_gpu.transpose %x [1, 0] : !t -> tensor<64x128xf32, "
     '"register=(1,0)(2,0)(4,0)(8,0)(16,0)(32,0) lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,32)(0,64) shape=64x128">',

@@ -196,6 +196,7 @@ REFUSALS = {
         "expected a buffer of 64 pixels by a multiple of 64 channels, but got buffer<64x64xf16, shared, contiguous=0"
     ),
     make_map(4) + STORE.format(1, "b"): "expected lower corners of at least 0 and upper ones of at most 0, but got",
+    W + "tile_gpu.tma_prefetch %map[%n, %n, %n, %n]": "expected a map without kind, but got im2col_w",
     W + STORE.format(1, "b"): "expected a map without kind or of kind im2col, but got im2col_w",
     GATHER.replace("%m[%n]", "%map[%n]").replace("%r =", make_map(4, box="64, 1") + "%r =", 1): (
         "expected a map of a matrix with a box of one row, but got box [64, 1] of kind im2col"

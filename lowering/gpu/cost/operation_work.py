@@ -42,7 +42,7 @@ from tilec.dialect.tile_gpu.shape import (
     UnpackOp,
 )
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
-from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaStoreOp
+from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
 from tilec.dialect.walk import owner_of, users_of
@@ -300,6 +300,11 @@ def _tma_store(op: ir.OpView, _device: Device) -> Step:
     return _global_bytes(moved) + Step(shared_bytes=moved, copies=copies, other_instructions=copies)
 
 
+def _tma_prefetch(_op: ir.OpView, _device: Device) -> Step:
+    """The load that follows has the bytes."""
+    return Step(copies=1, other_instructions=1)
+
+
 def _tma_gather(op: ir.OpView, device: Device) -> Step:
     moved = tile_bytes(op.buffer.type)
     # PTX ISA: tile::gather4 copies four rows.
@@ -418,6 +423,7 @@ _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     TmaLoadOp.OPERATION_NAME: _tma_load,
     TmaGatherOp.OPERATION_NAME: _tma_gather,
     TmaStoreOp.OPERATION_NAME: _tma_store,
+    TmaPrefetchOp.OPERATION_NAME: _tma_prefetch,
     **dict.fromkeys((*GLOBAL_LOADS, *GLOBAL_STORES), _global_access),
     **dict.fromkeys(COPIES_OF_THREADS, _copy),
     LoadSharedOp.OPERATION_NAME: _shared_access,

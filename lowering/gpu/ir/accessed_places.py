@@ -34,7 +34,7 @@ from tilec.dialect.tile_gpu.memory import (
     StoreWaitOp,
 )
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
-from tilec.dialect.tile_gpu.tma import TmaStoreOp
+from tilec.dialect.tile_gpu.tma import TmaPrefetchOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_inside, owner_of
 from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements
@@ -61,6 +61,7 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
     StoreTensorMemoryOp.OPERATION_NAME: (_TENSOR_STORES,),
     **dict.fromkeys((StoreSharedOp.OPERATION_NAME, *TMA_LOADS, *COPIES_OF_THREADS), ()),
     Tcgen05CopyScalesOp.OPERATION_NAME: (),
+    TmaPrefetchOp.OPERATION_NAME: (),
     # It keeps its order with copies that it may guard, with stores, and with other output, but waits for no other role.
     AssertOp.OPERATION_NAME: (_CHECKED, _MEMORY),
 }

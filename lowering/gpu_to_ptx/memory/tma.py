@@ -18,7 +18,7 @@ from tilec.dialect.tile_gpu.memory import (
     ViewBufferOp,
 )
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
-from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaStoreOp
+from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp
 from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
 from tilec.lowering.gpu_to_ptx.memory.channel import FENCE_ASYNC
@@ -152,6 +152,16 @@ def _signalled_barrier(lowering: Lowering, channel: ChannelPlan) -> ir.Value:
     """The barrier that counts the bytes: that of this CTA, or of the one that leads its pair."""
     barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
     return address_in_cta(lowering, barrier, pair_leader(lowering)) if channel.across == PAIR else barrier
+
+
+@lowers(TmaPrefetchOp)
+def _tma_prefetch(lowering: Lowering, operation: ir.Operation) -> None:
+    op: TmaPrefetchOp = operation.opview
+    map, coordinates = _map_address(lowering, op.map), [lowering.scalar(value) for value in op.coordinates]
+    rank = len(coordinates)
+    with lowering.issuing() as elected:
+        text = f"@$0 cp.async.bulk.prefetch.tensor.{rank}d.L2.global.tile [$1, {{{operands(rank, 2)}}}];"
+        lowering.b.execute(text, (), elected, map, *coordinates)
 
 
 @lowers(TmaGatherOp)

@@ -22,7 +22,7 @@ from tilec.lowering.tile.analysis.tile_operations import FOR, IF, counting_loop,
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.access.layouts import is_tile
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, map_of_tensor, tensor_map_for
 from tilec.lowering.tma.rules import MAX_BOX
 
 _LOAD = "cuda_tile.load_view_tko"
@@ -32,6 +32,7 @@ _WIDEST_ELEMENT, _WIDEST_ELEMENT_BYTES = "i64", 8
 # Larger tiles leave fewer than three slots in shared memory.
 SLOT_LIMIT_BYTES = 65536
 _KILOBYTE = 1024
+_UNKNOWN_POSITION = "its index, or a loop or branch around it, depends on memory or on values that a loop carries"
 
 
 def row_maps(entry: ir.OpView, target: Target, order: MemoryOrder | None) -> dict[ir.Value, TensorMap | str]:
@@ -65,7 +66,7 @@ def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
     if not order.may_run_early(load):
         return "the load is ordered with other accesses, or a branch or an exit may skip it"
     if not has_known_position(load):
-        return "its index, or a loop or branch around it, depends on memory or on values that a loop carries"
+        return _UNKNOWN_POSITION
     if _slot_bytes(load.operation.results[0]) > SLOT_LIMIT_BYTES // 2:
         return f"a ring of tiles of {_slot_bytes(load.operation.results[0])} bytes has fewer than two slots"
     return None
@@ -91,6 +92,17 @@ def _is_of_several_tiles(load: ir.OpView) -> bool:
 
 def _slot_bytes(tile: ir.Value) -> int:
     return prod(tile.type.shape) * element_bytes(tile.type.element)
+
+
+def prefetch_map(op: ir.OpView, use_tma: bool) -> TensorMap | str:
+    """The map for the prefetch of a tile, or the reason why TMA does not do it."""
+    if not use_tma:
+        return "TMA is switched off"
+    # A prefetch fills no elements.
+    map = map_of_tensor(op.view, None, rounds_to_tf32=False, fills_nan=True)
+    if not isinstance(map, str) and not has_known_position(op):
+        return _UNKNOWN_POSITION
+    return map
 
 
 def has_known_position(load: ir.OpView) -> bool:

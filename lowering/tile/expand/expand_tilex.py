@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.prefetch import PrefetchOp
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.analysis.im2col_tensor import Im2colTensor, tensor_of
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, Number, value_of_type
@@ -31,6 +32,9 @@ def expand_tilex(module: ir.Module) -> None:
     """Expands all operations of tilex in a module."""
     expand_packed_views(module)
     expand(operations_named(module, _EXPANDED))
+    # Tile IR has no prefetches, which change no result.
+    for op in list(operations_named(module, (PrefetchOp.OPERATION_NAME,))):
+        op.operation.erase()
     erase_unused(module, MAKER)
 
 

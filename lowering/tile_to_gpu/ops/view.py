@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.tma import TmaPrefetchOp
 from tilec.dialect.tile_gpu.view import LoadViewOp, StoreViewOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
@@ -21,6 +22,7 @@ from tilec.lowering.tile_to_gpu.conversion.conversion import (
     is_repeatable,
     runs_ahead,
 )
+from tilec.lowering.tile_to_gpu.conversion.declared_map import coordinates, declare_map, offsets
 from tilec.lowering.tile_to_gpu.conversion.image_runs import read_from_run
 from tilec.lowering.tile_to_gpu.conversion.placed_tiles import load_by_tma, store_by_tma
 from tilec.lowering.tile_to_gpu.conversion.view_operands import sparse_view_operands
@@ -90,6 +92,20 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     operands = sparse_view_operands(view, op, stored, conversion)
     loaded = emitter.gpu(LoadViewOp, operands, [stored], **attributes, **order_of(op)).result
     conversion.set(tile, tile_of_elements(loaded, type, packed))
+
+
+@converts("tilex.prefetch")
+def _prefetch(op: ir.OpView, conversion: Conversion) -> None:
+    """Each box of the tile; without a map the plan has a remark."""
+    map = conversion.stores.get(op.operation)
+    if map is None:
+        return
+    view = conversion.tile_views[op.view]
+    handle, start = declare_map(map, view, conversion), coordinates(map, view, op, offsets(view, op, conversion))
+    row, box = view.type.tile_shape[map.contiguous] // map.parts, handle.owner.box[0]
+    for first in range(0, row, box):
+        inner = emitter.binary("arith.addi", start[0], emitter.constant(start[0].type, first)) if first else start[0]
+        emitter.gpu(TmaPrefetchOp, [handle, [inner, *start[1:]]])
 
 
 @converts("store_view_tko", "tilex.store_im2col_tko")

@@ -21,6 +21,7 @@ from tilec.ast_to_tile import (  # noqa: F401  (each module registers the functi
     mma,
     nested_tuples,
     packed,
+    prefetch,
     raw_memory,
     reduce,
     scan,
