@@ -10,6 +10,8 @@ import pytest
 from compare import backends
 
 import tilec
+from tilec.dialect.cuda_tile.enums import AtomicMode
+from tilec.dialect.tile_gpu.tma import REDUCED
 
 DTYPES = {
     "i32": np.int32,
@@ -101,6 +103,16 @@ def test_blocks_reduce_into_one_view(mode, element, tma, target):
     assert (" red." in compiled.ptx) != by_tma
     for view in everywhere(compiled, before, source):
         assert np.array_equal(view, combined(mode, before, source))
+
+
+def test_no_update_of_tile_ir_counts_up_to_a_bound():
+    """The inc of TMA is old >= bound ? 0 : old + 1. No mode of Tile IR means it; the others are those of TMA."""
+    assert {combining(mode) for mode in AtomicMode.keywords} == {*REDUCED, "xchg"}
+
+
+def combining(mode: str) -> str:
+    """The function of a mode, whose name also has the type of its elements."""
+    return {"addf": "add", "umax": "max", "umin": "min"}.get(mode, mode)
 
 
 @pytest.mark.parametrize(

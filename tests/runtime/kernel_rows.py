@@ -35,6 +35,17 @@ KERNEL_ROWS = (
         ("kernels/test_scattered_rows.py::test_product", "kernels/test_scattered_rows.py::test_two_scatters"),
     ),
     KernelRow(
+        "9.7.9.27.1.3",
+        "cp.reduce.async.bulk.tensor: add, min, max, and, or, xor",
+        "`atomic_store_add`, `max`, `min`, `and`, `or` and `xor` of `Array.tiled_view`. No update of Tile IR is `inc` or "
+        "`dec`, which count up to a bound",
+        "both targets; f64 has no sum, and rows are a multiple of 16 bytes. Threads reduce otherwise",
+        (
+            "kernels/test_view_reductions.py::test_blocks_reduce_into_one_view",
+            "kernels/test_view_reductions.py::test_no_update_of_tile_ir_counts_up_to_a_bound",
+        ),
+    ),
+    KernelRow(
         "5.5.3.2",
         "traversal strides of tiled mode",
         "none: the traversal strides of `strided_view` (`traversal_steps` of `Array.tiled_view`) are between tiles, "
