@@ -41,6 +41,7 @@ from tilec.dialect.tile_gpu.tma import (
     map_of_kernel,
     offsets_of_kind,
     rows_of_map,
+    slices_of_kind,
     stores_kind,
     swizzle_of_map,
 )
@@ -64,8 +65,11 @@ class LoadTileOp(Operation, name="load_tile"):
     offsets: Sequence[Operand[Integer16]]
     halo: Int32 | None
     group: Int32 | None
-    assembly = "$map[$coordinates]{ offsets [$offsets]}{ halo $halo}{ group $group} attr-dict : type($buffer)"
-    rules = [map_of_kernel, coordinates_of_map, offsets_of_kind, halo_of_kind, *BUFFER_RULES]
+    slices: Int32 | None
+    assembly = (
+        "$map[$coordinates]{ offsets [$offsets]}{ halo $halo}{ group $group}{ slices $slices} attr-dict : type($buffer)"
+    )
+    rules = [map_of_kernel, coordinates_of_map, offsets_of_kind, halo_of_kind, slices_of_kind, *BUFFER_RULES]
 
 
 class GatherTileOp(Operation, name="gather_tile"):

@@ -139,6 +139,17 @@ def halo_of_kind(op: "TmaLoadOp") -> str | None:
     return None
 
 
+def slices_of_kind(op: "TmaLoadOp") -> str | None:
+    if op.slices is None:
+        return None
+    made, channels = op.map.owner, op.buffer.type.shape[1]
+    # PTX ISA 5.5.4: with these corners the last offset alone decides the position along the last spatial dimension.
+    fits = made.kind == "im2col" and (made.lower[-1], made.upper[-1]) == (0, 1 - op.slices)
+    if not fits or channels % made.box[0]:
+        return f"expected a map of kind im2col with corners 0 and {1 - op.slices} along its {op.slices} slices"
+    return None
+
+
 # The rows after which every swizzle repeats (PTX ISA 5.5.7).
 _PATTERN_ROWS = 8
 
@@ -166,7 +177,9 @@ class TmaLoadOp(Operation, name="tma_load"):
 
     Elements outside the tensor are filled as the map says; the slot's full barrier counts the bytes. Through a map of
     kind im2col, copies a column of pixels from the one at `coordinates`, each at its distance `offsets` (W first, in
-    pixels). Through one of a kind along W, the pixels of one row of the images, and `halo` more of them. With
+    pixels). With `slices` its last spatial dimension has that many slices of channels: the last offset is the slice of
+    the first panel of the buffer, each later panel has the next slice, and one that does not exist is outside of the
+    tensor. Through one of a kind along W, the pixels of one row of the images, and `halo` more of them. With
     `multicast` each CTA of the cluster copies the part of its rank to the buffers of all CTAs: the box at its own
     `coordinates`, to rows rank * rows / CTAs on. With a `condition`, which is equal in all CTAs, `coordinates` are
     those of the first part, and each part starts a box after the one before it `along` a coordinate; where it is false,
@@ -181,11 +194,12 @@ class TmaLoadOp(Operation, name="tma_load"):
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
     halo: Int32 | None
+    slices: Int32 | None
     multicast: Flag
     along: Int32 | None
     assembly = (
-        "$map[$coordinates]{ offsets [$offsets]}{ halo $halo}{ $multicast}{ along $along if $condition} -> $buffer of"
-        " $channel attr-dict : type($buffer)"
+        "$map[$coordinates]{ offsets [$offsets]}{ halo $halo}{ slices $slices}{ $multicast}"
+        "{ along $along if $condition} -> $buffer of $channel attr-dict : type($buffer)"
     )
     rules = [
         map_of_kernel,
@@ -193,6 +207,7 @@ class TmaLoadOp(Operation, name="tma_load"):
         coordinates_of_map,
         offsets_of_kind,
         halo_of_kind,
+        slices_of_kind,
         _multicast_of_cluster,
         *BUFFER_RULES,
     ]

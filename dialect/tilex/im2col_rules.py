@@ -67,8 +67,8 @@ def _interleave_problem(tensor_view: ir.Type, interleave: int | None, mode: str 
         return f"interleave expects {wanted}, but got {interleave} channels of {spell(tensor_view.element)}"
     if tensor_view.shape[-1] not in (None, interleave):
         return f"interleave expects an innermost extent of {interleave}, but got {tensor_view.shape[-1]}"
-    if mode is not None:
-        return f"mode expects a tensor without interleave: TMA does not load its tiles, but got mode {mode}"
+    if mode not in (None, "im2col"):
+        return f"mode expects im2col or none with interleave: other modes have no slices, but got mode {mode}"
     return None
 
 

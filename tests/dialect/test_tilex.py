@@ -105,8 +105,8 @@ REFUSED_SLICES = {
         "interleave expects an innermost extent of 16, but got 8",
     ),
     "mode": (
-        INTERLEAVED.replace("interleave=8", "interleave=8, mode=im2col"),
-        "mode expects a tensor without interleave: TMA does not load its tiles, but got mode im2col",
+        INTERLEAVED.replace("interleave=8", "interleave=8, mode=w"),
+        "mode expects im2col or none with interleave: other modes have no slices, but got mode w",
     ),
     "window": (
         INTERLEAVED.replace("window=[3, 3]", "window=[3, 3, 3]"),

@@ -35,10 +35,34 @@ KERNEL_ROWS = (
         ("kernels/test_scattered_rows.py::test_product", "kernels/test_scattered_rows.py::test_two_scatters"),
     ),
     KernelRow(
+        "5.5.6",
+        "NC/8HWC8 and NC/16HWC16",
+        "`ct.im2col_view(images, .., interleave=c)` of operands of multiplies: slices of 16 and 32 bytes are the "
+        "dimension D of an im2col map without interleave",
+        "both targets; whole slices of a constant number, at most 17 for `[N, H, W, C]` and 129 for `[N, W, C]`. Other "
+        "loads are gathers, and stores are scatters",
+        (
+            "kernels/test_interleaved_by_tma.py::test_convolution",
+            "kernels/test_interleaved_by_tma.py::test_slices_along_the_rows_of_a_multiply",
+            "kernels/test_interleaved_by_tma.py::test_images_of_one_dimension",
+        ),
+    ),
+    KernelRow(
+        "5.5.7",
+        "swizzles 32B, 64B, 128B and 128B_atom_32B",
+        "operands of multiplies, in the widest swizzle of their rows; 128B_atom_32B for tf32 along M or N. No "
+        "matrix unit reads 128B_atom_64B or the flip of 8 bytes, so no kernel has them; 96B is of sm_103a",
+        "128B_atom_32B is of sm_100a",
+        (
+            "tile_to_gpu/test_matrix_decisions.py::test_rows_are_not_gathered_in_a_swizzle_of_32_byte_atoms",
+            "kernels/test_tf32_operands.py::test_one_tile_as_k_major_and_mn_major_operand",
+        ),
+    ),
+    KernelRow(
         "9.7.9.27.1.3",
         "cp.reduce.async.bulk.tensor: add, min, max, and, or, xor",
-        "`atomic_store_add`, `max`, `min`, `and`, `or` and `xor` of `Array.tiled_view`. No update of Tile IR is `inc` or "
-        "`dec`, which count up to a bound",
+        "`atomic_store_add`, `max`, `min`, `and`, `or` and `xor` of `Array.tiled_view`. No update of Tile IR is `inc` "
+        "or `dec`, which count up to a bound",
         "both targets; f64 has no sum, and rows are a multiple of 16 bytes. Threads reduce otherwise",
         (
             "kernels/test_view_reductions.py::test_blocks_reduce_into_one_view",

@@ -196,6 +196,8 @@ REFUSALS = {
         "expected a buffer of 64 pixels by a multiple of 64 channels, but got buffer<64x64xf16, shared, contiguous=0"
     ),
     make_map(4) + STORE.format(1, "b"): "expected lower corners of at least 0 and upper ones of at most 0, but got",
+    make_map(4)
+    + load(4, 2).replace("] ->", "] slices 2 ->"): "of kind im2col with corners 0 and -1 along its 2 slices",
     W + "tile_gpu.tma_prefetch %map[%n, %n, %n, %n]": "expected a map without kind, but got im2col_w",
     W + STORE.format(1, "b"): "expected a map without kind or of kind im2col, but got im2col_w",
     GATHER.replace("%m[%n]", "%map[%n]").replace("%r =", make_map(4, box="64, 1") + "%r =", 1): (

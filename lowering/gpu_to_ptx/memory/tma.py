@@ -50,7 +50,9 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
     panels = []
     for panel in range(layout.panels):
         address = lowering.plus(base, panel * layout.panel_stride_bytes)
-        inner = lowering.plus(coordinates[0], panel * operation.opview.map.owner.box[0])
+        # The slices of a panel are at an offset.
+        step = 0 if "slices" in operation.attributes else operation.opview.map.owner.box[0]
+        inner = lowering.plus(coordinates[0], panel * step)
         panels.append((address, [inner, *coordinates[1:]]))
     return panels
 
@@ -95,14 +97,23 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     barrier = _signalled_barrier(lowering, channel)
     mask = [_multicast_mask(lowering, op)] if op.multicast else []
     with lowering.issuing() as elected:
-        for address, coordinates in _copies(lowering, operation):
+        for panel, (address, coordinates) in enumerate(_copies(lowering, operation)):
+            moved = offsets if op.slices is None else [*offsets[:-1], _slice(lowering, op, offsets[-1], panel)]
             rank, mask_number = len(coordinates), 4 + len(coordinates) + len(offsets)
             text = (
                 f"@$0 cp.async.bulk.tensor.{rank}d.{space}.global.{mode}.mbarrier::complete_tx::bytes"
                 f"{multicast}{group} [$1], [$2, {{{operands(rank, 4)}}}], [$3]"
                 f"{_im2col_information(op, 4 + rank)}{f', ${mask_number}' if op.multicast else ''};"
             )
-            lowering.b.execute(text, (), elected, address, map, barrier, *coordinates, *offsets, *mask)
+            lowering.b.execute(text, (), elected, address, map, barrier, *coordinates, *moved, *mask)
+
+
+def _slice(lowering: Lowering, op: TmaLoadOp, first: ir.Value, panel: int) -> ir.Value:
+    """The slice of a panel; the first one that does not exist for all after it, as offsets have few bits."""
+    if not panel:
+        return first
+    moved = lowering.compute(f"add.u16 $0, $1, {panel};", "i16", first)
+    return lowering.compute(f"min.u16 $0, $1, {op.slices};", "i16", moved)
 
 
 def _multicast_mask(lowering: Lowering, op: TmaLoadOp) -> ir.Value:

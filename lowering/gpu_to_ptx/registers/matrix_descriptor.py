@@ -58,10 +58,14 @@ class MatrixOperand:
     def constant_bits(self, format: DescriptorFormat) -> int:
         """The bits of the descriptor except the start address."""
         pattern = _PATTERN_ROWS[self.layout.swizzle]
-        stride = pattern * self.layout.row_bytes
-        # K-major with swizzle ignores the leading offset; 1 is what the manual's examples write.
-        leading = 1 if self.is_k_major else self.layout.panel_stride_bytes >> 4
-        bits = (leading & 0x3FFF) << 16 | (stride >> 4 & 0x3FFF) << 32
+        leading, stride = self.layout.panel_stride_bytes, pattern * self.layout.row_bytes
+        if self.is_k_major and (self.layout.swizzle != "none" or self.layout.panels == 1):
+            # This form ignores the leading offset; 1 is what the manual's examples write.
+            leading = 1 << 4
+        elif not self.is_k_major and self.layout.swizzle == "none" and self.layout.panels > 1:
+            # PTX ISA 9.7.16.4.1: without swizzle the two offsets of an MN-major operand have each other's meaning.
+            leading, stride = stride, leading
+        bits = (leading >> 4 & 0x3FFF) << 16 | (stride >> 4 & 0x3FFF) << 32
         return bits | format.constant_bits | format.swizzles[self.layout.swizzle] << format.swizzle_shift
 
 

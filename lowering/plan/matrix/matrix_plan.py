@@ -358,7 +358,7 @@ def _contiguous_by_tma(
     """The contiguous dimension of the operand and its map, or the reason why TMA cannot load it for the unit."""
     map = load_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32)
     if isinstance(map, str):
-        is_nan = source.load.view.type.padding == "nan" and not target.fills_nan
+        is_nan = getattr(source.load.view.type, "padding", None) == "nan" and not target.fills_nan
         return f"{map}{_NAN_ADVICE}" if is_nan and "zeros, not with nan" in map else map
     if map.fill == "nan" and not is_only_multiplied(source.load.operation.results[0]):
         return "threads read the tile too, and NVIDIA does not publish the bits of the NaN that TMA fills"
@@ -379,6 +379,8 @@ def _contiguous_by_tma(
         return contiguous, map
     if hasattr(source.load.view.type, "sparse_dim"):
         return f"{unit.name} needs {element} in swizzle {rule.swizzle}, in which TMA does not gather rows"
+    if getattr(loaded, "interleave", None) is not None:
+        return f"{unit.name} needs {element} in swizzle {rule.swizzle}, which is wider than a slice of channels"
     return contiguous, replace(map, swizzle=rule.swizzle)
 
 

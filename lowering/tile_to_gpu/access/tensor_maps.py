@@ -54,6 +54,11 @@ class TensorMap:
     fill: str = "zero"
 
     @property
+    def panel_elements(self) -> int | None:
+        """The elements of a slice of channels, each of which is a panel, where no swizzle has its bytes."""
+        return getattr(self.view.type, "interleave", None) if self.swizzle == "none" else None
+
+    @property
     def parts(self) -> int:
         """Elements of the tensor per element of the map."""
         return self.merged * per_byte(self.view.type.element)

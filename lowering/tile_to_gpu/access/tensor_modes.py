@@ -31,7 +31,7 @@ from tilec.lowering.tile_to_gpu.access.tensor_maps import (
 )
 from tilec.lowering.tma import tensor_map as fields
 from tilec.lowering.tma.rule import Violation
-from tilec.lowering.tma.rules import violations
+from tilec.lowering.tma.rules import MAX_RANK, violations
 
 # CUDA C++ Programming Guide: the alignment of the shared memory of a tensor copy.
 _SHARED_ALIGNMENT_BYTES = 128
@@ -81,9 +81,14 @@ def im2col_fields(type: Im2colViewType, swizzle: str) -> Im2colFields:
     if along_w:
         # The walk keeps the other coordinates, which the load gives for each row.
         lower, upper, steps = lower[:1], upper[:1], [steps[0], *(1 for _ in steps[1:])]
+    if type.interleave is not None:
+        # The box has one slice, which is chosen by an offset.
+        lower, upper, steps = [*lower, 0], [*upper, 1 - type.tensor_view.shape[1]], [*steps, 1]
     span = swizzle_span_bytes(swizzle)
     pixels, channels = type.tile_shape
-    if span is not None:
+    if type.interleave is not None:
+        channels = type.interleave
+    elif span is not None:
         channels = min(channels, span * 8 // element_bits(type.element))
     return Im2colFields(_KINDS[type.mode], tuple(lower), tuple(upper), (1, *steps, 1), channels, pixels)
 
@@ -101,6 +106,8 @@ def im2col_store_map(view: ir.Value, target: Target) -> TensorMap | str:
     type = view.type
     if type.mode in BY_ROW:
         return f"mode: TMA does not store in mode {type.mode}"
+    if type.interleave is not None:
+        return "interleave: stores of pixels have no offsets, by which loads select slices"
     if any(taps != 1 for taps in type.window):
         return f"window: TMA stores at one tap, got a window of {list(type.window)}"
     if any(padding > 0 for padding in (*type.lower, *type.upper)):
@@ -112,8 +119,9 @@ def im2col_store_map(view: ir.Value, target: Target) -> TensorMap | str:
 def map_with_fields(view: ir.Value, target: Target, fields_for: Callable[[str], Im2colFields]) -> TensorMap | str:
     """The map of an im2col view, or the reason why there is none; `fields_for` gets the swizzle."""
     type = view.type
-    if type.interleave is not None:
-        return "interleave: the interleaved layouts of TMA are not used"
+    reason = _slices_reason(type)
+    if reason is not None:
+        return reason
     if type.mode in BY_ROW and not target.loads_along_w:
         return f"mode: TMA of {target.name} has no {_PTX_MODES[type.mode]} (PTX ISA 9.7.9.27.1.2)"
     moved_as = moved_element(type.element)
@@ -124,7 +132,7 @@ def map_with_fields(view: ir.Value, target: Target, fields_for: Callable[[str], 
     reason = _offset_reason(type) or _array_reason(view)
     if reason is not None:
         return reason
-    row_bytes = type.tile_shape[1] * element_bits(type.element) // 8
+    row_bytes = (type.interleave or type.tile_shape[1]) * element_bits(type.element) // 8
     swizzle = swizzle_for(row_bytes)
     if type.mode in BY_ROW and swizzle not in SWIZZLES_ALONG_W:
         expected = f"at least {_LEAST_ROW_ALONG_W} bytes of channels in mode {type.mode}"
@@ -133,6 +141,19 @@ def map_with_fields(view: ir.Value, target: Target, fields_for: Callable[[str], 
     if violation is not None:
         return _described(violation)
     return TensorMap(view, (1, 0), 1, swizzle, moved_as)
+
+
+def _slices_reason(type: Im2colViewType) -> str | None:
+    """Why TMA cannot load slices of channels as a spatial dimension of the images, or None."""
+    if type.interleave is None:
+        return None
+    if type.tensor_view.rank > MAX_RANK:
+        return f"interleave: TMA has {MAX_RANK} dimensions, and slices of 3D images {type.tensor_view.rank}"
+    if type.tensor_view.shape[1] is None:
+        return "interleave: the number of slices is not a constant: state the second extent in the signature"
+    if type.tile_shape[1] % type.interleave:
+        return f"tile: TMA loads whole slices of {type.interleave} channels, got {type.tile_shape[1]}"
+    return None
 
 
 def _array_reason(view: ir.Value) -> str | None:
@@ -145,7 +166,7 @@ def _array_reason(view: ir.Value) -> str | None:
 def _offset_reason(type: Im2colViewType) -> str | None:
     """The reason why the offset of the last tap does not fit the instruction, or None."""
     along_w = type.mode in BY_ROW
-    limit = _OFFSET_LIMIT_ALONG_W if along_w else _OFFSET_LIMITS[type.spatial_rank]
+    limit = _OFFSET_LIMIT_ALONG_W if along_w else _OFFSET_LIMITS[type.tensor_view.rank - 2]
     section = "5.5.5.4" if along_w else "5.5.4.1"
     for k in [type.spatial_rank - 1] if along_w else range(type.spatial_rank):
         last = (type.window[k] - 1) * type.dilation[k]

@@ -50,7 +50,7 @@ def buffer_type(
 def copied_buffer_type(map: TensorMap, type: ir.Type) -> BufferType:
     """The buffer of a copy of the tile of a view by TMA: longer rows without swizzle are several boxes."""
     row = type.tile_shape[map.contiguous] // map.parts
-    panel = MAX_BOX * map.merged if map.swizzle == "none" and row > MAX_BOX else None
+    panel = MAX_BOX * map.merged if map.swizzle == "none" and row > MAX_BOX else map.panel_elements
     return buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle, panel)
 
 

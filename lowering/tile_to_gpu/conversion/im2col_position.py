@@ -32,6 +32,9 @@ def start_coordinates(op: ir.OpView, view: TileView, conversion: Conversion) -> 
     """The coordinates of the first pixel of the tile of an access, innermost dimension first, as i32."""
     type, (_, channel_tile) = view.type, op.index
     image, *position = first_pixel(op, view, conversion)
+    if type.interleave is not None:
+        # An offset is the slice.
+        return [emitter.i32(0), *reversed(position), emitter.i32(0), image]
     channels = type.tile_shape[1]
     channel = tile_start(channel_tile, conversion.get(channel_tile), channels, channels, 32, False)
     if type.mode in BY_ROW:
@@ -40,10 +43,15 @@ def start_coordinates(op: ir.OpView, view: TileView, conversion: Conversion) -> 
 
 
 def tap_offsets(op: ir.OpView, type: Im2colViewType, conversion: Conversion) -> list[ir.Value]:
-    """The distances of the tap of an access from the first one, W first, as i16; along W alone in the modes of rows."""
+    """The distances of the tap of an access from the first one, W first, as i16; along W alone in the modes of rows.
+
+    Those of an interleaved tensor end with the first slice of the tile.
+    """
     taps = list(zip(op.offset, type.dilation, strict=True))
     distances = [_distance(tap, dilation, conversion) for tap, dilation in reversed(taps)]
     chosen = distances[:1] if type.mode in BY_ROW else distances
+    if type.interleave is not None:
+        chosen = [*distances, _first_slice(op, type, conversion)]
     return [emitter.unary("arith.trunci", distance, emitter.integer_type(16)) for distance in chosen]
 
 
@@ -79,6 +87,14 @@ def _run_rows(start: ir.Value, view: Im2colViewType, run: ImageRun, type: ir.Typ
     numbers = emitter.binary("arith.addi", pixels, repeated(first))
     crossed = emitter.binary("arith.divui", numbers, repeated(emitter.i32(run.outputs)))
     return emitter.binary("arith.addi", rows, emitter.binary("arith.muli", crossed, repeated(emitter.i32(run.skipped))))
+
+
+def _first_slice(op: ir.OpView, type: Im2colViewType, conversion: Conversion) -> ir.Value:
+    """The slice where the tile of an access begins; the number of slices for a tile outside of them."""
+    slices, step = type.tensor_view.shape[1], type.tile_shape[1] // type.interleave
+    tile = op.index[1]
+    first = tile_start(tile, conversion.get(tile), step, step, 32, False)
+    return emitter.binary("arith.minui", first, emitter.i32(slices))
 
 
 def _distance(tap: ir.Value, dilation: int, conversion: Conversion) -> ir.Value:
@@ -119,10 +135,11 @@ def _extents(view: TileView, declarations: Declarations) -> list[_Scalar]:
     """The number of images and the output extents, as numbers if they are known and else as i64."""
     type = view.type
     with declarations.point():
-        images, *spatial, _ = [
+        images, *others, _ = [
             extent if isinstance(extent, int) else _scalar_value(declarations.integer(extent), 64)
             for extent in tensor_extents(view.tensor.source)
         ]
+        spatial = others if type.interleave is None else others[1:]
         return [images, *(_output_extent(extent, type, k) for k, extent in enumerate(spatial))]
 
 

@@ -56,8 +56,9 @@ def _load(op: ir.OpView, map: TensorMap, buffer: BufferType, conversion: Convers
     if isinstance(view.type, Im2colViewType):
         handle, start = declare_im2col_map(map, view, conversion), start_coordinates(op, view, conversion)
         halo = 0 if view.type.mode in BY_ROW else None
+        slices = None if view.type.interleave is None else view.type.tensor_view.shape[1]
         source: list[Group] = [handle, start, tap_offsets(op, view.type, conversion)]
-        return emitter.gpu(LoadTileOp, source, [buffer], halo=halo).results[0]
+        return emitter.gpu(LoadTileOp, source, [buffer], halo=halo, slices=slices).results[0]
     handle = declare_map(map, view, conversion)
     start = coordinates(map, view, op, offsets(view, op, conversion))
     if view.sparse_dimension is None:
@@ -79,7 +80,8 @@ def operand_tile(operand: Operand, multiply: Multiply, conversion: Conversion) -
         return _from_registers(operand, multiply, conversion)
     placed = conversion.placed[operand.source.load.operation.results[0]]
     type = operand.value.type
-    wanted = buffer_type(type.shape, type.element, operand.contiguous, operand.map.swizzle)
+    map = operand.map
+    wanted = buffer_type(type.shape, type.element, operand.contiguous, map.swizzle, map.panel_elements)
     return placed if placed.type == wanted else emitter.gpu(ViewBufferOp, [placed], [wanted]).result
 
 

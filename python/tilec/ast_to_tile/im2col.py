@@ -44,8 +44,8 @@ def _im2col_view(
     window = _window(len(images.shape) - (2 if channels is None else 3), **parameters)
     tile_shape = _tile_shape(tile)
     arguments.at("tile", tile_type, images.dtype, tile_shape)
-    if channels is not None and mode is not None:
-        raise BadArgument("mode", f"expected None with interleave, whose tiles TMA does not load, got {describe(mode)}")
+    if channels is not None and mode not in (None, "im2col"):
+        raise BadArgument("mode", f"expected None or 'im2col' with interleave, got {describe(mode)}")
     return Im2colView(images, tile_shape, window, _mode(mode, tile_shape), channels)
 
 

@@ -174,8 +174,8 @@ def im2col_view(
             128 pixels. "run": one copy by TMA has the pixels of all taps along W, or it is an error; the products of
             these taps may be added in another order.
         interleave: c: the array has slices of c channels, which are 16 or 32 bytes, [N, C / c, spatial dimensions, c]:
-            channel b is element b % c of slice b // c. The last extent must be c, or the behavior is undefined. Tiles
-            are loaded by gathers, and `mode` must be None.
+            channel b is element b % c of slice b // c. The last extent must be c, or the behavior is undefined. TMA
+            loads tiles of whole slices, whose number is a constant of the signature, and `mode` is None or "im2col".
 
     Returns:
         The view.
