@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
 
+from tilec.dialect.cuda_tile.type_rules import PADDING_VALUES
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named, reached
@@ -98,11 +99,11 @@ def prefetch_map(op: ir.OpView, use_tma: bool) -> TensorMap | str:
     """The map for the prefetch of a tile, or the reason why TMA does not do it."""
     if not use_tma:
         return "TMA is switched off"
+    map = map_of_tensor(op.view, None, rounds_to_tf32=False, paddings=PADDING_VALUES)
+    if isinstance(map, str):
+        return map
     # A prefetch fills no elements.
-    map = map_of_tensor(op.view, None, rounds_to_tf32=False, fills_nan=True)
-    if not isinstance(map, str) and not has_known_position(op):
-        return _UNKNOWN_POSITION
-    return map
+    return replace(map, fill="zero") if has_known_position(op) else _UNKNOWN_POSITION
 
 
 def has_known_position(load: ir.OpView) -> bool:

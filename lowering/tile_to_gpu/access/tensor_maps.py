@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from tilec.dialect.cuda_tile.types import StridedViewType
@@ -77,17 +78,17 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
 
 
 def map_of_tensor(
-    view: ir.Value, swizzle: str | None, rounds_to_tf32: bool, *, fills_nan: bool = False
+    view: ir.Value, swizzle: str | None, rounds_to_tf32: bool, paddings: Collection[str] = ("zero",)
 ) -> TensorMap | str:
     """The map of a view that is made in this kernel, by the rules for its tensor, its padding and its rows.
 
-    With `fills_nan` it may fill elements outside of the array with a NaN of any bits.
+    `paddings` are the values outside of the array that the access may have.
     """
     type, tensor, moved_as = view.type, tensor_maker(view), moved_element(view.type.element)
     if moved_as is None:
         return f"element type {spell(type.element)} has no tensor map"
     fill = type.padding or "zero"
-    if fill != "zero" and not (fills_nan and fill == "nan" and ELEMENTS[moved_as].is_float):
+    if fill not in paddings:
         return f"TMA fills elements outside of the array with zeros, not with {type.padding}"
     bits = element_bits(type.element)
     contiguous = contiguous_dimension(type)

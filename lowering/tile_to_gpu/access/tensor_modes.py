@@ -32,6 +32,7 @@ from tilec.lowering.tile_to_gpu.access.tensor_maps import (
 from tilec.lowering.tma import tensor_map as fields
 from tilec.lowering.tma.rule import Violation
 from tilec.lowering.tma.rules import MAX_RANK, violations
+from tilec.lowering.tma.tensor_map import ELEMENTS
 
 # CUDA C++ Programming Guide: the alignment of the shared memory of a tensor copy.
 _SHARED_ALIGNMENT_BYTES = 128
@@ -215,10 +216,10 @@ def load_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> Te
     if isinstance(load.view.type, Im2colViewType):
         return im2col_map_for(load, target, rounds_to_tf32=rounds_to_tf32)
     if not hasattr(load.view.type, "sparse_dim"):
-        return map_of_tensor(load.view, None, rounds_to_tf32, fills_nan=target.fills_nan)
+        return map_of_tensor(load.view, None, rounds_to_tf32, _paddings(load.view, target))
     if not target.gathers_rows:
         return f"TMA of {target.name} does not gather rows"
-    found = map_of_tensor(load.view, None, rounds_to_tf32, fills_nan=target.fills_nan)
+    found = map_of_tensor(load.view, None, rounds_to_tf32, _paddings(load.view, target))
     return found if isinstance(found, str) else _rows_reason(load, found) or found
 
 
@@ -237,6 +238,12 @@ def store_map_for(store: ir.OpView, target: Target, swizzle: str | None = None) 
     if size > _SCATTERED_BYTES:
         return f"the scattered tile has {size} bytes, more than {_SCATTERED_BYTES}: store fewer columns at once"
     return _rows_reason(store, found) or (found if has_whole_rows(store.view) else extent_reason(store.view))
+
+
+def _paddings(view: ir.Value, target: Target) -> tuple[str, ...]:
+    """The paddings of the loads of a view: TMA has a NaN for floats that it does not move as bytes."""
+    moved_as = moved_element(view.type.element)
+    return ("zero", "nan") if target.fills_nan and moved_as is not None and ELEMENTS[moved_as].is_float else ("zero",)
 
 
 def _rows_reason(access: ir.OpView, map: TensorMap) -> str | None:
