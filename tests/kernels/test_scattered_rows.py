@@ -46,6 +46,17 @@ def overwritten(X, W, Row, Y, count: Const):
 
 
 @ct.kernel
+def read_again(X, W, Row, Y, Z):
+    """Y[Row[i]] = X[i] @ W, then Z[i] = Y[Row[i]] + 1, then Y[0] = 7: each access follows the one before it."""
+    product = ct.mma(ct.load(X, (0, 0), (128, 64)), ct.load(W, (0, 0), (64, 64)), ct.zeros((128, 64), ct.float32))
+    rows = ct.load(Row, (0,), (128,))
+    ct.store_advanced_indexing(Y, (rows, ct.Slice(0, 64)), product.astype(Y.dtype))
+    again = ct.load_advanced_indexing(Y, (rows, ct.Slice(0, 64)), padding_mode=ZERO)
+    ct.store(Z, (0, 0), again + 1)
+    ct.store(Y, (0, 0), ct.full((1, 64), 7, Y.dtype))
+
+
+@ct.kernel
 def scattered_columns(X, W, Column, Y):
     """Y[:, Column[j]] = (X @ W)[:, j]."""
     product = ct.mma(ct.load(X, (0, 0), (128, 64)), ct.load(W, (0, 0), (64, 64)), ct.zeros((128, 64), ct.float32))
@@ -131,6 +142,17 @@ def test_later_stores_follow_earlier_ones(target, random):
     args = (X, W, rows, np.zeros((128, 64), "f4"), 5)
     for (found,) in run_everywhere(overwritten, (1,), args, (3,), target=target, hints={}, seeds=SEEDS):
         assert np.array_equal(found, scattered(args[3], rows, 5 * product))
+
+
+def test_accesses_of_the_same_rows_keep_their_order(target, random):
+    X, W, product = operands(random, 128, 64, 64, "f2")
+    rows = random.permutation(128).astype(np.int32)
+    args = (X, W, rows, np.zeros((128, 64), "f4"), np.zeros((128, 64), "f4"))
+    assert ("tile::scatter4" in compiled(read_again, args, target).ptx) == (target == "sm_100a")
+    exact = scattered(args[3], rows, product)
+    exact[0] = 7
+    for y, z in run_everywhere(read_again, (1,), args, (3, 4), target=target, hints={}, seeds=SEEDS):
+        assert np.array_equal(y, exact) and np.array_equal(z, product + 1)
 
 
 # The width of the result and its padding, the first column, the columns of the tile, whether TMA is allowed, and
