@@ -17,7 +17,6 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.divisibility import divisibility
 from tilec.lowering.tile.analysis.tensor_extent import tensor_maker
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
-from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.access.tensor_maps import (
     ALIGNMENT_BYTES,
     TensorMap,
@@ -227,8 +226,6 @@ def store_map_for(store: ir.OpView, target: Target, swizzle: str | None = None) 
     """The map for a store or a reduction of a tile, whose rows may be scattered, or the reason why TMA cannot do it."""
     if not hasattr(store.view.type, "sparse_dim"):
         return tensor_map_for(store.view, swizzle=swizzle)
-    if store.operation.name == REDUCTION:
-        return "TMA does not reduce into scattered rows"
     if not target.scatters_rows:
         return f"TMA of {target.name} does not scatter rows"
     found = map_of_tensor(store.view, swizzle, rounds_to_tf32=False)
