@@ -5,5 +5,6 @@ from tilec.dialect.tilex import (  # noqa: F401
     im2col_type,
     packed,
     packed_type,
+    sparse,
 )
 from tilec.dialect.tilex.namespace import TileX  # noqa: F401

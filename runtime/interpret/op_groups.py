@@ -19,6 +19,7 @@ from tilec.runtime.interpret import (
     packed,
     reduce,
     shape,
+    sparse,
     view,
 )
 from tilec.runtime.interpret.registry import MEANINGS
@@ -41,5 +42,6 @@ __all__ = [
     "packed",
     "reduce",
     "shape",
+    "sparse",
     "view",
 ]
