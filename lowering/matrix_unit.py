@@ -61,6 +61,8 @@ class MatrixTypes:
     fast: bool = False
     scale: str | None = None
     scaled_elements: int = 0
+    # Whether lhs has half of the elements along K, and metadata (dialect/tilex).
+    is_sparse: bool = False
 
     def row_bytes(self, elements: int) -> int:
         """Bytes of a number of elements of an operand in shared memory."""
@@ -68,7 +70,8 @@ class MatrixTypes:
 
     def __str__(self) -> str:
         factors = f" with a factor of {self.scale} per {self.scaled_elements}" if self.scale is not None else ""
-        return f"{self.element}{factors} with an accumulator of {self.accumulator}"
+        sparse = " with a sparse lhs" if self.is_sparse else ""
+        return f"{self.element}{factors}{sparse} with an accumulator of {self.accumulator}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +143,13 @@ def _scaled_refusal(rows: int, columns: int, warps: int) -> str | None:
     return _tcgen05_refusal(rows, columns, warps)
 
 
+def _sparse_refusal(rows: int, columns: int, warps: int) -> str | None:
+    # PTX ISA 9.7.16.10.8.2: the layout of metadata in tensor memory of 128 rows.
+    if rows % 128:
+        return f"sparse tcgen05 needs a multiple of 128 rows, the accumulator has {rows}"
+    return _tcgen05_refusal(rows, columns, warps)
+
+
 def _wgmma_refusal(rows: int, columns: int, warps: int) -> str | None:
     if rows % (16 * warps):
         return f"wgmma by {warps} warps needs a multiple of {16 * warps} rows, the accumulator has {rows}"
@@ -200,6 +210,7 @@ _TCGEN05_SCALED = replace(
     mn_major={"f8E4M3FN": MnMajor(), "f8E5M2": MnMajor()},
     refusal=_scaled_refusal,
 )
+_TCGEN05_SPARSE = replace(_TCGEN05, name="sparse tcgen05", refusal=_sparse_refusal)
 _WGMMA = MatrixUnit(
     "wgmma",
     accumulators=_TENSOR_CORE_ACCUMULATORS,
@@ -236,7 +247,7 @@ _FMA = MatrixUnit(
     refusal=lambda rows, columns, warps: None,
     swizzles_operands=False,
 )
-UNITS = {unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _WGMMA, _MMA_SYNC, _FMA)}
+UNITS = {unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _TCGEN05_SPARSE, _WGMMA, _MMA_SYNC, _FMA)}
 
 
 def accumulates_in_registers(target: Target) -> bool:

@@ -154,8 +154,7 @@ PASSES: dict[str, TilePass] = {
 
 # The passes of a compile in order, before and after the plan decides facts; no pass in them changes a result.
 BEFORE_FACTS = (
-    "canonicalize", "expand-im2col-extents", "expand-packed-views", "expand-sparse", "simplify", "unroll-taps",
-    "simplify-control",
+    "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "unroll-taps", "simplify-control",
     "unbatch-multiplies", "split-tiles",
 )  # fmt: skip
 WITH_FACTS = (

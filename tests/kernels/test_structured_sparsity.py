@@ -10,6 +10,7 @@ from compare import run_everywhere
 from sparse_matrices import KINDS, Kind, dense_matrix, matmul, matmul_of_rows, product, sparse_matrix
 
 import tilec as ct
+from tilec.signature import Signature
 
 # Tiles, then extents. The last tiles of a row, a column and K may be partial.
 SHAPES = [
@@ -85,3 +86,118 @@ def test_signs_of_bytes_may_differ(names: tuple[str, str], target: str) -> None:
     args = (*ct.compress_2_4(a), b, np.zeros((64, 32), np.int32))
     for (found,) in run_everywhere(product_of_unlike_signs, (1,), args, (3,), target=target, hints={}):
         np.testing.assert_array_equal(found, product(a, b))
+
+
+def compiled(kind: Kind, tile: tuple[int, int, int], target: str, kernel: Any = matmul, **options: Any) -> ct.Compiled:
+    (tm, tn, tk), random = tile, np.random.default_rng(0)
+    a, b = sparse_matrix(random, tm, 2 * tk, kind), dense_matrix(random, 2 * tk, tn, kind)
+    args = (*ct.compress_2_4(a), b, np.zeros((tm, tn), kind.accumulator), tm, tn, tk, kind.word)
+    return ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="ptx", **options)
+
+
+def reasons(found: ct.Compiled) -> list[str]:
+    """The reasons for multiplies with a dense operand."""
+    words = "with a sparse left operand is done with a dense one: "
+    return [remark.message.partition(words)[2] for remark in found.remarks if words in remark.message]
+
+
+@pytest.mark.parametrize(
+    ("name", "instruction"),
+    [
+        ("f16", "tcgen05.mma.sp.cta_group::1.kind::f16"),
+        ("bf16", "tcgen05.mma.sp.cta_group::1.kind::f16"),
+        ("tf32", "tcgen05.mma.sp.cta_group::1.kind::tf32"),
+        ("e5m2", "tcgen05.mma.sp.cta_group::1.kind::f8f6f4"),
+        ("u8", "tcgen05.mma.sp.cta_group::1.kind::i8"),
+    ],
+)
+def test_tensor_memory(name: str, instruction: str) -> None:
+    """Four words of metadata per row are loaded by TMA, and no thread reads them."""
+    kind = KINDS[name]
+    found = compiled(kind, (128, 64, 4 * kind.word), "sm_100a")
+    assert instruction in found.ptx and "tcgen05.cp.cta_group::1.128x128b" in found.ptx
+    assert "ld.global" not in found.ptx and reasons(found) == []
+
+
+@pytest.mark.parametrize(
+    ("tile", "reason"),
+    [
+        ((64, 64, 64), "sparse tcgen05 needs a multiple of 128 rows, the accumulator has 64"),
+        ((128, 8, 64), "tcgen05 needs 16 to 256 columns, the accumulator has 8"),
+        (
+            (256, 256, 64),
+            "an accumulator of 256x256 and its words of metadata need 520 columns of tensor memory, sm_100a has 512",
+        ),
+    ],
+    ids=str,
+)
+def test_a_tile_that_the_unit_refuses_has_a_dense_operand(tile: tuple[int, int, int], reason: str) -> None:
+    found = compiled(KINDS["f16"], tile, "sm_100a")
+    assert "tcgen05.mma.sp" not in found.ptx and reasons(found) == [reason]
+
+
+def test_a_cluster_has_a_dense_operand(target: str) -> None:
+    kind, hints = KINDS["f16"], {"num_ctas": 2}
+    found = compiled(kind, (256, 64, 64), target, hints=hints)
+    assert reasons(found) == ["the CTAs of a cluster of 2 divide no metadata"]
+    check(kind, ((256, 64, 64), (256, 64, 128)), target, hints=hints)
+
+
+@ct.kernel
+def two_products(A, E, B, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int], word: ct.Constant[int]):
+    """Each needs 256 columns of tensor memory, and more for its metadata, in one loop."""
+    once, again = ct.zeros((tm, tn), C.dtype), ct.zeros((tm, tn), C.dtype)
+    for k in range(ct.num_tiles(B, axis=0, shape=(tk, tn))):
+        a, metadata = ct.load(A, (0, k), (tm, tk // 2)), ct.load(E, (0, k), (tm, tk // word))
+        b = ct.load(B, (k, 0), (tk, tn))
+        once, again = ct.mma_sparse(a, metadata, b, once), ct.mma_sparse(a, metadata, b, again)
+    ct.store(C, (0, 0), once + again)
+
+
+def test_the_other_multiplies_leave_no_columns() -> None:
+    kind, random = KINDS["f16"], np.random.default_rng(0)
+    (reason,) = reasons(compiled(kind, (128, 256, 64), "sm_100a", two_products))
+    assert reason == "other multiplies leave 252 columns of tensor memory, and this one needs 260"
+    a, b = sparse_matrix(random, 128, 128, kind), dense_matrix(random, 128, 256, kind)
+    args = (*ct.compress_2_4(a), b, np.zeros((128, 256), np.float32), 128, 256, 64, kind.word)
+    for (found,) in run_everywhere(two_products, (1, 1), args, (3,), target="sm_100a", hints={}):
+        np.testing.assert_array_equal(found, 2 * product(a, b))
+
+
+@ct.kernel
+def transposed_operand(A, E, B, C):
+    a, b = ct.load(A, (0, 0), (32, 128)).transpose(), ct.load(B, (0, 0), (64, 64))
+    ct.store(C, (0, 0), ct.mma_sparse(a, ct.load(E, (0, 0), (128, 2)), b, ct.zeros((128, 64), ct.float32)))
+
+
+def test_kept_elements_may_be_contiguous_along_rows(target: str) -> None:
+    kind, random = KINDS["f16"], np.random.default_rng(0)
+    a, b = sparse_matrix(random, 128, 64, kind), dense_matrix(random, 64, 64, kind)
+    kept, metadata = ct.compress_2_4(a)
+    args = (np.ascontiguousarray(kept.T), metadata, b, np.zeros((128, 64), np.float32))
+    for (found,) in run_everywhere(transposed_operand, (1,), args, (3,), target=target, hints={}):
+        np.testing.assert_array_equal(found, product(a, b))
+
+
+def test_checks_find_illegal_metadata(target: str) -> None:
+    kind, random = KINDS["f16"], np.random.default_rng(0)
+    a, b = sparse_matrix(random, 128, 64, kind), dense_matrix(random, 64, 64, kind)
+    kept, metadata = ct.compress_2_4(a)
+    metadata[17, 1] &= ~np.uint32(15)
+    c = np.zeros((128, 64), np.float32)
+    args = (kept, metadata, b, c, 128, 64, 64, kind.word)
+    program = ct.compile(
+        matmul, target=target, signature=Signature.from_arguments(matmul, args), checks=True, stop="ptx"
+    )
+    with pytest.raises(ct.TilecError, match="a nibble of the metadata must be one of 0b0100, 0b1000, 0b1001"):
+        ct.run(program, (1, 1), args, backend="simulate")
+
+
+def test_the_simulator_finds_illegal_metadata() -> None:
+    kind, random = KINDS["f16"], np.random.default_rng(0)
+    a, b = sparse_matrix(random, 128, 64, kind), dense_matrix(random, 64, 64, kind)
+    kept, metadata = ct.compress_2_4(a)
+    metadata[17, 1] &= ~np.uint32(15)
+    args = (kept, metadata, b, np.zeros((128, 64), np.float32), 128, 64, 64, kind.word)
+    with pytest.raises(ct.TilecError, match="two ascending indices, as 0b0100, got 0b0000 for row 17, group 0"):
+        ct.launch(None, (1, 1), matmul, args, target="sm_100a")

@@ -28,6 +28,9 @@ HEAD = """
 !m = buffer<128x2xf8E8M0FNU, shared, scale_factors depth=1>
 !n = buffer<128x2xf8E8M0FNU, tensor, scale_factors depth=1>
 !o = buffer<2x64xf8E8M0FNU, tensor, scale_factors depth=0>
+!q = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+!r = buffer<128x4xi32, tensor, sparse_metadata>
+!u = buffer<128x64xf16, shared, contiguous=0 swizzle=128B>
 tile_gpu.global @table alignment 16 private {value = dense<[1, 2]> : tensor<2xi32>}
 tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %yes = arith.constant true
@@ -44,6 +47,8 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %sides = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once : channel<[!g, !j]>
   %scales = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once : channel<[!m, !n, !o]>
   %side:2 = tile_gpu.get %sides consumer 0 : channel<[!g, !j]>
+  %sparse = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once : channel<[!q, !u, !r]>
+  %part:3 = tile_gpu.get %sparse consumer 0 : channel<[!q, !u, !r]>
   %scale:3 = tile_gpu.get %scales consumer 0 : channel<[!m, !n, !o]>
 """
 # A line for each operation, which follows HEAD.
@@ -142,6 +147,8 @@ LINES = {
     "tcgen05_copy_scales": "tile_gpu.tcgen05_copy_scales %scale#0 -> %scale#1 : !m -> !n",
     "tcgen05_mma_scaled": "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#1, %scale#2 into %d"
     " accumulate %yes : !g, !j, !n, !o -> !d",
+    "tcgen05_mma_sparse": "tile_gpu.tcgen05_mma_sparse f16 %part#0, %part#1 sparse %part#2 into %d accumulate %yes"
+    " : !q, !u, !r -> !d",
     "load_tile": "%r = tile_gpu.load_tile %map[%n, %n] : !a",
     "gather_tile": '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero\n'
     "%q = arith.constant dense<0> : tensor<128xi32, #line>\n"
@@ -157,6 +164,8 @@ LINES = {
     "place_scales": "%r = tile_gpu.place_scales %scale#0 : !m -> !n",
     "multiply_scaled": "%r = tile_gpu.multiply_scaled %side#0, %side#1 scaled %scale#1, %scale#2, %d accumulate %yes"
     " : !g, !j, !n, !o -> !d",
+    "multiply_sparse": "%r = tile_gpu.multiply_sparse f16 %part#0, %part#1 sparse %part#2, %d accumulate %yes"
+    " : !q, !u, !r -> !d",
     "skip": "tile_gpu.skip %c consumer 1 by %n : !c, i32",
     "slot": "%r = tile_gpu.slot %e : channel<[!d]>",
     "tma_gather": '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero\n'

@@ -106,7 +106,7 @@ class Multiply:
     lhs: Operand
     rhs: Operand
     refusals: tuple[str, ...] = ()
-    # Of lhs and rhs, with block scaling.
+    # Of lhs and rhs, with block scaling; the metadata of a sparse lhs.
     scales: tuple[Scale, ...] = ()
 
     @property
@@ -273,7 +273,9 @@ def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choi
     if lhs.register_layout is None and lhs.run is None:
         lhs = _operand(op.lhs, 1, unit, maps, choices)
     rhs = _operand(op.rhs, 0, unit, maps, choices)
-    scales = () if types.scale is None else tuple(_scale(op, *side, choices) for side in scale_operands(op))
+    if types.is_sparse and lhs.contiguous != 1:
+        lhs = Operand(op.lhs, 1, refusal="the kept elements of a row are not contiguous in memory")
+    scales = tuple(_scale(op, *side, choices) for side in scale_operands(op))
     return Multiply(op, types, unit, lhs, rhs, refusals, scales)
 
 
@@ -286,8 +288,9 @@ def _unit(
         raise UnsupportedError(message, location)
     unit, refusals = unit_for(op, target, choices.warps, columns)
     if unit is None:
-        message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, target)}"
+        message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, types, target)}"
         expansion = ": run the pass expand-block-scaling" if types.scale is not None else ""
+        expansion = ": run the pass expand-sparse" if types.is_sparse else expansion
         raise UnsupportedError(message + expansion, location)
     return unit, refusals
 
@@ -333,15 +336,15 @@ def _operand(
 
 def _scale(op: ir.OpView, value: ir.Value, layout: ScaleLayout, choices: _Choices) -> Scale:
     load = scale_source(value, layout)
-    map = load if isinstance(load, str) else choices.tma_refusal(load) or _scale_map(op, load)
+    map = load if isinstance(load, str) else choices.tma_refusal(load) or _scale_map(op, load, layout)
     return Scale(value, layout, refusal=map) if isinstance(map, str) else Scale(value, layout, load, map)
 
 
-def _scale_map(op: ir.OpView, load: ir.OpView) -> TensorMap | str:
+def _scale_map(op: ir.OpView, load: ir.OpView, layout: ScaleLayout) -> TensorMap | str:
     """The map of a load of scale factors for a multiply, or the reason why TMA cannot load them."""
     # PTX ISA 9.7.16.6.2: tcgen05.cp is not ordered after an earlier tcgen05.mma, so each slot is copied once.
     if load.operation.block != op.operation.block:
-        return "the scale factors are loaded outside of the loop or branch of the multiply"
+        return f"the {layout.subject} are loaded outside of the loop or branch of the multiply"
     map = tensor_map_for(load.view, swizzle="none")
     if isinstance(map, TensorMap) and load.view.type.tile_shape[-1] > MAX_BOX:
         return f"a box has at most {MAX_BOX} elements along a dimension"

@@ -26,10 +26,10 @@ from tilec.lowering.tile.analysis.condition import integer
 from tilec.lowering.tile.analysis.constants import float_splat, integer_splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, broadcast
 from tilec.lowering.tile.analysis.replacing import replace
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE
 from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
 from tilec.lowering.tile.divide.multiply_parts import part_of
 
-MMA_SPARSE = "tilex.mma_sparse"
 _NIBBLE_BITS = 4
 
 

@@ -40,7 +40,7 @@ from tilec.lowering.tile.analysis.constants import float_splat, integer_splat, s
 from tilec.lowering.tile.analysis.index_arithmetic import along_axis, broadcast
 from tilec.lowering.tile.analysis.stride_assumptions import Predicate, is_stride, stride_assumptions
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
-from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, producer, without_assumptions
 from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
 from tilec.lowering.tile.expand.access_checks import (
     access_checks,
@@ -49,7 +49,7 @@ from tilec.lowering.tile.expand.access_checks import (
     shape_checks,
     slice_checks,
 )
-from tilec.lowering.tile.expand.expand_sparse import MMA_SPARSE, sparse_codes
+from tilec.lowering.tile.expand.expand_sparse import sparse_codes
 from tilec.lowering.tile.simplify.hoist_invariants import may_be_undefined
 from tilec.remarks import Remark
 
