@@ -13,7 +13,7 @@ from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
 from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
-from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand
+from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_metadata, wgmma_operand
 from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS, Target
 
 # One tensor core instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
@@ -98,6 +98,8 @@ class MatrixUnit:
     descriptor: DescriptorFormat | None = None
     # Elements whose sums in f32 have fewer bits than f32.
     short_sums: Collection[str] = ()
+    # The layout of the metadata of a sparse lhs in registers, by shape and number of warps; None: in tensor memory.
+    metadata_layout: Callable[[Shape, int], LinearLayout] | None = None
     # The layout of an lhs in registers, by shape, number of warps, element; None: both operands are in shared memory.
     lhs_layout: Callable[[Shape, int, str], LinearLayout] | None = None
 
@@ -227,6 +229,12 @@ _WGMMA = MatrixUnit(
     short_sums=("f8E4M3FN", "f8E5M2"),
     lhs_layout=lambda shape, warps, element: wgmma_operand(shape, warps, element_type(element).storage_bytes),
 )
+_WGMMA_SPARSE = replace(
+    _WGMMA,
+    name="sparse wgmma",
+    lhs_layout=None,
+    metadata_layout=wgmma_metadata,
+)
 _MMA_SYNC = MatrixUnit(
     "mma.sync",
     accumulators=_MMA_SYNC_ACCUMULATORS,
@@ -247,7 +255,9 @@ _FMA = MatrixUnit(
     refusal=lambda rows, columns, warps: None,
     swizzles_operands=False,
 )
-UNITS = {unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _TCGEN05_SPARSE, _WGMMA, _MMA_SYNC, _FMA)}
+UNITS = {
+    unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _TCGEN05_SPARSE, _WGMMA, _WGMMA_SPARSE, _MMA_SYNC, _FMA)
+}
 
 
 def accumulates_in_registers(target: Target) -> bool:

@@ -85,7 +85,7 @@ TARGETS = {
             "H200",
             ("wgmma", "mma.sync", "fma"),
             (),
-            (),
+            ("sparse wgmma",),
             shared_bytes=232448,
             tensor_memory_columns=0,
             multiplied_rows=64,

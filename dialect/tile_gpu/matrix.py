@@ -191,11 +191,26 @@ def _elements_of_register_lhs(op: ir.OpView) -> str | None:
     return None if left == right else f"expected operands of one element, but got {left} in registers and {right}"
 
 
-class WgmmaOp(Operation, name="wgmma"):
-    """result = lhs * rhs + accumulator, in flight until `wgmma_wait`.
+@types_only
+def _warpgroup_shapes(op: ir.OpView) -> str | None:
+    if op.metadata is None:
+        return matrix_shapes(op)
+    lhs, rhs, element, metadata = op.lhs.type, op.rhs.type.shape, spell(op.rhs.type.element), op.metadata.type
+    if tuple(op.accumulator.type.shape) != (lhs.shape[0], rhs[1]) or 2 * lhs.shape[1] != rhs[0]:
+        return f"expected MxK/2, KxN and MxN, but got {tuple(lhs.shape)}, {rhs} and {op.accumulator.type}"
+    if is_register_tile(lhs) or element not in GROUPS:
+        return f"expected a kind with sparsity and lhs in shared memory, but got {element}, {lhs}"
+    words = [lhs.shape[0], rhs[0] // word_elements(element)]
+    if (list(metadata.shape), str(metadata.element_type)) != (words, "i32"):
+        return f"expected metadata of {words} words of i32, but got {metadata}"
+    return None
 
-    An lhs in registers has the layout `wgmma_operand` (lowering/layout/wgmma.py). With `promote` the sums of 128
-    products are formed apart and added to the accumulator in f32, and the result is complete.
+
+class WgmmaOp(Operation, name="wgmma"):
+    """result = lhs * rhs + accumulator, in flight until `wgmma_wait`. With `metadata` lhs is sparse (dialect/tilex).
+
+    An lhs in registers has the layout `wgmma_operand` (lowering/layout/wgmma.py), metadata `wgmma_metadata`. With
+    `promote` the sums of 128 products are formed apart and added to the accumulator in f32, and the result is complete.
     """
 
     interface = Interface(Category.MULTIPLY, scratch=Scratch.NONE)
@@ -203,15 +218,17 @@ class WgmmaOp(Operation, name="wgmma"):
     accumulator: Operand[T]
     lhs: Operand[MatrixLhs]
     rhs: Operand[SharedBuffer]
+    metadata: Operand[RegisterTile] | None
     kind: Kind
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     promote: Flag
     id: Int32 | None
     assembly = (
-        f"$kind {{$promote }}{OPERANDS}, $accumulator{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
+        f"$kind {{$promote }}{OPERANDS}{{ sparse $metadata : type($metadata)}}, $accumulator{ID_CLAUSE} attr-dict"
+        " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [matrix_shapes, _elements_of_register_lhs, signs_of_integers, _promoted_types]
+    rules = [_warpgroup_shapes, _elements_of_register_lhs, signs_of_integers, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
@@ -48,7 +49,7 @@ def run_tile_stage(
     """The result for a module with one entry, which is changed; `evaluate` computes operations on constants."""
     options = entry_options(entry, target, given)
     with module.context:
-        fit_sparse_multiplies(entry, target, options.num_ctas or 1, remarks)
+        fit_sparse_multiplies(entry, target, replace(given, num_ctas=options.num_ctas), remarks, None)
     run(module, BEFORE_FACTS, evaluate=evaluate, verifies=False)
     facts = _tile_facts(entry, target, options)
     if accumulates_in_registers(target) and (options.num_ctas or 1) == 1:
@@ -56,7 +57,7 @@ def run_tile_stage(
         with module.context:
             _fit_accumulators(entry, remarks)
     run(module, enabled(facts), evaluate=evaluate, facts=facts)
-    if fit_sparse_multiplies(module, target, 1, remarks, LADDER[-1]):
+    if fit_sparse_multiplies(module, target, given, remarks, LADDER[-1]):
         run(module, ("unbatch-multiplies", "split-tiles", *enabled(facts)), evaluate=evaluate, facts=facts)
     if fits_scaled_multiplies(module, target, LADDER[-1]):
         return module

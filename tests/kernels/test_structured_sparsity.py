@@ -91,6 +91,7 @@ def test_signs_of_bytes_may_differ(names: tuple[str, str], target: str) -> None:
 def compiled(kind: Kind, tile: tuple[int, int, int], target: str, kernel: Any = matmul, **options: Any) -> ct.Compiled:
     (tm, tn, tk), random = tile, np.random.default_rng(0)
     a, b = sparse_matrix(random, tm, 2 * tk, kind), dense_matrix(random, 2 * tk, tn, kind)
+    b = np.ascontiguousarray(b.T) if kernel is matmul_of_rows else b
     args = (*ct.compress_2_4(a), b, np.zeros((tm, tn), kind.accumulator), tm, tn, tk, kind.word)
     return ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="ptx", **options)
 
@@ -117,6 +118,38 @@ def test_tensor_memory(name: str, instruction: str) -> None:
     found = compiled(kind, (128, 64, 4 * kind.word), "sm_100a")
     assert instruction in found.ptx and "tcgen05.cp.cta_group::1.128x128b" in found.ptx
     assert "ld.global" not in found.ptx and reasons(found) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("f16", "m64n64k32.f32.f16.f16"),
+        ("f16 in f16", "m64n64k32.f16.f16.f16"),
+        ("bf16", "m64n64k32.f32.bf16.bf16"),
+        ("tf32", "m64n64k16.f32.tf32.tf32"),
+        ("e5m2", "m64n64k64.f32.e5m2.e5m2"),
+        ("u8", "m64n64k64.s32.u8.u8"),
+    ],
+)
+@pytest.mark.parametrize("rows", [64, 128])
+def test_warpgroups(name: str, shape: str, rows: int) -> None:
+    """The tile has two words of metadata per row, for which registers are converted, or which are loaded so."""
+    kind = KINDS[name]
+    found = compiled(kind, (rows, 64, 2 * kind.word), "sm_90a", matmul_of_rows)
+    assert f"wgmma.mma_async.sp.sync.aligned.{shape}" in found.ptx and reasons(found) == []
+
+
+def test_a_number_of_warps_has_too_many_rows() -> None:
+    reason = "wgmma by 8 warps needs a multiple of 128 rows, the accumulator has 64"
+    assert reasons(compiled(KINDS["f16"], (64, 64, 64), "sm_90a", hints={"warps": 8})) == [reason]
+    check(KINDS["f16"], ((64, 64, 64), (64, 64, 128)), "sm_90a", hints={"warps": 8})
+
+
+@pytest.mark.parametrize("words", [1, 2, 4, 8])
+@pytest.mark.parametrize("name", ["f16", "tf32", "e4m3"])
+def test_any_number_of_words(name: str, words: int, target: str) -> None:
+    kind = KINDS[name]
+    check(kind, ((128, 32, words * kind.word), (128, 32, 2 * words * kind.word)), target)
 
 
 @pytest.mark.parametrize(

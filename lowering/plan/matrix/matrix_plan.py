@@ -108,6 +108,8 @@ class Multiply:
     refusals: tuple[str, ...] = ()
     # Of lhs and rhs, with block scaling; the metadata of a sparse lhs.
     scales: tuple[Scale, ...] = ()
+    # Of the metadata of a sparse lhs, if a unit reads it from registers.
+    metadata_layout: LinearLayout | None = None
 
     @property
     def sides(self) -> tuple[Operand | Scale, ...]:
@@ -275,6 +277,9 @@ def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choi
     rhs = _operand(op.rhs, 0, unit, maps, choices)
     if types.is_sparse and lhs.contiguous != 1:
         lhs = Operand(op.lhs, 1, refusal="the kept elements of a row are not contiguous in memory")
+    if unit.metadata_layout is not None and types.is_sparse:
+        layout = unit.metadata_layout(op.metadata.type.shape, choices.warps)
+        return Multiply(op, types, unit, lhs, rhs, refusals, metadata_layout=layout)
     scales = tuple(_scale(op, *side, choices) for side in scale_operands(op))
     return Multiply(op, types, unit, lhs, rhs, refusals, scales)
 
@@ -401,7 +406,8 @@ def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
         return op.results[0] in plan.folded
     if op.name not in MULTIPLIES or use.operand_number == ACCUMULATOR:
         return False
-    return plan.multiplies[op.results[0]].sides[use.operand_number - (use.operand_number > ACCUMULATOR)].map is not None
+    sides, number = plan.multiplies[op.results[0]].sides, use.operand_number - (use.operand_number > ACCUMULATOR)
+    return number < len(sides) and sides[number].map is not None
 
 
 def site_of(multiply: ir.OpView) -> _Site:

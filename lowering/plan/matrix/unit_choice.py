@@ -77,7 +77,7 @@ def _refusal(
     refusal = unit.operand_refusal(types, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
     if refusal is None and types.scale is not None:
         refusal = scaled_refusal(op, types, target)
-    if refusal is None and types.is_sparse:
+    if refusal is None and types.is_sparse and unit.accumulates_in_tensor_memory:
         refusal = columns_refusal(op, target)
     if refusal is None and unit.accumulates_in_tensor_memory and _columns(op) > free_columns:
         refusal = f"other multiplies leave {free_columns} columns of tensor memory, and this one needs {_columns(op)}"

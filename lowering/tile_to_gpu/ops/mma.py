@@ -60,7 +60,9 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
 
     def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
         attributes = _signs(types) | {"kind": types.element, "promote": multiply.promotes}
-        in_flight = emitter.gpu(WgmmaOp, operands, [type], **attributes).result
+        layout = multiply.metadata_layout
+        metadata = None if layout is None else conversion.tile(multiply.op.metadata, layout)
+        in_flight = emitter.gpu(WgmmaOp, [*operands, metadata], [type], **attributes).result
         if multiply.promotes:
             return in_flight
         before = conversion.plan.multiplies.get(multiply.op.acc)
@@ -110,6 +112,7 @@ _ISSUE: dict[str, Issue] = {
     "block-scaled tcgen05": _tcgen05,
     "sparse tcgen05": _tcgen05,
     "wgmma": _wgmma,
+    "sparse wgmma": _wgmma,
     "mma.sync": _by_threads(MmaSyncOp),
     "fma": _by_threads(DotOp),
 }

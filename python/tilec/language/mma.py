@@ -99,8 +99,8 @@ def mma_sparse(x: Tile, metadata: Tile, y: Tile, /, acc: Tile) -> Tile:
 
     `ct.compress_2_4` makes x and its metadata from a matrix. Metadata that names no two elements in ascending order is
     undefined behavior. Elements of y that meet no element of x must be finite: whether they are multiplied by zero or
-    left out is not specified. The tensor cores of sm_100a leave them out for tiles of a multiple of 128 rows; other
-    multiplies are done with a dense x.
+    left out is not specified. Tensor cores leave them out for tiles of a multiple of 128 rows on sm_100a, and of 64
+    rows on sm_90a; other multiplies are done with a dense x.
 
     Args:
         x: the kept elements, a tile of shape (M, K / 2) of float16, bfloat16, tfloat32, float8_e4m3fn, float8_e5m2,
