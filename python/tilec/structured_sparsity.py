@@ -29,7 +29,7 @@ _ELEMENTS = {
     "uint8": "i8",
 }
 # Tiles of at most this number of rows and words of metadata lie inside of the array; TMA loads rows of 16 bytes.
-_ROWS, _WORDS = 128, 4
+_ROWS, _WORDS = 256, 8
 # The nibble of a group without elements.
 _FIRST_PAIR = SINGLE_NIBBLES[0]
 
@@ -47,8 +47,8 @@ def compress_2_4(array: Any) -> tuple[np.ndarray, np.ndarray]:
 
     Returns:
         The kept elements, of shape (M, K / 2) and the type of `array`, and the metadata, of uint32: a word for each 32
-        elements of a row, 16 for float32. Rows and words are filled up to multiples of 128 and 4 with metadata that is
-        legal for zeros, so that tiles of at most 128 x 4 words may reach beyond the matrix.
+        elements of a row, 16 for float32. Rows and words are filled up to multiples of 256 and 8 with metadata that is
+        legal for zeros, so that tiles of at most 256 x 8 words may reach beyond the matrix.
 
     Raises:
         TypeError: `array` is not such a matrix.
@@ -60,7 +60,7 @@ def compress_2_4(array: Any) -> tuple[np.ndarray, np.ndarray]:
         >>> values
         array([[5, 7, 0, 6]], dtype=int8)
         >>> metadata.shape, hex(metadata[0, 0])
-        ((128, 4), '0x4444448d')
+        ((256, 8), '0x4444448d')
     """
     matrix = _host_matrix(array)
     element = _ELEMENTS[matrix.dtype.name]

@@ -19,6 +19,7 @@ SHAPES = [
     ((128, 128, 128), (128, 128, 256)),
     ((16, 8, 64), (32, 16, 128)),
     ((128, 64, 64), (100, 40, 136)),
+    ((256, 64, 128), (256, 64, 256)),
 ]
 
 
@@ -49,6 +50,12 @@ def test_columns_of_the_right_operand_are_contiguous(kind: Kind, target: str) ->
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_ten_seeds(kind: Kind, seed: int, target: str) -> None:
     check(kind, ((128, 32, 64), (128, 64, 128)), target, seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", ["bf16", "tf32", "e5m2", "i8"])
+def test_ten_seeds_of_a_dense_operand(name: str, seed: int, target: str) -> None:
+    check(KINDS[name], ((32, 16, 64), (32, 32, 128)), target, seed=seed)
 
 
 @pytest.mark.parametrize("kind", [KINDS["f16"], KINDS["e4m3"], KINDS["tf32"]], ids=["f16", "e4m3", "tf32"])
@@ -234,3 +241,22 @@ def test_the_simulator_finds_illegal_metadata() -> None:
     args = (kept, metadata, b, np.zeros((128, 64), np.float32), 128, 64, 64, kind.word)
     with pytest.raises(ct.TilecError, match="two ascending indices, as 0b0100, got 0b0000 for row 17, group 0"):
         ct.launch(None, (1, 1), matmul, args, target="sm_100a")
+
+
+@ct.kernel
+def products_of_unlike_rows(A, E, B, C, D):
+    """128 rows fit 8 warps of sm_90a, 64 rows only 4."""
+    b = ct.load(B, (0, 0), (64, 32))
+    large = ct.load(A, (0, 0), (128, 32)), ct.load(E, (0, 0), (128, 2))
+    small = ct.load(A, (1, 0), (64, 32)), ct.load(E, (1, 0), (64, 2))
+    ct.store(C, (0, 0), ct.mma_sparse(*large, b, ct.zeros((128, 32), ct.float32)))
+    ct.store(D, (0, 0), ct.mma_sparse(*small, b, ct.zeros((64, 32), ct.float32)))
+
+
+def test_the_number_of_warps_suits_all_multiplies(target: str) -> None:
+    kind, random = KINDS["f16"], np.random.default_rng(0)
+    a, b = sparse_matrix(random, 128, 64, kind), dense_matrix(random, 64, 32, kind)
+    args = (*ct.compress_2_4(a), b, np.zeros((128, 32), np.float32), np.zeros((64, 32), np.float32))
+    for large, small in run_everywhere(products_of_unlike_rows, (1,), args, (3, 4), target=target, hints={}):
+        np.testing.assert_array_equal(large, product(a, b))
+        np.testing.assert_array_equal(small, product(a[64:], b))

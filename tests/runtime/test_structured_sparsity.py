@@ -59,7 +59,7 @@ def test_decompression_gives_the_matrix(name: str, shape: tuple[int, int]) -> No
     kept, metadata = ct.compress_2_4(dense)
     assert (kept.shape, kept.dtype) == ((shape[0], shape[1] // 2), dtype)
     words = -(-shape[1] // (8 * size))
-    assert metadata.shape == (-(-shape[0] // 128) * 128, -(-words // 4) * 4)
+    assert metadata.shape == (-(-shape[0] // 256) * 256, -(-words // 8) * 8)
     assert metadata.dtype == np.uint32 and metadata.flags.c_contiguous and kept.flags.c_contiguous
     np.testing.assert_array_equal(decompressed(kept, metadata), dense)
 
