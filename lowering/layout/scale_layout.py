@@ -61,7 +61,7 @@ class ScaleLayout:
         """Columns of tensor memory."""
         return self.row_groups * self.records * ATOM_COLUMNS
 
-    def atom_offset(self, group: int, record: int) -> int:
+    def atom_offset(self, group: Index, record: Index) -> Index:
         """Bytes to an atom in shared memory."""
         return (group * self.records + record) * self.atom_bytes
 
@@ -95,7 +95,8 @@ class ScaleLayout:
 class MetadataLayout(ScaleLayout):
     """32-bit words of the metadata of a sparse lhs, in atoms of 128 rows by four words.
 
-    Word c % 4 of a row is at byte (row % 128) * 16 + c % 4 * 4 of an atom, in tensor memory in lane row % 128.
+    Word c % 4 of a row is at byte (row % 128) * 16 + c % 4 * 4 of an atom, in tensor memory in lane row % 128. Atoms
+    along the rows are adjacent in both: TMA loads four words of all rows at once.
     """
 
     depth: int = 1
@@ -109,8 +110,15 @@ class MetadataLayout(ScaleLayout):
     def offset(self, *coordinates: Index) -> Index:
         """Byte offset of a word in shared memory."""
         row, word = coordinates
-        atom = (row // ATOM_ROWS * self.records + word // ATOM_FACTORS) * self.atom_bytes
-        return atom + row % ATOM_ROWS * _LANE_BYTES + word % ATOM_FACTORS * _WORD_BYTES
+        return (
+            self.atom_offset(row // ATOM_ROWS, word // ATOM_FACTORS)
+            + row % ATOM_ROWS * _LANE_BYTES
+            + word % ATOM_FACTORS * _WORD_BYTES
+        )
+
+    def atom_offset(self, group: Index, record: Index) -> Index:
+        """Bytes to an atom in shared memory."""
+        return (record * self.row_groups + group) * self.atom_bytes
 
     def column(self, group: int, word: int) -> int:
         """The column of tensor memory with a word of 128 rows."""

@@ -19,8 +19,9 @@ SHAPES = [
     ((128, 128, 128), (128, 128, 256)),
     ((16, 8, 64), (32, 16, 128)),
     ((128, 64, 64), (100, 40, 136)),
-    ((256, 64, 128), (256, 64, 256)),
 ]
+# Several words of metadata per row, and blocks of 128 rows.
+LARGE_SHAPES = [((256, 64, 128), (256, 64, 256)), ((256, 32, 256), (256, 32, 512))]
 
 
 def check(kind: Kind, shape: Any, target: str, *, kernel: Any = matmul, seed: int = 0, hints: Any = None) -> None:
@@ -39,6 +40,12 @@ def check(kind: Kind, shape: Any, target: str, *, kernel: Any = matmul, seed: in
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_matmul(kind: Kind, shape: Any, target: str) -> None:
     check(kind, shape, target)
+
+
+@pytest.mark.parametrize("shape", LARGE_SHAPES, ids=str)
+@pytest.mark.parametrize("name", ["f16", "e4m3"])
+def test_large_tiles(name: str, shape: Any, target: str) -> None:
+    check(KINDS[name], shape, target)
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -119,10 +126,12 @@ def reasons(found: ct.Compiled) -> list[str]:
         ("u8", "tcgen05.mma.sp.cta_group::1.kind::i8"),
     ],
 )
-def test_tensor_memory(name: str, instruction: str) -> None:
-    """Four words of metadata per row are loaded by TMA, and no thread reads them."""
+@pytest.mark.parametrize("words", [4, 8])
+@pytest.mark.parametrize("rows", [128, 256])
+def test_tensor_memory(name: str, instruction: str, words: int, rows: int) -> None:
+    """TMA loads four words of metadata per row at once, and no thread reads them."""
     kind = KINDS[name]
-    found = compiled(kind, (128, 64, 4 * kind.word), "sm_100a")
+    found = compiled(kind, (rows, 64, words * kind.word), "sm_100a")
     assert instruction in found.ptx and "tcgen05.cp.cta_group::1.128x128b" in found.ptx
     assert "ld.global" not in found.ptx and reasons(found) == []
 

@@ -15,7 +15,7 @@ from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.scale_layout import ScaleLayout
+from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, ScaleLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_halves
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import ACCUMULATOR, Accumulator, accumulators, single_accumulator
@@ -351,6 +351,9 @@ def _scale_map(op: ir.OpView, load: ir.OpView, layout: ScaleLayout) -> TensorMap
     if load.operation.block != op.operation.block:
         return f"the {layout.subject} are loaded outside of the loop or branch of the multiply"
     map = tensor_map_for(load.view, swizzle="none")
+    if isinstance(map, TensorMap) and isinstance(layout, MetadataLayout):
+        # Each box fills an atom.
+        return replace(map, widest=ATOM_FACTORS)
     if isinstance(map, TensorMap) and load.view.type.tile_shape[-1] > MAX_BOX:
         return f"a box has at most {MAX_BOX} elements along a dimension"
     if isinstance(map, TensorMap) and map.contiguous != load.view.type.rank - 1:

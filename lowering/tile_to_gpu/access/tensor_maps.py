@@ -41,7 +41,7 @@ class TensorMap:
 
     A map of `element` tf32 over f32 rounds loaded values to the nearest tf32. Elements that share bytes are moved as
     bytes: a map of i8. An element of the map is `merged` adjacent elements of the tensor, for wider boxes. The rows of
-    a `truncated` map end at their last multiple of 16 bytes.
+    a `truncated` map end at their last multiple of 16 bytes. A box has at most `widest` elements of a row.
     """
 
     view: ir.Value
@@ -51,6 +51,7 @@ class TensorMap:
     element: str
     merged: int = 1
     truncated: bool = False
+    widest: int | None = None
 
     @property
     def parts(self) -> int:
