@@ -68,3 +68,10 @@ def interleaved_extent(size: int) -> str:
 def packed_extent(dimension: int) -> str:
     """The last byte of a row is only in part inside of the tensor."""
     return f"the extent of dimension {dimension}, whose elements share bytes, must be even"
+
+
+def sparse_metadata(legal: tuple[int, ...], found: tuple[int, int, int] | None = None) -> str:
+    """A nibble of metadata names no two elements of a group in ascending order; `found` is (row, group, nibble)."""
+    where = "a nibble" if found is None else f"nibble {found[1]} of row {found[0]} (its group along K)"
+    got = "" if found is None else f", got {found[2]:#06b}"
+    return f"{where} of the metadata must be one of {', '.join(f'{code:#06b}' for code in legal)}{got}"

@@ -13,7 +13,7 @@ from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
 from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
-from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand
+from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_metadata, wgmma_operand
 from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS, Target
 
 # One tensor core instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
@@ -61,6 +61,8 @@ class MatrixTypes:
     fast: bool = False
     scale: str | None = None
     scaled_elements: int = 0
+    # Whether lhs has half of the elements along K, and metadata (dialect/tilex).
+    is_sparse: bool = False
 
     def row_bytes(self, elements: int) -> int:
         """Bytes of a number of elements of an operand in shared memory."""
@@ -68,7 +70,8 @@ class MatrixTypes:
 
     def __str__(self) -> str:
         factors = f" with a factor of {self.scale} per {self.scaled_elements}" if self.scale is not None else ""
-        return f"{self.element}{factors} with an accumulator of {self.accumulator}"
+        sparse = " with a sparse lhs" if self.is_sparse else ""
+        return f"{self.element}{factors}{sparse} with an accumulator of {self.accumulator}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +98,8 @@ class MatrixUnit:
     descriptor: DescriptorFormat | None = None
     # Elements whose sums in f32 have fewer bits than f32.
     short_sums: Collection[str] = ()
+    # The layout of the metadata of a sparse lhs in registers, by shape and number of warps; None: in tensor memory.
+    metadata_layout: Callable[[Shape, int], LinearLayout] | None = None
     # The layout of an lhs in registers, by shape, number of warps, element; None: both operands are in shared memory.
     lhs_layout: Callable[[Shape, int, str], LinearLayout] | None = None
 
@@ -137,6 +142,13 @@ def _scaled_refusal(rows: int, columns: int, warps: int) -> str | None:
     # PTX ISA 9.7.16.2.1: M is 128.
     if rows % 128:
         return f"block-scaled tcgen05 needs a multiple of 128 rows, the accumulator has {rows}"
+    return _tcgen05_refusal(rows, columns, warps)
+
+
+def _sparse_refusal(rows: int, columns: int, warps: int) -> str | None:
+    # PTX ISA 9.7.16.10.8.2: the layout of metadata in tensor memory of 128 rows.
+    if rows % 128:
+        return f"sparse tcgen05 needs a multiple of 128 rows, the accumulator has {rows}"
     return _tcgen05_refusal(rows, columns, warps)
 
 
@@ -200,6 +212,7 @@ _TCGEN05_SCALED = replace(
     mn_major={"f8E4M3FN": MnMajor(), "f8E5M2": MnMajor()},
     refusal=_scaled_refusal,
 )
+_TCGEN05_SPARSE = replace(_TCGEN05, name="sparse tcgen05", refusal=_sparse_refusal)
 _WGMMA = MatrixUnit(
     "wgmma",
     accumulators=_TENSOR_CORE_ACCUMULATORS,
@@ -215,6 +228,12 @@ _WGMMA = MatrixUnit(
     # Measured on H100: 13 fraction bits (arXiv 2511.10909); PTX does not specify it.
     short_sums=("f8E4M3FN", "f8E5M2"),
     lhs_layout=lambda shape, warps, element: wgmma_operand(shape, warps, element_type(element).storage_bytes),
+)
+_WGMMA_SPARSE = replace(
+    _WGMMA,
+    name="sparse wgmma",
+    lhs_layout=None,
+    metadata_layout=wgmma_metadata,
 )
 _MMA_SYNC = MatrixUnit(
     "mma.sync",
@@ -236,7 +255,9 @@ _FMA = MatrixUnit(
     refusal=lambda rows, columns, warps: None,
     swizzles_operands=False,
 )
-UNITS = {unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _WGMMA, _MMA_SYNC, _FMA)}
+UNITS = {
+    unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _TCGEN05_SPARSE, _WGMMA, _WGMMA_SPARSE, _MMA_SYNC, _FMA)
+}
 
 
 def accumulates_in_registers(target: Target) -> bool:

@@ -22,6 +22,8 @@ class Target(Frozen):
     matrix_units: tuple[str, ...]
     # The same for multiplies with block scaling.
     scaled_matrix_units: tuple[str, ...]
+    # The same for multiplies with a sparse lhs.
+    sparse_matrix_units: tuple[str, ...]
     # The maximum dynamic shared memory per block (CUDA programming guide, technical specifications).
     shared_bytes: int
     # 0 if the architecture has no tensor memory.
@@ -67,6 +69,7 @@ TARGETS = {
             "B200",
             ("tcgen05", "mma.sync", "fma"),
             ("block-scaled tcgen05",),
+            ("sparse tcgen05",),
             shared_bytes=232448,
             tensor_memory_columns=TENSOR_MEMORY_COLUMNS,
             multiplied_rows=TENSOR_LANES,
@@ -88,6 +91,7 @@ TARGETS = {
             "H200",
             ("wgmma", "mma.sync", "fma"),
             (),
+            ("sparse wgmma",),
             shared_bytes=232448,
             tensor_memory_columns=0,
             multiplied_rows=64,

@@ -92,7 +92,12 @@ def _gather_problem(kernel: KernelOp, operations: NamedOperations) -> str | None
     return None
 
 
-_MULTIPLIES = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
+_MULTIPLIES = (
+    "tile_gpu.tcgen05_mma",
+    "tile_gpu.tcgen05_mma_scaled",
+    "tile_gpu.tcgen05_mma_sparse",
+    "tile_gpu.tcgen05_copy_scales",
+)
 
 
 def _pairs_problem(operations: NamedOperations) -> str | None:

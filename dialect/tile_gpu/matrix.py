@@ -17,6 +17,7 @@ from tilec.dialect.tile_gpu.sets import (
     is_register_tile,
 )
 from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.tilex.sparse_rules import GROUPS, word_elements
 from tilec.dialect.verify import types_only
 from tilec.element_types import ELEMENT_TYPES, element_type
 
@@ -27,6 +28,8 @@ Kind = Enumeration(*KINDS)
 _STEP_BITS = 256
 # The rows of a CTA in a pair that multiplies 128.
 _NARROW_ROWS = 64
+# The rows whose metadata one instruction reads (PTX ISA 9.7.16.10.8.2), and the layout of metadata.
+SPARSE_ROWS, METADATA = 128, "sparse_metadata"
 OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 # Of each multiply (README.md, Ids).
 ID_CLAUSE = "{ id $id}"
@@ -39,6 +42,22 @@ def matrix_shapes(op: ir.OpView) -> str | None:
     lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
     if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (lhs[0], rhs[1]):
         return f"expected MxK, KxN and MxN, but got {lhs}, {rhs} and {accumulator}"
+    return None
+
+
+@types_only
+def sparse_shapes(op: ir.OpView) -> str | None:
+    """The problem with the shapes of a multiply whose lhs has half of the elements along K, or None."""
+    accumulator, metadata = tuple(op.accumulator.type.shape), op.metadata.type
+    lhs, rhs, element = op.lhs.type.shape, op.rhs.type.shape, spell(op.lhs.type.element)
+    if len(lhs) != 2 or len(rhs) != 2 or 2 * lhs[1] != rhs[0] or accumulator != (lhs[0], rhs[1]):
+        return f"expected MxK/2, KxN and MxN, but got {lhs}, {rhs} and {accumulator}"
+    if lhs[0] % SPARSE_ROWS or element not in GROUPS or lhs[1] % _step(op):
+        wanted = f"blocks of {SPARSE_ROWS} rows of whole steps of a kind with sparsity"
+        return f"expected {wanted}, but got {op.lhs.type.spelled()}"
+    words = (lhs[0], rhs[0] // word_elements(element))
+    if (tuple(metadata.shape), str(metadata.element), metadata.layout) != (words, "i32", METADATA):
+        return f"expected metadata of {words} words with the layout '{METADATA}', but got {metadata.spelled()}"
     return None
 
 
@@ -133,6 +152,29 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     rules = [_pair_shapes, signs_of_integers, places_of_operands, whole_steps, _part_of_depth]
 
 
+class Tcgen05MmaSparseOp(Operation, name="tcgen05_mma_sparse"):
+    """accumulator = dense(lhs, metadata) * rhs + (accumulator where `accumulate`, else 0).
+
+    lhs has two of each four elements along K, of tf32 one of each two, and the metadata says which (dialect/tilex).
+    """
+
+    interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY)
+    accumulator: Operand[TensorBuffer]
+    lhs: Operand[SharedBuffer]
+    rhs: Operand[SharedBuffer]
+    metadata: Operand[TensorBuffer]
+    accumulate: Operand[Boolean]
+    kind: Kind
+    lhs_unsigned: Flag
+    rhs_unsigned: Flag
+    id: Int32 | None
+    assembly = (
+        f"$kind {OPERANDS} sparse $metadata into $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
+        " : type($lhs), type($rhs), type($metadata) -> type($accumulator)"
+    )
+    rules = [sparse_shapes, signs_of_integers]
+
+
 def _promoted_types(op: ir.OpView) -> str | None:
     kind, accumulator = op.kind, str(op.accumulator.type.element_type)
     if op.promote and (element_type(kind).mma_kind, accumulator) != ("f8f6f4", "f32"):
@@ -149,11 +191,26 @@ def _elements_of_register_lhs(op: ir.OpView) -> str | None:
     return None if left == right else f"expected operands of one element, but got {left} in registers and {right}"
 
 
-class WgmmaOp(Operation, name="wgmma"):
-    """result = lhs * rhs + accumulator, in flight until `wgmma_wait`.
+@types_only
+def _warpgroup_shapes(op: ir.OpView) -> str | None:
+    if op.metadata is None:
+        return matrix_shapes(op)
+    lhs, rhs, element, metadata = op.lhs.type, op.rhs.type.shape, spell(op.rhs.type.element), op.metadata.type
+    if tuple(op.accumulator.type.shape) != (lhs.shape[0], rhs[1]) or 2 * lhs.shape[1] != rhs[0]:
+        return f"expected MxK/2, KxN and MxN, but got {tuple(lhs.shape)}, {rhs} and {op.accumulator.type}"
+    if is_register_tile(lhs) or element not in GROUPS:
+        return f"expected a kind with sparsity and lhs in shared memory, but got {element}, {lhs}"
+    words = [lhs.shape[0], rhs[0] // word_elements(element)]
+    if (list(metadata.shape), str(metadata.element_type)) != (words, "i32"):
+        return f"expected metadata of {words} words of i32, but got {metadata}"
+    return None
 
-    An lhs in registers has the layout `wgmma_operand` (lowering/layout/wgmma.py). With `promote` the sums of 128
-    products are formed apart and added to the accumulator in f32, and the result is complete.
+
+class WgmmaOp(Operation, name="wgmma"):
+    """result = lhs * rhs + accumulator, in flight until `wgmma_wait`. With `metadata` lhs is sparse (dialect/tilex).
+
+    An lhs in registers has the layout `wgmma_operand` (lowering/layout/wgmma.py), metadata `wgmma_metadata`. With
+    `promote` the sums of 128 products are formed apart and added to the accumulator in f32, and the result is complete.
     """
 
     interface = Interface(Category.MULTIPLY, scratch=Scratch.NONE)
@@ -161,15 +218,17 @@ class WgmmaOp(Operation, name="wgmma"):
     accumulator: Operand[T]
     lhs: Operand[MatrixLhs]
     rhs: Operand[SharedBuffer]
+    metadata: Operand[RegisterTile] | None
     kind: Kind
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     promote: Flag
     id: Int32 | None
     assembly = (
-        f"$kind {{$promote }}{OPERANDS}, $accumulator{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
+        f"$kind {{$promote }}{OPERANDS}{{ sparse $metadata : type($metadata)}}, $accumulator{ID_CLAUSE} attr-dict"
+        " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [matrix_shapes, _elements_of_register_lhs, signs_of_integers, _promoted_types]
+    rules = [_warpgroup_shapes, _elements_of_register_lhs, signs_of_integers, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):

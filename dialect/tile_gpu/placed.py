@@ -14,6 +14,7 @@ from tilec.dialect.tile_gpu.matrix import (
     matrix_shapes,
     places_of_operands,
     signs_of_integers,
+    sparse_shapes,
     whole_steps,
 )
 from tilec.dialect.tile_gpu.memory import ROW_RULES
@@ -49,7 +50,7 @@ from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.verify import types_only
 
 T = TypeVariable("T", TensorBuffer)
-_MULTIPLIES = ("tile_gpu.multiply", "tile_gpu.multiply_scaled")
+_MULTIPLIES = ("tile_gpu.multiply", "tile_gpu.multiply_scaled", "tile_gpu.multiply_sparse")
 
 
 class LoadTileOp(Operation, name="load_tile"):
@@ -227,8 +228,29 @@ class MultiplyOp(Operation, name="multiply"):
     rules = [matrix_shapes, signs_of_integers, places_of_operands, whole_steps]
 
 
+class MultiplySparseOp(Operation, name="multiply_sparse"):
+    """result = dense(lhs, metadata) * rhs + (accumulator where `accumulate`, else 0), as `multiply`."""
+
+    interface = Interface(Category.PLACED_MULTIPLY, Memory.TENSOR)
+    result: Result[T]
+    accumulator: Operand[T]
+    lhs: Operand[SharedBuffer]
+    rhs: Operand[SharedBuffer]
+    metadata: Operand[TensorBuffer]
+    accumulate: Operand[Boolean]
+    kind: Kind
+    lhs_unsigned: Flag
+    rhs_unsigned: Flag
+    id: Int32 | None
+    assembly = (
+        f"$kind {OPERANDS} sparse $metadata, $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
+        " : type($lhs), type($rhs), type($metadata) -> type($result)"
+    )
+    rules = [sparse_shapes, signs_of_integers]
+
+
 class PlaceScalesOp(Operation, name="place_scales"):
-    """Scale factors in tensor memory, from shared memory."""
+    """Scale factors, or the metadata of a sparse operand, in tensor memory, from shared memory."""
 
     interface = Interface(Category.PLACED, Memory.TENSOR)
     result: Result[TensorBuffer]

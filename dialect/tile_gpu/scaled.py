@@ -59,7 +59,7 @@ def scaled_kind(op: ir.OpView) -> ScaledKind:
 
 
 class Tcgen05CopyScalesOp(Operation, name="tcgen05_copy_scales"):
-    """Copies scale factors from shared to tensor memory; a later tcgen05_mma_scaled of the thread reads them."""
+    """Copies scale factors or metadata from shared to tensor memory; a later multiply of the thread reads them."""
 
     interface = Interface(Category.COPY, Memory.TENSOR, executor=Executor.MULTIPLY)
     source: Operand[SharedBuffer]

@@ -10,6 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import CLUSTER, channel_of_kernel
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
 from tilec.dialect.tile_gpu.kernel import kernel_around
+from tilec.dialect.tile_gpu.matrix import METADATA
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, Channel, Index, Integer16, Integer32, SharedBuffer, TensorMap
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, made_by
@@ -97,7 +98,8 @@ def _panels(op: ir.OpView) -> int:
     """The number of boxes beside each other in a buffer: one wider than the swizzle span consists of panels."""
     buffer, row = op.buffer.type, op.map.owner.box[0]
     layout = _LAYOUT.match(buffer.layout)
-    contiguous = int(layout[1]) if layout else len(buffer.shape)
+    without = 1 if buffer.layout == METADATA else len(buffer.shape)
+    contiguous = int(layout[1]) if layout else without
     return buffer.shape[contiguous] // row if contiguous < len(buffer.shape) else 1
 
 

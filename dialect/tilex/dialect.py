@@ -6,5 +6,6 @@ from tilec.dialect.tilex import (  # noqa: F401
     packed,
     packed_type,
     prefetch,
+    sparse,
 )
 from tilec.dialect.tilex.namespace import TileX  # noqa: F401

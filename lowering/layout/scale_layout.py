@@ -1,10 +1,11 @@
-"""The layout of scale factors in shared and tensor memory (PTX ISA 9.7.16.10.7)."""
+"""The layouts of scale factors and of metadata in shared and tensor memory (PTX ISA 9.7.16.10.7 and 9.7.16.10.8)."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from tilec.errors import VerificationError
 from tilec.lowering.layout.bit_matrix import BitMatrix, Index
@@ -13,7 +14,8 @@ from tilec.lowering.layout.shared_layout import offset_matrix
 # tcgen05.cp.32x128b copies 32 rows of 16 bytes: four factors along K of each of 128 rows (or columns) of a matrix.
 ATOM_ROWS, ATOM_FACTORS, ATOM_BYTES, ATOM_COLUMNS = 128, 4, 512, 4
 _LANES, _LANE_BYTES = 32, 16
-_TEXT = re.compile(r"scale_factors depth=([01])")
+_TEXT = re.compile(r"scale_factors depth=([01])|sparse_metadata")
+_METADATA_ATOM_BYTES, _WORD_BYTES = 2048, 4
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class ScaleLayout:
 
     shape: tuple[int, ...]
     depth: int
+    atom_bytes: ClassVar[int] = ATOM_BYTES
+    # In messages.
+    subject: ClassVar[str] = "scale factors"
+    blocks: ClassVar[str] = "blocks of 128 rows by 4 factors"
 
     def __post_init__(self) -> None:
         if len(self.shape) != 2:
@@ -48,16 +54,16 @@ class ScaleLayout:
     @property
     def size_bytes(self) -> int:
         """Bytes in shared memory."""
-        return self.row_groups * self.records * ATOM_BYTES
+        return self.row_groups * self.records * self.atom_bytes
 
     @property
     def columns(self) -> int:
         """Columns of tensor memory."""
         return self.row_groups * self.records * ATOM_COLUMNS
 
-    def atom_offset(self, group: int, record: int) -> int:
+    def atom_offset(self, group: Index, record: Index) -> Index:
         """Bytes to an atom in shared memory."""
-        return (group * self.records + record) * ATOM_BYTES
+        return (group * self.records + record) * self.atom_bytes
 
     def atom_column(self, group: int, record: int) -> int:
         """Columns to an atom in tensor memory."""
@@ -85,8 +91,42 @@ class ScaleLayout:
         return offset_matrix(self.shape, self.offset, self.size_bytes)
 
 
+@dataclass(frozen=True)
+class MetadataLayout(ScaleLayout):
+    """32-bit words of the metadata of a sparse lhs, in atoms of 128 rows by four words.
+
+    Word c % 4 of a row is at byte (row % 128) * 16 + c % 4 * 4 of an atom, in tensor memory in lane row % 128. Atoms
+    along the rows are adjacent in both: TMA loads four words of all rows at once.
+    """
+
+    depth: int = 1
+    atom_bytes: ClassVar[int] = _METADATA_ATOM_BYTES
+    subject: ClassVar[str] = "words of metadata"
+    blocks: ClassVar[str] = "blocks of 128 rows by 4 words"
+
+    def __str__(self) -> str:
+        return "sparse_metadata"
+
+    def offset(self, *coordinates: Index) -> Index:
+        """Byte offset of a word in shared memory."""
+        row, word = coordinates
+        return (
+            self.atom_offset(row // ATOM_ROWS, word // ATOM_FACTORS)
+            + row % ATOM_ROWS * _LANE_BYTES
+            + word % ATOM_FACTORS * _WORD_BYTES
+        )
+
+    def atom_offset(self, group: Index, record: Index) -> Index:
+        """Bytes to an atom in shared memory."""
+        return (record * self.row_groups + group) * self.atom_bytes
+
+    def column(self, group: int, word: int) -> int:
+        """The column of tensor memory with a word of 128 rows."""
+        return self.atom_column(group, word // ATOM_FACTORS) + word % ATOM_FACTORS
+
+
 def is_scale_layout(text: str) -> bool:
-    """Whether a text is the `str()` of a ScaleLayout."""
+    """Whether a text is the `str()` of a ScaleLayout or a MetadataLayout."""
     return _TEXT.fullmatch(text) is not None
 
 
@@ -96,6 +136,6 @@ def parse_scale_layout(text: str, shape: tuple[int, ...]) -> ScaleLayout:
     if match is None:
         raise VerificationError(f"expected a layout like 'scale_factors depth=1', got '{text}'")
     try:
-        return ScaleLayout(shape, int(match[1]))
+        return MetadataLayout(shape) if match[1] is None else ScaleLayout(shape, int(match[1]))
     except ValueError as error:
         raise VerificationError(f"bad layout '{text}': {error}") from error

@@ -34,6 +34,15 @@ def wgmma_operand(shape: Sequence[int], warps: int, element_bytes: int) -> Linea
     return _repeated((*packed, (8, 0), *along_k), ((0, per_register), (0, 2 * per_register)), rows, depth, warps)
 
 
+def wgmma_metadata(shape: Sequence[int], warps: int) -> LinearLayout:
+    """The words of metadata of a sparse lhs (dialect/tilex), by warpgroup, then by register.
+
+    Lanes 0 and 1 of four have words of rows r and r + 8, lanes 2 and 3 the next word of each, if there are several.
+    """
+    rows, words = shape
+    return _repeated(along_columns(doubling(2, words)), ((8, 0), (0, min(1, words - 1))), rows, words, warps)
+
+
 def _check(shape: Sequence[int], warps: int) -> tuple[int, int]:
     if len(shape) != 2 or shape[0] % (16 * warps) or warps % 4 or shape[1] < _COLUMNS:
         raise ValueError(

@@ -24,6 +24,7 @@ from tilec.lowering.plan.matrix.row_loads import prefetch_map
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.tensor_operand import columns_without_sharing, place_operands
 from tilec.lowering.plan.plan_remarks import plan_remarks
+from tilec.lowering.plan.sparse_multiplies import sparse_warp_counts
 from tilec.lowering.plan.store_maps import store_map, store_maps
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.lowering.target import Target
@@ -188,7 +189,7 @@ def _chosen(
             raise refusal
         place_operands(matrix, target, given.warps, sharing)
         return Choice(given.warps, f"option warps={given.warps}"), matrix
-    plans = matrix_plans(entry, target, WARP_COUNTS, order, sharing)
+    plans = matrix_plans(entry, target, sparse_warp_counts(entry, target) or WARP_COUNTS, order, sharing)
     worker = choose_warps(entry, plans, options.warps)
     place_operands(plans[worker.value], target, worker.value, sharing)
     return worker, plans[worker.value]

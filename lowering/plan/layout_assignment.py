@@ -105,6 +105,8 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
         multiply = plan.multiplies[result]
         layouts.propose(result, multiply.accumulator_layout(result.type.shape, warps))
         layouts.propose(multiply.lhs.value, multiply.lhs.register_layout)
+        if multiply.metadata_layout is not None:
+            layouts.propose(op.metadata, multiply.metadata_layout)
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)

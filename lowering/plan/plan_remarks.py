@@ -49,7 +49,7 @@ def plan_remarks(
                 yield Remark("tma", f"TMA does not load the {side} operand: {operand.refusal}", location)
         for side, scale in zip(("left", "right"), multiply.scales, strict=False):
             if scale.refusal is not None:
-                message = f"the scale factors of the {side} operand go through registers: {scale.refusal}"
+                message = f"the {scale.layout.subject} of the {side} operand go through registers: {scale.refusal}"
                 yield Remark("tma", message, location)
     for op in operations_below(entry):
         reason, location = access_reason(op, plan, use_tma, target), source_location(op.operation.location)

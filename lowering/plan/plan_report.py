@@ -116,7 +116,8 @@ def _of_multiply(multiply: Multiply, plan: Plan) -> Iterator[Decision]:
     following = next_unit(op, multiply.unit, plan.target, plan.warps)
     yield Decision(subject, f"{multiply.unit.name}{in_pair}", "; ".join(multiply.refusals), following, location)
     if multiply.unit.accumulates_in_tensor_memory:
-        factors = f" and {factor_columns(op)} of scale factors" if factor_columns(op) else ""
+        (subject, *_) = [scale.layout.subject for scale in multiply.scales] or [""]
+        factors = f" and {factor_columns(op)} of {subject}" if factor_columns(op) else ""
         yield Decision("  accumulator", f"{accumulator_columns(op)} columns of tensor memory{factors}")
     else:
         yield Decision("  accumulator", "registers")
@@ -124,7 +125,7 @@ def _of_multiply(multiply: Multiply, plan: Plan) -> Iterator[Decision]:
         yield Decision(f"  {side} operand", _path(operand), operand.refusal or "")
     for side, scale in zip(("left", "right"), multiply.scales, strict=False):
         path = "registers" if scale.map is None else "TMA to shared memory"
-        yield Decision(f"  scale factors of the {side} operand", path, scale.refusal or "")
+        yield Decision(f"  {scale.layout.subject} of the {side} operand", path, scale.refusal or "")
 
 
 def _path(operand: Operand) -> str:

@@ -71,7 +71,7 @@ def _first_misfit(module: ir.Module, target: Target, sharing: Sharing) -> _Misfi
             left = free[warps][op.operation]
             unit, refusals = unit_for(op, target, warps, left)
             if unit is None:
-                return _Misfit(op, unit_reasons(refusals, target), left)
+                return _Misfit(op, unit_reasons(refusals, matrix_types(op), target), left)
     return None
 
 

@@ -17,6 +17,7 @@ from tilec.lowering.tile.divide.split_tiles import split_tiles
 from tilec.lowering.tile.divide.unroll_taps import unroll_taps
 from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
+from tilec.lowering.tile.expand.expand_sparse import expand_sparse
 from tilec.lowering.tile.expand.expand_tilex import expand_im2col_extents, expand_tilex
 from tilec.lowering.tile.expand.insert_checks import insert_checks
 from tilec.lowering.tile.simplify.annotate_analysis import annotate_analysis
@@ -142,6 +143,7 @@ PASSES: dict[str, TilePass] = {
     "expand-packed-views": TilePass(
         "replace accesses of packed elements by accesses of their bytes", expand_packed_views
     ),
+    "expand-sparse": TilePass("replace multiplies with a sparse lhs by multiplies with a dense one", expand_sparse),
     "expand-tilex": TilePass("replace the operations of tilex by Tile IR", expand_tilex),
     "expand-block-scaling": TilePass(
         "replace block-scaled multiplies by a multiply per block along K, scaled in f32: it changes roundings",

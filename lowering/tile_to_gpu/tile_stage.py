@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
@@ -17,6 +18,7 @@ from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.scaled_multiplies import fit_scaled_multiplies, fits_scaled_multiplies
+from tilec.lowering.plan.sparse_multiplies import fit_sparse_multiplies
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
 from tilec.lowering.tile.divide.divided_dimensions import COLUMNS, ROWS, NotDivisibleError
@@ -46,6 +48,8 @@ def run_tile_stage(
 ) -> ir.Module:
     """The result for a module with one entry, which is changed; `evaluate` computes operations on constants."""
     options = entry_options(entry, target, given)
+    with module.context:
+        fit_sparse_multiplies(entry, target, replace(given, num_ctas=options.num_ctas), remarks, None)
     run(module, BEFORE_FACTS, evaluate=evaluate, verifies=False)
     facts = _tile_facts(entry, target, options)
     if accumulates_in_registers(target) and (options.num_ctas or 1) == 1:
@@ -53,6 +57,8 @@ def run_tile_stage(
         with module.context:
             _fit_accumulators(entry, remarks)
     run(module, enabled(facts), evaluate=evaluate, facts=facts)
+    if fit_sparse_multiplies(module, target, given, remarks, LADDER[-1]):
+        run(module, ("unbatch-multiplies", "split-tiles", *enabled(facts)), evaluate=evaluate, facts=facts)
     if fits_scaled_multiplies(module, target, LADDER[-1]):
         return module
     # A scaled multiply has no slower unit: where accumulators cannot share columns, it is divided here.

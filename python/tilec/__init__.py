@@ -139,7 +139,7 @@ if TYPE_CHECKING:
         store,
         store_advanced_indexing,
     )
-    from tilec.language.mma import matmul, mma, mma_scaled
+    from tilec.language.mma import matmul, mma, mma_scaled, mma_sparse
     from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
     from tilec.language.packed import PackedView, packed_view
     from tilec.language.prefetch import prefetch
@@ -164,6 +164,7 @@ if TYPE_CHECKING:
     from tilec.language.view import Array, Scalar, Tile, TiledView
     from tilec.process.time_limit import compiler_timeout
     from tilec.signature import Signature
+    from tilec.structured_sparsity import compress_2_4
     from tilec.text_input.module import Module
     from tilec.version import VERSION as __version__
 
@@ -204,7 +205,7 @@ _LANGUAGE = {
         Slice assume_divisible_by bid gather load load_advanced_indexing num_blocks num_tiles scatter store
         store_advanced_indexing
     """,
-    "tilec.language.mma": "matmul mma mma_scaled",
+    "tilec.language.mma": "matmul mma mma_scaled mma_sparse",
     "tilec.language.modes": "MemoryOrder MemoryScope PaddingMode RoundingMode",
     "tilec.language.packed": "PackedView packed_view",
     "tilec.language.prefetch": "prefetch",
@@ -216,6 +217,7 @@ _LANGUAGE = {
     """,
     "tilec.language.view": "Array Scalar Tile TiledView",
     "tilec.process.time_limit": "compiler_timeout",
+    "tilec.structured_sparsity": "compress_2_4",
 }
 # Defining module -> the public names of the compiler interface, which `from tilec import *` omits: some are names of
 # builtins that programs use.

@@ -22,19 +22,21 @@ Tile = np.ndarray
 _SINGLE_THREADED = 4 * 65536
 
 
-def _operand(tile: Tile, element: TileElement) -> Tile:
+def decoded(tile: Tile, element: TileElement) -> Tile:
+    """The values of an operand of floats, in f64."""
     if element.name == "tf32":
         # A tf32 loaded from memory may have low bits set, which tensor cores ignore.
         tile = (np.asarray(tile, order="C").view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     return element.format.decode(tile)
 
 
-def _accumulate(op: Step, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
+def rounded_sum(op: Step, products: Tile, acc: Tile) -> Tile:
+    """The sum of products in f64 and the accumulator, rounded to the element type of the result."""
     form = op.element.format
-    return form.encode(round_to(_product(lhs, rhs) + form.decode(acc), form, NEAREST_EVEN))
+    return form.encode(round_to(products + form.decode(acc), form, NEAREST_EVEN))
 
 
-def _product(lhs: Tile, rhs: Tile) -> Tile:
+def product(lhs: Tile, rhs: Tile) -> Tile:
     """The matrix product, computed in groups of rows; extents are powers of two."""
     *batch, rows, depth = lhs.shape
     group = max(1, min(rows, _SINGLE_THREADED // (depth * rhs.shape[-1])))
@@ -45,7 +47,7 @@ def _product(lhs: Tile, rhs: Tile) -> Tile:
 @interprets("mmaf")
 def _mmaf(op: Step, _machine: Machine, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
     element = op.types[0].element
-    return _accumulate(op, _operand(lhs, element), _operand(rhs, element), acc)
+    return rounded_sum(op, product(decoded(lhs, element), decoded(rhs, element)), acc)
 
 
 @interprets("mmaf_scaled")
@@ -56,7 +58,7 @@ def _mmaf_scaled(
     shared = lhs.shape[-1] // lhs_scale.shape[-1]
     left = form.decode(lhs) * np.repeat(scale_form.decode(lhs_scale), shared, axis=-1)
     right = form.decode(rhs) * np.repeat(scale_form.decode(rhs_scale), shared, axis=-2)
-    return _accumulate(op, left, right, acc)
+    return rounded_sum(op, product(left, right), acc)
 
 
 @interprets("mmai")
@@ -64,4 +66,4 @@ def _mmai(op: Step, _machine: Machine, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
     left = reading(lhs, op.types[0].element, op["signedness_lhs"]).astype(np.float64)
     right = reading(rhs, op.types[1].element, op["signedness_rhs"]).astype(np.float64)
     # Sums of products of bytes stay below 2**53, so the product in f64 is exact.
-    return wrap(_product(left, right).astype(np.int64) + acc, op.element)
+    return wrap(product(left, right).astype(np.int64) + acc, op.element)

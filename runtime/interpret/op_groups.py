@@ -20,6 +20,7 @@ from tilec.runtime.interpret import (
     prefetch,
     reduce,
     shape,
+    sparse,
     view,
 )
 from tilec.runtime.interpret.registry import MEANINGS
@@ -43,5 +44,6 @@ __all__ = [
     "prefetch",
     "reduce",
     "shape",
+    "sparse",
     "view",
 ]

@@ -71,6 +71,22 @@ def viewed(kind: str, maker: str, rest: str = "") -> str:
     {KEPT}"""
 
 
+NIBBLES = "0b0100, 0b1000, 0b1001, 0b1100, 0b1101, 0b1110"
+
+
+def sparse(element: str, kept: str, words: str, rhs: str, sums: str) -> str:
+    """A multiply whose metadata is %a in every word."""
+    zero = {name: "0" if name[0] == "i" else "0.0" for name in (element, sums)}
+    total = f"tile<{kept.split('x')[0]}x{rhs.split('x')[1]}x{sums}>"
+    types = f"tile<{kept}x{element}>, tile<{words}xi32>, tile<{rhs}x{element}>, {total}"
+    return f"""%x = constant <{element}: {zero[element]}> : tile<{kept}x{element}>
+            %y = constant <{element}: {zero[element]}> : tile<{rhs}x{element}>
+            %z = constant <{sums}: {zero[sums]}> : {total}
+            %one = reshape %a : tile<i32> -> tile<1x1xi32> %e = broadcast %one : tile<1x1xi32> -> tile<{words}xi32>
+            %s = tilex.mma_sparse %x, %e, %y, %z : {types}
+            %u = print_tko "%f", %s : {total} -> token"""
+
+
 # Stores the tile %x at the start of the array.
 KEPT = """%start = constant <i32: 0> : tile<i32>
     %dt = make_tensor_view %p, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
@@ -210,6 +226,21 @@ TABLE = (
         checked(
             "%t = iota : tile<4xi32> %u = iota : tile<2xi32> %r = insert %u, %t[%a] : tile<2xi32>, tile<4xi32>",
             (-1, 0), (1, 0), "dimension 0 has 2 sub-tiles of 2", ", got index 4294967295",
+        ),
+    )),
+    Row("metadata that names no two elements of a group in ascending order",
+        "`tilex.mma_sparse`", "error", "", "error", (
+        checked(
+            sparse("i8", "1x16", "1x1", "32x1", "i32"), (0x44444464, 0), (0x44444484, 0),
+            f"must be one of {NIBBLES}", ", got 0b0110",
+        ),
+        checked(
+            sparse("f8E4M3FN", "1x16", "1x1", "32x1", "f32"), (0x04444444, 0), (0xC4444444, 0),
+            f"must be one of {NIBBLES}", ", got 0b0000",
+        ),
+        checked(
+            sparse("tf32", "16x8", "16x1", "16x1", "f32"), (0x44C44444, 0), (0x44E44444, 0),
+            "must be one of 0b0100, 0b1110", ", got 0b1100",
         ),
     )),
     Row("a tile index outside of the index space of a view, or an offset outside of a window",

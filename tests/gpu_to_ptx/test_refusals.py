@@ -15,6 +15,10 @@ HEAD = """#line = "register=none lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128"
 #moved = "register=(1) lane=(2)(4)(8)(16)(64) warp=(32)(128) shape=256"
 #apart = "register=(128) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=256"
 #four = "register=(128)(256) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=512"
+#sums = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(64,0) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=128x64"
+#words = "register=(0,1)(0,2)(64,0) lane=(0,0)(8,0)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=128x4"
+!s = tensor<128x64xf32, #sums>
+!c = buffer<128x64xf16, shared, contiguous=0 swizzle=128B>
 !t = tensor<128x64xf32, #rows>
 !bytes = tensor<128xi8, #line>
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
@@ -26,6 +30,9 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "TARGET" warps 4 {
 %e = arith.constant dense<1> : tensor<128xi4, #line>
 %f = arith.constant dense<1.0> : tensor<128xf32, #line>
 %q = arith.constant dense<0> : tensor<128x64xi64, #columns>
+%words = arith.constant dense<0> : tensor<128x4xi32, #words>
+%s = arith.constant dense<0.0> : !s
+%c = tile_gpu.shared : !c
 %a = tile_gpu.shared : !a
 %b = tile_gpu.shared : !b
 %w = tile_gpu.shared : !nibbles
@@ -50,6 +57,9 @@ REFUSALS = {
     ),
     "%r = tile_gpu.wgmma f16 %a, %b, %x : !a, !b -> !t": (
         "'tile_gpu.wgmma': expected an accumulator in the layout of wgmma, but got register=(0,1)(0,2)"
+    ),
+    "%r = tile_gpu.wgmma f16 %a, %c sparse %words : tensor<128x4xi32, #words>, %s : !a, !c -> !s": (
+        "'tile_gpu.wgmma': expected metadata in the layout of wgmma, but got register=(0,1)(0,2)(64,0)"
     ),
     "%r = tile_gpu.unpack %y dimension 0 : !bytes -> tensor<256xi4, #apart>": (
         "'tile_gpu.unpack': expected a thread to hold 2 successive elements along 0, got 'register=(128) lane=(1)"

@@ -108,10 +108,13 @@ def test_executors_of_readme() -> None:
         (categories.GLOBAL_STORES, {"store_view", "store_global"}),
         (categories.TMA_LOADS, {"tma_load", "tma_gather"}),
         (categories.COPIES_OF_THREADS, {"copy_global", "copy_view"}),
-        (categories.TENSOR_MEMORY_MULTIPLIES, {"tcgen05_mma", "tcgen05_mma_scaled"}),
+        (categories.TENSOR_MEMORY_MULTIPLIES, {"tcgen05_mma", "tcgen05_mma_scaled", "tcgen05_mma_sparse"}),
         (categories.REGISTER_MULTIPLIES, {"wgmma", "mma_sync", "dot"}),
-        (categories.PLACED_MULTIPLIES, {"multiply", "multiply_scaled"}),
-        (categories.TENSOR_CORE_OPERATIONS, {"tcgen05_mma", "tcgen05_mma_scaled", "tcgen05_copy_scales"}),
+        (categories.PLACED_MULTIPLIES, {"multiply", "multiply_scaled", "multiply_sparse"}),
+        (
+            categories.TENSOR_CORE_OPERATIONS,
+            {"tcgen05_mma", "tcgen05_mma_scaled", "tcgen05_mma_sparse", "tcgen05_copy_scales"},
+        ),
         (categories.CALLS, {"assert", "print", "allocate"}),
     ],
 )

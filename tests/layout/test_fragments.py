@@ -7,7 +7,7 @@ import pytest
 
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
-from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand
+from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_metadata, wgmma_operand
 
 
 def check(layout: LinearLayout, row, column) -> None:
@@ -64,6 +64,17 @@ def test_wgmma_operand_of_four_bytes():
         lambda r, lane, w: 16 * w + lane // 4 + 8 * (r & 1),
         lambda r, lane, w: 4 * (r >> 1) + lane % 4,
     )
+
+
+def test_wgmma_metadata():
+    """PTX ISA 9.7.15.5.2: the lower two lanes of four have rows r and r + 8, the upper two the next word of each."""
+    check(
+        wgmma_metadata((64, 8), 4),
+        lambda r, lane, w: 16 * w + lane // 4 + 8 * (lane & 1),
+        lambda r, lane, w: 2 * r + (lane >> 1 & 1),
+    )
+    assert wgmma_metadata((128, 8), 4).apply(4, 0, 0) == (64, 0)
+    assert wgmma_metadata((64, 1), 4).apply(0, 3, 1) == (24, 0)
 
 
 def test_wgmma_operand_of_two_fragments_and_of_two_warp_groups():

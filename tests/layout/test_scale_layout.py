@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilec.errors import VerificationError
-from tilec.lowering.layout.scale_layout import ScaleLayout, parse_scale_layout
+from tilec.lowering.layout.scale_layout import MetadataLayout, ScaleLayout, is_scale_layout, parse_scale_layout
 
 
 def atoms(rows: int, factors: int) -> np.ndarray:
@@ -53,3 +53,14 @@ def test_text():
         parse_scale_layout("lanes=128", (128, 4))
     with pytest.raises(VerificationError, match=r"scale factors are a matrix, got shape \(2, 128, 4\)"):
         parse_scale_layout("scale_factors depth=1", (2, 128, 4))
+
+
+def test_metadata_in_shared_and_tensor_memory() -> None:
+    """Four words of a row are adjacent, then come those of the next row; atoms along the rows are adjacent."""
+    layout = MetadataLayout((256, 8))
+    assert (str(layout), layout.size_bytes, layout.columns, layout.copies) == ("sparse_metadata", 8192, 16, (0,))
+    assert parse_scale_layout("sparse_metadata", (256, 8)) == layout and is_scale_layout("sparse_metadata")
+    assert [layout.offset(*at) for at in [(0, 1), (1, 0), (128, 0), (0, 4), (255, 7)]] == [4, 16, 2048, 4096, 8188]
+    assert [layout.column(*at) for at in [(0, 1), (1, 0), (0, 4), (1, 7)]] == [1, 4, 8, 15]
+    # The one word of a row is in all columns of its atom.
+    assert MetadataLayout((128, 1)).copies == (0, 4, 8, 12)

@@ -45,6 +45,8 @@ tcgen05.cp.cta_group::1.64x128b.warpx2::01_23 [%r1], %rd1;
 tcgen05.cp.cta_group::2.32x128b.warpx4.b8x16.b6x16_p32 [%r1], %rd1;
 tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [%r1], %rd1, %rd2, %r2, {%r1, %r2, %r3, %r4}, %p1, 2;
 tcgen05.mma.cta_group::2.kind::tf32 [%r1+8], [%r2], %rd2, %r2, !%p1;
+tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;
+tcgen05.mma.sp.cta_group::1.kind::i8 [%r1], [%r4], %rd2, [%r3], %r2, {%r1, %r2, %r3, %r4}, %p1;
 tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;
 tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32 [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;
 tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16.collector::a::use \
@@ -52,6 +54,8 @@ tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16.collector::a::use \
 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r1], %h1;
 wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, %rd1, %p1, -1, 1, 1;
 wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.s8.u8 {%r1, %r2, %r3, %r4}, %rd1, %rd2, 0;
+wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, %r1, 1, %p1, 1, -1, 0, 1;
+wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.u8 {%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4}, %rd2, %r5, 0, 1;
 wgmma.wait_group.sync.aligned 7;
 mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r3, %r4, %r5, %r6}, {%r7, %r8}, {%r9, %r10};
 mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 \
@@ -93,10 +97,8 @@ def test_random_edits_of_the_text_do_not_crash():
     "line",
     [
         "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale [%r1], %rd1, %rd2, [%r3], %r2, [%r3], [%r4], %p1;",
-        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;",
+        "tcgen05.mma.sp.cta_group::2.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;",
         "tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;",
-        "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 "
-        "{%f1, %f2, %f3, %f4}, %rd1, %rd2, %r1, 0, %p1, 1, 1, 0, 0;",
         "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
         "{%r1, %r2, %r5, %r6}, {%r3, %r4, %r5, %r6}, {%r7, %r8}, {%r1, %r2, %r3, %r4};",
         "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3];",

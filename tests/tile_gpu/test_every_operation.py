@@ -28,6 +28,10 @@ HEAD = """
 !m = buffer<128x2xf8E8M0FNU, shared, scale_factors depth=1>
 !n = buffer<128x2xf8E8M0FNU, tensor, scale_factors depth=1>
 !o = buffer<2x64xf8E8M0FNU, tensor, scale_factors depth=0>
+!q = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+!r = buffer<128x4xi32, tensor, sparse_metadata>
+!u = buffer<128x64xf16, shared, contiguous=0 swizzle=128B>
+!e = tensor<128x4xi32, "register=(0,2)(64,0) lane=(8,0)(0,1)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=128x4">
 tile_gpu.global @table alignment 16 private {value = dense<[1, 2]> : tensor<2xi32>}
 tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %yes = arith.constant true
@@ -44,6 +48,8 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %sides = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once : channel<[!g, !j]>
   %scales = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once : channel<[!m, !n, !o]>
   %side:2 = tile_gpu.get %sides consumer 0 : channel<[!g, !j]>
+  %sparse = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once : channel<[!q, !u, !r]>
+  %part:3 = tile_gpu.get %sparse consumer 0 : channel<[!q, !u, !r]>
   %scale:3 = tile_gpu.get %scales consumer 0 : channel<[!m, !n, !o]>
 """
 # A line for each operation, which follows HEAD.
@@ -142,6 +148,8 @@ LINES = {
     "tcgen05_copy_scales": "tile_gpu.tcgen05_copy_scales %scale#0 -> %scale#1 : !m -> !n",
     "tcgen05_mma_scaled": "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#1, %scale#2 into %d"
     " accumulate %yes : !g, !j, !n, !o -> !d",
+    "tcgen05_mma_sparse": "tile_gpu.tcgen05_mma_sparse f16 %part#0, %part#1 sparse %part#2 into %d accumulate %yes"
+    " : !q, !u, !r -> !d",
     "load_tile": "%r = tile_gpu.load_tile %map[%n, %n] : !a",
     "gather_tile": '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero\n'
     "%q = arith.constant dense<0> : tensor<128xi32, #line>\n"
@@ -157,6 +165,8 @@ LINES = {
     "place_scales": "%r = tile_gpu.place_scales %scale#0 : !m -> !n",
     "multiply_scaled": "%r = tile_gpu.multiply_scaled %side#0, %side#1 scaled %scale#1, %scale#2, %d accumulate %yes"
     " : !g, !j, !n, !o -> !d",
+    "multiply_sparse": "%r = tile_gpu.multiply_sparse f16 %part#0, %part#1 sparse %part#2, %d accumulate %yes"
+    " : !q, !u, !r -> !d",
     "skip": "tile_gpu.skip %c consumer 1 by %n : !c, i32",
     "slot": "%r = tile_gpu.slot %e : channel<[!d]>",
     "tma_gather": '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero\n'
@@ -182,12 +192,20 @@ def test_table_has_every_operation() -> None:
     assert sorted(LINES) == sorted(NAMES)
 
 
-@pytest.mark.parametrize("name", LINES)
+# Operations with operands that they may lack.
+MORE_LINES = {
+    "wgmma with metadata": "%words = arith.constant dense<0> : !e\n"
+    "%r = tile_gpu.wgmma f16 %slot#0, %part#1 sparse %words : !e, %x : !a, !u -> !t",
+}
+
+
+@pytest.mark.parametrize("name", [*LINES, *MORE_LINES])
 def test_operation_round_trips(name: str) -> None:
-    module = read_stage_module(f"{HEAD}  {LINES[name]}\n}}\n", "<k>")
+    line = {**LINES, **MORE_LINES}[name]
+    module = read_stage_module(f"{HEAD}  {line}\n}}\n", "<k>")
     assert module.operation.verify()
     text = print_stage(module)
-    assert re.search(rf"tile_gpu\.{name}\b", text) or name == "return"
+    assert re.search(rf"tile_gpu\.{name.split()[0]}\b", text) or name == "return"
     again = read_stage_module(text, "<k>")
     assert stage_module_text(again, generic=True) == stage_module_text(module, generic=True)
     # The generic form is read as the same module.

@@ -30,6 +30,7 @@ SCATTER = (
 )
 PLAIN = "buffer<128x64xf16, shared, contiguous=1 swizzle=none>"
 MAP = "%r = tile_gpu.make_tensor_map"
+WORDS = "%words = arith.constant dense<0> : !e\n"
 MULTIPLY = "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1"
 COPY = "tile_gpu.tma_load %r[%n, %n] -> %slot#0 of %c : !a"
 PRODUCT = "%m = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes : !a, !b -> !d\n"
@@ -140,6 +141,30 @@ REFUSALS = {
     " : !g, !j, !o, !n -> !d": "no kind multiplies buffer<128x64xf8E4M3FN, shared, contiguous=1 swizzle=64B> and",
     "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#1, %scale#1 into %d accumulate %yes"
     " : !g, !j, !n, !n -> !d": "expected scale factors MxS and SxN, but got (128, 2) and (128, 2)",
+    "tile_gpu.tcgen05_mma_sparse f16 %part#0, %slot#1 sparse %part#2 into %d accumulate %yes : !q, !b, !r -> !d": (
+        "expected MxK/2, KxN and MxN, but got (128, 64), (64, 64) and (128, 64)"
+    ),
+    "tile_gpu.tcgen05_mma_sparse f16 %part#0, %part#1 sparse %scale#1 into %d accumulate %yes : !q, !u, !n -> !d": (
+        "expected metadata of (128, 4) words with the layout 'sparse_metadata', but got buffer<128x2xf8E8M0FNU"
+    ),
+    "tile_gpu.tcgen05_mma_sparse f16 lhs_unsigned %part#0, %part#1 sparse %part#2 into %d accumulate %yes"
+    " : !q, !u, !r -> !d": "expected operands of i8 with lhs_unsigned or rhs_unsigned, but got f16",
+    "%half = tile_gpu.shared : buffer<64x64xf16, shared, contiguous=1 swizzle=128B>\n"
+    "%place = tile_gpu.undefined : buffer<64x64xf32, tensor, lanes=64>\n"
+    "tile_gpu.tcgen05_mma_sparse f16 %half, %part#1 sparse %part#2 into %place accumulate %yes"
+    " : buffer<64x64xf16, shared, contiguous=1 swizzle=128B>, !u, !r -> buffer<64x64xf32, tensor, lanes=64>": (
+        "expected blocks of 128 rows of whole steps of a kind with sparsity, but got buffer<64x64xf16"
+    ),
+    f"{WORDS}%r = tile_gpu.wgmma f16 %slot#0, %slot#1 sparse %words : !e, %x : !a, !b -> !t": (
+        "expected MxK/2, KxN and MxN, but got (128, 64), (64, 64) and tensor<128x64xf32"
+    ),
+    f"{WORDS}%r = tile_gpu.wgmma f16 %slot#0, %part#1 sparse %x : !t, %x : !a, !u -> !t": (
+        "expected metadata of [128, 4] words of i32, but got tensor<128x64xf32"
+    ),
+    f"{WORDS}%h = arith.constant dense<0.0> : !h\n"
+    "%r = tile_gpu.wgmma f16 %h, %part#1 sparse %words : !e, %x : !h, !u -> !t": (
+        "expected a kind with sparsity and lhs in shared memory, but got f16, tensor<128x64xf16"
+    ),
     "tile_gpu.store_global %y -> %at, mask %in vector 1 order relaxed : !l -> tensor<128xi64, #line>": (
         "order and scope come together"
     ),

@@ -207,7 +207,11 @@ def test_fallback_has_its_reason(tile, warps, target, reason):
 
 
 def test_every_unit_is_complete():
-    used = {name for target in TARGETS.values() for name in (*target.matrix_units, *target.scaled_matrix_units)}
+    used = {
+        name
+        for target in TARGETS.values()
+        for name in (*target.matrix_units, *target.scaled_matrix_units, *target.sparse_matrix_units)
+    }
     assert used == set(UNITS) == set(mma._ISSUE)
 
 

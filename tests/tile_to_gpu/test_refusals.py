@@ -21,6 +21,14 @@ SCALED = """entry @k() {
     tile<64x2xf8E8M0FNU>, tile<2x64xf8E8M0FNU>
   return
 }"""
+SPARSE = """entry @k() {
+  %x = constant <f16: 1.0> : tile<16x16xf16>
+  %e = constant <i32: 1145324612> : tile<16x1xi32>
+  %y = constant <f16: 1.0> : tile<32x64xf16>
+  %z = constant <f32: 0.0> : tile<16x64xf32>
+  %m = tilex.mma_sparse %x, %e, %y, %z : tile<16x16xf16>, tile<16x1xi32>, tile<32x64xf16>, tile<16x64xf32>
+  return
+}"""
 CALL = "entry @k(%n: tile<i32>) {\n  preview$call @f(%n) : (!cuda_tile.tile<i32>) -> ()\n  return\n}"
 OF_SCALED = "'cuda_tile.mmaf_scaled' of f8E4M3FN with a factor of f8E8M0FNU per 32 with an accumulator of f32"
 RUN = ": run the pass expand-block-scaling"
@@ -30,6 +38,13 @@ RUN = ": run the pass expand-block-scaling"
     ("text", "target", "line", "message"),
     [
         (CALL, "sm_100a", 2, "'cuda_tile.preview$call' cannot be compiled for sm_100a"),
+        (
+            SPARSE,
+            "sm_100a",
+            6,
+            "'tilex.mma_sparse' of f16 with a sparse lhs with an accumulator of f32 cannot be compiled for sm_100a: "
+            "sparse tcgen05 needs a multiple of 128 rows, the accumulator has 16: run the pass expand-sparse",
+        ),
         (
             SCALED,
             "sm_90a",

@@ -31,6 +31,7 @@ from tilec.dialect.tile_gpu.placed import (
     LoadTileOp,
     MultiplyOp,
     MultiplyScaledOp,
+    MultiplySparseOp,
     PlaceOp,
     PlaceScalesOp,
     ReadOp,
@@ -67,6 +68,7 @@ _PLACED = (*_LOADS, _PLACE, UndefinedOp.OPERATION_NAME)
 _CONSUMERS = {
     MultiplyOp.OPERATION_NAME: MMA,
     MultiplyScaledOp.OPERATION_NAME: MMA,
+    MultiplySparseOp.OPERATION_NAME: MMA,
     _SCALES: MMA,
     WgmmaOp.OPERATION_NAME: WGMMA,
     GatherTileOp.OPERATION_NAME: TMA,

@@ -13,7 +13,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, GLOBAL_STORES, TMA_LOADS
 from tilec.dialect.tile_gpu.kernel import COPY_WARPS
-from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp, WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp, Tcgen05MmaSparseOp, WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
@@ -137,6 +137,7 @@ _TABLE: dict[str, tuple[Kind, Callable[[ir.Operation, str, int], Cost]]] = {
     **dict.fromkeys(COPIES_OF_THREADS, (Kind.TILE, _copy)),
     Tcgen05MmaOp.OPERATION_NAME: (Kind.ISSUE, _multiply),
     Tcgen05MmaScaledOp.OPERATION_NAME: (Kind.ISSUE, _multiply),
+    Tcgen05MmaSparseOp.OPERATION_NAME: (Kind.ISSUE, _multiply),
     WgmmaOp.OPERATION_NAME: (Kind.TILE, _multiply),
     MmaSyncOp.OPERATION_NAME: (Kind.TILE, _warp_multiply),
     **dict.fromkeys((*GLOBAL_LOADS, *GLOBAL_STORES), (Kind.TILE, _global_access)),

@@ -16,7 +16,7 @@ from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, G
 from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.copy import CopyGlobalOp
 from tilec.dialect.tile_gpu.kernel import RolesOp, kernel_around
-from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, WgmmaOp
+from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, Tcgen05MmaSparseOp, WgmmaOp
 from tilec.dialect.tile_gpu.memory import (
     LoadSharedOp,
     LoadSharedRowsOp,
@@ -97,7 +97,7 @@ _DIVISOR_FMA, _DIVISOR_ALU = 8, 8
 # negation. Seven of eight tests of bits are one instruction, and the eighth is another (ptxas 13.0).
 _WORD_BITS = 32
 _WORD_ALU, _BOUND_ALU, _BIT_TEST_ALU = 2, 5, 8 / 32
-MULTIPLIES = (Tcgen05MmaOp.OPERATION_NAME, Tcgen05MmaScaledOp.OPERATION_NAME, WgmmaOp.OPERATION_NAME)
+MULTIPLIES = tuple(op.OPERATION_NAME for op in (Tcgen05MmaOp, Tcgen05MmaScaledOp, Tcgen05MmaSparseOp, WgmmaOp))
 
 
 @dataclass(frozen=True)

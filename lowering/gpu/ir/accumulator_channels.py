@@ -14,9 +14,17 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, SlotOp, slot_results
 from tilec.dialect.tile_gpu.kernel import COMPUTE
-from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp, PlaceOp, PlaceScalesOp, ReadOp, UndefinedOp
+from tilec.dialect.tile_gpu.placed import (
+    MultiplyOp,
+    MultiplyScaledOp,
+    MultiplySparseOp,
+    PlaceOp,
+    PlaceScalesOp,
+    ReadOp,
+    UndefinedOp,
+)
 from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.walk import owner_of, terminator_of
@@ -29,6 +37,7 @@ from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 MULTIPLIES = {
     MultiplyOp.OPERATION_NAME: Tcgen05MmaOp.OPERATION_NAME,
     MultiplyScaledOp.OPERATION_NAME: Tcgen05MmaScaledOp.OPERATION_NAME,
+    MultiplySparseOp.OPERATION_NAME: Tcgen05MmaSparseOp.OPERATION_NAME,
 }
 # The number of the operand of a multiply that may be in tensor memory.
 _LHS = 1

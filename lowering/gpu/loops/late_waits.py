@@ -88,9 +88,10 @@ def _carried(multiply: ir.Operation, body: ir.Block) -> int | None:
 def _may_be_in_flight(op: ir.OpView) -> bool:
     """Whether nothing reads or writes the registers of a multiply between iterations.
 
-    The next iteration computes an lhs in registers; f16 is packed for the multiply.
+    The next iteration computes an lhs, or metadata, in registers; f16 is packed for the multiply.
     """
-    return not (op.promote or is_register_tile(op.lhs.type) or str(op.accumulator.type.element_type) == "f16")
+    in_registers = is_register_tile(op.lhs.type) or op.metadata is not None
+    return not (op.promote or in_registers or str(op.accumulator.type.element_type) == "f16")
 
 
 def _is_release(op: ir.Operation) -> bool:

@@ -109,10 +109,12 @@ def packed_registers(type: ir.Type) -> int:
 
 
 def _packed_lhs(op: ir.Operation) -> list[tuple[ir.Value, int]]:
-    """The left operand of a multiply that reads it from registers while it writes its sums."""
-    if op.name != WgmmaOp.OPERATION_NAME or not is_register_tile(op.opview.lhs.type):
+    """The left operand, or its metadata, of a multiply that reads it from registers while it writes its sums."""
+    if op.name != WgmmaOp.OPERATION_NAME:
         return []
-    lhs = op.opview.lhs
+    lhs = op.opview.lhs if op.opview.metadata is None else op.opview.metadata
+    if not is_register_tile(lhs.type):
+        return []
     bits = layout_of(lhs.type).register_count * element_bits(lhs.type.element_type)
     return [(lhs, -(-bits // REGISTER_BITS))]
 

@@ -80,7 +80,13 @@ def _multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation] | None
         return None
     for op in multiplies:
         users = [use.owner.operation for use in op.results[0].uses]
-        if op.opview.promote or len(users) != 1 or users[0] not in waits or users[0].opview.pending:
+        if (
+            op.opview.promote
+            or op.opview.metadata is not None
+            or len(users) != 1
+            or users[0] not in waits
+            or users[0].opview.pending
+        ):
             return None
         if any(_get_of(value) is None for value in op.operands if not is_register_tile(value.type)):
             return None

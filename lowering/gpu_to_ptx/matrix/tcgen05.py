@@ -1,20 +1,20 @@
-"""tcgen05.mma: matrix multiply-accumulate into tensor memory, also with block scaling (PTX ISA 9.7.16.10).
+"""tcgen05.mma: multiply-accumulate into tensor memory, also with block scaling or a sparse lhs (PTX ISA 9.7.16.10).
 
-The copies of scale factors are those of PTX ISA 9.7.16.9.2 and 9.7.16.10.7.
+The copies of scale factors and metadata are those of PTX ISA 9.7.16.9.2, 9.7.16.10.7 and 9.7.16.10.8.
 """
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout, tensor_layout
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
-from tilec.lowering.layout.scale_layout import ATOM_FACTORS, ScaleLayout, parse_scale_layout
+from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, ScaleLayout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.layout.tensor_layout import CELL_BYTES
 from tilec.lowering.matrix_unit import STEP_BYTES, TCGEN05_DESCRIPTOR
@@ -28,6 +28,10 @@ _SCALED_INPUTS = {"f8E4M3FN": 0, "f8E5M2": 1, "f4E2M1FN": 1}
 _SCALES = {"f8E4M3FN": 0, "f8E8M0FNU": 1}
 # An atom of scale factors is 32 rows of 16 bytes without swizzle, as tcgen05.cp.32x128b reads them.
 _ATOM = MatrixOperand(SharedLayout((32, 16), 1, 1), 1)
+# An atom of metadata is 128 rows of 16 bytes, as tcgen05.cp.128x128b reads them.
+_WORDS = MatrixOperand(SharedLayout((128, 16), 1, 1), 1)
+# The bit of the instruction descriptor for a sparse lhs (PTX ISA 9.7.16.4.2).
+_SPARSE = 1 << 2
 
 
 def instruction_descriptor(
@@ -90,6 +94,40 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
                 b.execute(text, (), elected, accumulator, left, right, instruction, accumulate)
 
 
+@lowers(Tcgen05MmaSparseOp)
+def _sparse_mma(lowering: Lowering, operation: ir.Operation) -> None:
+    op: Tcgen05MmaSparseOp = operation.opview
+    b, buffer, layout = lowering.b, op.accumulator.type, MetadataLayout(op.metadata.type.shape)
+    rows, columns = buffer.shape
+    lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
+    formats = operand_format(op.kind, op.lhs_unsigned), operand_format(op.kind, op.rhs_unsigned)
+    mn_major = not lhs.is_k_major, not rhs.is_k_major
+    bits = _SPARSE | instruction_descriptor(formats, str(buffer.element), TENSOR_LANES, columns, *mn_major)
+    words = layout.shape[1] // lhs.steps
+    # Of one word the selector says which of two columns has it (PTX ISA 9.7.16.10.8.1).
+    instructions = [b.compute(f"mov.b32 $0, 0x{bits | selector:08x};", b.i32) for selector in range(2 // words)]
+    lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, TCGEN05_DESCRIPTOR)
+    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
+    always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
+    kind = element_type(op.kind).mma_kind
+    with lowering.issuing() as elected:
+        for block in range(rows // TENSOR_LANES):
+            for step in range(lhs.steps):
+                column = layout.column(block, step * words)
+                b.execute(
+                    f"@$0 tcgen05.mma.sp.cta_group::1.kind::{kind} [$1], $2, $3, [$4], $5, $6;",
+                    (),
+                    elected,
+                    _plus(lowering, op.accumulator, block * columns),
+                    moved(lowering, lhs_start, lhs.row_offset(block * TENSOR_LANES) + lhs.step_offset(step)),
+                    # K of the instruction is two steps of rhs.
+                    moved(lowering, rhs_start, rhs.step_offset(2 * step)),
+                    _plus(lowering, op.metadata, column - column % 2),
+                    instructions[column % len(instructions)],
+                    lowering.scalar(op.accumulate) if step == 0 else always,
+                )
+
+
 def _scale_layout(buffer: BufferType) -> ScaleLayout:
     return parse_scale_layout(buffer.layout, buffer.shape)
 
@@ -98,13 +136,14 @@ def _scale_layout(buffer: BufferType) -> ScaleLayout:
 def _copy(lowering: Lowering, operation: ir.Operation) -> None:
     op: Tcgen05CopyScalesOp = operation.opview
     layout, column = _scale_layout(op.source.type), lowering.scalar(op.destination)
-    start = descriptor(lowering, lowering.scalar(op.source), _ATOM, TCGEN05_DESCRIPTOR)
+    atom, form = (_WORDS, "128x128b") if isinstance(layout, MetadataLayout) else (_ATOM, "32x128b.warpx4")
+    start = descriptor(lowering, lowering.scalar(op.source), atom, TCGEN05_DESCRIPTOR)
     with lowering.issuing() as elected:
         for group in range(layout.row_groups):
             for record in range(layout.records):
                 source = moved(lowering, start, layout.atom_offset(group, record))
                 to = lowering.compute("add.s32 $0, $1, $2;", "i32", column, layout.atom_column(group, record))
-                lowering.b.execute("@$0 tcgen05.cp.cta_group::1.32x128b.warpx4 [$1], $2;", (), elected, to, source)
+                lowering.b.execute(f"@$0 tcgen05.cp.cta_group::1.{form} [$1], $2;", (), elected, to, source)
 
 
 @lowers(Tcgen05MmaScaledOp)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.element_types import element_type
-from tilec.lowering.gpu_to_ptx.matrix.wgmma_operands import Sides, block_rows, lhs_registers, lhs_side, rhs_side
+from tilec.lowering.gpu_to_ptx.matrix.wgmma_operands import (
+    Sides,
+    block_rows,
+    lhs_registers,
+    lhs_side,
+    metadata_registers,
+    rhs_side,
+)
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
@@ -31,10 +38,10 @@ def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
             operation, f"expected an accumulator in the layout of wgmma, but got {tile.encoding.value}"
         )
     cells = _packed(lowering, lowering.get(op.accumulator), str(tile.element_type))
-    registers = lhs_registers(lowering, op)
+    registers, metadata = lhs_registers(lowering, op), metadata_registers(lowering, op)
     if not op.promote:
         cells = _fenced(lowering, cells)
-    sides = Sides(lhs_side(lowering, op, registers), rhs_side(lowering, op))
+    sides = Sides(lhs_side(lowering, op, registers), rhs_side(lowering, op), metadata)
     blocks = tile.shape[0] // block_rows(lowering)
     size = len(cells) // blocks
     multiply = _promoted if op.promote else _accumulated
@@ -100,15 +107,19 @@ def _issue(
     formats = (operand_format(op.kind, is_unsigned) for is_unsigned in (op.lhs_unsigned, op.rhs_unsigned))
     types = ".".join((ELEMENTS[accumulator].suffix, *formats))
     results = [cell.type for cell in cells] or [lowering.b.f32] * (columns // 2)
-    lhs, rhs = sides.lhs.step(lowering, step), sides.rhs.step(lowering, step)
-    # Operands are numbered: results, tied accumulators, lhs, rhs.
+    lhs, rhs = sides.lhs.step(lowering, step), sides.rhs.step(lowering, step * sides.rhs_steps)
+    # Operands are numbered: results, tied accumulators, lhs, rhs, metadata.
     first = len(results) + len(cells)
+    form, sparse, metadata = "", "", sides.metadata_of(step)
+    if metadata:
+        form, sparse = ".sp", f"${first + len(lhs) + 1}, {sides.selector(step)}, "
     text = (
-        f"wgmma.mma_async.sync.aligned.m64n{columns}k{sides.step_elements}.{types} {{{operands(len(results))}}}, "
-        f"{sides.lhs.spell(first)}, {sides.rhs.spell(first + len(lhs))}, "
+        f"wgmma.mma_async{form}.sync.aligned.m64n{columns}k{sides.rhs_steps * sides.step_elements}.{types} "
+        f"{{{operands(len(results))}}}, {sides.lhs.spell(first)}, {sides.rhs.spell(first + len(lhs))}, {sparse}"
         f"{int(bool(cells))}{_immediates(op.kind, sides)};"
     )
-    return list(lowering.b.execute(text, results, *cells, *lhs, *rhs, tied=range(len(cells)) if cells else None))
+    inputs = [*cells, *lhs, *rhs, *metadata]
+    return list(lowering.b.execute(text, results, *inputs, tied=range(len(cells)) if cells else None))
 
 
 def _immediates(kind: str, sides: Sides) -> str:

@@ -13,7 +13,7 @@ from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack
-from tilec.lowering.layout.wgmma import wgmma_operand
+from tilec.lowering.layout.wgmma import wgmma_metadata, wgmma_operand
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP, WGMMA_DESCRIPTOR
 
 ROWS = 64
@@ -74,14 +74,33 @@ class RegisterSide:
 
 @dataclass(frozen=True)
 class Sides:
-    """Both operands of a multiply, or of a block of its rows."""
+    """Both operands of a multiply, or of a block of its rows, and the registers of metadata of a sparse lhs."""
 
     lhs: SharedSide | RegisterSide
     rhs: SharedSide
+    metadata: tuple[ir.Value, ...] = ()
 
     @property
     def steps(self) -> int:
-        return self.rhs.operand.steps
+        return self.rhs.operand.steps // self.rhs_steps
+
+    @property
+    def rhs_steps(self) -> int:
+        """The steps of the rhs that an instruction multiplies: a sparse lhs has half of the elements along K."""
+        return 2 if self.metadata else 1
+
+    @property
+    def _selectors(self) -> int:
+        """The steps whose metadata is in one register (PTX ISA 9.7.15.5.2)."""
+        return max(1, self.steps // max(1, len(self.metadata)))
+
+    def selector(self, step: int) -> int:
+        """Which two threads of four have the metadata of a step."""
+        return step % self._selectors
+
+    def metadata_of(self, step: int) -> tuple[ir.Value, ...]:
+        """The register of metadata of a step; none of a dense lhs."""
+        return self.metadata[step // self._selectors :][:1]
 
     @property
     def step_elements(self) -> int:
@@ -93,11 +112,13 @@ class Sides:
 
     def block(self, lowering: Lowering, number: int, blocks: int) -> Sides:
         """The operands of one of the `blocks` of rows of the warpgroup."""
-        return Sides(self.lhs.block(lowering, number, blocks), self.rhs)
+        size = len(self.metadata) // blocks
+        own = self.metadata[number * size : (number + 1) * size]
+        return Sides(self.lhs.block(lowering, number, blocks), self.rhs, own)
 
     def from_column(self, lowering: Lowering, column: int) -> Sides:
         """The operands from a column of the rhs on."""
-        return Sides(self.lhs, self.rhs.from_row(lowering, column))
+        return Sides(self.lhs, self.rhs.from_row(lowering, column), self.metadata)
 
 
 def block_rows(lowering: Lowering) -> int:
@@ -116,6 +137,16 @@ def lhs_registers(lowering: Lowering, op: WgmmaOp) -> list[ir.Value]:
     if kind.bytes < _REGISTER_BYTES:
         return packed
     return [lowering.compute("mov.b32 $0, $1;", "i32", register) for register in packed]
+
+
+def metadata_registers(lowering: Lowering, op: WgmmaOp) -> tuple[ir.Value, ...]:
+    """The registers of metadata of a sparse lhs, those of each step after those of the one before."""
+    if op.metadata is None:
+        return ()
+    found = layout_of(op.metadata.type)
+    if found != wgmma_metadata(found.shape, lowering.warps):
+        raise lowering.unsupported(op.operation, f"expected metadata in the layout of wgmma, but got {found}")
+    return tuple(lowering.get(op.metadata))
 
 
 def lhs_side(lowering: Lowering, op: WgmmaOp, registers: list[ir.Value]) -> SharedSide | RegisterSide:

@@ -29,7 +29,7 @@ from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, counted
 from tilec.lowering.gpu_to_ptx.registers.linear_index import linear_index
 from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.layout.scale_layout import is_scale_layout
+from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, is_scale_layout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.target import LANES, targets_with
 
@@ -45,7 +45,14 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
     coordinates = [lowering.scalar(value) for value in operation.opview.coordinates]
     base = _part_address(lowering, operation, buffer)
     if is_scale_layout(buffer.type.layout):
-        return [(base, coordinates)]
+        scales = parse_scale_layout(buffer.type.layout, buffer.type.shape)
+        records = scales.records if isinstance(scales, MetadataLayout) else 1
+        starts = [lowering.plus(coordinates[0], record * ATOM_FACTORS) for record in range(records)]
+        offsets = [scales.atom_offset(0, record) for record in range(records)]
+        return [
+            (lowering.plus(base, offset), [start, *coordinates[1:]])
+            for offset, start in zip(offsets, starts, strict=True)
+        ]
     layout = shared_layout(buffer.type)
     panels = []
     for panel in range(layout.panels):

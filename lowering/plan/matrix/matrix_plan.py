@@ -15,7 +15,7 @@ from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.scale_layout import ScaleLayout
+from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, ScaleLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_halves
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import ACCUMULATOR, Accumulator, accumulators, single_accumulator
@@ -108,8 +108,10 @@ class Multiply:
     lhs: Operand
     rhs: Operand
     refusals: tuple[str, ...] = ()
-    # Of lhs and rhs, with block scaling.
+    # Of lhs and rhs, with block scaling; the metadata of a sparse lhs.
     scales: tuple[Scale, ...] = ()
+    # Of the metadata of a sparse lhs, if a unit reads it from registers.
+    metadata_layout: LinearLayout | None = None
 
     @property
     def sides(self) -> tuple[Operand | Scale, ...]:
@@ -275,7 +277,12 @@ def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choi
     if lhs.register_layout is None and lhs.run is None:
         lhs = _operand(op.lhs, 1, unit, maps, choices)
     rhs = _operand(op.rhs, 0, unit, maps, choices)
-    scales = () if types.scale is None else tuple(_scale(op, *side, choices) for side in scale_operands(op))
+    if types.is_sparse and lhs.contiguous != 1:
+        lhs = Operand(op.lhs, 1, refusal="the kept elements of a row are not contiguous in memory")
+    if unit.metadata_layout is not None and types.is_sparse:
+        layout = unit.metadata_layout(op.metadata.type.shape, choices.warps)
+        return Multiply(op, types, unit, lhs, rhs, refusals, metadata_layout=layout)
+    scales = tuple(_scale(op, *side, choices) for side in scale_operands(op))
     return Multiply(op, types, unit, lhs, rhs, refusals, scales)
 
 
@@ -288,8 +295,9 @@ def _unit(
         raise UnsupportedError(message, location)
     unit, refusals = unit_for(op, target, choices.warps, columns)
     if unit is None:
-        message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, target)}"
+        message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, types, target)}"
         expansion = ": run the pass expand-block-scaling" if types.scale is not None else ""
+        expansion = ": run the pass expand-sparse" if types.is_sparse else expansion
         raise UnsupportedError(message + expansion, location)
     return unit, refusals
 
@@ -335,16 +343,19 @@ def _operand(
 
 def _scale(op: ir.OpView, value: ir.Value, layout: ScaleLayout, choices: _Choices) -> Scale:
     load = scale_source(value, layout)
-    map = load if isinstance(load, str) else choices.tma_refusal(load) or _scale_map(op, load)
+    map = load if isinstance(load, str) else choices.tma_refusal(load) or _scale_map(op, load, layout)
     return Scale(value, layout, refusal=map) if isinstance(map, str) else Scale(value, layout, load, map)
 
 
-def _scale_map(op: ir.OpView, load: ir.OpView) -> TensorMap | str:
+def _scale_map(op: ir.OpView, load: ir.OpView, layout: ScaleLayout) -> TensorMap | str:
     """The map of a load of scale factors for a multiply, or the reason why TMA cannot load them."""
     # PTX ISA 9.7.16.6.2: tcgen05.cp is not ordered after an earlier tcgen05.mma, so each slot is copied once.
     if load.operation.block != op.operation.block:
-        return "the scale factors are loaded outside of the loop or branch of the multiply"
+        return f"the {layout.subject} are loaded outside of the loop or branch of the multiply"
     map = tensor_map_for(load.view, swizzle="none")
+    if isinstance(map, TensorMap) and isinstance(layout, MetadataLayout):
+        # Each box fills an atom.
+        return replace(map, widest=ATOM_FACTORS)
     if isinstance(map, TensorMap) and load.view.type.tile_shape[-1] > MAX_BOX:
         return f"a box has at most {MAX_BOX} elements along a dimension"
     if isinstance(map, TensorMap) and map.contiguous != load.view.type.rank - 1:
@@ -405,7 +416,8 @@ def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
         return op.results[0] in plan.folded
     if op.name not in MULTIPLIES or use.operand_number == ACCUMULATOR:
         return False
-    return plan.multiplies[op.results[0]].sides[use.operand_number - (use.operand_number > ACCUMULATOR)].map is not None
+    sides, number = plan.multiplies[op.results[0]].sides, use.operand_number - (use.operand_number > ACCUMULATOR)
+    return number < len(sides) and sides[number].map is not None
 
 
 def site_of(multiply: ir.OpView) -> _Site:

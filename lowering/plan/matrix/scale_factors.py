@@ -1,4 +1,4 @@
-"""The scale factors of a block-scaled multiply: their layouts, and the tensor memory that they need."""
+"""The scale factors or the metadata of a multiply: their layouts, and the tensor memory that they need."""
 
 from __future__ import annotations
 
@@ -8,21 +8,27 @@ import numpy as np
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
-from tilec.lowering.layout.scale_layout import ATOM_ROWS, ScaleLayout
+from tilec.lowering.layout.scale_layout import ATOM_ROWS, MetadataLayout, ScaleLayout
 from tilec.lowering.matrix_unit import MatrixTypes
 from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE
 
+_SCALED = "cuda_tile.mmaf_scaled"
 _PERMUTE, _RESHAPE, _LOAD = "cuda_tile.permute", "cuda_tile.reshape", "cuda_tile.load_view_tko"
 
 
 def scale_operands(op: ir.OpView) -> Iterator[tuple[ir.Value, ScaleLayout]]:
-    """The factors of lhs and rhs with their layouts in shared and tensor memory."""
+    """The factors of lhs and rhs, or the metadata of lhs, with their layouts in shared and tensor memory."""
+    if op.operation.name == MMA_SPARSE:
+        yield op.metadata, MetadataLayout(tuple(op.metadata.type.shape))
+    if op.operation.name != _SCALED:
+        return
     for value, depth in ((op.lhs_scale, 1), (op.rhs_scale, 0)):
         yield value, ScaleLayout(tuple(value.type.shape), depth)
 
 
 def scale_columns(op: ir.OpView) -> int:
-    """The columns of tensor memory under the factors of both operands."""
+    """The columns of tensor memory under the factors of both operands, or under the metadata."""
     return sum(layout.columns for _, layout in scale_operands(op))
 
 
@@ -40,14 +46,20 @@ def scaled_refusal(op: ir.OpView, types: MatrixTypes, target: Target) -> str | N
     """The reason why tcgen05 cannot multiply with these factors, or None."""
     if not has_scaled_kind(types):
         return f"block-scaled tcgen05 has no factors of {types.scale} for {types.scaled_elements} elements"
+    return columns_refusal(op, target)
+
+
+def columns_refusal(op: ir.OpView, target: Target) -> str | None:
+    """The reason why tensor memory has no room for the accumulator and the factors or the metadata, or None."""
     rows, columns = op.acc.type.shape
-    needed = columns * (rows // ATOM_ROWS) + scale_columns(op)
-    if needed > target.tensor_memory_columns:
-        return (
-            f"an accumulator of {rows}x{columns} and its scale factors need {needed} columns of tensor memory, "
-            f"{target.name} has {target.tensor_memory_columns}"
-        )
-    return None
+    needed, has = columns * (rows // ATOM_ROWS) + scale_columns(op), target.tensor_memory_columns
+    if needed <= has:
+        return None
+    (_, layout), *_ = scale_operands(op)
+    return (
+        f"an accumulator of {rows}x{columns} and its {layout.subject} need {needed} columns of tensor memory, "
+        f"{target.name} has {has}"
+    )
 
 
 def scale_source(factors: ir.Value, layout: ScaleLayout) -> ir.OpView | str:
@@ -59,18 +71,18 @@ def scale_source(factors: ir.Value, layout: ScaleLayout) -> ir.OpView | str:
     while True:
         op = factors.owner
         if isinstance(op, ir.Block):
-            return "the scale factors are carried by a loop or come out of a branch"
+            return f"the {layout.subject} are carried by a loop or come out of a branch"
         if len(list(factors.uses)) != 1:
-            return "the scale factors are used more than once"
+            return f"the {layout.subject} are used more than once"
         name = op.operation.name
         if name == _LOAD:
             break
         if name not in (_PERMUTE, _RESHAPE):
-            return f"the scale factors are computed by '{name}'"
+            return f"the {layout.subject} are computed by '{name}'"
         moves.append(op)
         factors = op.operands[0]
     if layout.copies != (0,) or not _are_stored_in_order(tuple(factors.type.shape), moves, layout):
-        return "the scale factors do not lie in memory as tensor cores read them, in blocks of 128 rows by 4 factors"
+        return f"the {layout.subject} do not lie in memory as tensor cores read them, in {layout.blocks}"
     return op
 
 
@@ -82,4 +94,7 @@ def _are_stored_in_order(shape: tuple[int, ...], moves: list[ir.OpView], layout:
             positions = positions.transpose(list(op.permutation))
         else:
             positions = positions.reshape(tuple(op.operation.results[0].type.shape))
+    if isinstance(layout, MetadataLayout):
+        # TMA loads four words of all rows at once.
+        return not moves
     return bool((positions == layout.offset(*np.indices(layout.shape))).all())

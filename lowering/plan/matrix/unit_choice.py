@@ -10,6 +10,7 @@ from tilec.dialect.spelling import spell
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import Accumulator
 from tilec.lowering.plan.matrix.scale_factors import (
+    columns_refusal,
     has_scaled_kind,
     least_factor_columns,
     scale_columns,
@@ -17,7 +18,7 @@ from tilec.lowering.plan.matrix.scale_factors import (
 )
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import loops_around
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, loops_around
 
 SCALED = "cuda_tile.mmaf_scaled"
 
@@ -28,6 +29,8 @@ def matrix_types(op: ir.OpView) -> MatrixTypes:
     if op.operation.name == SCALED:
         shared = op.lhs.type.shape[-1] // op.lhs_scale.type.shape[-1]
         return MatrixTypes(element, accumulator, scale=spell(op.lhs_scale.type.element), scaled_elements=shared)
+    if op.operation.name == MMA_SPARSE:
+        return MatrixTypes(element, accumulator, bool(op.lhs_unsigned), bool(op.rhs_unsigned), is_sparse=True)
     if op.operation.name != "cuda_tile.mmai":
         return MatrixTypes(element, accumulator, fast=bool(op.fast_acc))
     return MatrixTypes(element, accumulator, op.signedness_lhs == "unsigned", op.signedness_rhs == "unsigned")
@@ -43,7 +46,7 @@ def unit_for(
     types = matrix_types(op)
     free = target.tensor_memory_columns if free_columns is None else free_columns
     refusals: list[str] = []
-    for name in target.matrix_units if types.scale is None else target.scaled_matrix_units:
+    for name in _units(types, target):
         refusal = _refusal(op, UNITS[name], types, target, warps, free)
         if refusal is None:
             return UNITS[name], tuple(refusals)
@@ -51,10 +54,17 @@ def unit_for(
     return None, tuple(refusals)
 
 
+def _units(types: MatrixTypes, target: Target) -> tuple[str, ...]:
+    """The names of the units of a target that may multiply these types, in order of preference."""
+    if types.is_sparse:
+        return target.sparse_matrix_units
+    return target.matrix_units if types.scale is None else target.scaled_matrix_units
+
+
 def next_unit(op: ir.OpView, unit: MatrixUnit, target: Target, warps: int) -> str:
     """The name of the unit that would do a multiply if the chosen one could not; empty if there is none."""
     types = matrix_types(op)
-    names = target.matrix_units if types.scale is None else target.scaled_matrix_units
+    names = _units(types, target)
     slower = (UNITS[name] for name in names[names.index(unit.name) + 1 :])
     able = (each.name for each in slower if _refusal(op, each, types, target, warps, 0) is None)
     return next(able, "")
@@ -67,6 +77,8 @@ def _refusal(
     refusal = unit.operand_refusal(types, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
     if refusal is None and types.scale is not None:
         refusal = scaled_refusal(op, types, target)
+    if refusal is None and types.is_sparse and unit.accumulates_in_tensor_memory:
+        refusal = columns_refusal(op, target)
     if refusal is None and unit.accumulates_in_tensor_memory and _columns(op) > free_columns:
         refusal = f"other multiplies leave {free_columns} columns of tensor memory, and this one needs {_columns(op)}"
     return refusal
@@ -93,12 +105,12 @@ def free_columns(
 ) -> dict[ir.Operation, int]:
     """The columns of tensor memory that each multiply may use: those that are left, and those of accumulators before.
 
-    Multiplies in inner loops come first, and of them those with block scaling. If accumulators do not share columns,
-    those of others are never free.
+    Multiplies in inner loops come first, and of them those with block scaling or metadata. If accumulators do not share
+    columns, those of others are never free.
     """
     left, found = target.tensor_memory_columns, {}
     shared: list[_SharedColumns] = []
-    for op in sorted(multiplies, key=lambda op: (len(loops_around(op)), op.operation.name == SCALED), reverse=True):
+    for op in sorted(multiplies, key=lambda op: (len(loops_around(op)), _has_factors(op)), reverse=True):
         accumulator, needed = accumulators[op.operation], accumulator_columns(op)
         usable = [each for each in shared if accumulator in each.accumulators]
         usable = usable or [each for each in shared if sharing.accumulators and each.admits(accumulator)]
@@ -125,8 +137,12 @@ def _columns(op: ir.OpView) -> int:
 
 
 def factor_columns(op: ir.OpView) -> int:
-    """The columns of tensor memory under the scale factors of a multiply."""
-    return scale_columns(op) if op.operation.name == SCALED else 0
+    """The columns of tensor memory under the scale factors, or the metadata, of a multiply."""
+    return scale_columns(op) if _has_factors(op) else 0
+
+
+def _has_factors(op: ir.OpView) -> bool:
+    return op.operation.name in (SCALED, MMA_SPARSE)
 
 
 def accumulator_columns(op: ir.OpView) -> int:
@@ -150,6 +166,7 @@ def least_scaled_columns(op: ir.OpView, target: Target) -> int | None:
     return TCGEN05_LEAST_COLUMNS + least_factor_columns(op)
 
 
-def unit_reasons(refusals: Sequence[str], target: Target) -> str:
+def unit_reasons(refusals: Sequence[str], types: MatrixTypes, target: Target) -> str:
     """Why no unit of the target can do a multiply."""
-    return "; ".join(refusals) or f"{target.name} has no multiply with block scaling"
+    kind = "a sparse lhs" if types.is_sparse else "block scaling"
+    return "; ".join(refusals) or f"{target.name} has no multiply with {kind}"

@@ -23,6 +23,7 @@ from tilec.lowering.tile.analysis.replacing import erase_unused
 from tilec.lowering.tile.analysis.tile_operations import point_after
 from tilec.lowering.tile.analysis.tile_parts import reshaped
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
+from tilec.lowering.tile.expand.expand_sparse import expand_sparse
 from tilec.lowering.tile.expand.im2col_rows import Im2colRows, Pixels
 
 MAKER = "tilex.make_im2col_view"
@@ -31,6 +32,7 @@ MAKER = "tilex.make_im2col_view"
 def expand_tilex(module: ir.Module) -> None:
     """Expands all operations of tilex in a module."""
     expand_packed_views(module)
+    expand_sparse(module)
     expand(operations_named(module, _EXPANDED))
     # Tile IR has no prefetches, which change no result.
     for op in list(operations_named(module, (PrefetchOp.OPERATION_NAME,))):

@@ -21,6 +21,7 @@ from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tilex.sparse_rules import SINGLE_NIBBLES, nibbles
 from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.kernel_hints import EACH_WARP
 from tilec.lowering.tile.analysis.bounds import bounds, type_interval
@@ -39,7 +40,7 @@ from tilec.lowering.tile.analysis.constants import float_splat, integer_splat, s
 from tilec.lowering.tile.analysis.index_arithmetic import along_axis, broadcast
 from tilec.lowering.tile.analysis.stride_assumptions import Predicate, is_stride, stride_assumptions
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
-from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, producer, without_assumptions
 from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
 from tilec.lowering.tile.expand.access_checks import (
     access_checks,
@@ -48,6 +49,7 @@ from tilec.lowering.tile.expand.access_checks import (
     shape_checks,
     slice_checks,
 )
+from tilec.lowering.tile.expand.expand_sparse import sparse_codes
 from tilec.lowering.tile.simplify.hoist_invariants import may_be_undefined
 from tilec.remarks import Remark
 
@@ -258,6 +260,18 @@ def _strides(op: ir.OpView) -> Checks:
             yield condition, undefined_behaviour.assumption(predicate.spelled())
 
 
+def _sparse(op: ir.OpView) -> Checks:
+    element = spell(op.lhs.type.element)
+    codes, legal = sparse_codes(op.metadata, element), nibbles(element)
+    if legal == SINGLE_NIBBLES:
+        fits = either(*(compare("equal", codes, code) for code in legal))
+    else:
+        # The first index of a pair is in the low bits.
+        first, second = integer("andi", codes, 3), integer("shri", codes, 2, signedness="unsigned")
+        fits = compare("less_than", first, second, "unsigned")
+    yield fits, undefined_behaviour.sparse_metadata(legal)
+
+
 # The checks of each operation that some operands make undefined; tests/tile/test_insert_checks.py lists the others.
 CHECKS: dict[str, Callable[[ir.OpView], Checks]] = {
     "cuda_tile.for": _for,
@@ -276,6 +290,7 @@ CHECKS: dict[str, Callable[[ir.OpView], Checks]] = {
     **dict.fromkeys(("cuda_tile.get_tensor_shape", "cuda_tile.get_index_space_shape"), shape_checks),
     **dict.fromkeys(("tilex.get_im2col_index_space_shape", "tilex.get_im2col_output_shape"), shape_checks),
     "tilex.get_packed_index_space_shape": shape_checks,
+    MMA_SPARSE: _sparse,
 }
 
 

@@ -12,6 +12,7 @@ _FUNCTIONS = {
     "cuda_tile.mmaf_scaled": "ct.mma_scaled",
     "cuda_tile.mmai": "ct.mma",
     "cuda_tile.print_tko": "print",
+    "tilex.mma_sparse": "ct.mma_sparse",
 }
 
 

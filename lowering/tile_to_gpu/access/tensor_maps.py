@@ -42,7 +42,8 @@ class TensorMap:
 
     A map of `element` tf32 over f32 rounds loaded values to the nearest tf32. Elements that share bytes are moved as
     bytes: a map of i8. An element of the map is `merged` adjacent elements of the tensor, for wider boxes. The rows of
-    a `truncated` map end at their last multiple of 16 bytes. Elements outside of the tensor are filled with `fill`.
+    a `truncated` map end at their last multiple of 16 bytes. Elements outside of the tensor are filled with `fill`. A box
+    has at most `widest` elements of a row.
     """
 
     view: ir.Value
@@ -53,6 +54,7 @@ class TensorMap:
     merged: int = 1
     truncated: bool = False
     fill: str = "zero"
+    widest: int | None = None
 
     @property
     def panel_elements(self) -> int | None:

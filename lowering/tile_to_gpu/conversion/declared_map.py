@@ -61,7 +61,8 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     parts = map.parts
     # TMA copies rows that are gathered one by one.
     box = [1 if k == view.sparse_dimension else type.tile_shape[k] for k in map.order]
-    box[0] = min(box[0] // parts, MAX_BOX) if row is None else row // element_bytes(type.element)
+    widest = map.widest or MAX_BOX
+    box[0] = min(box[0] // parts, widest) if row is None else row // element_bytes(type.element)
     copied = map.order, map.swizzle, map.element, map.truncated, map.fill
     key = (source.operation.results[0], copied, tuple(box), spell(type.element))
     declarations = conversion.declarations

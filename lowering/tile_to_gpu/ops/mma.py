@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp
+from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp, MultiplySparseOp
 from tilec.dialect.walk import users_of
 from tilec.lowering import emitter
 from tilec.lowering.matrix_unit import MatrixTypes
 from tilec.lowering.plan.matrix.matrix_plan import Multiply
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE
 from tilec.lowering.tile_to_gpu.conversion.carried_values import arrive, enter
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, buffer_of, converts
 from tilec.lowering.tile_to_gpu.conversion.placed_tiles import operand_tile, scale_tile
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Issue = Callable[[Multiply, Conversion], None]
 
 
-@converts("mmaf", "mmai", "mmaf_scaled")
+@converts("mmaf", "mmai", "mmaf_scaled", MMA_SPARSE)
 def _multiply(op: ir.OpView, conversion: Conversion) -> None:
     multiply = conversion.plan.multiplies[op.operation.results[0]]
     _ISSUE[multiply.unit.name](multiply, conversion)
@@ -59,7 +60,9 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
 
     def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
         attributes = _signs(types) | {"kind": types.element, "promote": multiply.promotes}
-        in_flight = emitter.gpu(WgmmaOp, operands, [type], **attributes).result
+        layout = multiply.metadata_layout
+        metadata = None if layout is None else conversion.tile(multiply.op.metadata, layout)
+        in_flight = emitter.gpu(WgmmaOp, [*operands, metadata], [type], **attributes).result
         if multiply.promotes:
             return in_flight
         before = conversion.plan.multiplies.get(multiply.op.acc)
@@ -92,13 +95,14 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
     op, result = multiply.op, multiply.op.operation.results[0]
     accumulator, accumulate = enter(op.acc, result, conversion)
     lhs, rhs = (operand_tile(operand, multiply, conversion) for operand in (multiply.lhs, multiply.rhs))
+    scales = [scale_tile(scale, conversion) for scale in multiply.scales]
     type = buffer_of(result)
     if multiply.types.scale is not None:
-        scales = [scale_tile(scale, conversion) for scale in multiply.scales]
         made = emitter.gpu(MultiplyScaledOp, [accumulator, lhs, rhs, *scales, accumulate], [type]).result
     else:
         attributes = {"kind": multiply.types.element, **_signs(multiply.types)}
-        made = emitter.gpu(MultiplyOp, [accumulator, lhs, rhs, accumulate], [type], **attributes).result
+        operation = MultiplySparseOp if multiply.types.is_sparse else MultiplyOp
+        made = emitter.gpu(operation, [accumulator, lhs, rhs, *scales, accumulate], [type], **attributes).result
     arrive(result, [made, emitter.boolean(True)], conversion)
 
 
@@ -106,7 +110,9 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
 _ISSUE: dict[str, Issue] = {
     "tcgen05": _tcgen05,
     "block-scaled tcgen05": _tcgen05,
+    "sparse tcgen05": _tcgen05,
     "wgmma": _wgmma,
+    "sparse wgmma": _wgmma,
     "mma.sync": _by_threads(MmaSyncOp),
     "fma": _by_threads(DotOp),
 }

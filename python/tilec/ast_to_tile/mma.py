@@ -1,4 +1,4 @@
-"""Builds the operations of `ct.mma`, `ct.matmul` and `ct.mma_scaled`."""
+"""Builds the operations of `ct.mma`, `ct.matmul`, `ct.mma_scaled` and `ct.mma_sparse`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import common_dtype
 from tilec.ast_to_tile.convert import signedness, to_dtype
-from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.emitter import Emitter, element_type, tile_type
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast, common_shape, reshape
 from tilec.ast_to_tile.values import KernelValue, Shape, Tile
+from tilec.dialect.spelling import spell
+from tilec.dialect.tilex.sparse_rules import GROUPS, INTERLEAVED_ROWS, is_interleaved, word_elements
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import mma as language
@@ -166,3 +168,48 @@ def _check_scale(tile: Tile, scale: Tile, axis: int, parameter: str) -> int:
         expected = f"scales of shape {shapes}, one per {sizes} elements along K of {tile}"
         raise BadArgument(parameter, f"expected {expected}, got {scale}")
     return scale.shape[axis]
+
+
+_METADATA = (datatypes.uint32, datatypes.int32)
+
+
+@implements(language.mma_sparse)
+def _mma_sparse(emitter: Emitter, x: KernelValue, metadata: KernelValue, y: KernelValue, acc: KernelValue) -> Tile:
+    names = ("x", "metadata", "y", "acc")
+    lhs, words, rhs, accumulator = (
+        arguments.tile(value, name) for value, name in zip((x, metadata, y, acc), names, strict=True)
+    )
+    for tile, parameter in ((lhs, "x"), (words, "metadata"), (rhs, "y")):
+        if len(tile.shape) != 2:
+            raise BadArgument(parameter, f"expected a tile of two dimensions, got {tile}")
+    element = _sparse_element(lhs.dtype)
+    _check_types(lhs.dtype, rhs.dtype, accumulator.dtype)
+    (rows, kept), step = lhs.shape, word_elements(element)
+    depth = 2 * kept
+    if rhs.shape[0] != depth:
+        raise BadArgument("y", f"expected {depth} rows, two for each column of x, got {rhs}")
+    if accumulator.shape != (rows, rhs.shape[1]):
+        raise BadArgument("acc", f"expected shape {(rows, rhs.shape[1])} for x of {lhs.shape}, got {accumulator}")
+    if depth % step:
+        expected = f"expected at least {step // 2} columns, since a word of metadata covers {step} elements along K"
+        raise BadArgument("x", f"{expected}, got {lhs}")
+    if is_interleaved(element) and rows % INTERLEAVED_ROWS:
+        expected = f"expected at least {INTERLEAVED_ROWS} rows, since metadata of {lhs.dtype} has blocks of them"
+        raise BadArgument("x", f"{expected}, got {lhs}")
+    if words.dtype not in _METADATA or words.shape != (rows, depth // step):
+        raise BadArgument("metadata", f"expected a tile of uint32 of shape {(rows, depth // step)}, got {words}")
+    type = tile_type(accumulator.dtype, accumulator.shape)
+    signs = {f"{side}_unsigned": tile.dtype is datatypes.uint8 for side, tile in (("lhs", lhs), ("rhs", rhs))}
+    operands = [tile.value for tile in (lhs, rhs, accumulator, words)]
+    made = emitter.build("tilex.mma_sparse", operands, [type], signs)
+    return Tile(made.results[0], accumulator.dtype, accumulator.shape)
+
+
+def _sparse_element(dtype: DType) -> str:
+    """The spelling of the element type of a sparse operand; raises BadArgument for other types."""
+    element = spell(element_type(dtype))
+    if element in GROUPS:
+        return element
+    known = ", ".join(str(each) for each in ACCUMULATORS if spell(element_type(each)) in GROUPS)
+    hint = ": convert x and y with astype(ct.tfloat32)" if dtype is datatypes.float32 else ""
+    raise BadArgument("x", f"expected elements of {known}, got {dtype}{hint}")

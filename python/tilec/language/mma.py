@@ -91,3 +91,41 @@ def mma_scaled(x: Tile, x_scale: Tile, y: Tile, y_scale: Tile, /, acc: Tile) -> 
         >>> ct.launch(None, 1, example, (), backend="interpret")
         [[128.000000, 128.000000], [128.000000, 128.000000]]
     """
+
+
+@kernel_function
+def mma_sparse(x: Tile, metadata: Tile, y: Tile, /, acc: Tile) -> Tile:
+    """dense(x, metadata) @ y + acc, where x holds two of each four elements along K (float32: one of each two).
+
+    `ct.compress_2_4` makes x and its metadata from a matrix. Metadata that names no two elements in ascending order is
+    undefined behavior. Elements of y that meet no element of x must be finite: whether they are multiplied by zero or
+    left out is not specified. Tensor cores leave them out for tiles of a multiple of 128 rows on sm_100a, and of 64
+    rows on sm_90a; other multiplies are done with a dense x.
+
+    Args:
+        x: the kept elements, a tile of shape (M, K / 2) of float16, bfloat16, tfloat32, float8_e4m3fn, float8_e5m2,
+            int8 or uint8.
+        metadata: a tile of uint32 or int32 of shape (M, K / 32), for tfloat32 (M, K / 16). M is a multiple of 16 if
+            elements have more than 8 bits.
+        y: a tile of shape (K, N), of the element type of x; int8 and uint8 may be mixed.
+        acc: a tile of shape (M, N), of an accumulator type for the element type of x.
+
+    Returns:
+        The products plus `acc`, in the type of `acc`.
+
+    Raises:
+        TileTypeError: shapes do not match, or the element types are not a supported combination.
+
+    Example:
+        >>> dense = np.zeros((16, 32), np.int8)
+        >>> dense[0, :8] = [1, 2, 0, 0, 0, 3, 0, 4]
+        >>> values, metadata = ct.compress_2_4(dense)
+        >>> @ct.kernel
+        ... def example(values, metadata):
+        ...     x = ct.load(values, (0, 0), (1, 16))
+        ...     y = ct.arange(32, dtype=ct.int8).reshape((32, 1))
+        ...     acc = ct.zeros((1, 1), ct.int32)
+        ...     print(ct.mma_sparse(x, ct.load(metadata, (0, 0), (1, 1)), y, acc))
+        >>> ct.launch(None, 1, example, (values, metadata), backend="interpret")
+        [[45]]
+    """

@@ -92,6 +92,7 @@ std::string scaling_violation(TensorKind kind, const BlockScaling &scaling) {
 /// The fields that all kinds have at the same bits.
 void decode_common_fields(uint32_t bits, InstructionDescriptor &descriptor) {
   descriptor.sparse = bits_of(bits, 2, 1);
+  descriptor.selector = bits_of(bits, 0, 2);
   descriptor.negate_a = bits_of(bits, 13, 1);
   descriptor.negate_b = bits_of(bits, 14, 1);
   descriptor.transpose_a = bits_of(bits, 15, 1);
@@ -155,8 +156,11 @@ DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind,
     decoded.violation = "expected bits 6, 23 and 29 of the instruction descriptor to be zero";
   else if (descriptor.maximum_shift)
     decoded.violation = "expected bits 30 and 31 (maximum shift of .ws) of the instruction descriptor to be zero";
-  else if (!descriptor.sparse && bits_of(bits, 0, 2))
+  else if (!descriptor.sparse && descriptor.selector)
     decoded.violation = "expected bits 0 and 1 (sparsity selector) of a dense instruction descriptor to be zero";
+  else if (descriptor.selector > (kind == TensorKind::F16 || kind == TensorKind::TF32))
+    decoded.violation = "expected a sparsity selector of 0, or of 1 with kinds f16 and tf32, got " +
+                        std::to_string(descriptor.selector);
   else
     decoded.violation = violation_of(descriptor, cta_group);
   return decoded;

@@ -27,14 +27,17 @@ struct InstructionDescriptor {
   NumberFormat a = NumberFormat::F16, b = NumberFormat::F16;
   NumberFormat d = NumberFormat::F32;
   bool sparse = false, saturate = false;
+  uint32_t selector = 0; ///< of sparse instructions: the column of metadata, of a pair of columns
   bool negate_a = false, negate_b = false;
   bool transpose_a = false, transpose_b = false; ///< MN-major
   uint32_t rows = 0, columns = 0;                ///< M and N
   uint32_t maximum_shift = 0;                    ///< of .ws
   BlockScaling scaling;
 
-  /// K of a dense instruction: 32 bytes of A.
+  /// The elements of a row of A: 32 bytes.
   uint32_t depth() const;
+  /// The elements of a column of B: K. A sparse A keeps half of them.
+  uint32_t b_depth() const { return sparse ? 2 * depth() : depth(); }
   /// Whether the operands have two elements per byte, without padding.
   bool is_packed() const { return kind == TensorKind::MXF4 || kind == TensorKind::MXF4NVF4; }
 };

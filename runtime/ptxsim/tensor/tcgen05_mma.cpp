@@ -1,5 +1,6 @@
 #include "tensor/tcgen05_mma.h"
 
+#include "machine.h"
 #include "memory.h"
 
 #include <algorithm>
@@ -84,6 +85,8 @@ void Tcgen05Mma::check(Warp &warp, const Actor &shared_actor, const Actor &tenso
       check_region(warp, cta, a_region, false, tensor_actor, lane);
       check_region(warp, cta, b_region, false, tensor_actor, lane);
     }
+    if (descriptor.sparse)
+      check_region(warp, cta, metadata_region(), false, tensor_actor, lane);
   }
   for (const auto &[cta, region] : regions_of(*this)) {
     if (accumulate)
@@ -136,7 +139,42 @@ void Tcgen05Mma::multiply_block_scaled(const ElementMatrix &left, const ElementM
   }
 }
 
-void Tcgen05Mma::perform() const {
+/// PTX ISA 9.7.16.10.8.2: kinds f16 and tf32 read one column of a pair, the others two.
+TensorRegion Tcgen05Mma::metadata_region() const {
+  const bool halves = container_bytes(a.format) > 1;
+  return {0, TensorMemory::lanes, metadata.column + descriptor.selector, halves ? 1u : 2u};
+}
+
+/// A cell has 32 bits of the row of its lane, or 16 bits of each of the rows r and r + 8: in lane r of sixteen those of
+/// the lower half of K, in lane r + 8 those of the upper half.
+SparseSelection Tcgen05Mma::read_metadata(const Origin &origin) const {
+  SparseSelection selection(a.format, a.rows, a.depth);
+  const TensorRegion region = metadata_region();
+  for (uint32_t lane = 0; lane < TensorMemory::lanes; ++lane) {
+    const uint32_t *cells = ctas[0]->tensor_memory->lane(lane) + region.column;
+    if (region.column_count == 2) {
+      selection.set(lane, 0, 8, cells[0]);
+      selection.set(lane, 8, 8, cells[1]);
+      continue;
+    }
+    const uint32_t row = lane / 16 * 16 + lane % 8, first = lane / 8 % 2 * 4;
+    selection.set(row, first, 4, cells[0] & 0xffff);
+    selection.set(row + 8, first, 4, cells[0] >> 16);
+  }
+  if (!selection.violation().empty())
+    ctas[0]->machine.trap(origin, trap_kind::illegal, selection.violation());
+  return selection;
+}
+
+void Tcgen05Mma::multiply_add(const ElementMatrix &left, const ElementMatrix &right, const uint32_t *addend,
+                              uint32_t *sums) const {
+  if (descriptor.kind == TensorKind::I8)
+    integer_multiply_add(left, right, addend, sums, descriptor.columns, descriptor.saturate);
+  else
+    fused_multiply_add(left, right, addend, sums, descriptor.columns, rule);
+}
+
+void Tcgen05Mma::perform(const Origin &origin) const {
   ElementMatrix left(a.format, descriptor.rows, a.depth, a.negate);
   ElementMatrix right(b.format, b.depth, descriptor.columns, b.negate);
   load_a(left);
@@ -152,10 +190,14 @@ void Tcgen05Mma::perform() const {
   const uint32_t *addend = accumulate ? sums.data() : nullptr;
   if (descriptor.scaling.blocks)
     multiply_block_scaled(left, right, sums.data());
-  else if (descriptor.kind == TensorKind::I8)
-    integer_multiply_add(left, right, addend, sums.data(), descriptor.columns, descriptor.saturate);
+  else if (descriptor.sparse)
+    visit_sparse_rows(left, right, read_metadata(origin),
+                      [&](uint32_t row, const ElementMatrix &x, const ElementMatrix &y) {
+                        uint32_t *d = &sums[size_t{row} * descriptor.columns];
+                        multiply_add(x, y, accumulate ? d : nullptr, d);
+                      });
   else
-    fused_multiply_add(left, right, addend, sums.data(), descriptor.columns, rule);
+    multiply_add(left, right, addend, sums.data());
   const uint32_t undefined = descriptor.d == NumberFormat::F16 ? undefined_half : 0;
   for (const AccumulatorRun &run : runs) {
     if (is_disabled(run.cta, run.lane))

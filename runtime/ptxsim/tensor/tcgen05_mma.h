@@ -5,6 +5,7 @@
 #include "tensor/block_scaled_sum.h"
 #include "tensor/instruction_descriptor.h"
 #include "tensor/operand_matrix.h"
+#include "tensor/sparse_selection.h"
 #include "tensor/tensor_core.h"
 
 #include <array>
@@ -18,6 +19,7 @@ struct Tcgen05Mma {
   bool a_in_tensor_memory = false;
   TensorAddress a_address{0}, d_address{0};
   TensorAddress a_scales{0}, b_scales{0}; ///< of the kinds with block scaling
+  TensorAddress metadata{0};              ///< of a sparse A
   bool accumulate = false;
   SumRule rule;
   std::vector<AccumulatorRun> runs;
@@ -29,11 +31,15 @@ struct Tcgen05Mma {
   /// Traps unless the operation may read its operands and write its accumulator.
   void check(Warp &warp, const Actor &shared_actor, const Actor &tensor_actor, uint32_t lane) const;
 
-  /// Reads the operands and updates the accumulator.
-  void perform() const;
+  /// Reads the operands and updates the accumulator; `origin` is that of a trap for illegal metadata.
+  void perform(const Origin &origin) const;
 
 private:
   void load_a(ElementMatrix &matrix) const;
+  TensorRegion metadata_region() const;
+  SparseSelection read_metadata(const Origin &origin) const;
+  void multiply_add(const ElementMatrix &left, const ElementMatrix &right, const uint32_t *addend,
+                    uint32_t *sums) const;
   void multiply_block_scaled(const ElementMatrix &left, const ElementMatrix &right, uint32_t *sums) const;
   ScaleFactors scales_of(const TensorAddress &address, uint32_t id, uint32_t cta, uint32_t partition, uint32_t first,
                          uint32_t count) const;

@@ -10,19 +10,23 @@ namespace ptxsim {
 namespace {
 
 /// ScaleOperand is of scale-input-d; the scale factors of `Blocks` blocks along K are operands 4 and 5.
-enum Setting : uint8_t { CtaGroup, Kind, MaskOperand, AccumulateOperand, ScaleOperand, Multicast, Blocks };
+/// The metadata of a sparse A is operand 3, before the instruction descriptor.
+enum Setting : uint8_t { CtaGroup, Kind, MaskOperand, AccumulateOperand, ScaleOperand, Multicast, Blocks, Sparse };
 
 InstructionDescriptor read_instruction_descriptor(Warp &warp, const Instruction &in, uint32_t lane) {
-  warp.require(in.operands[3]);
-  const uint32_t bits = warp.lanes<uint32_t>(in.operands[3])[lane];
+  const Operand &operand = in.operands[in.settings[Sparse] ? 4 : 3];
+  warp.require(operand);
+  const uint32_t bits = warp.lanes<uint32_t>(operand)[lane];
   const auto kind = static_cast<TensorKind>(in.settings[Kind]);
   const uint32_t blocks = in.settings[Blocks], cta_group = in.settings[CtaGroup];
   const DecodedInstruction decoded = blocks ? decode_block_scaled_descriptor(bits, kind, blocks, cta_group)
                                             : decode_instruction_descriptor(bits, kind, cta_group);
   if (!decoded.violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, decoded.violation);
-  if (decoded.descriptor.sparse)
-    warp.trap_lane(lane, trap_kind::descriptor, "expected the sparsity bit of tcgen05.mma without .sp to be zero");
+  if (decoded.descriptor.sparse != (in.settings[Sparse] != 0))
+    warp.trap_lane(lane, trap_kind::descriptor,
+                   in.settings[Sparse] ? "expected the sparsity bit of tcgen05.mma.sp to be one"
+                                       : "expected the sparsity bit of tcgen05.mma without .sp to be zero");
   return decoded.descriptor;
 }
 
@@ -90,6 +94,17 @@ TensorAddress read_scale_address(Warp &warp, const Operand &operand, uint32_t la
   return at;
 }
 
+/// CUTLASS and JAX have metadata of 128 rows; that of 64 rows is not public.
+void read_metadata_address(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
+  if (mma.a.rows != 128)
+    warp.trap_lane(lane, trap_kind::unsupported, "tcgen05.mma.sp with M " + std::to_string(mma.a.rows));
+  mma.metadata = TensorAddress(static_cast<uint32_t>(warp.defined_address(in.operands[3], lane)));
+  if (mma.metadata.lane || mma.metadata.column % 2)
+    warp.trap_lane(lane, trap_kind::tensor_memory,
+                   "expected metadata at lane 0 and an even column, got lane " + std::to_string(mma.metadata.lane) +
+                       ", column " + std::to_string(mma.metadata.column));
+}
+
 Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
   Tcgen05Mma mma;
   mma.ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
@@ -97,9 +112,11 @@ Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
   const InstructionDescriptor &d = mma.descriptor;
   mma.d_address = TensorAddress(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
   read_a(warp, in, mma, lane);
-  mma.b = shared_operand(warp, in.operands[2], d.b, d.columns / mma.cta_group(), d.depth(), d.transpose_b, d.negate_b,
+  mma.b = shared_operand(warp, in.operands[2], d.b, d.columns / mma.cta_group(), d.b_depth(), d.transpose_b, d.negate_b,
                          d.is_packed(), lane);
   check_lanes(warp, mma, lane);
+  if (d.sparse)
+    read_metadata_address(warp, in, mma, lane);
   read_disabled_lanes(warp, in, mma, lane);
   if (d.scaling.blocks) {
     mma.a_scales = read_scale_address(warp, in.operands[4], lane);
@@ -123,7 +140,7 @@ Outcome execute_mma(Warp &warp, const Instruction &in) {
     AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
     const Epoch position = queue.issue(warp.clock.known);
     mma->check(warp, warp.queue_actor(queue, position), warp.tensor_actor(queue, position), lane);
-    submit_in_order(warp, lane, queue, position, [mma] { mma->perform(); });
+    submit_in_order(warp, lane, queue, position, [mma, origin = warp.origin(lane)] { mma->perform(origin); });
     const InstructionDescriptor &d = mma->descriptor;
     warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{d.rows} * d.columns * d.depth();
   });
@@ -153,16 +170,19 @@ int32_t take_blocks(Decoder &decoder, TensorKind kind) {
 }
 
 Execute decode_mma(Decoder &decoder) {
-  for (const char *form : {"sp", "ws", "ashift"})
+  for (const char *form : {"ws", "ashift"})
     if (decoder.has(form))
       decoder.unsupported(std::string("tcgen05.mma with .") + form);
   Instruction &in = decoder.instruction;
+  in.settings[Sparse] = decoder.take("sp");
   in.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
   in.settings[Kind] = decoder.take_one_of(
       {"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"});
   if (in.settings[Kind] < 0)
     decoder.unsupported("a kind of tcgen05.mma other than f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 and mxf4nvf4");
   in.settings[Blocks] = take_blocks(decoder, static_cast<TensorKind>(in.settings[Kind]));
+  if (in.settings[Sparse] && (in.settings[Blocks] || in.settings[CtaGroup] != 1))
+    decoder.unsupported("tcgen05.mma.sp with block scaling or .cta_group::2");
   // The collector usage is a hint: operands must not change before completion, whatever its value.
   decoder.take_prefixed("collector::");
   decoder.address(0);
@@ -171,8 +191,10 @@ Execute decode_mma(Decoder &decoder) {
   else
     decoder.source(1, Type::B64);
   decoder.source(2, Type::B64);
-  decoder.source(3, Type::B32);
-  size_t next = 4;
+  size_t next = 3;
+  if (in.settings[Sparse])
+    decoder.address(next++);
+  decoder.source(next++, Type::B32);
   if (in.settings[Blocks])
     while (next < 6)
       decoder.address(next++);

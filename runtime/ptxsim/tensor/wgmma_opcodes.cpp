@@ -4,7 +4,8 @@
 // a wgmma.mma_async is issued when the last of the four executes it. The operation reads A and B once; the writes of A
 // and B must be ordered before the instruction in all four warps.
 //
-// settings of an instruction: the enumerators of Setting, in order; `type` is that of D, `from_type` that of A.
+// settings of an instruction: the enumerators of Setting, in order; `type` is that of D, `from_type` that of A. Sparse
+// is zero, or 1 plus the selector: metadata and selector are operands 3 and 4.
 #include "machine.h"
 #include "opcode.h"
 #include "tensor/in_flight_registers.h"
@@ -12,6 +13,7 @@
 #include "tensor/operand_matrix.h"
 #include "tensor/register_matrix.h"
 #include "tensor/tensor_core.h"
+#include "tensor/warp_metadata.h"
 #include "tensor/warpgroup.h"
 
 #include <array>
@@ -20,7 +22,7 @@
 namespace ptxsim {
 namespace {
 
-enum Setting : uint8_t { Columns, TypeOfB, NegateA, NegateB, TransposeA, TransposeB, Saturate };
+enum Setting : uint8_t { Columns, TypeOfB, NegateA, NegateB, TransposeA, TransposeB, Saturate, Sparse };
 
 constexpr uint32_t fragment_rows = 16; // of a warp
 constexpr uint32_t group_rows = fragment_rows * warpgroup_warps;
@@ -65,6 +67,7 @@ struct WarpgroupMma {
   uint64_t a_descriptor = 0, b_descriptor = 0;
   SharedOperand a, b; // all rows of the warpgroup
   bool a_in_registers = false, accumulate = false, saturate = false;
+  std::vector<SparseSelection> kept; // of a sparse A, by warp
   NumberFormat d = NumberFormat::F32;
 
   const std::vector<Operand> &result() const { return instruction->operands[0].elements; }
@@ -72,6 +75,7 @@ struct WarpgroupMma {
 
 private:
   void perform_rows(Warp &warp, uint32_t member, const ElementMatrix &right) const;
+  void multiply_add(const ElementMatrix &left, const ElementMatrix &right, uint32_t *sums) const;
 };
 
 void WarpgroupMma::perform() const {
@@ -94,28 +98,38 @@ void WarpgroupMma::perform_rows(Warp &warp, uint32_t member, const ElementMatrix
   std::vector<uint32_t> sums(size_t{fragment_rows} * b.rows);
   if (accumulate)
     sums = load_accumulator(warp, result(), d, b.rows);
-  const uint32_t *addend = accumulate ? sums.data() : nullptr;
+  if (kept.empty())
+    multiply_add(left, right, sums.data());
+  else
+    visit_sparse_rows(left, right, kept[member], [&](uint32_t row, const ElementMatrix &x, const ElementMatrix &y) {
+      multiply_add(x, y, &sums[size_t{row} * b.rows]);
+    });
+  store_accumulator(warp, result(), d, b.rows, sums);
+}
+
+void WarpgroupMma::multiply_add(const ElementMatrix &left, const ElementMatrix &right, uint32_t *sums) const {
+  const uint32_t *addend = accumulate ? sums : nullptr;
   SumRule rule;
   rule.result = d;
   if (element_bits(a.format) == 8)
     rule.fraction_bits = rule.result_fraction_bits = narrow_fraction_bits;
   if (d == NumberFormat::S32)
-    integer_multiply_add(left, right, addend, sums.data(), b.rows, saturate);
+    integer_multiply_add(left, right, addend, sums, b.rows, saturate);
   else
-    fused_multiply_add(left, right, addend, sums.data(), b.rows, rule);
-  store_accumulator(warp, result(), d, b.rows, sums);
+    fused_multiply_add(left, right, addend, sums, b.rows, rule);
 }
 
 namespace {
 
-SharedOperand shared_operand(Warp &warp, uint64_t descriptor, Type type, uint32_t rows, bool transposed, bool negate) {
+SharedOperand shared_operand(Warp &warp, uint64_t descriptor, Type type, uint32_t rows, bool transposed, bool negate,
+                             uint32_t depth_bytes = 32) {
   const DecodedDescriptor decoded = decode_wgmma_descriptor(descriptor);
   if (!decoded.violation.empty())
     warp.trap(trap_kind::descriptor, decoded.violation);
   if (!decoded.unconfirmed.empty())
     warp.unconfirmed(decoded.unconfirmed);
   const NumberFormat format = *operand_format(type);
-  return {decoded.layout, format, rows, 32 / container_bytes(format), !transposed, negate};
+  return {decoded.layout, format, rows, depth_bytes / container_bytes(format), !transposed, negate};
 }
 
 /// Traps if other instructions have used the register since the last wgmma.fence. Registers in flight need no fence.
@@ -133,6 +147,8 @@ void check_registers(Warp &warp, const Instruction &in, const WarpgroupMma &mma)
     warp.trap(trap_kind::in_flight, "expected wgmma.fence before the first wgmma.mma_async of a warp");
   for (const Operand &operand : mma.result())
     check_register(warp, operand, mma.accumulate);
+  if (in.settings[Sparse])
+    check_register(warp, in.operands[3], true);
   if (!mma.a_in_registers)
     return;
   for (const Operand &operand : in.operands[1].elements)
@@ -176,9 +192,10 @@ std::shared_ptr<WarpgroupMma> read_operands(Warp &warp, const Instruction &in) {
   }
   mma->b_descriptor = warp.uniform<uint64_t>(in.operands[2]);
   mma->b = shared_operand(warp, mma->b_descriptor, static_cast<Type>(in.settings[TypeOfB]), in.settings[Columns],
-                          in.settings[TransposeB], in.settings[NegateB]);
-  warp.require(in.operands[3]);
-  const uint32_t accumulates = warp.predicate(in.operands[3]);
+                          in.settings[TransposeB], in.settings[NegateB], in.settings[Sparse] ? 64 : 32);
+  const Operand &scale_d = in.operands[in.settings[Sparse] ? 5 : 3];
+  warp.require(scale_d);
+  const uint32_t accumulates = warp.predicate(scale_d);
   if (accumulates != 0 && accumulates != ~0u)
     warp.trap(trap_kind::divergence, "expected the same scale-d in all lanes");
   mma->accumulate = accumulates;
@@ -232,12 +249,18 @@ Outcome execute_mma(Warp &warp, const Instruction &in) {
   const uint32_t member = warp.index % warpgroup_warps;
   step.mma->warps[member] = &warp;
   step.mma->positions[member] = position;
+  if (in.settings[Sparse]) {
+    mark_register_in_flight(warp, queue, position, in.operands[3], false, wait_name);
+    step.mma->kept.resize(warpgroup_warps, SparseSelection(own->a.format, 0, own->a.depth));
+    step.mma->kept[member] =
+        read_warp_metadata(warp, in.operands[3], own->a.format, own->a.depth, in.settings[Sparse] - 1);
+  }
   // Later writes of the warp must not be ordered before the operation.
   warp.clock.begin_epoch();
   if (step.complete())
     submit(warp, step);
   group.retire();
-  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{fragment_rows} * own->b.rows * own->b.depth;
+  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{fragment_rows} * own->b.rows * own->a.depth;
   return Outcome::Next;
 }
 
@@ -284,7 +307,7 @@ void decode_aligned(Decoder &decoder) {
   decoder.program.uses_wgmma = true;
 }
 
-/// m64nNkK of the operand type; K is 32 bytes.
+/// m64nNkK of the operand type; K is 32 bytes, and twice as many of a sparse A.
 void decode_shape(Decoder &decoder) {
   const auto shape = decoder.take_prefixed("m64n");
   const size_t split = shape ? shape->find('k') : std::string::npos;
@@ -299,41 +322,42 @@ void decode_shape(Decoder &decoder) {
   const auto format = operand_format(decoder.instruction.from_type);
   if (!format || !operand_format(b))
     decoder.unsupported("wgmma of these types");
-  if (columns % 8 || columns < 8 || columns > 256 || depth * container_bytes(*format) != 32)
-    decoder.malformed("expected N of 8 to 256 in steps of 8 and K of 32 bytes");
+  if (columns % 8 || columns < 8 || columns > 256 ||
+      depth * container_bytes(*format) != (decoder.instruction.settings[Sparse] ? 64 : 32))
+    decoder.malformed("expected N of 8 to 256 in steps of 8 and K of 32 bytes, or of 64 with .sp");
 }
 
-/// imm-scale-a, imm-scale-b, and the transpose immediates of 16-bit types.
-void decode_immediates(Decoder &decoder, bool a_in_registers) {
+/// imm-scale-a, imm-scale-b, and the transpose immediates of 16-bit types, from operand `next` on.
+void decode_immediates(Decoder &decoder, bool a_in_registers, size_t next) {
   Instruction &in = decoder.instruction;
   if (in.type == Type::S32) {
-    decoder.expect_operands(4, 4);
+    decoder.expect_operands(next, next);
     return;
   }
   const bool transposable = in.from_type == Type::F16 || in.from_type == Type::BF16;
   const size_t transposes = transposable ? (a_in_registers ? 1 : 2) : 0;
-  decoder.expect_operands(6 + transposes, 6 + transposes);
-  for (size_t i : {4, 5})
+  decoder.expect_operands(next + 2 + transposes, next + 2 + transposes);
+  for (size_t i : {next, next + 1})
     if (const int64_t sign = decoder.immediate(i); sign != 1 && sign != -1)
       decoder.malformed("expected imm-scale of 1 or -1");
-  in.settings[NegateA] = decoder.immediate(4) < 0;
-  in.settings[NegateB] = decoder.immediate(5) < 0;
+  in.settings[NegateA] = decoder.immediate(next) < 0;
+  in.settings[NegateB] = decoder.immediate(next + 1) < 0;
   if (transposes == 2)
-    in.settings[TransposeA] = decoder.immediate(6) != 0;
+    in.settings[TransposeA] = decoder.immediate(next + 2) != 0;
   if (transposes)
-    in.settings[TransposeB] = decoder.immediate(5 + transposes) != 0;
+    in.settings[TransposeB] = decoder.immediate(next + 1 + transposes) != 0;
 }
 
 Execute decode_mma(Decoder &decoder) {
-  if (decoder.has("sp"))
-    decoder.unsupported("sparse wgmma.mma_async");
   Instruction &in = decoder.instruction;
   in.settings.fill(0);
+  in.settings[Sparse] = decoder.take("sp");
   decode_aligned(decoder);
   in.settings[Saturate] = decoder.take("satfinite");
   decode_shape(decoder);
   const uint32_t registers = in.settings[Columns] / (in.type == Type::F16 ? 4 : 2);
-  decoder.expect_operands(4, 8);
+  const size_t next = in.settings[Sparse] ? 5 : 3;
+  decoder.expect_operands(next + 1, next + 5);
   decoder.vector(0, in.type == Type::F16 ? Type::B32 : in.type, registers, false);
   const bool a_in_registers = decoder.is_vector(1);
   if (a_in_registers)
@@ -341,8 +365,10 @@ Execute decode_mma(Decoder &decoder) {
   else
     decoder.source(1, Type::B64);
   decoder.source(2, Type::B64);
-  decoder.predicate(3);
-  decode_immediates(decoder, a_in_registers);
+  if (in.settings[Sparse])
+    in.settings[Sparse] = decode_warp_metadata(decoder, 3, *operand_format(in.from_type)) + 1;
+  decoder.predicate(next);
+  decode_immediates(decoder, a_in_registers, next + 1);
   return execute_mma;
 }
 
