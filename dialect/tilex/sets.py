@@ -13,9 +13,15 @@ from tilec.dialect.fields import TypeSet
 from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
 
-AnyTile = replace(sets.AnyTile, irdl=Unconstrained)
-ScalarInteger = replace(sets.ScalarInteger, irdl=Unconstrained)
-TensorView = replace(sets.TensorView, irdl=Unconstrained)
-Token = replace(sets.Token, irdl=Unconstrained)
+
+def of_tilex(types: TypeSet) -> TypeSet:
+    """A set of types of `cuda_tile`, for an operation of tilex."""
+    return replace(types, irdl=Unconstrained)
+
+
+AnyTile = of_tilex(sets.AnyTile)
+ScalarInteger = of_tilex(sets.ScalarInteger)
+TensorView = of_tilex(sets.TensorView)
+Token = of_tilex(sets.Token)
 Im2colView = TypeSet("Im2colView", "an im2col_view", lambda type: isinstance(type, Im2colViewType), Im2colViewType)
 PackedView = TypeSet("PackedView", "a packed_view", lambda type: isinstance(type, PackedViewType), PackedViewType)

@@ -25,7 +25,7 @@ def mark_inbounds(module: ir.Module) -> None:
 
 def proven_inbounds(op: ir.OpView) -> list[bool]:
     """For each index, whether its tile lies inside the tensor, as declared by the access or proven by analysis."""
-    promised = list(op.inbounds or [False] * len(op.index))
+    promised = list(getattr(op, "inbounds", None) or [False] * len(op.index))
     type = op.view.type
     tensor = tensor_under(op.view)
     if tensor is None or not isinstance(type, _VIEWS):

@@ -12,6 +12,8 @@ _FUNCTIONS = {
     "cuda_tile.mmaf_scaled": "ct.mma_scaled",
     "cuda_tile.mmai": "ct.mma",
     "cuda_tile.print_tko": "print",
+    "tilex.mmaf": "ct.mma",
+    "tilex.mmaf_scaled": "ct.mma_scaled",
 }
 
 

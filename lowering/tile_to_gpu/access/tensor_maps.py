@@ -41,7 +41,8 @@ class TensorMap:
 
     A map of `element` tf32 over f32 rounds loaded values to the nearest tf32. Elements that share bytes are moved as
     bytes: a map of i8. An element of the map is `merged` adjacent elements of the tensor, for wider boxes. The rows of
-    a `truncated` map end at their last multiple of 16 bytes.
+    a `truncated` map end at their last multiple of 16 bytes. With `packed_bits` it is of elements of that many bits in
+    the bytes of the tensor, of which TMA stores 16 in 16 bytes (packed_maps.py).
     """
 
     view: ir.Value
@@ -51,6 +52,7 @@ class TensorMap:
     element: str
     merged: int = 1
     truncated: bool = False
+    packed_bits: int | None = None
 
     @property
     def parts(self) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Issue = Callable[[Multiply, Conversion], None]
 
 
-@converts("mmaf", "mmai", "mmaf_scaled")
+@converts("mmaf", "tilex.mmaf", "mmai", "mmaf_scaled", "tilex.mmaf_scaled")
 def _multiply(op: ir.OpView, conversion: Conversion) -> None:
     multiply = conversion.plan.multiplies[op.operation.results[0]]
     _ISSUE[multiply.unit.name](multiply, conversion)
@@ -95,9 +95,12 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
     type = buffer_of(result)
     if multiply.types.scale is not None:
         scales = [scale_tile(scale, conversion) for scale in multiply.scales]
-        made = emitter.gpu(MultiplyScaledOp, [accumulator, lhs, rhs, *scales, accumulate], [type]).result
+        kinds = {"lhs_kind": multiply.lhs.packed_kind, "rhs_kind": multiply.rhs.packed_kind}
+        operands = [accumulator, lhs, rhs, *scales, accumulate]
+        made = emitter.gpu(MultiplyScaledOp, operands, [type], **kinds).result
     else:
-        attributes = {"kind": multiply.types.element, **_signs(multiply.types)}
+        kinds = {"kind": multiply.lhs.packed_kind or multiply.types.element, "rhs_kind": multiply.rhs.packed_kind}
+        attributes = {**kinds, **_signs(multiply.types)}
         made = emitter.gpu(MultiplyOp, [accumulator, lhs, rhs, accumulate], [type], **attributes).result
     arrive(result, [made, emitter.boolean(True)], conversion)
 
