@@ -33,6 +33,8 @@ _ELEMENTS: dict[str, Constraint] = {
     "f8E5M2": ir.Float8E5M2Type[()],
     "f8E8M0FNU": ir.Float8E8M0FNUType[()],
     "f4E2M1FN": ir.Float4E2M1FNType[()],
+    "f6E2M3FN": ir.Float6E2M3FNType[()],
+    "f6E3M2FN": ir.Float6E3M2FNType[()],
     **{f"i{width}": ir.IntegerType[width] for width in (1, 4, 8, 16, 32, 64)},
 }
 

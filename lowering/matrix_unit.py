@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA
@@ -48,8 +48,9 @@ class DescriptorFormat:
 
 @dataclass(frozen=True)
 class MatrixTypes:
-    """The types of a multiply: the element of both operands, the signs of integers, the accumulator's element.
+    """The types of a multiply: elements of the operands in shared memory, signs of integers, the accumulator's element.
 
+    `element` is that of lhs, and of rhs too if there is no `rhs_element`; both have the same number of bits.
     `fast` allows sums of 8-bit floats with fewer bits than the accumulator has. With block scaling, `scaled_elements`
     elements along K share a factor of type `scale`.
     """
@@ -61,8 +62,14 @@ class MatrixTypes:
     fast: bool = False
     scale: str | None = None
     scaled_elements: int = 0
+    rhs_element: str | None = None
     # Whether lhs has half of the elements along K, and metadata (dialect/tilex).
     is_sparse: bool = False
+
+    @property
+    def elements(self) -> tuple[str, str]:
+        """The elements of lhs and rhs."""
+        return self.element, self.rhs_element or self.element
 
     def row_bytes(self, elements: int) -> int:
         """Bytes of a number of elements of an operand in shared memory."""
@@ -71,7 +78,8 @@ class MatrixTypes:
     def __str__(self) -> str:
         factors = f" with a factor of {self.scale} per {self.scaled_elements}" if self.scale is not None else ""
         sparse = " with a sparse lhs" if self.is_sparse else ""
-        return f"{self.element}{factors}{sparse} with an accumulator of {self.accumulator}"
+        operands = " by ".join(dict.fromkeys(self.elements))
+        return f"{operands}{factors}{sparse} with an accumulator of {self.accumulator}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +105,7 @@ class MatrixUnit:
     swizzles_operands: bool = True
     descriptor: DescriptorFormat | None = None
     # Elements whose sums in f32 have fewer bits than f32.
-    short_sums: Collection[str] = ()
+    short_sums: frozenset[str] = frozenset()
     # The layout of the metadata of a sparse lhs in registers, by shape and number of warps; None: in tensor memory.
     metadata_layout: Callable[[Shape, int], LinearLayout] | None = None
     # The layout of an lhs in registers, by shape, number of warps, element; None: both operands are in shared memory.
@@ -105,14 +113,15 @@ class MatrixUnit:
 
     def promotes(self, types: MatrixTypes) -> bool:
         """Whether the unit's sums are too short for these types, so that they are added to the accumulator in f32."""
-        return types.element in self.short_sums and types.accumulator == "f32" and not types.fast
+        return not self.short_sums.isdisjoint(types.elements) and types.accumulator == "f32" and not types.fast
 
     def operand_refusal(self, types: MatrixTypes, depth: int) -> str | None:
         """The reason why the unit cannot multiply `depth` elements of these types, or None."""
         element = types.element
-        if element not in self.accumulators:
-            return f"{self.name} has no {element} operands"
-        assert types.accumulator in self.accumulators[element], types
+        for each in types.elements:
+            if each not in self.accumulators:
+                return f"{self.name} has no {each} operands"
+            assert types.accumulator in self.accumulators[each], types
         step = self.step_bytes(element)
         if types.row_bytes(depth) % step:
             return f"{self.name} reads {step} bytes along K, the operands have {depth} elements of {element}"
@@ -226,7 +235,7 @@ _WGMMA = MatrixUnit(
     instruction_registers=lambda columns: columns // 2 + 26,
     descriptor=WGMMA_DESCRIPTOR,
     # Measured on H100: 13 fraction bits (arXiv 2511.10909); PTX does not specify it.
-    short_sums=("f8E4M3FN", "f8E5M2"),
+    short_sums=frozenset({"f8E4M3FN", "f8E5M2"}),
     lhs_layout=lambda shape, warps, element: wgmma_operand(shape, warps, element_type(element).storage_bytes),
 )
 _WGMMA_SPARSE = replace(

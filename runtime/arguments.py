@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
+from tilec.element_types import EXTENSION_FLOATS
 from tilec.frozen import Frozen
 from tilec.runtime.elements import ELEMENTS, POINTEES
 from tilec.runtime.json_record import Record
@@ -336,7 +337,7 @@ def _read_constant(record: Record) -> ConstantValue:
     if isinstance(record.value, dict) and "member" in record.value:
         return MemberConstant(record.only({"member"})["member"].text())
     if isinstance(record.value, dict):
-        return ElementConstant(record.only({"dtype"})["dtype"].text(POINTEES))
+        return ElementConstant(record.only({"dtype"})["dtype"].text((*POINTEES, *EXTENSION_FLOATS)))
     if isinstance(record.value, list):
         raise record.error("a number, true, false, null, a string or an element type")
     return record.value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tilec.element_types import CODED_FLOATS, ELEMENT_TYPES, FLOAT, dtype_named
+from tilec.element_types import CODED_FLOATS, ELEMENT_TYPES, EXTENSION_FLOATS, FLOAT, dtype_named
 from tilec.frozen import Frozen
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _UNSIGNED = tuple(f"u{bits}" for bits in (8, 16, 32, 64))
 
 def _elements() -> list[ArrayElement]:
     """Integers, unsigned integers (which only signatures tell apart), floats."""
-    rows = [row for row in ELEMENT_TYPES.values() if row.name not in _IN_BYTES]
+    rows = [row for row in ELEMENT_TYPES.values() if row.name not in (*_IN_BYTES, *EXTENSION_FLOATS)]
     unsigned = [ArrayElement(name, (f"numpy.uint{name[1:]}",)) for name in _UNSIGNED]
     integers, floats = (
         [ArrayElement(row.name, row.dtype_names) for row in rows if (row.kind == FLOAT) == b] for b in (0, 1)

@@ -4,9 +4,9 @@
 
 A run of 72 rows lies in shared memory as TMA writes it, in swizzle 128B, and wgmma multiplies 64 of them from row 0, 1,
 .. 8 on: the start address of its descriptor advances by 128 bytes per row. The manual demands nothing of the start, but
-no public kernel is known to start off the pattern. Each product is compared with that of numpy, bit for bit: with a base offset
-of 0, as the pattern itself is aligned, and with the number of the row. Tap s of a convolution is such a product
-(docs/decisions/tma.md), so that the multiply needs no registers if it is right.
+no public kernel is known to start off the pattern. Each product is compared with that of numpy, bit for bit: with a
+base offset of 0, as the pattern itself is aligned, and with the number of the row. Tap s of a convolution is such a
+product (docs/decisions/tma.md), so that the multiply needs no registers if it is right.
 """
 
 from __future__ import annotations

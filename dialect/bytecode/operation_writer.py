@@ -14,6 +14,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
 _SINGLE = (ONE, OPTIONAL)
+_SIX_BITS = "Tile IR has no floats of 6 bits: use f8E4M3FN, which has all of their values"
+_ADVICE = dict.fromkeys(("tilex.bitcast", "tilex.ftof"), _SIX_BITS)
 _EXPAND = "rewrite the module by 'tilec opt --passes expand-tilex'"
 
 
@@ -89,7 +91,7 @@ class OperationWriter:
         if plan is None:
             cls = OPERATIONS.get(name)
             if cls is None or cls.opcode is None:
-                advice = f": {_EXPAND}" if name.startswith("tilex.") else ""
+                advice = f": {_ADVICE.get(name, _EXPAND)}" if name.startswith("tilex.") else ""
                 message = f"'{name}' cannot be encoded in bytecode, which supports only operations of Tile IR"
                 self._gate.refuse(f"{message}{advice}")
             plan = self._plans[name] = OperationPlan.of(cls, self._gate.version)

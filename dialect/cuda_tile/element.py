@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tilec.element_types import ELEMENT_TYPES
+from tilec.element_types import ELEMENT_TYPES, EXTENSION_FLOATS
 
 # MLIR's own mark of a dynamic extent.
 DYNAMIC = -(1 << 63)
 
 # Bits of an element as the rules count them: tf32 has 19 there, though it fills four bytes of memory.
 ELEMENT_BITS = {row.name: row.value_bits for row in ELEMENT_TYPES.values()}
-NUMBERS = tuple(name for name in ELEMENT_BITS if name != "i4")
+NUMBERS = tuple(name for name in ELEMENT_BITS if name not in ("i4", *EXTENSION_FLOATS))
 INTEGERS = ("i1", "i8", "i16", "i32", "i64")
 FLOATS = tuple(name for name in NUMBERS if name not in INTEGERS)
 

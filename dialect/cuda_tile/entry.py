@@ -2,7 +2,7 @@
 
 from tilec.dialect.attributes import Array, Elements, Flag, Int64, OneType, Symbol
 from tilec.dialect.cuda_tile.attributes import Hints
-from tilec.dialect.cuda_tile.element import NUMBERS
+from tilec.dialect.cuda_tile.element import EXTENSION_FLOATS, NUMBERS
 from tilec.dialect.cuda_tile.enums import Visibility
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.scope_rules import global_scope_problem, kernel_scope_problem
@@ -35,6 +35,10 @@ class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAbo
                 return f"argument #{index} has an invalid type: {broken}"
             if not isinstance(argument, TileType) or argument.shape:
                 return f"argument #{index} must be a 0-d tile, but got {quote(argument)}"
+            element = spell(argument.element)
+            if element in EXTENSION_FLOATS:
+                instead = f"Tile IR, which has no {element}: use f8E4M3FN, which has all of its values"
+                return f"argument #{index} must be a number of {instead}"
         if self.arg_attrs is not None and len(self.arg_attrs) != len(function.inputs):
             return f"expects one dictionary an argument ({len(function.inputs)}), but got {len(self.arg_attrs)}"
         for index, attributes in enumerate(self.arg_attrs or ()):

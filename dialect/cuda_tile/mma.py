@@ -43,7 +43,8 @@ SCALED_ELEMENTS = {
 }
 
 
-def _shape_problem(lhs: TileType, rhs: TileType, acc: TileType) -> str | None:
+def shape_problem(lhs: TileType, rhs: TileType, acc: TileType) -> str | None:
+    """The problem with the shapes of a multiply, [B]MxK, [B]KxN and [B]MxN, or None."""
     if lhs.rank not in (2, 3):
         return f"expects tiles of rank 2 or 3, but got {spell(lhs)}"
     if lhs.rank == 3 and not lhs.shape[0] == rhs.shape[0] == acc.shape[0]:
@@ -59,6 +60,27 @@ def _shape_problem(lhs: TileType, rhs: TileType, acc: TileType) -> str | None:
                 f"expects dim {tile.rank + axis} of {name} ({extent})"
                 f" to equal dim {other.rank + other_axis} of {other_name} ({expected})"
             )
+    return None
+
+
+def scaled_shape_problem(
+    lhs: TileType, rhs: TileType, acc: TileType, left: TileType, right: TileType, elements: tuple[int, ...]
+) -> str | None:
+    """The problem with the shapes of a multiply with the scales `left` and `right`, or None.
+
+    `elements` lists the numbers of elements along K that may share a scale.
+    """
+    problem = shape_problem(lhs, rhs, acc)
+    if problem is not None:
+        return problem
+    shared, rest = divmod(lhs.shape[-1], left.shape[-1])
+    if rest or shared not in elements:
+        wanted = " or ".join(map(str, elements))
+        return f"expects {wanted} elements of lhs to share a scale, but got {spell(lhs)} with {spell(left)}"
+    if left.shape[:-1] != lhs.shape[:-1]:
+        return f"expects lhs_scale to have the rows of lhs, but got {spell(left)} for {spell(lhs)}"
+    if right.shape[:-2] != rhs.shape[:-2] or right.shape[-2:] != (left.shape[-1], rhs.shape[-1]):
+        return f"expects rhs_scale to end in {left.shape[-1]}x{rhs.shape[-1]} for {spell(rhs)}, but got {spell(right)}"
     return None
 
 
@@ -79,7 +101,7 @@ class MmaFOp(Operation, name="mmaf", opcode=0x49, traits=[ext.Pure]):
         if spell(acc.element) not in allowed:
             wanted = f"an accumulator of {' or '.join(allowed)} for inputs of {spell(lhs.element)}"
             return f"expects {wanted}, but got {spell(acc.element)}"
-        return _shape_problem(lhs, rhs, acc)
+        return shape_problem(lhs, rhs, acc)
 
 
 class MmaIOp(Operation, name="mmai", opcode=0x4A, traits=[ext.Pure]):
@@ -95,7 +117,7 @@ class MmaIOp(Operation, name="mmai", opcode=0x4A, traits=[ext.Pure]):
     assembly = "$lhs, $rhs, $acc $signedness_lhs $signedness_rhs attr-dict : type($lhs), type($rhs), type($acc)"
 
     def check_types(self) -> str | None:
-        return _shape_problem(self.lhs.type, self.rhs.type, self.acc.type)
+        return shape_problem(self.lhs.type, self.rhs.type, self.acc.type)
 
 
 class MmaFScaledOp(Operation, name="mmaf_scaled", opcode=0x72, since="13.3", traits=[ext.Pure]):
@@ -118,22 +140,8 @@ class MmaFScaledOp(Operation, name="mmaf_scaled", opcode=0x72, since="13.3", tra
     )
 
     def check_types(self) -> str | None:
-        lhs, rhs, acc = self.lhs.type, self.rhs.type, self.acc.type
-        left, right = self.lhs_scale.type, self.rhs_scale.type
+        lhs, left = self.lhs.type, self.lhs_scale.type
         elements = SCALED_ELEMENTS.get((spell(lhs.element), spell(left.element)))
         if elements is None:
             return f"scales of {spell(left.element)} do not go with inputs of {spell(lhs.element)}"
-        problem = _shape_problem(lhs, rhs, acc)
-        if problem is not None:
-            return problem
-        shared, rest = divmod(lhs.shape[-1], left.shape[-1])
-        if rest or shared not in elements:
-            wanted = " or ".join(map(str, elements))
-            return f"expects {wanted} elements of lhs to share a scale, but got {spell(lhs)} with {spell(left)}"
-        if left.shape[:-1] != lhs.shape[:-1]:
-            return f"expects lhs_scale to have the rows of lhs, but got {spell(left)} for {spell(lhs)}"
-        if right.shape[:-2] != rhs.shape[:-2] or right.shape[-2:] != (left.shape[-1], rhs.shape[-1]):
-            return (
-                f"expects rhs_scale to end in {left.shape[-1]}x{rhs.shape[-1]} for {spell(rhs)}, but got {spell(right)}"
-            )
-        return None
+        return scaled_shape_problem(lhs, self.rhs.type, self.acc.type, left, self.rhs_scale.type, elements)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tilec.dialect.cache import cached
 from tilec.dialect.constraints import Constraint, Unconstrained, any_of, number
-from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS, NUMBERS
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS, EXTENSION_FLOATS, FLOATS, INTEGERS, NUMBERS
 from tilec.dialect.cuda_tile.types import (
     GatherScatterViewType,
     PartitionViewType,
@@ -85,7 +85,7 @@ NarrowIntegerTile = tile_of("NarrowIntegerTile", ("i4", *INTEGERS))
 FloatTile = tile_of("FloatTile", ARITHMETIC_FLOATS)
 AnyFloatTile = tile_of("AnyFloatTile", FLOATS)
 NumberTile = tile_of("NumberTile", NUMBERS)
-AnyNumberTile = tile_of("AnyNumberTile", tuple(ELEMENT_BITS))
+AnyNumberTile = tile_of("AnyNumberTile", tuple(name for name in ELEMENT_BITS if name not in EXTENSION_FLOATS))
 PointerTile = _pointer_tile(scalar=False)
 ByteTile = tile_of("ByteTile", ("i8",))
 Int32Tile = tile_of("Int32Tile", ("i32",))

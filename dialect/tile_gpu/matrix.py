@@ -1,5 +1,7 @@
 """Matrix multiply-accumulate on tensor memory (tcgen05), on registers (wgmma, mma_sync) and on FMA units (dot)."""
 
+import re
+
 from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
@@ -16,15 +18,24 @@ from tilec.dialect.tile_gpu.sets import (
     TensorBuffer,
     is_register_tile,
 )
-from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.tilex.sparse_rules import GROUPS, word_elements
 from tilec.dialect.verify import types_only
 from tilec.element_types import ELEMENT_TYPES, element_type
 
 # Elements of operands that tensor cores multiply without block scaling; mmaf of Tile IR has no f4E2M1FN.
-KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not None and row.storage_bits >= 8)
+KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not None and row.value_bits >= 8)
+# Of them those that are multiplied by each other, and the smaller ones of packed buffers, of which tcgen05 reads 16 in
+# 16 bytes (PTX ISA 9.7.16.4).
+NARROW_FLOATS = tuple(name for name in KINDS if ELEMENT_TYPES[name].mma_kind == "f8f6f4")
+PACKED_FLOATS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not None and row.value_bits < 8)
 T = TypeVariable("T", RegisterTile)
 Kind = Enumeration(*KINDS)
+PackedKind = Enumeration(*PACKED_FLOATS)
+AnyKind = Enumeration(*KINDS, *PACKED_FLOATS)
+_PACKED = re.compile(r" packed=(\d+)")
+# Of multiplies that read packed buffers.
+RHS_KIND_CLAUSE = "{ rhs_kind $rhs_kind}"
 _STEP_BITS = 256
 # The rows of a CTA in a pair that multiplies 128.
 _NARROW_ROWS = 64
@@ -66,6 +77,36 @@ def signs_of_integers(op: ir.OpView) -> str | None:
     if (op.lhs_unsigned or op.rhs_unsigned) and element != "i8":
         return f"expected operands of i8 with lhs_unsigned or rhs_unsigned, but got {element}"
     return None
+
+
+def elements_of_operands(op: ir.OpView) -> str | None:
+    """PTX ISA 9.7.16.2.1: only narrow floats are multiplied by others of their kind."""
+    lhs = str(op.lhs.type.element_type if is_register_tile(op.lhs.type) else op.lhs.type.element)
+    rhs, narrow = str(op.rhs.type.element), (*NARROW_FLOATS, *PACKED_FLOATS)
+    left = op.kind if getattr(op, "kind", None) in PACKED_FLOATS else lhs
+    right = getattr(op, "rhs_kind", None) or rhs
+    if left != right and not {left, right} <= set(narrow):
+        return f"expected operands of one element, or of {' or '.join(NARROW_FLOATS)}, but got {left} and {right}"
+    return packed_problem(op.lhs, left) or packed_problem(op.rhs, right)
+
+
+def packed_problem(operand: ir.Value, kind: str | None) -> str | None:
+    """A buffer is packed if and only if its elements are of a packed kind, with as many bits."""
+    type = operand.type
+    found = _PACKED.search(type.layout) if isinstance(type, BufferType) else None
+    wanted = ELEMENT_TYPES[kind].value_bits if kind in PACKED_FLOATS else None
+    if (int(found[1]) if found else None) == wanted:
+        return None
+    expected = (
+        f"a buffer of i8 with packed={wanted} for {kind}" if wanted else f"a buffer that is not packed for {kind}"
+    )
+    return f"expected {expected}, but got {type.spelled() if isinstance(type, BufferType) else type}"
+
+
+def rhs_kind(op: ir.OpView) -> str:
+    """The element of the rhs of a multiply whose `kind` is that of the lhs."""
+    rhs = str(op.rhs.type.element)
+    return getattr(op, "rhs_kind", None) or (rhs if rhs in NARROW_FLOATS else op.kind)
 
 
 @types_only
@@ -138,7 +179,8 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     lhs: Operand[Buffer]
     rhs: Operand[SharedBuffer]
     accumulate: Operand[Boolean]
-    kind: Kind
+    kind: AnyKind
+    rhs_kind: PackedKind | None
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     pair: Flag
@@ -146,10 +188,11 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     depth: Int32 | None
     id: Int32 | None
     assembly = (
-        f"$kind {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator accumulate $accumulate"
+        f"$kind{RHS_KIND_CLAUSE} {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator"
+        " accumulate $accumulate"
         f"{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($accumulator)"
     )
-    rules = [_pair_shapes, signs_of_integers, places_of_operands, whole_steps, _part_of_depth]
+    rules = [_pair_shapes, elements_of_operands, signs_of_integers, places_of_operands, whole_steps, _part_of_depth]
 
 
 class Tcgen05MmaSparseOp(Operation, name="tcgen05_mma_sparse"):
@@ -182,13 +225,6 @@ def _promoted_types(op: ir.OpView) -> str | None:
             f"expected promote with operands of 8-bit floats and an accumulator of f32, but got {kind}, {accumulator}"
         )
     return None
-
-
-def _elements_of_register_lhs(op: ir.OpView) -> str | None:
-    if not is_register_tile(op.lhs.type):
-        return None
-    left, right = str(op.lhs.type.element_type), str(op.rhs.type.element)
-    return None if left == right else f"expected operands of one element, but got {left} in registers and {right}"
 
 
 @types_only
@@ -228,7 +264,7 @@ class WgmmaOp(Operation, name="wgmma"):
         f"$kind {{$promote }}{OPERANDS}{{ sparse $metadata : type($metadata)}}, $accumulator{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [_warpgroup_shapes, _elements_of_register_lhs, signs_of_integers, _promoted_types]
+    rules = [_warpgroup_shapes, elements_of_operands, signs_of_integers, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):
@@ -256,7 +292,7 @@ class MmaSyncOp(Operation, name="mma_sync"):
     rhs_unsigned: Flag
     id: Int32 | None
     assembly = f"{OPERANDS}, $accumulator{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [matrix_shapes, signs_of_integers]
+    rules = [matrix_shapes, elements_of_operands, signs_of_integers]
 
 
 class DotOp(Operation, name="dot"):
@@ -274,4 +310,4 @@ class DotOp(Operation, name="dot"):
     rhs_unsigned: Flag
     id: Int32 | None
     assembly = f"{OPERANDS}, $accumulator{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [matrix_shapes, signs_of_integers]
+    rules = [matrix_shapes, elements_of_operands, signs_of_integers]

@@ -10,7 +10,11 @@ from tilec.dialect.tile_gpu.interface import Category, Interface, Memory
 from tilec.dialect.tile_gpu.matrix import (
     ID_CLAUSE,
     OPERANDS,
+    RHS_KIND_CLAUSE,
+    AnyKind,
     Kind,
+    PackedKind,
+    elements_of_operands,
     matrix_shapes,
     places_of_operands,
     signs_of_integers,
@@ -217,15 +221,16 @@ class MultiplyOp(Operation, name="multiply"):
     lhs: Operand[Buffer]
     rhs: Operand[SharedBuffer]
     accumulate: Operand[Boolean]
-    kind: Kind
+    kind: AnyKind
+    rhs_kind: PackedKind | None
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     id: Int32 | None
     assembly = (
-        f"$kind {OPERANDS}, $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
+        f"$kind{RHS_KIND_CLAUSE} {OPERANDS}, $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [matrix_shapes, signs_of_integers, places_of_operands, whole_steps]
+    rules = [matrix_shapes, elements_of_operands, signs_of_integers, places_of_operands, whole_steps]
 
 
 class MultiplySparseOp(Operation, name="multiply_sparse"):
@@ -269,9 +274,12 @@ class MultiplyScaledOp(Operation, name="multiply_scaled"):
     lhs_scale: Operand[TensorBuffer]
     rhs_scale: Operand[TensorBuffer]
     accumulate: Operand[Boolean]
+    lhs_kind: PackedKind | None
+    rhs_kind: PackedKind | None
     id: Int32 | None
     assembly = (
-        f"$lhs, $rhs scaled $lhs_scale, $rhs_scale, $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
+        f"$lhs, $rhs scaled $lhs_scale, $rhs_scale, $accumulator accumulate $accumulate{{ lhs_kind $lhs_kind}}"
+        f"{RHS_KIND_CLAUSE}{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs), type($lhs_scale), type($rhs_scale) -> type($result)"
     )
     rules = [matrix_shapes, scale_shapes]

@@ -7,9 +7,10 @@ from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory
-from tilec.dialect.tile_gpu.matrix import ID_CLAUSE, matrix_shapes
+from tilec.dialect.tile_gpu.matrix import ID_CLAUSE, RHS_KIND_CLAUSE, PackedKind, matrix_shapes, packed_problem
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, SharedBuffer, TensorBuffer
+from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.verify import types_only
 
 
@@ -39,13 +40,17 @@ def _equal_buffers(op: ir.OpView) -> str | None:
     return None
 
 
-@types_only
 def scale_shapes(op: ir.OpView) -> str | None:
+    """The problem with the types of operands, of kinds and types, and of their factors, or None."""
     lhs, rhs = op.lhs.type, op.rhs.type
     left, right = op.lhs_scale.type, op.rhs_scale.type
+    problem = packed_problem(op.lhs, op.lhs_kind) or packed_problem(op.rhs, op.rhs_kind)
+    if problem is not None:
+        return problem
     shared, rest = divmod(lhs.shape[1], left.shape[1])
-    kind = SCALED_KINDS.get((spell(lhs.element), spell(left.element), shared))
-    if rest or kind is None or rhs.element != lhs.element or right.element != left.element:
+    kind = SCALED_KINDS.get((_element(lhs, op.lhs_kind), spell(left.element), shared))
+    other = SCALED_KINDS.get((_element(rhs, op.rhs_kind), spell(right.element), shared))
+    if rest or kind is None or other != kind or right.element != left.element:
         return f"no kind multiplies {lhs.spelled()} and {rhs.spelled()} with {left.spelled()} and {right.spelled()}"
     if left.shape[0] != lhs.shape[0] or right.shape != (left.shape[1], rhs.shape[1]):
         return f"expected scale factors MxS and SxN, but got {left.shape} and {right.shape}"
@@ -55,7 +60,12 @@ def scale_shapes(op: ir.OpView) -> str | None:
 def scaled_kind(op: ir.OpView) -> ScaledKind:
     """The kind of tcgen05.mma that multiplies the types of an operation."""
     lhs, scale = op.lhs.type, op.lhs_scale.type
-    return SCALED_KINDS[spell(lhs.element), spell(scale.element), lhs.shape[1] // scale.shape[1]]
+    return SCALED_KINDS[_element(lhs, op.lhs_kind), spell(scale.element), lhs.shape[1] // scale.shape[1]]
+
+
+def _element(operand: BufferType, kind: str | None) -> str:
+    """The element of an operand; packed ones have the kinds of f8E4M3FN."""
+    return spell(operand.element) if kind is None else "f8E4M3FN"
 
 
 class Tcgen05CopyScalesOp(Operation, name="tcgen05_copy_scales"):
@@ -78,9 +88,12 @@ class Tcgen05MmaScaledOp(Operation, name="tcgen05_mma_scaled"):
     lhs_scale: Operand[TensorBuffer]
     rhs_scale: Operand[TensorBuffer]
     accumulate: Operand[Boolean]
+    lhs_kind: PackedKind | None
+    rhs_kind: PackedKind | None
     id: Int32 | None
     assembly = (
-        f"$lhs, $rhs scaled $lhs_scale, $rhs_scale into $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
+        f"$lhs, $rhs scaled $lhs_scale, $rhs_scale into $accumulator accumulate $accumulate{{ lhs_kind $lhs_kind}}"
+        f"{RHS_KIND_CLAUSE}{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs), type($lhs_scale), type($rhs_scale) -> type($accumulator)"
     )
     rules = [matrix_shapes, scale_shapes]

@@ -16,11 +16,14 @@ SPANS = {"none": None, "32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128}
 Swizzle = Enumeration(*SPANS)
 # CUDA driver API, cuTensorMapEncodeTiled: the granule of a row without swizzle.
 _ROW_GRANULE_BYTES = 16
-# The bits of an element of a map by its name.
+# The bits in shared memory of an element of a map by its name.
 _ELEMENT_BITS = {
     **{row.name: row.storage_bits for row in ELEMENT_TYPES.values() if row.tensor_map is not None},
     **{f"u{bits}": bits for bits in (8, 16, 32, 64)},
+    **dict.fromkeys(("u4_align16b", "u6_align16b"), 8),
 }
+# The bits in memory of elements of which 16 have 16 bytes in shared memory (PTX ISA 5.5.1.1).
+PACKED_BITS = {"u4_align16b": 4, "u6_align16b": 6}
 Fill = Enumeration("zero", "nan")
 
 
@@ -144,7 +147,8 @@ def _outside(name: str, values: Sequence[int], limits: tuple[int, int]) -> str |
 
 
 class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
-    """A TMA descriptor over kernel arguments: innermost dimension first, strides in elements from the second on.
+    """A TMA descriptor over kernel arguments: innermost dimension first, strides from the second on, in
+    elements, or in bytes if elements share bytes.
 
     Without `kind` it copies boxes of the tensor. With a kind the tensor is images (C, W, then H and D if it has them,
     then N), the box is [channels, pixels], and `lower` and `upper` bound the start of the pixels (W first).

@@ -13,7 +13,7 @@ from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.matrix import METADATA
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, Channel, Index, Integer16, Integer32, SharedBuffer, TensorMap
-from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, made_by
+from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, PACKED_BITS, made_by
 from tilec.element_types import element_type
 
 # A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know signs of integers.
@@ -21,6 +21,9 @@ from tilec.element_types import element_type
 _COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8", "f4E2M1FN"})
 # The element of a map whose elements are several adjacent ones of the buffer, for wider boxes.
 _MERGED, _MERGED_BYTES = "i64", 8
+
+# The bits of the elements of which a buffer has 16 in 16 bytes.
+_PACKED = re.compile(r" packed=(\d+)")
 
 
 def map_of_kernel(op: ir.OpView) -> str | None:
@@ -31,6 +34,14 @@ def map_of_kernel(op: ir.OpView) -> str | None:
 
 def element_of_map(op: ir.OpView) -> str | None:
     copied, held = op.map.owner.element, str(op.buffer.type.element)
+    packed = _PACKED.search(op.buffer.type.layout)
+    if packed is not None or copied in PACKED_BITS:
+        # PTX ISA 5.5.1.1: loads unpack elements of 4 and 6 bits, and stores pack those of 6 bits from bytes.
+        bits = PACKED_BITS.get(copied, 0)
+        wanted = bits if not hasattr(type(op), "reduction") else None if bits == 6 else -1
+        if held == "i8" and wanted == (int(packed[1]) if packed else None):
+            return None
+        return f"expected a buffer of {copied}, the element of the map, but got {op.buffer.type.spelled()}"
     if copied == held or {copied, held} in _COPIED_AS_EACH_OTHER or _is_merged(op):
         return None
     return f"expected a buffer of {copied}, the element of the map, but got {op.buffer.type.spelled()}"

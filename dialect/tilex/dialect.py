@@ -1,8 +1,10 @@
 """The dialect tilex with all its op groups."""
 
 from tilec.dialect.tilex import (  # noqa: F401
+    convert,
     im2col,
     im2col_type,
+    mma,
     packed,
     packed_type,
     prefetch,

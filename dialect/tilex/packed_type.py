@@ -37,6 +37,7 @@ class PackedViewType(TileX.Type, name="packed_view"):
     tensor_view = property(lambda self: _facts(self)["tensor_view"])
     element = property(lambda self: self.tensor_view.element)
     tile_type = property(lambda self: TileType.get(self.tile_shape, self.element))
+    dim_map = property(lambda self: range(self.rank))
     rank = property(lambda self: len(self.tile_shape))
     tile_bytes = property(lambda self: self.tile_shape[-1] * self.bits // 8, doc="The bytes of a row of a tile.")
 

@@ -15,13 +15,19 @@ from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.tilex.sparse_rules import GROUPS
 
-AnyTile = replace(sets.AnyTile, irdl=Unconstrained)
-ScalarInteger = replace(sets.ScalarInteger, irdl=Unconstrained)
-TensorView = replace(sets.TensorView, irdl=Unconstrained)
-Token = replace(sets.Token, irdl=Unconstrained)
-SparseInput = replace(sets.tile_of("SparseInput", tuple(GROUPS)), irdl=Unconstrained)
-SparseAccumulator = replace(sets.tile_of("SparseAccumulator", ("f16", "f32", "i32")), irdl=Unconstrained)
-MetadataTile = replace(sets.Int32Tile, irdl=Unconstrained)
+
+def of_tilex(types: TypeSet) -> TypeSet:
+    """A set of types of `cuda_tile`, for an operation of tilex."""
+    return replace(types, irdl=Unconstrained)
+
+
+AnyTile = of_tilex(sets.AnyTile)
+ScalarInteger = of_tilex(sets.ScalarInteger)
+TensorView = of_tilex(sets.TensorView)
+Token = of_tilex(sets.Token)
+SparseInput = of_tilex(sets.tile_of("SparseInput", tuple(GROUPS)))
+SparseAccumulator = of_tilex(sets.tile_of("SparseAccumulator", ("f16", "f32", "i32")))
+MetadataTile = of_tilex(sets.Int32Tile)
 Im2colView = TypeSet("Im2colView", "an im2col_view", lambda type: isinstance(type, Im2colViewType), Im2colViewType)
 TiledView = TypeSet(
     "TiledView",

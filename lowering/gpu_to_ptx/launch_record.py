@@ -72,7 +72,8 @@ def _parameters(kernel: KernelOp, maps: int) -> list[dict[str, object]]:
 
 
 def _map(op: MakeTensorMapOp) -> dict[str, object]:
-    size = ELEMENTS[op.element].bits // 8
+    # Strides of elements that share bytes are in bytes.
+    size = max(1, ELEMENTS[op.element].bits // 8)
     location = source_location(op.operation.location)
     return {
         "base": _expression(op.base),

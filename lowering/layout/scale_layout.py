@@ -57,6 +57,11 @@ class ScaleLayout:
         return self.row_groups * self.records * self.atom_bytes
 
     @property
+    def loaded_bytes(self) -> int:
+        """The bytes of global memory that TMA copies into the buffer."""
+        return self.size_bytes
+
+    @property
     def columns(self) -> int:
         """Columns of tensor memory."""
         return self.row_groups * self.records * ATOM_COLUMNS

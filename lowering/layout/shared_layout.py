@@ -16,7 +16,8 @@ from tilec.lowering.layout.vectors import byte_shape
 # Span in bytes, mask and target by swizzle: a ^= ((a >> 7) & mask) << target.
 _SWIZZLES = {"32B": (32, 1, 4), "64B": (64, 3, 4), "128B": (128, 7, 4), "128B_atom_32B": (128, 3, 5)}
 BASE_ALIGNMENT_BYTES = 1024
-_TEXT = re.compile(r"contiguous=(\d+) swizzle=(\w+)(?: panel=(\d+))?")
+_TEXT = re.compile(r"contiguous=(\d+) swizzle=(\w+)(?: panel=(\d+))?(?: packed=(\d+))?")
+_BYTE = 8
 
 
 def swizzle_span_bytes(swizzle: str) -> int | None:
@@ -43,7 +44,9 @@ class SharedLayout:
     """A tile in a buffer aligned to 1024 bytes, dimension `contiguous` innermost, the others row-major above it.
 
     Rows wider than the swizzle span (or `panel_bytes`, for descriptors without swizzle) are cut into panels of that
-    many bytes, stored in order, each with all rows. Raises ValueError for rows narrower than the span.
+    many bytes, stored in order, each with all rows. With `packed_bits` each 16 bytes hold 16 elements of that many
+    bits, packed in the first of them (PTX ISA 5.5.1.1), so that only groups of 16 have an offset.
+    Raises ValueError for rows narrower than the span.
     """
 
     shape: tuple[int, ...]
@@ -51,6 +54,7 @@ class SharedLayout:
     contiguous: int
     swizzle: str = "none"
     panel_bytes: int | None = None
+    packed_bits: int | None = None
 
     def __post_init__(self) -> None:
         if self.swizzle != "none" and self.swizzle not in _SWIZZLES:
@@ -61,7 +65,8 @@ class SharedLayout:
 
     def __str__(self) -> str:
         panel = f" panel={self.panel_bytes}" if self.panel_bytes else ""
-        return f"contiguous={self.contiguous} swizzle={self.swizzle}{panel}"
+        packed = f" packed={self.packed_bits}" if self.packed_bits else ""
+        return f"contiguous={self.contiguous} swizzle={self.swizzle}{panel}{packed}"
 
     @property
     def row_bytes(self) -> int:
@@ -89,6 +94,11 @@ class SharedLayout:
     @property
     def size_bytes(self) -> int:
         return math.prod(self.shape) * self.element_bytes
+
+    @property
+    def loaded_bytes(self) -> int:
+        """The bytes of global memory that TMA copies into the buffer, which its mbarrier counts."""
+        return self.size_bytes if self.packed_bits is None else self.size_bytes * self.packed_bits // _BYTE
 
     def offset(self, *coordinates: Index) -> Index:
         """Byte offset of an element from the aligned base; coordinates are integers or integer arrays."""
@@ -131,9 +141,10 @@ def parse_shared_layout(text: str, shape: tuple[int, ...], element_bytes: int, p
     match = _TEXT.fullmatch(text)
     if match is None:
         raise VerificationError(f"expected a layout like 'contiguous=1 swizzle=128B', got '{text}'")
-    contiguous, swizzle, panel = match.groups()
+    contiguous, swizzle, panel, packed = match.groups()
     try:
         stored = byte_shape(shape, int(contiguous), per_byte)
-        return SharedLayout(stored, element_bytes, int(contiguous), swizzle, int(panel) if panel else None)
+        sizes = (None if size is None else int(size) for size in (panel, packed))
+        return SharedLayout(stored, element_bytes, int(contiguous), swizzle, *sizes)
     except (ValueError, IndexError) as error:
         raise VerificationError(f"bad layout '{text}': {error}") from error

@@ -32,12 +32,15 @@ from tilec.lowering.tile.analysis.divisibility import divisibility, divisor_of
 from tilec.lowering.tile.analysis.im2col_tensor import tensor_of
 from tilec.lowering.tile.analysis.replacing import erase_unused
 from tilec.lowering.tile.analysis.value_analysis import forget_facts
-from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
+from tilec.lowering.tile.expand.expand_packed_views import LOAD as PACKED_LOAD
+from tilec.lowering.tile.expand.expand_packed_views import STORE as PACKED_STORE
+from tilec.lowering.tile.expand.expand_packed_views import expand_other_packed_views, expand_packed_views
 from tilec.lowering.tile.expand.expand_tilex import MAKER, expand
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, element_bits
 from tilec.lowering.tile_to_gpu.access.image_run import image_run, is_of_run
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
 from tilec.lowering.tile_to_gpu.access.memory_order import ACQUIRING, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.packed_maps import packed_map_for
 from tilec.lowering.tile_to_gpu.access.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.access.pointers import PointerVectors, pointer_vectors
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
@@ -111,7 +114,7 @@ class Division:
 def divide_entry(entry: ir.OpView, target: Target, given: CompileOptions) -> Division:
     """Divides an entry among the CTAs of a cluster, in place; raises UnsupportedError."""
     remarks: list[Remark] = []
-    expand_packed_views(entry)
+    expand_other_packed_views(entry)
     refuse_partial_bytes(operations_below(entry))
     options = entry_options(entry, target, given)
     cluster = divide_among_ctas(entry, target, options, remarks)
@@ -212,13 +215,19 @@ def _expand_without_tma(entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder |
 
     Raises UnsupportedError for a load through a view with a mode, which demands TMA.
     """
+    views = operations_named(entry, (PACKED_LOAD, PACKED_STORE))
+    packed = [op for op in views if _is_by_threads(op, plan, order, target)]
+    packed_remarks = [_packed_remark(op, plan, target, order is not None) for op in packed]
+    if packed:
+        forget_facts()
+        expand_packed_views(entry, lambda op: op not in packed)
     accesses = [op for op in operations_below(entry) if _is_expanded(op, plan, order, target)]
     remarks = [_remark(op, plan, target, order is not None) for op in accesses]
     if accesses:
         forget_facts()
         expand(accesses)
     erase_unused(entry, MAKER)
-    return remarks
+    return packed_remarks + remarks
 
 
 def _is_expanded(op: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target) -> bool:
@@ -242,6 +251,25 @@ def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> R
     access, rows = ("load", "gather") if is_load else ("store", "scatter")
     message, narrow = f"the {access} through the im2col view is a {rows} of rows: {reason}", _narrow_access(op.view)
     return Remark("tma", message if narrow is None else f"{message}; {narrow}", location)
+
+
+def _is_by_threads(op: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target) -> bool:
+    """Whether threads do an access of a packed view."""
+    if op.operation.name == PACKED_STORE:
+        return order is None or store_map(op, order, target) is None
+    return op.operation.results[0] not in plan.loads
+
+
+def _packed_remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> Remark:
+    reason = tma_refusal(op, target, use_tma)
+    if op.operation.name == PACKED_STORE:
+        map = packed_map_for(op, op.view.type.bits, target)
+        otherwise = "the tile is too large to stage, or follows stores that do not use TMA"
+        message = f"threads pack and store the elements: {reason or (map if isinstance(map, str) else otherwise)}"
+    else:
+        reason = reason or refusal_of_operand(op, plan)
+        message = f"threads load the packed elements and convert them to f8E4M3FN: {reason}"
+    return Remark("tma", message, source_location(op.operation.location))
 
 
 def _reason(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> str:

@@ -39,8 +39,9 @@ def plan_remarks(
             message = f"the multiply is done by {multiply.unit.name}: {'; '.join(multiply.refusals)}"
             yield Remark("matrix-unit", message, location)
         if multiply.promotes:
+            elements = " by ".join(dict.fromkeys(multiply.types.elements))
             message = (
-                f"{multiply.unit.name} sums {multiply.types.element} with 13 fraction bits, so each sum of "
+                f"{multiply.unit.name} sums {elements} with 13 fraction bits, so each sum of "
                 f"{PROMOTED_ELEMENTS} products is added in f32: use_fast_acc=True accumulates without this step"
             )
             yield Remark("matrix-unit", message, location)

@@ -12,7 +12,6 @@ from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS
 from tilec.lowering.plan.matrix.accumulator import accumulators
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.unit_choice import (
-    SCALED,
     free_columns,
     least_scaled_columns,
     matrix_types,
@@ -21,7 +20,7 @@ from tilec.lowering.plan.matrix.unit_choice import (
 )
 from tilec.lowering.plan.warp_choice import WARP_COUNTS
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, SCALED_MULTIPLIES
 from tilec.lowering.tile.divide.multiply_parts import halve_multiply
 from tilec.lowering.tile.divide.split_tiles import split_tiles
 from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
@@ -60,7 +59,7 @@ def fits_scaled_multiplies(module: ir.Module, target: Target, sharing: Sharing) 
 
 
 def _first_misfit(module: ir.Module, target: Target, sharing: Sharing) -> _Misfit | None:
-    scaled = [op for op in operations_named(module, (SCALED,)) if op.acc.type.rank == 2]
+    scaled = [op for op in operations_named(module, SCALED_MULTIPLIES) if op.acc.type.rank == 2]
     if not scaled:
         return None
     multiplies = [op for op in operations_named(module, MULTIPLIES) if op.acc.type.rank == 2]

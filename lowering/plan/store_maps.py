@@ -11,11 +11,13 @@ from dataclasses import replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType
+from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.lowering.kernel_hints import allows_tma
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.layout.vectors import byte_shape, global_vector
 from tilec.lowering.target import LANES, Target
+from tilec.lowering.tile.expand.expand_packed_views import PACKED_STORE_BITS
 from tilec.lowering.tile_to_gpu.access.alignment import (
     VECTOR_BYTES,
     access_vector,
@@ -26,6 +28,7 @@ from tilec.lowering.tile_to_gpu.access.alignment import (
 )
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, REDUCTION, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.packed_maps import packed_map_for
 from tilec.lowering.tile_to_gpu.access.tensor_maps import (
     TensorMap,
     has_whole_rows,
@@ -55,7 +58,7 @@ def store_map(op: ir.OpView, order: MemoryOrder, target: Target, layouts: Layout
     Without `layouts` as if no layout were good enough for stores by threads.
     """
     stores = [op, *(earlier.opview for earlier in order.stores_before(op))]
-    if isinstance(op.view.type, Im2colViewType):
+    if isinstance(op.view.type, Im2colViewType | PackedViewType):
         layouts = None
     maps = [_own_map(store, target, layouts) for store in stores]
     return maps[0] if None not in maps else None
@@ -67,6 +70,10 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
     if order is None or store.memory_ordering_semantics != order or not allows_tma(store, target):
         return None
     type = store.view.type
+    if isinstance(type, PackedViewType):
+        # PTX ISA 5.5.1.1: .b6p2x16 packs bytes; elements of 4 bits have no such type.
+        map = packed_map_for(store, type.bits, target) if type.bits == PACKED_STORE_BITS else ""
+        return map if isinstance(map, TensorMap) and _staging_fits(type, map) else None
     if isinstance(type, Im2colViewType):
         map = im2col_store_map(store.view, target)
     elif layouts is None or type.rank < 2:

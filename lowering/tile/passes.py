@@ -16,10 +16,11 @@ from tilec.lowering.tile.divide.split_rows import split_chains, split_rows
 from tilec.lowering.tile.divide.split_tiles import split_tiles
 from tilec.lowering.tile.divide.unroll_taps import unroll_taps
 from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
-from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
+from tilec.lowering.tile.expand.expand_packed_views import expand_other_packed_views
 from tilec.lowering.tile.expand.expand_sparse import expand_sparse
 from tilec.lowering.tile.expand.expand_tilex import expand_im2col_extents, expand_tilex
 from tilec.lowering.tile.expand.insert_checks import insert_checks
+from tilec.lowering.tile.expand.widen_operands import widen_operands
 from tilec.lowering.tile.simplify.annotate_analysis import annotate_analysis
 from tilec.lowering.tile.simplify.compare_positions import compare_positions
 from tilec.lowering.tile.simplify.fuse_fma import fuse_fma
@@ -141,7 +142,8 @@ PASSES: dict[str, TilePass] = {
         "replace the extents of im2col views by arithmetic on those of their tensors", expand_im2col_extents
     ),
     "expand-packed-views": TilePass(
-        "replace accesses of packed elements by accesses of their bytes", expand_packed_views
+        "replace accesses of packed elements by accesses of their bytes, but for loads of operands",
+        expand_other_packed_views,
     ),
     "expand-sparse": TilePass("replace multiplies with a sparse lhs by multiplies with a dense one", expand_sparse),
     "expand-tilex": TilePass("replace the operations of tilex by Tile IR", expand_tilex),
@@ -149,6 +151,7 @@ PASSES: dict[str, TilePass] = {
         "replace block-scaled multiplies by a multiply per block along K, scaled in f32: it changes roundings",
         expand_block_scaling,
     ),
+    "widen-operands": TilePass("convert operands of less than 8 bits of tilex multiplies to f8E4M3FN", widen_operands),
     "fuse-fma": TilePass("fuse mulf and addf into fma: one rounding in place of two changes results", fuse_fma),
 }
 

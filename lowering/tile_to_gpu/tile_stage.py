@@ -17,6 +17,7 @@ from tilec.lowering.plan.matrix.accumulator import Accumulator, accumulators
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
+from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
 from tilec.lowering.plan.scaled_multiplies import fit_scaled_multiplies, fits_scaled_multiplies
 from tilec.lowering.plan.sparse_multiplies import fit_sparse_multiplies
 from tilec.lowering.target import Target
@@ -50,6 +51,7 @@ def run_tile_stage(
     options = entry_options(entry, target, given)
     with module.context:
         fit_sparse_multiplies(entry, target, replace(given, num_ctas=options.num_ctas), remarks, None)
+        fit_narrow_multiplies(module, target, remarks)
     run(module, BEFORE_FACTS, evaluate=evaluate, verifies=False)
     facts = _tile_facts(entry, target, options)
     if accumulates_in_registers(target) and (options.num_ctas or 1) == 1:

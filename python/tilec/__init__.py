@@ -85,6 +85,8 @@ if TYPE_CHECKING:
         bfloat16,
         bool_,
         float4_e2m1fn,
+        float6_e2m3fn,
+        float6_e3m2fn,
         float8_e4m3fn,
         float8_e5m2,
         float8_e5m3fnu,
@@ -162,6 +164,7 @@ if TYPE_CHECKING:
         zeros,
     )
     from tilec.language.view import Array, Scalar, Tile, TiledView
+    from tilec.packed_rows import pack_rows, unpack_rows
     from tilec.process.time_limit import compiler_timeout
     from tilec.signature import Signature
     from tilec.structured_sparsity import compress_2_4
@@ -190,8 +193,8 @@ _LANGUAGE = {
     "tilec.language.control": "assert_ ensure_constant static_assert static_eval static_exception static_iter",
     "tilec.language.convert": "astype bitcast pack_to_bytes unpack_from_bytes",
     "tilec.language.datatypes": """
-        DType bfloat16 bool_ float4_e2m1fn float8_e4m3fn float8_e5m2 float8_e5m3fnu float8_e8m0fnu float16
-        float32 float64 int8 int16 int32 int64 tfloat32 uint8 uint16 uint32 uint64
+        DType bfloat16 bool_ float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e4m3fn float8_e5m2 float8_e5m3fnu
+        float8_e8m0fnu float16 float32 float64 int8 int16 int32 int64 tfloat32 uint8 uint16 uint32 uint64
     """,
     "tilec.language.debug": "print printf",
     "tilec.language.declared_signatures": "signatures",
@@ -226,6 +229,7 @@ _INTERFACE = {
     "tilec.driver.compiled": "Compiled",
     "tilec.driver.kernel_launch": "launch launch_counts",
     "tilec.driver.stages": "compile",
+    "tilec.packed_rows": "pack_rows unpack_rows",
     "tilec.signature": "Signature",
     "tilec.text_input.module": "Module",
     "tilec.version": "__version__",

@@ -65,8 +65,8 @@ class ElementType(Frozen):
     Attributes:
         name: The name in Tile IR.
         kind: `PREDICATE`, `INTEGER` or `FLOAT`.
-        value_bits: Bits of a value: 19 for tf32, 1 for i1.
-        storage_bits: Bits in memory: 32 for tf32, 8 for i1.
+        value_bits: Bits of a value: 19 for tf32, 6 for 6-bit floats, 1 for i1.
+        storage_bits: Bits in memory: 32 for tf32, 8 for i1 and, unless they are packed, for 6-bit floats.
         dtype_names: The module and the name of each type of `dtypes`.
         register: The builtin type of the PTX register that holds one element. Elements of 8 and 4 bits occupy the low
             bits of a 16-bit register.
@@ -151,10 +151,20 @@ _ROWS = (
         "fnv8E5M3FNU", FLOAT, 8, 8, _numpy("uint8"), "i16", None, None, None,
         _finite(4, (-14, 16), 114688.0, has_sign=False),
     ),
+    ElementType(
+        "f6E2M3FN", FLOAT, 6, 8, ("ml_dtypes.float6_e2m3fn",), "i16", "e2m3", None, "f8f6f4",
+        _finite(4, (0, 2), 7.5, has_nan=False),
+    ),
+    ElementType(
+        "f6E3M2FN", FLOAT, 6, 8, ("ml_dtypes.float6_e3m2fn",), "i16", "e3m2", None, "f8f6f4",
+        _finite(3, (-2, 4), 28.0, has_nan=False),
+    ),
 )  # fmt: skip
 ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}
 # Scalars of these types are passed to kernels as their codes, which numpy lacks or rounds in another way than Tile IR.
-CODED_FLOATS = tuple(row.name for row in _ROWS if row.kind == FLOAT and row.storage_bits == 8)
+CODED_FLOATS = tuple(row.name for row in _ROWS if row.kind == FLOAT and row.value_bits == 8)
+# The floats that Tile IR lacks: types of tiles alone, which operations of tilex make and multiply.
+EXTENSION_FLOATS = tuple(row.name for row in _ROWS if row.value_bits == 6)
 
 
 def element_type(name: str) -> ElementType:

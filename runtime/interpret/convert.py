@@ -24,6 +24,12 @@ def _bitcast(op: Step, _machine: Machine, source: Tile) -> Tile:
     return op.element.from_bits(op.types[0].element.to_bits(source))
 
 
+@interprets("tilex.bitcast", elementwise=True)
+def _bitcast_code(op: Step, _machine: Machine, source: Tile) -> Tile:
+    mask = (1 << min(element.width for element in (op.types[0].element, op.element))) - 1
+    return op.element.from_bits(op.types[0].element.to_bits(source) & np.uint8(mask))
+
+
 @interprets("exti", elementwise=True)
 def _exti(op: Step, _machine: Machine, source: Tile) -> Tile:
     return wrap(reading(source, op.types[0].element, op["signedness"]), op.element)
@@ -35,7 +41,7 @@ def _trunci(op: Step, machine: Machine, source: Tile) -> Tile:
     return wrap(np.asarray(source), op.element)
 
 
-@interprets("ftof", elementwise=True)
+@interprets("ftof", "tilex.ftof", elementwise=True)
 def _ftof(op: Step, machine: Machine, source: Tile) -> Tile:
     origin, target, mode = op.types[0].element, op.element, op["rounding_mode"]
     # Tensor cores ignore the low 13 bits of an unconverted f32, which rounds it toward zero.

@@ -44,20 +44,20 @@ def product(lhs: Tile, rhs: Tile) -> Tile:
     return parts.reshape(*batch, rows, rhs.shape[-1])
 
 
-@interprets("mmaf")
+@interprets("mmaf", "tilex.mmaf")
 def _mmaf(op: Step, _machine: Machine, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
-    element = op.types[0].element
-    return rounded_sum(op, product(decoded(lhs, element), decoded(rhs, element)), acc)
+    left, right = (decoded(tile, type.element) for tile, type in zip((lhs, rhs), op.types, strict=False))
+    return rounded_sum(op, product(left, right), acc)
 
 
-@interprets("mmaf_scaled")
+@interprets("mmaf_scaled", "tilex.mmaf_scaled")
 def _mmaf_scaled(
     op: Step, _machine: Machine, lhs: Tile, rhs: Tile, acc: Tile, lhs_scale: Tile, rhs_scale: Tile
 ) -> Tile:
-    form, scale_form = op.types[0].element.format, op.types[3].element.format
+    form, rhs_form, scale_form = (op.types[at].element.format for at in (0, 1, 3))
     shared = lhs.shape[-1] // lhs_scale.shape[-1]
     left = form.decode(lhs) * np.repeat(scale_form.decode(lhs_scale), shared, axis=-1)
-    right = form.decode(rhs) * np.repeat(scale_form.decode(rhs_scale), shared, axis=-2)
+    right = rhs_form.decode(rhs) * np.repeat(scale_form.decode(rhs_scale), shared, axis=-2)
     return rounded_sum(op, product(left, right), acc)
 
 

@@ -8,7 +8,7 @@ import pytest
 from tilec.dialect.bytecode.tags import NUMBER_TAGS
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.tile_gpu.matrix import KINDS
-from tilec.element_types import ELEMENT_TYPES, element_type
+from tilec.element_types import ELEMENT_TYPES, EXTENSION_FLOATS, element_type
 from tilec.language import datatypes
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS as REGISTER_ELEMENTS
 from tilec.lowering.tma.tensor_map import DATA_TYPES
@@ -30,7 +30,9 @@ def test_only_floats_have_a_float_format():
     assert all((row.float_format is not None) == (row.kind == "float") for row in ELEMENT_TYPES.values())
 
 
-@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN"])
+@pytest.mark.parametrize(
+    "name", ["f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", *EXTENSION_FLOATS]
+)
 def test_float_formats_are_those_of_ml_dtypes(name):
     form = element_type(name).float_format
     facts = ml_dtypes.finfo(ml_dtypes.float4_e2m1fn if name == "f4E2M1FN" else element_type(name).dtypes[0])
@@ -67,7 +69,7 @@ def test_tensor_map_element_has_the_storage_size(name):
         ("f16", ["f16", "bf16"]),
         ("tf32", ["tf32"]),
         ("i8", ["i8"]),
-        ("f8f6f4", ["f8E4M3FN", "f8E5M2", "f4E2M1FN"]),
+        ("f8f6f4", ["f8E4M3FN", "f8E5M2", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN"]),
         (None, ["i1", "i4", "i16", "i32", "i64", "f32", "f64", "f8E8M0FNU", "fnv8E5M3FNU"]),
     ],
 )
@@ -76,7 +78,8 @@ def test_mma_kind_of_each_type(kind, names):
 
 
 def test_tables_of_all_stages_have_the_same_names():
-    assert set(NUMBER_TAGS) == set(TILE_ELEMENTS) == set(ELEMENT_TYPES)
+    assert set(NUMBER_TAGS) | set(EXTENSION_FLOATS) == set(TILE_ELEMENTS) == set(ELEMENT_TYPES)
+    assert not set(NUMBER_TAGS) & set(EXTENSION_FLOATS)
     assert {dtype.element for dtype in datatypes.ALL if dtype.element[0] != "u"} <= set(ELEMENT_TYPES)
     assert {name for name in ARRAY_ELEMENTS if name[0] != "u"} <= set(ELEMENT_TYPES)
     assert set(REGISTER_ELEMENTS) == set(ELEMENT_TYPES)

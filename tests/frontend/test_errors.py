@@ -97,12 +97,12 @@ def endless(n):
         (
             "ct.mma(m.astype(ct.int32), ct.transpose(m), ct.zeros((4, 4), ct.float32))",
             "m.astype(ct.int32)",
-            "expected elements of float16, bfloat16, float32, tfloat32, float64, float8_e4m3fn, float8_e5m2, int8,",
+            "expected elements of float16, bfloat16, float32, tfloat32, float64, float8_e4m3fn, float8_e5m2, float6_",
         ),
         (
             "ct.mma(m, ct.transpose(m), ct.zeros((4, 4), ct.float32), use_fast_acc=True)",
             "True",
-            "expected inputs of float8_e4m3fn or float8_e5m2, got float32",
+            "expected inputs of float8_e4m3fn or float8_e5m2 or float6_e2m3fn or float6_e3m2fn or float4_e2m1fn, got",
         ),
         ("ct.mma_scaled(t, t, t, t, t)", "t", "expected a tile of two or three dimensions, got a float32 tile of"),
         (

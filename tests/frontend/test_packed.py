@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import tilec as ct
+from tilec.errors import InputError
 
 Interpret = Callable[..., None]
 Text = Callable[[Any, str], str]
@@ -100,3 +102,86 @@ class TestText:
         store = re.search(r"tilex.store_packed_tko weak %tile, \S+ token = (%\S+)", text)
         assert load and store and f"{load[2]} = store_view_tko" in text
         assert f"{store[1]} = join_tokens {load[2]}, {load[1]}" in text
+
+
+PACKED = {
+    "float6_e2m3fn": (ml_dtypes.float6_e2m3fn, 6),
+    "float6_e3m2fn": (ml_dtypes.float6_e3m2fn, 6),
+    "float4_e2m1fn": (ml_dtypes.float4_e2m1fn, 4),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_rows_hold_every_value(name: str) -> None:
+    kind, bits = PACKED[name]
+    values = np.arange(1 << bits, dtype=np.uint8).view(kind).astype(np.float32)
+    packed = ct.pack_rows(values.reshape(2, -1), getattr(ct, name))
+    # OCP Microscaling Formats 1.0 leaves the order open; PTX ISA 5.5.1.1 has the first element in the lowest bits.
+    codes = [
+        int.from_bytes(row.tobytes(), "little") >> bits * at & (1 << bits) - 1
+        for row in packed
+        for at in range(len(values) // 2)
+    ]
+    assert codes == list(range(1 << bits))
+    assert np.array_equal(ct.unpack_rows(packed, getattr(ct, name)), values.reshape(2, -1))
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_rows_are_rounded_to_the_nearest_even_value(name: str) -> None:
+    """Halfway between neighbours, the code without the last bit; beyond the largest, the largest."""
+    kind, bits = PACKED[name]
+    positive = np.arange(1 << bits - 1, dtype=np.uint8).view(kind).astype(np.float64)
+    middle = (positive[:-1] + positive[1:]) / 2
+    expected = np.where(np.arange(len(middle)) % 2 == 0, positive[:-1], positive[1:])
+    given = np.concatenate([middle, -middle, [1e9, -np.inf, positive[-1] + 0.01, 0.0, 0.0, 0.0]])
+    wanted = np.concatenate([expected, -expected, [positive[-1], -positive[-1], positive[-1], 0.0, 0.0, 0.0]])
+    whole = len(given) // 4 * 4
+    found = ct.unpack_rows(ct.pack_rows(given[:whole], getattr(ct, name)), getattr(ct, name))
+    assert found.tolist() == wanted[:whole].tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ct.pack_rows(np.zeros(3), ct.float6_e2m3fn),
+            "expected rows of a multiple of 4 elements of float6_e2m3fn",
+        ),
+        (
+            lambda: ct.pack_rows(np.zeros(3), ct.float4_e2m1fn),
+            "expected rows of a multiple of 2 elements of float4_e2m1fn",
+        ),
+        (lambda: ct.pack_rows(1.0, ct.float6_e2m3fn), "expected rows of a multiple of 4 elements"),
+        (lambda: ct.pack_rows([np.nan] * 4, ct.float6_e3m2fn), "float6_e3m2fn has no NaN, got NaN: replace it first"),
+        (
+            lambda: ct.pack_rows(np.zeros(4), ct.float8_e5m2),
+            "expected float6_e2m3fn, float6_e3m2fn, float4_e2m1fn, got",
+        ),
+        (lambda: ct.unpack_rows(np.zeros(3), ct.float6_e2m3fn), "expected an array of uint8, got float64 of shape"),
+    ],
+)
+def test_rows_that_cannot_be_packed(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_view_of_floats_loads_and_stores(interpret: Interpret, name: str) -> None:
+    dtype = getattr(ct, name)
+
+    @ct.kernel
+    def kernel(x, y, z):
+        view = ct.packed_view(x, dtype=dtype, tile=(2, 8))
+        ct.static_assert(view.dtype is dtype and view.bits == dtype.bitwidth)
+        tile = view.load((0, 0))
+        ct.store(y, (0, 0), tile.astype(ct.float32))
+        ct.packed_view(z, dtype=dtype, tile=(2, 8)).store((0, 0), (tile.astype(ct.float32) * -0.5).astype(dtype))
+
+    values = np.array(
+        [[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0], [-0.5, -1.0, -2.0, -4.0, -6.0, 0.0, 1.0, 3.0]], np.float32
+    )
+    x, y = ct.pack_rows(values, dtype), np.zeros((2, 8), np.float32)
+    z = np.zeros_like(x)
+    interpret(kernel, 1, x, y, z)
+    assert np.array_equal(y, values)
+    assert np.array_equal(ct.unpack_rows(z, dtype), ct.unpack_rows(ct.pack_rows(values * -0.5, dtype), dtype))

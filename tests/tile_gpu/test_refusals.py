@@ -37,6 +37,13 @@ PRODUCT = "%m = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes : !a,
 POINTERS = "tensor<128x64xi64, #rows>"
 COPIED = f"%q = arith.constant dense<0> : {POINTERS}\n"
 REVERSED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
+BYTES = "buffer<128x128xf8E4M3FN, shared, contiguous=1 swizzle=128B>"
+SIX_BITS = "buffer<128x128xi8, shared, contiguous=1 swizzle=128B packed=6>"
+SIDES = f"%six = tile_gpu.shared : {SIX_BITS}\n%bytes = tile_gpu.shared : {BYTES}\n"
+SIX_BIT_MAP = (
+    '%m = tile_gpu.make_tensor_map "u6_align16b" %p[%n, %n] strides [%n] box [128, 128] swizzle 128B fill zero\n'
+)
+FACTORS = "scaled %scale#1, %scale#2 into %d accumulate %yes"
 # A line that follows HEAD, and the message without the name of the operation.
 REFUSALS = {
     "%r = tile_gpu.splat %n : i32 -> !l": "source and result must have the same element type, but got i32 and f32",
@@ -64,6 +71,37 @@ REFUSALS = {
     '%r = tile_gpu.math "exp2.approx.ftz" polynomials 0 %y : !l -> !l': "1 to 15 of 16 polynomials, but got 0",
     '%r = tile_gpu.math "exp2.approx.ftz" polynomials 16 %y : !l -> !l': "1 to 15 of 16 polynomials, but got 16",
     "%r = tile_gpu.load_shared %w : !s -> !h": "tile and buffer must agree, but got",
+    f"{SIDES}{SIX_BIT_MAP}tile_gpu.tma_store %bytes -> %m[%n, %n] : {BYTES}": (
+        "expected a buffer of u6_align16b, the element of the map, but got buffer<"
+    ),
+    f"{SIX_BIT_MAP}%w4 = tile_gpu.shared : {SIX_BITS.replace('packed=6', 'packed=4')}\n"
+    f"tile_gpu.tma_store %w4 -> %m[%n, %n] : {SIX_BITS.replace('packed=6', 'packed=4')}": (
+        "expected a buffer of u6_align16b, the element of the map, but got buffer<"
+    ),
+    f"{SIX_BIT_MAP.replace('128, 128', '64, 128')}": (
+        "expected rows of the box of 128 bytes with swizzle 128B, but got 64 bytes"
+    ),
+    f"{SIDES}tile_gpu.tcgen05_mma f6E2M3FN %bytes, %bytes into %d accumulate %yes : {BYTES}, {BYTES} -> !d": (
+        "expected MxK, KxN and MxN"
+    ),
+    f"{SIDES}%other = tile_gpu.shared : buffer<128x64xf8E5M2, shared, contiguous=0 swizzle=64B>\n"
+    f"tile_gpu.tcgen05_mma f6E2M3FN %bytes, %other into %d accumulate %yes : {BYTES}, "
+    "buffer<128x64xf8E5M2, shared, contiguous=0 swizzle=64B> -> !d": (
+        "expected a buffer of i8 with packed=6 for f6E2M3FN, but got buffer<128x128xf8E4M3FN"
+    ),
+    f"{SIDES}%other = tile_gpu.shared : buffer<128x64xf8E5M2, shared, contiguous=0 swizzle=64B>\n"
+    f"tile_gpu.tcgen05_mma i8 %six, %other into %d accumulate %yes : {SIX_BITS}, "
+    "buffer<128x64xf8E5M2, shared, contiguous=0 swizzle=64B> -> !d": (
+        "expected operands of one element, or of f8E4M3FN or f8E5M2, but got i8 and f8E5M2"
+    ),
+    f"{SIDES}%other = tile_gpu.shared : buffer<128x64xi8, shared, contiguous=0 swizzle=64B>\n"
+    f"tile_gpu.tcgen05_mma i8 %six, %other into %d accumulate %yes : {SIX_BITS}, "
+    "buffer<128x64xi8, shared, contiguous=0 swizzle=64B> -> !d": (
+        "expected a buffer that is not packed for i8, but got buffer<128x128xi8"
+    ),
+    f"{SIDES}tile_gpu.tcgen05_mma_scaled %side#0, %side#1 {FACTORS} lhs_kind f6E3M2FN : !g, !j, !n, !o -> !d": (
+        "expected a buffer of i8 with packed=6 for f6E3M2FN, but got buffer<"
+    ),
     "tile_gpu.store_shared %y, %w : !l -> !s": "tile and buffer must agree, but got",
     f"{COPIED}tile_gpu.copy_global %q -> %slot#0 vector 1 : {POINTERS} -> !a": "a copy has 4, 8 or 16 bytes, but got 1",
     f"{COPIED}tile_gpu.copy_global %q -> %slot#0 vector 16 : {POINTERS} -> !a": "16 bytes, but got 16 elements of f16",

@@ -109,7 +109,7 @@ class ChannelPlan:
     def bytes_expected(self) -> int:
         """The bytes that TMA writes into one slot."""
         filled = (buffer for buffer in self.buffers if buffer.memory == SHARED and self.producer == TMA)
-        return sum(stored_layout(buffer).size_bytes for buffer in filled)
+        return sum(stored_layout(buffer).loaded_bytes for buffer in filled)
 
     def orders_threads_of_cluster(self, first: int) -> bool:
         """Whether threads of other CTAs access shared memory before they arrive at the barriers from `first` on.

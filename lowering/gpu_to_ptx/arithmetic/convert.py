@@ -136,8 +136,15 @@ def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str
     each(lowering, operation, step)
 
 
+def _code(lowering: Lowering, operation: ir.Operation, _modifiers: list[str]) -> None:
+    """The low bits of a register, for a float of fewer bits or as a byte."""
+    bits = min(element_type(each.name).value_bits for each in _types(operation))
+    each(lowering, operation, instruction(lowering, f"and.b16 $0, $1, {(1 << bits) - 1};", _types(operation)[1]))
+
+
 # Functions of tile_gpu.math that are conversions.
 CONVERSIONS = {
+    "code": _code,
     "ftof": lambda lowering, operation, modifiers: _convert_floats(lowering, operation, modifiers[0]),
     "ftoi": _saturating,
 }

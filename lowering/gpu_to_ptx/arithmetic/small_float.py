@@ -1,11 +1,11 @@
-"""Floats of 4 and 8 bits that not every target converts in hardware: to and from f32, in f32 and integer arithmetic."""
+"""Floats of at most 8 bits that not every target converts in hardware: to and from f32, in f32 and integers."""
 
 from __future__ import annotations
 
 import math
 
 from tilec.dialect.mlir import ir
-from tilec.element_types import FloatFormat, element_type
+from tilec.element_types import EXTENSION_FLOATS, FloatFormat, element_type
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
@@ -14,23 +14,31 @@ from tilec.lowering.gpu_to_ptx.registers.packed_registers import halves_of
 POWERS = "f8E8M0FNU"
 HALVES = "f4E2M1FN"
 # Types that no cvt of a target converts, or only that of some targets.
-SMALL = (POWERS, HALVES, "fnv8E5M3FNU")
+SMALL = (POWERS, HALVES, "fnv8E5M3FNU", *EXTENSION_FLOATS)
 _F32_FRACTION_BITS, _F32_BIAS = 23, 127
 _NAN = 0xFF
 
 
 def decoded(lowering: Lowering, source: PtxElement, register: ir.Value) -> ir.Value:
-    """The value of a float of 8 bits without sign as f32, exactly."""
+    """The value of a float of 8 bits without sign, or of 6 bits, as f32, exactly."""
     if source.name == POWERS:
         return _power_of_two(lowering, register)
     form = format_of(source)
     up = _F32_FRACTION_BITS - _fraction_bits(form)
     code = lowering.compute("cvt.u32.u8 $0, $1;", "i32", register)
-    bits = lowering.compute(f"shl.b32 $0, $1, {up};", "i32", code)
+    sign = _sign_bit(source)
+    magnitude = lowering.compute(f"and.b32 $0, $1, {sign - 1};", "i32", code) if sign else code
+    bits = lowering.compute(f"shl.b32 $0, $1, {up};", "i32", magnitude)
+    if sign:
+        top = lowering.compute(f"and.b32 $0, $1, {sign};", "i32", code)
+        top = lowering.compute(f"shl.b32 $0, $1, {32 - sign.bit_length()};", "i32", top)
+        bits = lowering.compute("or.b32 $0, $1, $2;", "i32", bits, top)
     number = lowering.compute("mov.b32 $0, $1;", "f32", bits)
     # The exponent has the bias of the small format, and subnormal numbers are subnormal in f32: the product is exact.
     scale = literal(ELEMENTS["f32"], math.ldexp(1.0, _F32_BIAS - 1 + form.min_exponent))
     value = lowering.compute(f"mul.rn.f32 $0, $1, {scale};", "f32", number)
+    if not form.has_nan:
+        return value
     is_nan = lowering.compute(f"setp.eq.s32 $0, $1, {_NAN};", "i1", code)
     return lowering.compute("selp.f32 $0, 0f7FFFFFFF, $1, $2;", "f32", value, is_nan)
 
@@ -177,4 +185,4 @@ def _fraction_bits(form: FloatFormat) -> int:
 
 def _sign_bit(element: PtxElement) -> int:
     """The sign bit of a code; 0 for a type without sign."""
-    return 1 << element.bits - 1 if format_of(element).has_sign else 0
+    return 1 << element_type(element.name).value_bits - 1 if format_of(element).has_sign else 0

@@ -68,7 +68,7 @@ def _add_product(lowering: Lowering, op: MmaSyncOp, layout: LinearLayout, sums: 
         _fragments(lowering, kind, buffer, along_k, side(layout, depth, kind.bytes))
         for (buffer, along_k, _), side in zip(sides, (left_operand, right_operand), strict=True)
     ]
-    lhs, rhs = (operand_format(kind.name, is_unsigned) for _, _, is_unsigned in sides)
+    lhs, rhs = (operand_format(str(side.type.element), is_unsigned) for side, _, is_unsigned in sides)
     each, sum = instruction_depth(depth, kind.bytes), _sums(op).suffix
     text = f"mma.sync.aligned.m{FRAGMENT_ROWS}n{FRAGMENT_COLUMNS}k{each}.row.col.{sum}.{lhs}.{rhs}.{sum}"
     for step in range(depth // each):

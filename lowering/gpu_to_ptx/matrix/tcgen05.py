@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp, rhs_kind
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
@@ -21,7 +21,9 @@ from tilec.lowering.matrix_unit import STEP_BYTES, TCGEN05_DESCRIPTOR
 from tilec.lowering.target import TENSOR_LANES
 
 # PTX ISA 9.7.16.4.2: formats of A and B within their kind, and formats of D.
-_INPUTS = {"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1}
+_INPUTS = {
+    "f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5, "u8": 0, "s8": 1,
+}  # fmt: skip
 _ACCUMULATORS = {"f16": 0, "f32": 1, "i32": 2}
 # The same in kinds mxf8f6f4 and mxf4nvf4, and those of the scale factors.
 _SCALED_INPUTS = {"f8E4M3FN": 0, "f8E5M2": 1, "f4E2M1FN": 1}
@@ -65,7 +67,7 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     lhs = None if op.lhs.type.memory == TENSOR else MatrixOperand(shared_layout(op.lhs.type), 1)
     rhs = MatrixOperand(shared_layout(op.rhs.type), 0)
     block_rows = min(rows, TENSOR_LANES)
-    formats = operand_format(op.kind, op.lhs_unsigned), operand_format(op.kind, op.rhs_unsigned)
+    formats = operand_format(op.kind, op.lhs_unsigned), operand_format(rhs_kind(op), op.rhs_unsigned)
     mn_major = lhs is not None and not lhs.is_k_major, not rhs.is_k_major
     ctas = CTAS_OF_A_PAIR if op.pair else 1
     bits = instruction_descriptor(formats, str(buffer.element), ctas * block_rows, columns, *mn_major)
@@ -183,14 +185,20 @@ def _instruction_descriptors(
     The first factor is the byte in each word of tensor memory that has the first scale factor along K. Successive steps
     along K use all factors of a word.
     """
-    code, scale = _SCALED_INPUTS[spell(op.lhs.type.element)], _SCALES[spell(op.lhs_scale.type.element)]
-    operands = _operand_bits(code, code, op.accumulator.type.shape[1], not lhs.is_k_major, not rhs.is_k_major)
+    left, right = _scaled_format(op.lhs, op.lhs_kind), _scaled_format(op.rhs, op.rhs_kind)
+    scale = _SCALES[spell(op.lhs_scale.type.element)]
+    operands = _operand_bits(left, right, op.accumulator.type.shape[1], not lhs.is_k_major, not rhs.is_k_major)
     found = {}
     for step in range(min(lhs.steps, ATOM_FACTORS // op.kind.factors)):
         first = step * op.kind.factors
         bits = operands | first << 4 | scale << 23 | TENSOR_LANES >> 7 << 27 | first << 29
         found[first] = lowering.b.compute(f"mov.b32 $0, 0x{bits:08x};", lowering.b.i32)
     return found
+
+
+def _scaled_format(operand: ir.Value, kind: str | None) -> int:
+    """The format of an operand; packed ones have a kind."""
+    return _SCALED_INPUTS[spell(operand.type.element)] if kind is None else _INPUTS[operand_format(kind, False)]
 
 
 def _plus(lowering: Lowering, buffer: ir.Value, columns: int) -> ir.Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp, rhs_kind
 from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.matrix.wgmma_operands import (
     Sides,
@@ -104,7 +104,7 @@ def _issue(
 ) -> list[ir.Value]:
     """One instruction, which adds to `cells`, or starts a sum in f32 if there are none."""
     accumulator = str(op.accumulator.type.element_type)
-    formats = (operand_format(op.kind, is_unsigned) for is_unsigned in (op.lhs_unsigned, op.rhs_unsigned))
+    formats = operand_format(op.kind, op.lhs_unsigned), operand_format(rhs_kind(op), op.rhs_unsigned)
     types = ".".join((ELEMENTS[accumulator].suffix, *formats))
     results = [cell.type for cell in cells] or [lowering.b.f32] * (columns // 2)
     lhs, rhs = sides.lhs.step(lowering, step), sides.rhs.step(lowering, step * sides.rhs_steps)

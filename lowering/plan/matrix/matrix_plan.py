@@ -11,7 +11,6 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_named
-from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -19,10 +18,10 @@ from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, Sca
 from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_halves
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import ACCUMULATOR, Accumulator, accumulators, single_accumulator
+from tilec.lowering.plan.matrix.operand_map import contiguous_by_tma, unpacked_by_tma
 from tilec.lowering.plan.matrix.operand_source import (
     FOLDED,
     OperandSource,
-    is_only_multiplied,
     operand_source,
     register_lhs_layout,
     values_behind,
@@ -35,15 +34,13 @@ from tilec.lowering.plan.matrix.unit_choice import free_columns, matrix_types, u
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
 from tilec.lowering.tile.divide.multiply_parts import part_number
-from tilec.lowering.tile_to_gpu.access.alignment import per_byte
+from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES, is_widened
 from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD, ImageRun, image_run, is_of_run
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_for
-from tilec.lowering.tile_to_gpu.access.tensor_modes import load_map_for
 from tilec.lowering.tma.rules import MAX_BOX
 
-_NAN_ADVICE = ": hint allow_unconfirmed lets it fill with a NaN whose bits NVIDIA does not publish"
 # The operation whose region a multiply is in, and the multiply that it is a part of.
 _Site: TypeAlias = tuple[ir.Operation, int | ir.Operation]
 
@@ -69,6 +66,11 @@ class Operand:
     run: ImageRun | None = None
 
     @property
+    def packed_kind(self) -> str | None:
+        """The element of an operand that TMA unpacks into groups of 16 bytes; None for others."""
+        return None if self.map is None or self.map.packed_bits is None else spell(self.value.type.element)
+
+    @property
     def load(self) -> ir.OpView | None:
         """The load by TMA."""
         return None if self.map is None or self.source is None else self.source.load
@@ -81,6 +83,7 @@ class Operand:
         if self.run is not None:
             return f"contiguous={self.contiguous} from a run of {self.run.positions} pixels"
         path = f"TMA, swizzle {self.map.swizzle}" if self.map is not None else f"registers, since {self.refusal}"
+        path = path.replace("TMA", f"TMA of {self.packed_kind}", 1) if self.packed_kind is not None else path
         return f"contiguous={self.contiguous} by {path}"
 
 
@@ -165,8 +168,8 @@ class MatrixPlan:
         return None if multiply is None else multiply.unit
 
 
-# The results of `_contiguous_by_tma` by operand, its dimension along K, and unit: no number of warps changes them.
-_Known = dict[tuple[ir.Value, int, MatrixUnit], tuple[int, TensorMap] | str]
+# The results of `contiguous_by_tma` by operand, its dimension along K, and unit: no number of warps changes them.
+_Known = dict[tuple[ir.Value, int, MatrixUnit, bool], tuple[int, TensorMap] | str]
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,8 @@ class _Choices:
     warps: int
     order: MemoryOrder | None
     known: _Known
+    # The tiles of bytes that registers need, so that TMA does not unpack them.
+    read_bytes: frozenset[ir.Value] = frozenset()
 
     def tma_refusal(self, load: ir.OpView) -> str | None:
         """The reason why a load may not be issued by TMA ahead of its multiply, or None."""
@@ -205,14 +210,17 @@ def matrix_plans(
     carried = accumulators(matrices)
     known: _Known = {}
 
-    def plan_for(warps: int) -> MatrixPlan:
-        choices = _Choices(target, warps, order, known)
+    def plan_for(warps: int, read_bytes: frozenset[ir.Value] = frozenset()) -> MatrixPlan:
+        choices = _Choices(target, warps, order, known, read_bytes)
         plan = MatrixPlan(runs=_runs(entry, choices))
         free = free_columns(matrices, carried, target, warps, sharing)
         for op in multiplies:
             _add(plan, _decide(op, plan, free.get(op.operation), choices))
         _add_accumulators(plan, carried)
         _fold(plan)
+        unpacked = {tile for tile, map in plan.maps.items() if map.packed_bits is not None}
+        if not unpacked <= plan.folded:
+            return plan_for(warps, read_bytes | (unpacked - plan.folded))
         if not plan.multiplies:
             _add_row_loads(plan, row_maps(entry, target, order))
         return plan
@@ -271,12 +279,13 @@ def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choi
     types = matrix_types(op)
     unit, refusals = _unit(op, types, columns, choices)
     maps = dict(plan.maps)
+    is_narrow = op.operation.name in NARROW_MULTIPLIES
     lhs = _lhs_of_run(op.lhs, unit, plan, choices.warps)
     if lhs is None:
         lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, choices.warps, plan.unit_of))
     if lhs.register_layout is None and lhs.run is None:
-        lhs = _operand(op.lhs, 1, unit, maps, choices)
-    rhs = _operand(op.rhs, 0, unit, maps, choices)
+        lhs = _operand(op.lhs, 1, unit, maps, choices, is_narrow)
+    rhs = _operand(op.rhs, 0, unit, maps, choices, is_narrow)
     if types.is_sparse and lhs.contiguous != 1:
         lhs = Operand(op.lhs, 1, refusal="the kept elements of a row are not contiguous in memory")
     if unit.metadata_layout is not None and types.is_sparse:
@@ -320,16 +329,23 @@ def _runs(entry: ir.OpView, choices: _Choices) -> dict[ir.Value, ImageRun]:
 
 
 def _operand(
-    value: ir.Value, depth: int, unit: MatrixUnit, maps: dict[ir.Value, TensorMap], choices: _Choices
+    value: ir.Value, depth: int, unit: MatrixUnit, maps: dict[ir.Value, TensorMap], choices: _Choices, is_narrow: bool
 ) -> Operand:
-    """`depth` is the operand's dimension along K; `maps` gets the map of a tile that TMA loads for the operand."""
+    """`depth` is the operand's dimension along K; `maps` gets the map of a tile that TMA loads for the operand.
+
+    With `is_narrow` the multiply reads elements of less than 8 bits from packed buffers.
+    """
     source = operand_source(value)
     refusal = source if isinstance(source, str) else choices.tma_refusal(source.load)
     if refusal is None and not isinstance(source, str):
-        key = value, depth, unit
+        unpacks = is_narrow and is_widened(value)
+        key = value, depth, unit, unpacks
         if key not in choices.known:
-            choices.known[key] = _contiguous_by_tma(value, source, depth, unit, choices.target)
+            find = unpacked_by_tma if unpacks else contiguous_by_tma
+            choices.known[key] = find(value, source, depth, unit, choices.target)
         found = choices.known[key]
+        if unpacks and source.load.operation.results[0] in choices.read_bytes:
+            found = "threads read the tile too"
         if isinstance(found, str):
             refusal = found
         # A tile lies in shared memory once, in one swizzle; an operand that needs another goes through registers.
@@ -361,38 +377,6 @@ def _scale_map(op: ir.OpView, load: ir.OpView, layout: ScaleLayout) -> TensorMap
     if isinstance(map, TensorMap) and map.contiguous != load.view.type.rank - 1:
         return "the last dimension of the tile is not contiguous in memory"
     return map
-
-
-def _contiguous_by_tma(
-    value: ir.Value, source: OperandSource, depth: int, unit: MatrixUnit, target: Target
-) -> tuple[int, TensorMap] | str:
-    """The contiguous dimension of the operand and its map, or the reason why TMA cannot load it for the unit."""
-    map = load_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32)
-    if isinstance(map, str):
-        is_nan = getattr(source.load.view.type, "padding", None) == "nan" and not target.fills_nan
-        return f"{map}{_NAN_ADVICE}" if is_nan and "zeros, not with nan" in map else map
-    if map.fill == "nan" and not is_only_multiplied(source.load.operation.results[0]):
-        return "threads read the tile too, and NVIDIA does not publish the bits of the NaN that TMA fills"
-    contiguous = source.dimensions.index(map.contiguous)
-    loaded = source.load.view.type
-    if per_byte(value.type.element) > per_byte(loaded.element) and map.contiguous != loaded.rank - 1:
-        return "the bytes of the operand are not contiguous in memory along the elements that share them"
-    if contiguous == depth:
-        return contiguous, map
-    element = spell(value.type.element)
-    rule = unit.mn_major.get(element)
-    if rule is None:
-        return f"{unit.name} reads {element} only where K is contiguous in memory"
-    row_bytes = value.type.shape[contiguous] * element_type(element).storage_bits // 8
-    if row_bytes < rule.least_row_bytes:
-        return f"{unit.name} needs rows of {rule.least_row_bytes} bytes, the tile has {row_bytes}"
-    if rule.swizzle is None:
-        return contiguous, map
-    if hasattr(source.load.view.type, "sparse_dim"):
-        return f"{unit.name} needs {element} in swizzle {rule.swizzle}, in which TMA does not gather rows"
-    if getattr(loaded, "interleave", None) is not None:
-        return f"{unit.name} needs {element} in swizzle {rule.swizzle}, which is wider than a slice of channels"
-    return contiguous, replace(map, swizzle=rule.swizzle)
 
 
 def _fold(plan: MatrixPlan) -> None:

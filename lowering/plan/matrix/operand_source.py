@@ -21,7 +21,8 @@ from tilec.lowering.tile_to_gpu.access.memory_order import VIEW_LOADS
 
 _CONVERSION, _RESHAPE, _UNPACK = "cuda_tile.ftof", "cuda_tile.reshape", "cuda_tile.unpack"
 _POINTER_LOAD = "cuda_tile.load_ptr_tko"
-FOLDED = ("cuda_tile.permute", _RESHAPE, _UNPACK, _CONVERSION)
+_CODES = "tilex.bitcast"
+FOLDED = ("cuda_tile.permute", _RESHAPE, _UNPACK, _CONVERSION, _CODES)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _through(name: str, op: ir.OpView, source: ir.Value, dimensions: tuple[int, 
     if name == "cuda_tile.reshape":
         first, second = (kept_dimension(source.type.shape, op.results[0].type.shape, d) for d in dimensions)
         return None if first is None or second is None else (first, second)
-    return dimensions if _rounds_to_tf32(op) else None
+    return dimensions if name == _CODES or _rounds_to_tf32(op) else None
 
 
 def register_lhs_layout(

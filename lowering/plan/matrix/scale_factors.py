@@ -39,7 +39,8 @@ def least_factor_columns(op: ir.OpView) -> int:
 
 def has_scaled_kind(types: MatrixTypes) -> bool:
     """Whether tcgen05 multiplies elements with factors of these types."""
-    return (types.element, types.scale, types.scaled_elements) in SCALED_KINDS
+    kinds = {SCALED_KINDS.get((each, types.scale or "", types.scaled_elements)) for each in types.elements}
+    return len(kinds) == 1 and None not in kinds
 
 
 def scaled_refusal(op: ir.OpView, types: MatrixTypes, target: Target) -> str | None:

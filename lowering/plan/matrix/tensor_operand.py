@@ -17,6 +17,7 @@ from tilec.lowering.plan.matrix.operand_source import sums_behind
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns
 from tilec.lowering.target import Target
+from tilec.lowering.tile.expand.widen_operands import is_widened
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
 
 # Each of four warps accesses lanes of its own.
@@ -88,7 +89,8 @@ def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:
     lhs, type = multiply.lhs, multiply.lhs.value.type
     if not multiply.unit.accumulates_in_tensor_memory or multiply.scales or lhs.map is not None:
         return None
-    if per_byte(type.element) != 1 or lhs.run is None and not any(sums_behind(lhs.value)):
+    is_of_sums = lhs.run is not None or any(sums_behind(lhs.value))
+    if per_byte(type.element) != 1 or is_widened(lhs.value) or not is_of_sums:
         return None
     lanes = 64 if type.shape[0] == 64 else 128
     layout = TensorLayout(tuple(type.shape), element_bytes(type.element), lanes, packed=True)

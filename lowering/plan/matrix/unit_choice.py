@@ -18,21 +18,25 @@ from tilec.lowering.plan.matrix.scale_factors import (
 )
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, loops_around
-
-SCALED = "cuda_tile.mmaf_scaled"
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, SCALED_MULTIPLIES, loops_around
+from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES, is_widened
 
 
 def matrix_types(op: ir.OpView) -> MatrixTypes:
     """The types of a multiply."""
-    element, accumulator = spell(op.lhs.type.element), spell(op.acc.type.element)
-    if op.operation.name == SCALED:
+    is_narrow, accumulator = op.operation.name in NARROW_MULTIPLIES, spell(op.acc.type.element)
+    # Elements of less than 8 bits have a byte in shared memory, packed or converted.
+    element, rhs = (
+        "f8E4M3FN" if is_narrow and is_widened(tile) else spell(tile.type.element) for tile in (op.lhs, op.rhs)
+    )
+    if op.operation.name in SCALED_MULTIPLIES:
         shared = op.lhs.type.shape[-1] // op.lhs_scale.type.shape[-1]
-        return MatrixTypes(element, accumulator, scale=spell(op.lhs_scale.type.element), scaled_elements=shared)
+        scale = spell(op.lhs_scale.type.element)
+        return MatrixTypes(element, accumulator, scale=scale, scaled_elements=shared, rhs_element=rhs)
     if op.operation.name == MMA_SPARSE:
         return MatrixTypes(element, accumulator, bool(op.lhs_unsigned), bool(op.rhs_unsigned), is_sparse=True)
     if op.operation.name != "cuda_tile.mmai":
-        return MatrixTypes(element, accumulator, fast=bool(op.fast_acc))
+        return MatrixTypes(element, accumulator, fast=bool(op.fast_acc), rhs_element=rhs)
     return MatrixTypes(element, accumulator, op.signedness_lhs == "unsigned", op.signedness_rhs == "unsigned")
 
 
@@ -142,7 +146,7 @@ def factor_columns(op: ir.OpView) -> int:
 
 
 def _has_factors(op: ir.OpView) -> bool:
-    return op.operation.name in (SCALED, MMA_SPARSE)
+    return op.operation.name in (*SCALED_MULTIPLIES, MMA_SPARSE)
 
 
 def accumulator_columns(op: ir.OpView) -> int:

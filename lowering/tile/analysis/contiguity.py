@@ -31,7 +31,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
 # Loop-carried values reach a fixed point in a few iterations, or count as unknown.
 _ITERATIONS = 8
 # Pure and, for square matrices, of one shape, but not elementwise.
-_PRODUCTS = ("mmaf", "mmai", "mmaf_scaled")
+_PRODUCTS = ("mmaf", "tilex.mmaf", "mmai", "mmaf_scaled", "tilex.mmaf_scaled")
 
 
 def contiguity(entry: ir.OpView) -> dict[ir.Value, Axes]:

@@ -20,7 +20,7 @@ _ADVANCE = ir.WalkResult.ADVANCE
 
 
 def replace_results(module: ir.Module, rules: dict[str, Rule]) -> None:
-    """Applies the rule of each operation of Tile IR, by name without the dialect, with the insertion point before it.
+    """Applies the rule of each operation, by name (without `cuda_tile`), with the insertion point before it.
 
     A replaced operation is erased, so it must have no effect that its replacement lacks. Rules must terminate.
     """
@@ -32,11 +32,9 @@ def _sweep(module: ir.Module, rules: dict[str, Rule]) -> bool:
     found: list[tuple[ir.OpView, Rule]] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        name = operation.name
-        if name.startswith(_DIALECT):
-            rule = rules.get(name[len(_DIALECT) :])
-            if rule is not None:
-                found.append((operation.opview, rule))
+        rule = rules.get(operation.name.removeprefix(_DIALECT))
+        if rule is not None:
+            found.append((operation.opview, rule))
         return _ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)

@@ -18,13 +18,16 @@ _LEFT = {CONTINUE: LOOPS, BREAK: (LOOP,), YIELD: (IF,)}
 # The terminators whose operands become results.
 _RESULT_ENDS = {FOR: CONTINUE, LOOP: BREAK, IF: YIELD}
 MMA_SPARSE = "tilex.mma_sparse"
-MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled", MMA_SPARSE)
+# Multiplies without block scaling or sparsity, those with block scaling, and all.
+PLAIN_MULTIPLIES = ("cuda_tile.mmaf", "tilex.mmaf", "cuda_tile.mmai")
+SCALED_MULTIPLIES = ("cuda_tile.mmaf_scaled", "tilex.mmaf_scaled")
+MULTIPLIES = (*PLAIN_MULTIPLIES, *SCALED_MULTIPLIES, MMA_SPARSE)
 _NOT_ELEMENTWISE = frozenset((
     "broadcast", "reshape", "permute", "extract", "insert", "cat", "iota", "constant", "pack", "unpack",
     "load_view_tko", "store_view_tko", "tilex.load_im2col_tko", "tilex.store_im2col_tko", "tilex.load_packed_tko",
     "tilex.store_packed_tko", "atomic_red_view_tko", "multimem_load_reduce_view_tko", "multimem_store_view_tko",
-    "multimem_reduce_view_tko", "mmaf", "mmai", "mmaf_scaled",
-    MMA_SPARSE,
+    "multimem_reduce_view_tko", "mmaf", "tilex.mmaf", "mmai", "mmaf_scaled",
+    "tilex.mmaf_scaled", MMA_SPARSE,
 ))  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from tilec.element_types import element_type
 from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.part_access import first_indices, is_divisible_access, view_of_parts
-from tilec.lowering.tile.analysis.tile_operations import is_elementwise
+from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, is_elementwise
 from tilec.lowering.tile.analysis.tile_parts import kept_dimension
 
 # With fewer slots, loads wait for most of a multiply; with this number, a slot is read while the others are loaded.
@@ -79,7 +79,7 @@ class _Multiply:
 def divide_depth(module: ir.Module, shared_bytes: int) -> None:
     """Changes a module in place so that rings of its loads have several slots in the shared memory of a block."""
     blocks = defaultdict[ir.Block, list[_Multiply]](list)
-    for op in operations_named(module, ("cuda_tile.mmaf", "cuda_tile.mmai")):
+    for op in operations_named(module, PLAIN_MULTIPLIES):
         multiply = _multiply(op)
         if multiply is not None:
             blocks[op.operation.block].append(multiply)

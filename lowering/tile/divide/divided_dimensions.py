@@ -15,13 +15,19 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.tile.analysis.constants import splat_attribute
-from tilec.lowering.tile.analysis.tile_operations import STRUCTURES, carried_groups, is_elementwise, left_by
+from tilec.lowering.tile.analysis.tile_operations import (
+    PLAIN_MULTIPLIES,
+    STRUCTURES,
+    carried_groups,
+    is_elementwise,
+    left_by,
+)
 from tilec.lowering.tile.analysis.tile_parts import same_dimension
 
 # The divided dimension of each tile; the others are the same in all CTAs.
 Divided = dict[ir.Value, int]
 Related = Iterator[tuple[ir.Value, int]]
-MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai")
+MULTIPLIES = PLAIN_MULTIPLIES
 _REDUCE = "cuda_tile.reduce"
 # The dimensions of a matrix product.
 ROWS, COLUMNS = 0, 1

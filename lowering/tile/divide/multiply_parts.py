@@ -10,6 +10,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.tile.analysis.replacing import replace, replace_results
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
 from tilec.lowering.tile.analysis.tile_parts import Part, joined, reshaped
 from tilec.lowering.tile.divide.slices import Slice
 
@@ -55,7 +56,7 @@ def _half(op: ir.OpView, divided: tuple[int | None, ...], number: int, attribute
         tile if d is None else Slice(d, number, tile.type.shape[d] // 2).part(tile).extracted()
         for tile, d in zip(op.operation.operands, divided, strict=True)
     ]
-    return build("mmaf_scaled", operands, [operands[2].type], attributes).result
+    return build(op.operation.name, operands, [operands[2].type], attributes).result
 
 
 def unbatch_multiplies(module: ir.Module) -> None:
@@ -63,7 +64,7 @@ def unbatch_multiplies(module: ir.Module) -> None:
 
     `split-tiles` then divides the loads and the carried values of the parts.
     """
-    replace_results(module, dict.fromkeys(("mmaf", "mmai", "mmaf_scaled"), _unbatched))
+    replace_results(module, {name.removeprefix("cuda_tile."): _unbatched for name in MULTIPLIES})
 
 
 def _unbatched(op: ir.OpView) -> ir.Value | None:

@@ -21,6 +21,7 @@ from tilec.lowering.tile.analysis.index_arithmetic import NARROW, broadcast
 from tilec.lowering.tile.analysis.replacing import replace_results
 from tilec.lowering.tile.divide.multiply_parts import part_of
 from tilec.lowering.tile.divide.slices import Slice
+from tilec.lowering.tile.expand.widen_operands import converted
 
 # f8E8M0FNU: code e is 2^(e - 127), and 255 is NaN. The exponent of f32 has the same bias, and 23 bits below it.
 _BIAS, _NAN_CODE, _FRACTION_BITS = 127, 255, 23
@@ -29,13 +30,14 @@ _NAN = 0x7FC00000
 
 def expand_block_scaling(module: ir.Module, is_wanted: Callable[[ir.OpView], bool] = lambda op: True) -> None:
     """Changes the block-scaled multiplies of rank 2 that are wanted, in place."""
-    replace_results(module, {"mmaf_scaled": lambda op: _expanded(op) if is_wanted(op) else None})
+    names = ("mmaf_scaled", "tilex.mmaf_scaled")
+    replace_results(module, dict.fromkeys(names, lambda op: _expanded(op) if is_wanted(op) else None))
 
 
 def _expanded(op: ir.OpView) -> ir.Value | None:
     if op.acc.type.rank != 2:
         return None
-    lhs, rhs = _converted(op.lhs, ir.F16Type.get()), _converted(op.rhs, ir.F16Type.get())
+    lhs, rhs = converted(op.lhs, ir.F16Type.get()), converted(op.rhs, ir.F16Type.get())
     factors = list(zip(_factors(op.lhs_scale), _factors(op.rhs_scale), strict=True))
     sum, blocks = op.acc, op.lhs_scale.type.shape[1]
     attributes = part_of(op, blocks)
@@ -53,7 +55,7 @@ def _factors(scale: ir.Value) -> list[ir.Value]:
     """Tiles of f32 whose product is a tile of scale factors: one, or the two halves of powers of two."""
     single = ir.F32Type.get()
     if spell(scale.type.element) != "f8E8M0FNU":
-        return [_converted(scale, single)]
+        return [converted(scale, single)]
     byte = TileType.get(scale.type.shape, ir.IntegerType.get_signless(8))
     code = NARROW.cast(build("bitcast", [scale], [byte]).result)
     is_number = NARROW.is_less(code, _NAN_CODE)
@@ -77,7 +79,3 @@ def _outer_product(column: ir.Value, row: ir.Value, block: int, type: TileType) 
 def _block(tile: ir.Value, dimension: int, block: int, blocks: int) -> ir.Value:
     """One of the equal parts of a matrix along a dimension."""
     return Slice(dimension, block, tile.type.shape[dimension] // blocks).part(tile).extracted()
-
-
-def _converted(tile: ir.Value, element: ir.Type) -> ir.Value:
-    return build("ftof", [tile], [TileType.get(tile.type.shape, element)]).result

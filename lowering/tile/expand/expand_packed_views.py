@@ -29,17 +29,51 @@ from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_ma
 from tilec.lowering.tile.analysis.tile_index import is_below, limited
 from tilec.lowering.tile.analysis.tile_operations import without_assumptions
 from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
+from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES
+from tilec.lowering.tma.tensor_map import PADDED_GROUP
 
+LOAD, STORE = "tilex.load_packed_tko", "tilex.store_packed_tko"
+# The elements that TMA packs when it stores them (PTX ISA 5.5.1.1: .b6p2x16).
+PACKED_STORE_BITS = 6
 _BYTE = 8
+# The operations that may be between a load and a multiply, and the operands of a multiply that are not its sums.
+_MOVES = ("tilex.bitcast", "cuda_tile.permute")
+_OPERANDS = (0, 1)
 
 
-def expand_packed_views(module: ir.Module | ir.OpView) -> None:
-    """Expands the accesses and the index spaces of packed views in a module or an entry."""
+def expand_packed_views(module: ir.Module | ir.OpView, is_kept: Callable[[ir.OpView], bool] = lambda op: False) -> None:
+    """Expands the accesses and the index spaces of packed views in a module or an entry, but not kept accesses."""
     for op in operations_named(module, _EXPANDED):
+        if op.operation.name in (LOAD, STORE) and is_kept(op):
+            continue
         with ir.InsertionPoint(op.operation), op.location:
             values = _EXPANDED[op.operation.name](op)
         replace(op, values)
     erase_unused(module, "tilex.make_packed_view")
+
+
+def expand_other_packed_views(module: ir.Module | ir.OpView) -> None:
+    """As `expand_packed_views`, but for loads that only multiplies read, and stores of 6 bits, which TMA may do."""
+    expand_packed_views(module, _may_use_tma)
+
+
+def _may_use_tma(op: ir.OpView) -> bool:
+    if op.operation.name == STORE:
+        return bool(op.view.type.bits == PACKED_STORE_BITS and op.view.type.tile_shape[-1] % PADDED_GROUP == 0)
+    return _feeds_multiplies(op.tile)
+
+
+def _feeds_multiplies(tile: ir.Value) -> bool:
+    """Whether every use of a tile moves it to an operand of a multiply of narrow floats of rank 2."""
+    uses = list(tile.uses)
+    return bool(uses) and all(map(_is_operand, uses))
+
+
+def _is_operand(use: ir.OpOperand) -> bool:
+    user = use.owner.operation
+    if user.name in NARROW_MULTIPLIES:
+        return use.operand_number in _OPERANDS and user.opview.acc.type.rank == len(_OPERANDS)
+    return user.name in _MOVES and _feeds_multiplies(user.results[0])
 
 
 def _load(op: ir.OpView) -> list[ir.Value]:
@@ -131,8 +165,8 @@ def _in_rows(values: ir.Value, like: ir.Value) -> ir.Value:
 
 
 _EXPANDED: dict[str, Callable[[ir.OpView], list[ir.Value]]] = {
-    "tilex.load_packed_tko": _load,
-    "tilex.store_packed_tko": _store,
+    LOAD: _load,
+    STORE: _store,
     "tilex.get_packed_index_space_shape": _index_space,
 }
 

@@ -22,9 +22,11 @@ from tilec.lowering.tile.analysis.index_space import index_space, output_extents
 from tilec.lowering.tile.analysis.replacing import erase_unused
 from tilec.lowering.tile.analysis.tile_operations import point_after
 from tilec.lowering.tile.analysis.tile_parts import reshaped
+from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand.expand_packed_views import expand_packed_views
 from tilec.lowering.tile.expand.expand_sparse import expand_sparse
 from tilec.lowering.tile.expand.im2col_rows import Im2colRows, Pixels
+from tilec.lowering.tile.expand.widen_operands import multiply_halves
 
 MAKER = "tilex.make_im2col_view"
 
@@ -33,6 +35,8 @@ def expand_tilex(module: ir.Module) -> None:
     """Expands all operations of tilex in a module."""
     expand_packed_views(module)
     expand_sparse(module)
+    multiply_halves(module)
+    expand_block_scaling(module, lambda op: op.operation.name == "tilex.mmaf_scaled")
     expand(operations_named(module, _EXPANDED))
     # Tile IR has no prefetches, which change no result.
     for op in list(operations_named(module, (PrefetchOp.OPERATION_NAME,))):

@@ -13,6 +13,8 @@ _FUNCTIONS = {
     "cuda_tile.mmai": "ct.mma",
     "cuda_tile.print_tko": "print",
     "tilex.mma_sparse": "ct.mma_sparse",
+    "tilex.mmaf": "ct.mma",
+    "tilex.mmaf_scaled": "ct.mma_scaled",
 }
 
 

@@ -42,8 +42,9 @@ class TensorMap:
 
     A map of `element` tf32 over f32 rounds loaded values to the nearest tf32. Elements that share bytes are moved as
     bytes: a map of i8. An element of the map is `merged` adjacent elements of the tensor, for wider boxes. The rows of
-    a `truncated` map end at their last multiple of 16 bytes. Elements outside of the tensor are filled with `fill`. A box
-    has at most `widest` elements of a row.
+    a `truncated` map end at their last multiple of 16 bytes. Elements outside of the tensor are filled with `fill`. A
+    box has at most `widest` elements of a row. With `packed_bits` it is of elements of that many bits in the bytes of
+    the tensor, of which TMA stores 16 in 16 bytes (packed_maps.py).
     """
 
     view: ir.Value
@@ -55,6 +56,7 @@ class TensorMap:
     truncated: bool = False
     fill: str = "zero"
     widest: int | None = None
+    packed_bits: int | None = None
 
     @property
     def panel_elements(self) -> int | None:

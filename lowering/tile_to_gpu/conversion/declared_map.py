@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
+from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.lowering import emitter
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.layout.vectors import byte_shape
@@ -17,6 +19,7 @@ from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations
 from tilec.lowering.tile_to_gpu.access.index import greatest_start, of_one_width, tile_start
+from tilec.lowering.tile_to_gpu.access.packed_maps import tile_shape as packed_tile_shape
 from tilec.lowering.tile_to_gpu.access.packing import divided_exactly
 from tilec.lowering.tile_to_gpu.access.tensor_maps import ALIGNMENT_BYTES, TensorMap, is_repeated
 from tilec.lowering.tile_to_gpu.access.tensor_modes import Im2colFields, im2col_fields
@@ -37,18 +40,28 @@ def offsets(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Va
 
 
 def buffer_type(
-    shape: Sequence[int], element: ir.Type, contiguous: int, swizzle: str, panel_elements: int | None = None
+    shape: Sequence[int],
+    element: ir.Type,
+    contiguous: int,
+    swizzle: str,
+    panel_elements: int | None = None,
+    packed_bits: int | None = None,
 ) -> BufferType:
-    """A buffer in shared memory whose dimension `contiguous` is innermost, in panels of that many elements."""
+    """A buffer in shared memory whose dimension `contiguous` is innermost, in panels of that many elements.
+
+    With `packed_bits` it is of i8, and 16 elements of that many bits are packed in each 16 bytes.
+    """
     stored, size = byte_shape(shape, contiguous, per_byte(element)), element_bytes(element)
     panel_bytes = None if panel_elements is None else panel_elements * size
-    return BufferType.get(
-        tuple(shape), element, SHARED, str(SharedLayout(stored, size, contiguous, swizzle, panel_bytes))
-    )
+    layout = SharedLayout(stored, size, contiguous, swizzle, panel_bytes, packed_bits)
+    return BufferType.get(tuple(shape), element, SHARED, str(layout))
 
 
 def copied_buffer_type(map: TensorMap, type: ir.Type) -> BufferType:
     """The buffer of a copy of the tile of a view by TMA: longer rows without swizzle are several boxes."""
+    if map.packed_bits is not None:
+        shape = packed_tile_shape(map.view, map.packed_bits)
+        return buffer_type(shape, emitter.integer_type(8), map.contiguous, map.swizzle, packed_bits=map.packed_bits)
     row = type.tile_shape[map.contiguous] // map.parts
     panel = MAX_BOX * map.merged if map.swizzle == "none" and row > MAX_BOX else map.panel_elements
     return buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle, panel)
@@ -58,7 +71,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     """The tensor map at the top of the kernel; equal ones are one parameter."""
     source, type = view.tensor.source, view.type
     row = swizzle_span_bytes(map.swizzle)
-    parts = map.parts
+    parts, bits = map.parts, map.packed_bits
     # TMA copies rows that are gathered one by one.
     box = [1 if k == view.sparse_dimension else type.tile_shape[k] for k in map.order]
     widest = map.widest or MAX_BOX
@@ -71,7 +84,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
         extents, strides = _launch_values(source, declarations)
         inner, *outer = [type.dim_map[k] for k in map.order]
         with declarations.point():
-            extent = _divided(extents[inner], parts)
+            extent = _divided(extents[inner], parts) if bits is None else _elements(extents[inner], bits)
             if map.truncated:
                 extent = _rounded_down(extent, ALIGNMENT_BYTES // element_bytes(type.element))
             steps = [_divided(strides[d], parts) for d in outer]
@@ -132,6 +145,12 @@ def _divided(value: ir.Value, parts: int) -> ir.Value:
     return value if parts == 1 else emitter.binary("arith.divui", value, emitter.constant(value.type, parts))
 
 
+def _elements(extent: ir.Value, bits: int) -> ir.Value:
+    """The elements of `bits` bits in a number of bytes, as a value that the launcher can compute."""
+    scale, size = 8 // math.gcd(8, bits), bits // math.gcd(8, bits)
+    return _divided(emitter.binary("arith.muli", extent, emitter.constant(extent.type, scale)), size)
+
+
 def _rounded_down(value: ir.Value, multiple: int) -> ir.Value:
     """The greatest multiple that is at most a number, as a value that the launcher can compute."""
     factor = emitter.constant(value.type, multiple)
@@ -165,6 +184,9 @@ def coordinates(map: TensorMap, view: TileView, op: ir.OpView, starts: Sequence[
         return emitter.create("arith.select", [type], [inside, only, emitter.constant(type, 1)]).result
 
     inner, *outer = [start(k) for k in map.order]
+    if map.packed_bits is not None and not isinstance(view.type, PackedViewType):
+        # The bytes of two elements of 4 bits.
+        return [emitter.binary("arith.muli", inner, emitter.constant(inner.type, 8 // map.packed_bits)), *outer]
     return [divided_exactly(inner, map.parts), *outer]
 
 

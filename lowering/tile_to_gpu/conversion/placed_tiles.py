@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.placed import GatherTileOp, LoadTileOp, PlaceOp, PlaceScalesOp, ReadOp, StoreTileOp
+from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering import emitter
@@ -17,6 +19,7 @@ from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale, site_of
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.analysis.tile_operations import point_after
+from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES, is_widened
 from tilec.lowering.tile_to_gpu.access.index import is_narrow, sparse_index
 from tilec.lowering.tile_to_gpu.access.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, swizzle_for
@@ -81,7 +84,10 @@ def operand_tile(operand: Operand, multiply: Multiply, conversion: Conversion) -
     placed = conversion.placed[operand.source.load.operation.results[0]]
     type = operand.value.type
     map = operand.map
-    wanted = buffer_type(type.shape, type.element, operand.contiguous, map.swizzle, map.panel_elements)
+    element = type.element if map.packed_bits is None else emitter.integer_type(8)
+    wanted = buffer_type(
+        type.shape, element, operand.contiguous, map.swizzle, map.panel_elements, packed_bits=map.packed_bits
+    )
     return placed if placed.type == wanted else emitter.gpu(ViewBufferOp, [placed], [wanted]).result
 
 
@@ -92,13 +98,19 @@ def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion
         tile = conversion.tile(operand.value, operand.register_layout)
         over = None if operand.over is None else conversion.in_memory[operand.over].tile
         return emitter.gpu(PlaceOp, [tile, over], [buffer]).result
+    is_narrow = is_widened(operand.value) and multiply.op.operation.name in NARROW_MULTIPLIES
     row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
     swizzle = swizzle_for(row_bytes) if multiply.unit.swizzles_operands else "none"
-    buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
+    element = ir.Type.parse(multiply.types.elements[operand is multiply.rhs]) if is_narrow else type.element
+    buffer = buffer_type(type.shape, element, operand.contiguous, swizzle)
     site = site_of(multiply.op)
     is_shared = conversion.plan.sites[site] > 1
     group = conversion.group((site, operand is multiply.lhs, buffer, multiply.unit.name)) if is_shared else None
-    tile = with_whole_bytes(conversion.get(operand.value), operand.contiguous, conversion.warps)
+    tile = conversion.get(operand.value)
+    if is_narrow:
+        wide = emitter.with_element(tile.type, element)
+        tile = emitter.gpu(MathOp, [tile], [wide], function="ftof.rn").result
+    tile = with_whole_bytes(tile, operand.contiguous, conversion.warps)
     return emitter.gpu(PlaceOp, [tile, None], [buffer], group=group).result
 
 
@@ -147,7 +159,9 @@ def store_by_tma(
     handle = (declare_im2col_map if is_im2col else declare_map)(map, view, conversion)
     rows = None if view.sparse_dimension is None else _scattered_rows(op, view, conversion)
     stored = with_whole_bytes(tile, map.contiguous, conversion.warps)
-    placed = emitter.gpu(PlaceOp, [stored], [copied_buffer_type(map, view.type)]).result
+    # TMA packs elements of 6 bits from bytes.
+    buffer = copied_buffer_type(replace(map, packed_bits=None), view.type)
+    placed = emitter.gpu(PlaceOp, [stored], [buffer]).result
     awaited = order.stores_to_await(op)
     facts: dict[str, Any] = {
         "after_stores": bool(awaited),

@@ -32,7 +32,12 @@ def _ftoi(op: ir.OpView, conversion: Conversion) -> None:
         elementwise(op, conversion, "arith.fptosi" if op.signedness == "signed" else "arith.fptoui")
 
 
-@converts("ftof")
+@converts("tilex.bitcast")
+def _code(op: ir.OpView, conversion: Conversion) -> None:
+    computed(op, conversion, "code")
+
+
+@converts("ftof", "tilex.ftof")
 def _ftof(op: ir.OpView, conversion: Conversion) -> None:
     pair = spell(op.operation.operands[0].type.element), spell(op.operation.results[0].type.element)
     if pair in _WIDENING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Issue = Callable[[Multiply, Conversion], None]
 
 
-@converts("mmaf", "mmai", "mmaf_scaled", MMA_SPARSE)
+@converts("mmaf", "tilex.mmaf", "mmai", "mmaf_scaled", "tilex.mmaf_scaled", MMA_SPARSE)
 def _multiply(op: ir.OpView, conversion: Conversion) -> None:
     multiply = conversion.plan.multiplies[op.operation.results[0]]
     _ISSUE[multiply.unit.name](multiply, conversion)
@@ -98,11 +98,17 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
     scales = [scale_tile(scale, conversion) for scale in multiply.scales]
     type = buffer_of(result)
     if multiply.types.scale is not None:
-        made = emitter.gpu(MultiplyScaledOp, [accumulator, lhs, rhs, *scales, accumulate], [type]).result
-    else:
+        kinds = {"lhs_kind": multiply.lhs.packed_kind, "rhs_kind": multiply.rhs.packed_kind}
+        operands = [accumulator, lhs, rhs, *scales, accumulate]
+        made = emitter.gpu(MultiplyScaledOp, operands, [type], **kinds).result
+    elif multiply.types.is_sparse:
         attributes = {"kind": multiply.types.element, **_signs(multiply.types)}
-        operation = MultiplySparseOp if multiply.types.is_sparse else MultiplyOp
-        made = emitter.gpu(operation, [accumulator, lhs, rhs, *scales, accumulate], [type], **attributes).result
+        operands = [accumulator, lhs, rhs, *scales, accumulate]
+        made = emitter.gpu(MultiplySparseOp, operands, [type], **attributes).result
+    else:
+        kinds = {"kind": multiply.lhs.packed_kind or multiply.types.element, "rhs_kind": multiply.rhs.packed_kind}
+        attributes = {**kinds, **_signs(multiply.types)}
+        made = emitter.gpu(MultiplyOp, [accumulator, lhs, rhs, accumulate], [type], **attributes).result
     arrive(result, [made, emitter.boolean(True)], conversion)
 
 

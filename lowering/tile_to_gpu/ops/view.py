@@ -46,7 +46,13 @@ def _scalars(known: Sequence[int | None], dynamic: Sequence[ir.Value], conversio
     return tuple(of_one_width([given.pop(0) if value is None else index_constant(value) for value in known]))
 
 
-@converts("make_partition_view", "make_strided_view", "make_gather_scatter_view", "tilex.make_im2col_view")
+@converts(
+    "make_partition_view",
+    "make_strided_view",
+    "make_gather_scatter_view",
+    "tilex.make_im2col_view",
+    "tilex.make_packed_view",
+)
 def _make_tile_view(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
     conversion.tile_views[result] = TileView(conversion.tensor_views[op.operation.operands[0]], result.type)
@@ -68,7 +74,7 @@ def _get_index_space_shape(op: ir.OpView, conversion: Conversion) -> None:
         conversion.set(result, emitter.cast_integer(count, result.type.element.width))
 
 
-@converts("load_view_tko", "tilex.load_im2col_tko")
+@converts("load_view_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
 def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     tile = op.operation.results[0]
     if tile in conversion.plan.loads:
@@ -108,7 +114,7 @@ def _prefetch(op: ir.OpView, conversion: Conversion) -> None:
         emitter.gpu(TmaPrefetchOp, [handle, [inner, *start[1:]]])
 
 
-@converts("store_view_tko", "tilex.store_im2col_tko")
+@converts("store_view_tko", "tilex.store_im2col_tko", "tilex.store_packed_tko")
 def _store_view(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
     tile, map = conversion.get(op.tile), conversion.stores.get(op.operation)

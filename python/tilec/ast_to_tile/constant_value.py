@@ -59,8 +59,8 @@ def _rounded(number: bool | int | float, dtype: DType) -> float:
     form = FORMATS[dtype.element]
     if not form.has_sign and np.signbit(_to_odd(number)):
         raise TileValueError(f"cannot convert {number} to {dtype}: the type has no negative values")
-    # OCP Microscaling Formats, section 5.3.3: E2M1 has neither NaN nor infinity.
-    if form.name == "f4E2M1FN" and np.isnan(_to_odd(number)):
+    # OCP Microscaling Formats, section 5.3.3: floats of 4 and 6 bits have neither NaN nor infinity.
+    if not form.has_nan and np.isnan(_to_odd(number)):
         raise TileValueError(f"cannot convert {number} to {dtype}: the type has no NaN")
     value = float(number) if form.name == "f64" else _to_odd(number)
     return float(form.decode(form.encode(round_to(np.asarray(value), form, NEAREST_EVEN))))

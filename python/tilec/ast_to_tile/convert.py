@@ -81,11 +81,17 @@ def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode 
     source = tile.dtype
     if rounding is not None and not (source.is_float and dtype.is_float):
         raise TileTypeError(f"a rounding mode needs a conversion between floats, got {source} to {dtype}")
+    is_extended = source in datatypes.SIX_BIT_FLOATS or dtype in datatypes.SIX_BIT_FLOATS
+    if is_extended and not (source.is_float and dtype.is_float):
+        # Tile IR converts integers to and from its own floats; float32 has all values of 6 bits.
+        return _convert(emitter, _convert(emitter, tile, datatypes.float32, None), dtype, None)
     if dtype.is_boolean:
         return _not_zero(emitter, tile)
     if source.is_float and dtype.is_float:
         mode = _rounding(source, dtype, rounding or RoundingMode.RN)
-        return emitter.tile("ftof", [tile], dtype, tile.shape, rounding_mode=mode.value)
+        return emitter.tile(
+            "tilex.ftof" if is_extended else "ftof", [tile], dtype, tile.shape, rounding_mode=mode.value
+        )
     if source.is_float:
         return emitter.tile("ftoi", [tile], dtype, tile.shape, signedness=signedness(dtype))
     if dtype.is_float:
@@ -95,7 +101,8 @@ def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode 
 
 def _rounding(source: DType, dtype: DType, mode: RoundingMode) -> RoundingMode:
     """The rounding mode of a conversion; raises TileTypeError if the conversion does not have it."""
-    supported = rounding_modes(source.element, dtype.element)
+    is_extended = source in datatypes.SIX_BIT_FLOATS or dtype in datatypes.SIX_BIT_FLOATS
+    supported = ("nearest_even",) if is_extended else rounding_modes(source.element, dtype.element)
     if mode.value not in supported:
         names = ", ".join(member.name for member in RoundingMode if member.value in supported)
         found = f"got {mode.name}{', the default' if mode is RoundingMode.RN else ''}"
@@ -196,6 +203,8 @@ def _bits(emitter: Emitter, tile: Tile, element: DType) -> Tile:
     """The same bits as another type of the same width; Tile IR integers are signless, so they need no operation."""
     if tile.dtype.is_integral and element.is_integral:
         return Tile(tile.value, element, tile.shape)
+    if tile.dtype in datatypes.SIX_BIT_FLOATS:
+        raise arguments.BadArgument("x", f"expected a type of Tile IR, got {describe(tile)}: convert it with astype()")
     return emitter.tile("bitcast", [tile], element, tile.shape)
 
 

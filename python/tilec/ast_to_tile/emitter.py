@@ -32,6 +32,8 @@ _FLOATS = {
     datatypes.float8_e5m2: ir.Float8E5M2Type,
     datatypes.float8_e8m0fnu: ir.Float8E8M0FNUType,
     datatypes.float8_e5m3fnu: ir.Float8E5M3FNUType,
+    datatypes.float6_e2m3fn: ir.Float6E2M3FNType,
+    datatypes.float6_e3m2fn: ir.Float6E3M2FNType,
     datatypes.float4_e2m1fn: ir.Float4E2M1FNType,
 }
 
@@ -119,6 +121,11 @@ class Emitter:
 
     def constant(self, value: bool | int | float, dtype: DType, shape: Shape = ()) -> Tile:
         """A splat of `value` converted to `dtype`; raises CompileError if the value is out of range."""
+        if dtype in datatypes.SIX_BIT_FLOATS:
+            # Tile IR has no constants of them; float32 has all of their values.
+            return self.tile(
+                "tilex.ftof", [self.constant(stored(value, dtype), datatypes.float32, shape)], dtype, shape
+            )
         type = tile_type(dtype, shape)
         tensor = ir.RankedTensorType.get(shape, element_type(dtype))
         splat = ir.DenseElementsAttr.get_splat(tensor, element_attribute(value, dtype))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
@@ -28,19 +28,22 @@ ACCUMULATORS: dict[DType, tuple[DType, ...]] = {
     datatypes.float64: (datatypes.float64,),
     datatypes.float8_e4m3fn: (datatypes.float16, datatypes.float32),
     datatypes.float8_e5m2: (datatypes.float16, datatypes.float32),
+    **dict.fromkeys((*datatypes.SIX_BIT_FLOATS, datatypes.float4_e2m1fn), (datatypes.float16, datatypes.float32)),
     datatypes.int8: (datatypes.int32,),
     datatypes.uint8: (datatypes.int32,),
 }
 _INTEGER_INPUTS = (datatypes.int8, datatypes.uint8)
-# The input types that support use_fast_acc.
-_FAST_ACCUMULATION_INPUTS = (datatypes.float8_e4m3fn, datatypes.float8_e5m2)
+# The floats that may be multiplied by each other, with one set of accumulators; they support use_fast_acc.
+_NARROW_INPUTS = (datatypes.float8_e4m3fn, datatypes.float8_e5m2, *datatypes.SIX_BIT_FLOATS, datatypes.float4_e2m1fn)
+# Those that mmaf of Tile IR and ct.matmul lack.
+_TILEX_INPUTS = (*datatypes.SIX_BIT_FLOATS, datatypes.float4_e2m1fn)
 
 
 def _check_types(lhs: DType, rhs: DType, accumulator: DType | None) -> None:
     if lhs not in ACCUMULATORS:
         known = ", ".join(map(str, ACCUMULATORS))
         raise BadArgument("x", f"expected elements of {known}, got {lhs}")
-    if lhs is not rhs and not {lhs, rhs} <= set(_INTEGER_INPUTS):
+    if lhs is not rhs and not any({lhs, rhs} <= set(inputs) for inputs in (_INTEGER_INPUTS, _NARROW_INPUTS)):
         raise BadArgument("y", f"expected elements of {lhs} like x, got {rhs}: convert one with astype()")
     if accumulator is not None and accumulator not in ACCUMULATORS[lhs]:
         known = " or ".join(map(str, ACCUMULATORS[lhs]))
@@ -65,7 +68,8 @@ def _multiply(emitter: Emitter, operands: Sequence[Tile], acc: Tile, fast: bool 
     if x.dtype in _INTEGER_INPUTS:
         signs = {"signedness_lhs": signedness(x.dtype), "signedness_rhs": signedness(y.dtype)}
         return emitter.tile("mmai", [x, y, acc], acc.dtype, acc.shape, **signs)
-    return emitter.tile("mmaf", [x, y, acc], acc.dtype, acc.shape, fast_acc=fast)
+    name = "mmaf" if x.dtype is y.dtype and x.dtype not in _TILEX_INPUTS else "tilex.mmaf"
+    return emitter.tile(name, [x, y, acc], acc.dtype, acc.shape, fast_acc=fast)
 
 
 @implements(language.mma)
@@ -79,8 +83,8 @@ def _mma(emitter: Emitter, x: KernelValue, y: KernelValue, acc: KernelValue, use
         raise BadArgument("acc", f"expected shape {shape} for x of {lhs.shape} and y of {rhs.shape}, got {accumulator}")
     _check_types(lhs.dtype, rhs.dtype, accumulator.dtype)
     fast = arguments.constant_bool(use_fast_acc, "use_fast_acc")
-    if fast and lhs.dtype not in _FAST_ACCUMULATION_INPUTS:
-        known = " or ".join(map(str, _FAST_ACCUMULATION_INPUTS))
+    if fast and lhs.dtype not in _NARROW_INPUTS:
+        known = " or ".join(map(str, _NARROW_INPUTS))
         raise BadArgument("use_fast_acc", f"expected inputs of {known}, got {lhs.dtype}")
     operands = broadcast(emitter, lhs, lhs_shape), broadcast(emitter, rhs, rhs_shape)
     return _multiply(emitter, operands, accumulator, fast)
@@ -94,6 +98,8 @@ def matmul(emitter: Emitter, x: KernelValue, y: KernelValue) -> Tile:
         if not 1 <= len(tile.shape) <= 3:
             raise BadArgument(parameter, f"expected a tile of one to three dimensions, got {tile}")
     dtype = common_dtype(lhs, rhs)
+    if dtype in _TILEX_INPUTS:
+        raise TileTypeError(f"a product has no elements of {dtype}: use ct.mma with an accumulator")
     _check_types(dtype, dtype, None)
     row = (1, *lhs.shape) if len(lhs.shape) == 1 else lhs.shape
     column = (*rhs.shape, 1) if len(rhs.shape) == 1 else rhs.shape
@@ -108,13 +114,16 @@ def matmul(emitter: Emitter, x: KernelValue, y: KernelValue) -> Tile:
 
 
 # The block sizes along K of each input type and scale type (Tile IR, table of mmaf_scaled).
-SCALED = {
+_Scaled = Mapping[tuple[DType, DType], tuple[int, ...]]
+SCALED: _Scaled = {
     (datatypes.float8_e4m3fn, datatypes.float8_e8m0fnu): (32,),
     (datatypes.float8_e5m2, datatypes.float8_e8m0fnu): (32,),
     (datatypes.float4_e2m1fn, datatypes.float8_e8m0fnu): (16, 32),
     (datatypes.float4_e2m1fn, datatypes.float8_e5m3fnu): (16, 32),
     (datatypes.float4_e2m1fn, datatypes.float8_e4m3fn): (16,),
 }
+# The same of tilex.mmaf_scaled, for operands of different element types, or of 6 bits.
+_MIXED_SCALED = {(dtype, datatypes.float8_e8m0fnu): (32,) for dtype in _NARROW_INPUTS}
 
 
 @implements(language.mma_scaled)
@@ -131,10 +140,12 @@ def _mma_scaled(
     lhs_shape, rhs_shape, shape = _product_shapes(lhs.shape, rhs.shape)
     if (accumulator.dtype, accumulator.shape) != (datatypes.float32, shape):
         raise BadArgument("acc", f"expected a float32 tile of shape {shape}, got {accumulator}")
-    if rhs.dtype is not lhs.dtype:
-        raise BadArgument("y", f"expected elements of {lhs.dtype} like x, got {rhs.dtype}")
-    lhs_scales = _check_scale(lhs, lhs_scale, len(lhs.shape) - 1, "x_scale")
-    rhs_scales = _check_scale(rhs, rhs_scale, len(rhs.shape) - 2, "y_scale")
+    is_mixed = rhs.dtype is not lhs.dtype or lhs.dtype in datatypes.SIX_BIT_FLOATS
+    if is_mixed and not {lhs.dtype, rhs.dtype} <= set(_NARROW_INPUTS):
+        raise BadArgument("y", f"expected elements of {lhs.dtype} like x, got {rhs.dtype}: convert one with astype()")
+    scaled = _MIXED_SCALED if is_mixed else SCALED
+    lhs_scales = _check_scale(lhs, lhs_scale, len(lhs.shape) - 1, "x_scale", scaled)
+    rhs_scales = _check_scale(rhs, rhs_scale, len(rhs.shape) - 2, "y_scale", scaled)
     if rhs_scale.dtype is not lhs_scale.dtype or rhs_scales != lhs_scales:
         expected = f"{lhs_scales} scales of {lhs_scale.dtype} along K like x_scale"
         raise BadArgument("y_scale", f"expected {expected}, got {rhs_scales} of {rhs_scale.dtype}")
@@ -145,16 +156,16 @@ def _mma_scaled(
         broadcast(emitter, lhs_scale, (*lhs_shape[:-1], lhs_scales)),
         broadcast(emitter, rhs_scale, (*rhs_shape[:-2], rhs_scales, rhs_shape[-1])),
     ]
-    return emitter.tile("mmaf_scaled", operands, datatypes.float32, shape)
+    return emitter.tile("tilex.mmaf_scaled" if is_mixed else "mmaf_scaled", operands, datatypes.float32, shape)
 
 
-def _check_scale(tile: Tile, scale: Tile, axis: int, parameter: str) -> int:
+def _check_scale(tile: Tile, scale: Tile, axis: int, parameter: str, scaled: _Scaled) -> int:
     """The number of scales along K, the dimension `axis` of the tile; raises BadArgument for invalid scales."""
-    block_sizes = SCALED.get((tile.dtype, scale.dtype))
+    block_sizes = scaled.get((tile.dtype, scale.dtype))
     if block_sizes is None:
-        scales = " or ".join(str(rhs) for lhs, rhs in SCALED if lhs is tile.dtype)
+        scales = " or ".join(str(rhs) for lhs, rhs in scaled if lhs is tile.dtype)
         if not scales:
-            inputs = ", ".join(dict.fromkeys(str(lhs) for lhs, _ in SCALED))
+            inputs = ", ".join(dict.fromkeys(str(lhs) for lhs, _ in scaled))
             raise BadArgument(parameter.removesuffix("_scale"), f"expected elements of {inputs}, got {tile.dtype}")
         raise BadArgument(parameter, f"expected scales of {scales} for elements of {tile.dtype}, got {scale.dtype}")
     valid = len(scale.shape) == len(tile.shape) and all(

@@ -17,21 +17,28 @@ from tilec.dialect.tilex.packed_rules import PACKED_BITS, elements_per_group
 from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.language import datatypes
 from tilec.language import packed as language
+from tilec.language.datatypes import DType
 from tilec.language.modes import MemoryOrder, PaddingMode
 
 _BYTES = (datatypes.uint8, datatypes.int8)
 
 
 @implements(language.packed_view)
-def _packed_view(emitter: Emitter, array: KernelValue, bits: KernelValue, tile: KernelValue) -> PackedView:
-    source, size = _bytes(array), _bits(bits)
+def _packed_view(
+    emitter: Emitter, array: KernelValue, bits: KernelValue, tile: KernelValue, dtype: KernelValue
+) -> PackedView:
+    source = _bytes(array)
+    if (bits is None) == (dtype is None):
+        raise BadArgument("bits", f"expected either bits or dtype, got {'none' if bits is None else 'both'} of them")
+    element = source.dtype if dtype is None else _float(dtype)
+    size = element.bitwidth if dtype is not None else _bits(bits)
     shape = arguments.shape(tile, "tile", rank=len(source.shape))
     elements = elements_per_group(size)
     if not shape or shape[-1] % elements:
         expected = f"expected a multiple of {elements} elements along the last axis, which fill whole bytes"
         raise BadArgument("tile", f"{expected} with {size} bits each, got {shape}")
     arguments.at("tile", tile_type, source.dtype, shape)
-    return PackedView(source, shape, size)
+    return PackedView(source, shape, size, element)
 
 
 def _bytes(value: KernelValue) -> Array:
@@ -52,10 +59,20 @@ def _bits(value: KernelValue) -> int:
     return bits
 
 
+def _float(value: KernelValue) -> DType:
+    element = arguments.dtype(value)
+    if element not in language.PACKED_FLOATS:
+        known = ", ".join(map(str, language.PACKED_FLOATS))
+        raise BadArgument(
+            "dtype", f"expected a float of less than 8 bits ({known}), got {element}: load it with ct.load"
+        )
+    return element
+
+
 def packed_attribute(view: PackedView, name: str) -> KernelValue:
     """`view.name`; raises CompileError for an unknown attribute."""
     if name == "dtype":
-        return view.array.dtype
+        return view.dtype
     if name in ("tile_shape", "bits"):
         return getattr(view, name)
     return bound_method(view, name, language.PackedView, "packed views")
@@ -92,13 +109,20 @@ def load(self: PackedView, emitter: Emitter, index: KernelValue, **options: Kern
     operands = [_view_value(emitter, self), _indices(emitter, self, index), None]
     results = [tile_type(self.array.dtype, self.tile_shape), TokenType.get()]
     loaded = emitter.build("tilex.load_packed_tko", operands, results, access_attributes(options, _ORDERS))
-    return Tile(loaded.results[0], self.array.dtype, self.tile_shape)
+    codes = Tile(loaded.results[0], self.array.dtype, self.tile_shape)
+    return (
+        codes
+        if self.dtype not in language.PACKED_FLOATS
+        else emitter.tile("tilex.bitcast", [codes], self.dtype, self.tile_shape)
+    )
 
 
 @implements(language.PackedView.store)
 def store(self: PackedView, emitter: Emitter, index: KernelValue, tile: KernelValue, **options: KernelValue) -> None:
     """Writes a tile at an index."""
-    value = arguments.at("tile", broadcast, emitter, to_store(emitter, tile, self.array.dtype), self.tile_shape)
+    value = arguments.at("tile", broadcast, emitter, to_store(emitter, tile, self.dtype), self.tile_shape)
+    if self.dtype in language.PACKED_FLOATS:
+        value = emitter.tile("tilex.bitcast", [value], self.array.dtype, self.tile_shape)
     operands = [value.value, _view_value(emitter, self), _indices(emitter, self, index), None]
     emitter.build("tilex.store_packed_tko", operands, [TokenType.get()], access_attributes(options, _ORDERS))
 

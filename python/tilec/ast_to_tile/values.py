@@ -132,6 +132,8 @@ class PackedView:
     array: Array
     tile_shape: Shape
     bits: int
+    # The element type of tiles: a float of `bits` bits, or that of the bytes.
+    dtype: DType
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import sys
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from tilec.element_types import element_type
+from tilec.element_types import EXTENSION_FLOATS, element_type
 from tilec.errors import HostCallError, TileTypeError, TileValueError
 from tilec.frozen import Frozen
 from tilec.language.kernel_function import compile_time_handler
@@ -107,7 +107,9 @@ def _integer(width: int, signed: bool) -> DType:
 
 
 def _from_table(name: str, element: str, category: Category, signed: bool = True) -> DType:
-    return DType(name, element, element_type(element).storage_bits, category, signed)
+    row = element_type(element)
+    bits = row.value_bits if element in EXTENSION_FLOATS else row.storage_bits
+    return DType(name, element, bits, category, signed)
 
 
 bool_ = _from_table("bool_", "i1", Category.BOOLEAN, signed=False)
@@ -122,13 +124,16 @@ float8_e4m3fn = _from_table("float8_e4m3fn", "f8E4M3FN", Category.RESTRICTED)
 float8_e5m2 = _from_table("float8_e5m2", "f8E5M2", Category.RESTRICTED)
 float8_e8m0fnu = _from_table("float8_e8m0fnu", "f8E8M0FNU", Category.RESTRICTED)
 float8_e5m3fnu = _from_table("float8_e5m3fnu", "fnv8E5M3FNU", Category.RESTRICTED)
+float6_e2m3fn = _from_table("float6_e2m3fn", "f6E2M3FN", Category.RESTRICTED)
+float6_e3m2fn = _from_table("float6_e3m2fn", "f6E3M2FN", Category.RESTRICTED)
 float4_e2m1fn = _from_table("float4_e2m1fn", "f4E2M1FN", Category.RESTRICTED)
 
 UNSIGNED = (uint8, uint16, uint32, uint64)
 SIGNED = (int8, int16, int32, int64)
 FLOATS = (float16, bfloat16, float32, float64)
 EIGHT_BIT_FLOATS = (float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float8_e5m3fnu)
-ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, *EIGHT_BIT_FLOATS, float4_e2m1fn)
+SIX_BIT_FLOATS = (float6_e2m3fn, float6_e3m2fn)
+ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, *EIGHT_BIT_FLOATS, *SIX_BIT_FLOATS, float4_e2m1fn)
 
 _BY_ELEMENT = {dtype.element: dtype for dtype in ALL}
 _BY_NAME = {dtype.name: dtype for dtype in ALL} | {"bool": bool_}
@@ -159,8 +164,9 @@ def from_numpy(dtype: np.dtype) -> DType | None:
 
 @functools.cache
 def _by_numpy(only_numpy: bool) -> dict[np.dtype, DType]:
-    # numpy has neither tf32 nor e5m3, and no arrays of 4-bit elements.
-    signed = [dtype for dtype in ALL if dtype not in (*UNSIGNED, tfloat32, float8_e5m3fnu, float4_e2m1fn)]
+    # numpy has neither tf32 nor e5m3, and no arrays of packed elements.
+    without = (*UNSIGNED, tfloat32, float8_e5m3fnu, *SIX_BIT_FLOATS, float4_e2m1fn)
+    signed = [dtype for dtype in ALL if dtype not in without]
     rows = {dtype: element_type(dtype.element) for dtype in signed}
     default = {
         row.dtypes[0]: dtype for dtype, row in rows.items() if not only_numpy or row.dtype_names[0].startswith("numpy.")

@@ -18,10 +18,12 @@ def mma(x: Tile, y: Tile, /, acc: Tile, *, use_fast_acc: bool = False) -> Tile:
 
     Args:
         x: a tile of shape (M, K) or (batch, M, K).
-        y: a tile of shape (K, N) or (batch, K, N), of the element type of x; int8 and uint8 may be mixed.
+        y: a tile of shape (K, N) or (batch, K, N), of the element type of x; int8 and uint8 may be mixed, and floats of
+            4, 6 and 8 bits (float8_e4m3fn, float8_e5m2, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn).
         acc: a tile of shape (M, N) or (batch, M, N), of an accumulator type for the element type of x.
-        use_fast_acc: whether products of 8-bit floats may be accumulated with reduced precision: 13 fraction bits on
-            sm_90a, where each sum of 128 products is otherwise added in float32.
+        use_fast_acc: whether products of floats of 8 bits and less may be accumulated with reduced precision: 13
+            fraction bits on sm_90a. There each sum of 128 products is otherwise added in float32, and operands of less
+            than 8 bits are multiplied in float16.
 
     Returns:
         The products plus `acc`, in the type of `acc`.
@@ -71,9 +73,10 @@ def mma_scaled(x: Tile, x_scale: Tile, y: Tile, y_scale: Tile, /, acc: Tile) -> 
     sm_90a they sum the products of a block, which is multiplied by its scales and added to `acc` in float32.
 
     Args:
-        x: a tile of shape (M, K) or (batch, M, K), of 8-bit or 4-bit floats.
+        x: a tile of shape (M, K) or (batch, M, K), of floats of 4, 6 or 8 bits.
         x_scale: the scales of x, of shape (M, K / 32) or (M, K / 16).
-        y: a tile of shape (K, N) or (batch, K, N), of the element type of x.
+        y: a tile of shape (K, N) or (batch, K, N), of floats of 4, 6 or 8 bits; with another type than x, or with 6
+            bits, scales are float8_e8m0fnu, one per 32 elements.
         y_scale: the scales of y, of shape (K / 32, N) or (K / 16, N).
         acc: a float32 tile of shape (M, N) or (batch, M, N).
 

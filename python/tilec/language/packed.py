@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilec.language.datatypes import DType
+from tilec.language.datatypes import SIX_BIT_FLOATS, DType, float4_e2m1fn
 from tilec.language.kernel_function import in_kernels_only, kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.operands import Index, Operand, Shape
     from tilec.language.view import Array, Tile
+
+# The floats of less than 8 bits.
+PACKED_FLOATS = (*SIX_BIT_FLOATS, float4_e2m1fn)
 
 
 class PackedView:
@@ -26,7 +29,7 @@ class PackedView:
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements of the tiles, which is that of the bytes of the array."""
+        """The type of the elements of the tiles: that of the bytes of the array, or the `dtype` of the view."""
         in_kernels_only("dtype")
 
     @property
@@ -70,7 +73,7 @@ class PackedView:
             latency: hint, from 1 (low) to 10 (high): the expected latency of the load.
 
         Returns:
-            A tile of shape `tile_shape` of the element type of the array.
+            A tile of shape `tile_shape` of the element type of the view.
 
         Raises:
             TileTypeError: `index` has another number of integer scalars.
@@ -110,17 +113,18 @@ class PackedView:
 
 
 @kernel_function
-def packed_view(array: Array, /, *, bits: int, tile: Shape) -> PackedView:
-    """Rows of packed elements of 2, 4 or 6 bits as tiles with one byte for each element.
+def packed_view(array: Array, /, *, bits: int | None = None, tile: Shape, dtype: DType | None = None) -> PackedView:
+    """Rows of packed elements of 2, 4 or 6 bits as tiles with one byte, or one float of this size, for each element.
 
     Element e of a row is its bits from e * bits on, the lowest bits of a byte first: four elements of 6 bits are 3
     bytes. A row holds as many elements as its bits suffice for.
 
     Args:
         array: the bytes, of any rank, adjacent along the last axis.
-        bits: the size of an element, 2, 4 or 6, a constant.
+        bits: the size of an element, 2, 4 or 6, a constant; tiles then have bytes.
         tile: the extents of each tile in elements, one constant power of two per dimension. A tile has whole bytes:
             the last extent is a multiple of 4, of 2 for 4 bits.
+        dtype: in place of `bits`, the type of the elements of tiles: float6_e2m3fn, float6_e3m2fn or float4_e2m1fn.
 
     Returns:
         The view.
@@ -134,4 +138,8 @@ def packed_view(array: Array, /, *, bits: int, tile: Shape) -> PackedView:
         ... def example(x): print(ct.load(ct.packed_view(x, bits=6, tile=(1, 4)), (0, 0)))
         >>> ct.launch(None, 1, example, (np.array([[64, 32, 12]], np.uint8),), backend="interpret")
         [[0, 1, 2, 3]]
+        >>> @ct.kernel
+        ... def example(x): print(ct.load(ct.packed_view(x, dtype=ct.float6_e3m2fn, tile=4), 0).astype(ct.float32))
+        >>> ct.launch(None, 1, example, (np.array([64, 32, 12], np.uint8),), backend="interpret")
+        [0.000000, 0.062500, 0.125000, 0.187500]
     """

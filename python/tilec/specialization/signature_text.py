@@ -198,7 +198,8 @@ class _Reader:
             names = ", ".join(dtype.element for dtype in ALL if dtype.bitwidth >= _BYTE_BITS)
             self._fail(f"unknown element type '{name}', expected one of: {names}", start)
         if dtype.bitwidth < _BYTE_BITS:
-            bytes_instead = "pass their bytes as u8 and use ct.unpack_from_bytes"
+            reader = "ct.unpack_from_bytes" if dtype.bitwidth == 4 else "ct.packed_view"
+            bytes_instead = f"pass their bytes as u8 and use {reader}"
             self._fail(f"elements of {dtype.element} share bytes and cannot be arguments: {bytes_instead}", start)
         return dtype
 

@@ -22,7 +22,7 @@ _BITS_PER_BYTE = 8
 
 _LOADS = ("load_view_tko", "load_ptr_tko")
 _STORES = ("store_view_tko", "store_ptr_tko")
-_MULTIPLIES = ("mmaf", "mmai", "mmaf_scaled", "tilex.mma_sparse")
+_MULTIPLIES = ("mmaf", "tilex.mmaf", "mmai", "mmaf_scaled", "tilex.mmaf_scaled", "tilex.mma_sparse")
 _INTEGERS: dict[str, Callable[[int, int], int]] = {
     "addi": lambda left, right: left + right,
     "subi": lambda left, right: left - right,

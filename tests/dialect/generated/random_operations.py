@@ -140,7 +140,7 @@ def _insert(values: Values) -> Made:
 
 def _packed(name: str) -> Callable[[Values], Made]:
     def make(values: Values) -> Made:
-        widths = {each: {"tf32": 32}.get(each, bits) for each, bits in ELEMENT_BITS.items() if bits != 8}
+        widths = {each: {"tf32": 32}.get(each, bits) for each, bits in ELEMENT_BITS.items() if bits not in (6, 8)}
         element = values.random.choice(list(widths))
         tile, packed = types.tile((64,), element), types.tile((64 * widths[element] // 8,), "i8")
         source, result = (tile, packed) if name == "pack" else (packed, tile)

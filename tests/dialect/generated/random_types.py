@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from tilec.dialect.assembly.types import element_type
-from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS, NUMBERS
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS, EXTENSION_FLOATS, FLOATS, INTEGERS, NUMBERS
 from tilec.dialect.cuda_tile.types import (
     GatherScatterViewType,
     PartitionViewType,
@@ -88,7 +88,8 @@ def carried(random: Random) -> ir.Type:
 
 def of_set(random: Random, chosen: TypeSet, extents: tuple[int, ...]) -> ir.Type:
     """A type of a set, with this shape if the set has types of this shape."""
-    candidates = [tile(extents, name) for name in ELEMENT_BITS if name != "f4E2M1FN" or extents and max(extents) > 1]
+    names = [name for name in ELEMENT_BITS if name not in EXTENSION_FLOATS]
+    candidates = [tile(extents, name) for name in names if name != "f4E2M1FN" or extents and max(extents) > 1]
     candidates += [tile((), name) for name in INTEGERS]
     for attribute in POINTER_ATTRIBUTES:
         candidates.append(tile(extents, pointer(random, attribute=attribute)))
