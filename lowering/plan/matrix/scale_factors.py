@@ -11,9 +11,8 @@ from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
 from tilec.lowering.layout.scale_layout import ATOM_ROWS, MetadataLayout, ScaleLayout
 from tilec.lowering.matrix_unit import MatrixTypes
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, SCALED_MULTIPLIES
 
-_SCALED = "cuda_tile.mmaf_scaled"
 _PERMUTE, _RESHAPE, _LOAD = "cuda_tile.permute", "cuda_tile.reshape", "cuda_tile.load_view_tko"
 
 
@@ -21,7 +20,7 @@ def scale_operands(op: ir.OpView) -> Iterator[tuple[ir.Value, ScaleLayout]]:
     """The factors of lhs and rhs, or the metadata of lhs, with their layouts in shared and tensor memory."""
     if op.operation.name == MMA_SPARSE:
         yield op.metadata, MetadataLayout(tuple(op.metadata.type.shape))
-    if op.operation.name != _SCALED:
+    if op.operation.name not in SCALED_MULTIPLIES:
         return
     for value, depth in ((op.lhs_scale, 1), (op.rhs_scale, 0)):
         yield value, ScaleLayout(tuple(value.type.shape), depth)
