@@ -187,6 +187,23 @@ def test_loops_in_any_order(order: str, target: str) -> None:
         np.testing.assert_array_equal(result, exact)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "hints",
+    [{"roles": False}, {"pipeline": False}, {"roles": False, "pipeline": False}, {"stages": 1}, {"num_ctas": 2}],
+    ids=str,
+)
+def test_options(hints: dict[str, Any], target: str) -> None:
+    """Without roles or rings of many slots, too: a multiply is issued before the one before it is complete."""
+    x, f, exact = images_and_filters()
+    result = np.full(exact.shape, 99, np.float32)
+    given = Signature.from_arguments(in_order, (x, f, result, "rsc")).arguments
+    signature = Signature((static(given[0], x), *given[1:]))
+    kernel = tilec.compile(in_order, target=target, signature=signature, stop="ptx", hints=hints)
+    tilec.run(kernel, (2,), (x, f, result, "rsc"), backend="simulate", seed=1)
+    np.testing.assert_array_equal(result, exact)
+
+
 @ct.kernel
 def largest(X, Y):
     """The maximum of three pixels along W, of which the padding is zero."""

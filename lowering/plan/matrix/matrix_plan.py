@@ -1,4 +1,8 @@
-"""The unit of each matrix multiply, and the path of its operands to shared memory."""
+"""The unit of each matrix multiply, and the path of its operands to shared memory.
+
+A decision reads those about the multiplies before it, so that records and decisions are in one file of more than 400
+lines.
+"""
 
 from __future__ import annotations
 
