@@ -23,6 +23,7 @@ from tilec.lowering.gpu.loops.reorder_body import dependences, reorder_body, spr
 from tilec.lowering.gpu.loops.rotate_loop import Origins, rotate_loop
 from tilec.lowering.gpu.loops.rounds import execute_in_rounds
 from tilec.lowering.gpu.schedule.legal_schedules import (
+    missing_position,
     only_loads_are_ahead,
     only_waits_are_late,
     operations_of_body,
@@ -43,8 +44,11 @@ def expand_schedules(kernel: KernelOp, context: Context) -> None:
     if context.holds(State.EXPANDED, kernel):
         return
     loops = scheduled_loops(kernel)
-    for loop in loops if not context.has_legal_schedules else ():
-        if error := schedule_error(loop, present_order(loop), rounds_of(loop)):
+    for loop in loops:
+        order = present_order(loop)
+        is_legal = context.has_legal_schedules
+        error = missing_position(loop, order) if is_legal else schedule_error(loop, order, rounds_of(loop))
+        if error is not None:
             raise error
     context.has_legal_schedules = False
     # Several loops use a ring that channels share, and each is read before any is changed.

@@ -110,13 +110,21 @@ def present_order(loop: ir.Operation) -> LoopOrder:
     return [(op, position.ahead) for op, position in sorted(positions, key=lambda pair: pair[1].order)]
 
 
+def missing_position(loop: ir.Operation, order: LoopOrder) -> VerificationError | None:
+    """The first operation of a loop that an order lacks, though it is no scalar arithmetic, or None."""
+    positioned = {op for op, _ in order}
+    for op in operations_of_body(loop):
+        if op not in positioned and not is_rematerializable(op):
+            return _error(op, "has no schedule, as all operations of its loop have that are not scalar arithmetic")
+    return None
+
+
 def schedule_error(loop: ir.Operation, order: LoopOrder, rounds: int = 1) -> VerificationError | None:
     """The rule that an order of the operations of a loop breaks, or None."""
+    if error := missing_position(loop, order):
+        return error
     positions = {op: Position(ahead, number) for number, (op, ahead) in enumerate(order)}
     body = loop.regions[0].blocks[0]
-    for op in operations_of_body(loop):
-        if op not in positions and not is_rematerializable(op):
-            return _error(op, "has no schedule, as all operations of its loop have that are not scalar arithmetic")
     if rounds > 1 and any(op.name in STEPS for op in operations_inside(loop)):
         return _error(loop, "has rounds of several iterations, and steps on channels, each of which has one slot")
     if rounds > 1 or only_loads_are_ahead(loop, order):
