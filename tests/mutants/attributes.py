@@ -170,7 +170,7 @@ HARMLESS = {
     "copied, sm_100a, one role: reuse: once, make_channel of tma-mma ring": _PACED,
     "copied, sm_100a, one role: order: release of tma-mma ring before tcgen05_mma": _PACED,
     "copied, sm_90a, one role: reuse: once, make_channel of threads-wgmma ring": _WARPGROUP,
-    "copied, sm_90a, roles: read_before_next: set": _WARPGROUP,
+    "copied, sm_90a, *: read_before_next: set": _WARPGROUP,
     "copied, sm_90a, roles: removed: release of tma-wgmma ring before release of copies-wgmma ring": _LAST,
     "copied, sm_90a, roles: removed: release of copies-wgmma ring before scf.yield": _LAST,
     "warpgroups, *: order: order_* before *": _ORDER,
