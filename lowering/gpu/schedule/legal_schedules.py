@@ -111,7 +111,7 @@ def present_order(loop: ir.Operation) -> LoopOrder:
 
 
 def missing_position(loop: ir.Operation, order: LoopOrder) -> VerificationError | None:
-    """The first operation of a loop that an order lacks, though it is no scalar arithmetic, or None."""
+    """The first operation of a loop that an order lacks; None if it lacks scalar arithmetic alone."""
     positioned = {op for op, _ in order}
     for op in operations_of_body(loop):
         if op not in positioned and not is_rematerializable(op):
