@@ -184,7 +184,7 @@ def traffic(layer: Layer, images: int) -> Traffic:
 
 @cache
 def positions_of_run(layer: Layer) -> int | None:
-    """The pixels of a copy for all taps along W; None if there is no such copy."""
+    """The pixels of a copy for all taps along W; None if TMA cannot copy them at once."""
     try:
         text = compiled(layer, 1, TARGETS[0], "run").stage("gpu").content(False).decode()
     except ct.errors.UnsupportedError:
@@ -258,7 +258,7 @@ TRAFFIC = [
     "run, MiB",
     "im2col / run",
 ]
-MODEL = ["layer", "target", "GEMM", "im2col", "run", "why there is no run"]
+MODEL = ["layer", "target", "GEMM", "im2col", "run", "run is refused because"]
 TARGETS = ("sm_100a", "sm_90a")
 
 

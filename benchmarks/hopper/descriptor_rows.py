@@ -29,6 +29,25 @@ _BASE_OFFSET_BIT = 49
 _STEPS, _STEP_BYTES = 4, 32
 
 
+def _copy(source: str, target: str, rows: int) -> str:
+    """All threads copy the rows of an array to shared memory, in swizzle 128B."""
+    return f"""\
+    shl.b32 %at, %thread, 2;
+${source}:
+    cvt.u64.u32 %wide, %at;
+    add.u64 %address, %{source}, %wide;
+    ld.global.u32 %value, [%address];
+    shr.u32 %line, %at, 7;
+    and.b32 %line, %line, 7;
+    shl.b32 %line, %line, 4;
+    xor.b32 %place, %at, %line;
+    add.u32 %place, %place, %{target};
+    st.shared.u32 [%place], %value;
+    add.u32 %at, %at, 512;
+    setp.lt.u32 %more, %at, {rows * ROW_BYTES};
+    @%more bra ${source};"""
+
+
 def _multiplies() -> str:
     """Four steps along K, each 32 bytes further in both operands."""
     lines = []
@@ -65,34 +84,8 @@ PTX = f"""
     ld.param.u64 %sums, [sums];
     ld.param.u64 %offsets, [offsets];
     ld.param.u32 %row, [row];
-    shl.b32 %at, %thread, 2;
-$images:
-    cvt.u64.u32 %wide, %at;
-    add.u64 %address, %images, %wide;
-    ld.global.u32 %value, [%address];
-    shr.u32 %line, %at, 7;
-    and.b32 %line, %line, 7;
-    shl.b32 %line, %line, 4;
-    xor.b32 %place, %at, %line;
-    add.u32 %place, %place, %run;
-    st.shared.u32 [%place], %value;
-    add.u32 %at, %at, 512;
-    setp.lt.u32 %more, %at, {ROWS * ROW_BYTES};
-    @%more bra $images;
-    shl.b32 %at, %thread, 2;
-$filters:
-    cvt.u64.u32 %wide, %at;
-    add.u64 %address, %filters, %wide;
-    ld.global.u32 %value, [%address];
-    shr.u32 %line, %at, 7;
-    and.b32 %line, %line, 7;
-    shl.b32 %line, %line, 4;
-    xor.b32 %place, %at, %line;
-    add.u32 %place, %place, %taps;
-    st.shared.u32 [%place], %value;
-    add.u32 %at, %at, 512;
-    setp.lt.u32 %more, %at, {FILTERS * ROW_BYTES};
-    @%more bra $filters;
+{_copy("images", "run", ROWS)}
+{_copy("filters", "taps", FILTERS)}
     fence.proxy.async.shared::cta;
     bar.sync 0;
     mad.lo.u32 %start, %row, {ROW_BYTES}, %run;

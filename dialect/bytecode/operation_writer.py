@@ -9,13 +9,13 @@ from tilec.dialect.bytecode.encoder import Encoder
 from tilec.dialect.bytecode.layout import COUNTED, FIXED, OperationLayout
 from tilec.dialect.bytecode.operation_plan import OperationPlan, Slices
 from tilec.dialect.bytecode.tags import DEEPEST_REGIONS
+from tilec.dialect.cuda_tile.element import NO_SIX_BITS
 from tilec.dialect.fields import ONE, OPTIONAL, AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
 _SINGLE = (ONE, OPTIONAL)
-_SIX_BITS = "Tile IR has no floats of 6 bits: use f8E4M3FN, which has all of their values"
-_ADVICE = dict.fromkeys(("tilex.bitcast", "tilex.ftof"), _SIX_BITS)
+_ADVICE = dict.fromkeys(("tilex.bitcast", "tilex.ftof"), NO_SIX_BITS)
 _EXPAND = "rewrite the module by 'tilec opt --passes expand-tilex'"
 
 

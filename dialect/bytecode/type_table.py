@@ -15,7 +15,7 @@ from tilec.dialect.bytecode.tags import (
 )
 from tilec.dialect.bytecode.version import Version
 from tilec.dialect.bytecode.version_gate import VersionGate
-from tilec.dialect.cuda_tile.element import EXTENSION_FLOATS
+from tilec.dialect.cuda_tile.element import EXTENSION_FLOATS, NO_SIX_BITS
 from tilec.dialect.cuda_tile.types import (
     GatherScatterViewType,
     PartitionViewType,
@@ -31,8 +31,6 @@ from tilec.dialect.spelling import quote, spell
 # Pointers and tensor views have an options number since this version; for partition views it tells if padding follows.
 _POINTER_OPTIONS = Version(13, 4)
 _PADDING_OPTIONS = Version(13, 3)
-
-_WIDEN = "use f8E4M3FN, which has all of their values"
 
 
 class TypeTable:
@@ -62,7 +60,7 @@ class TypeTable:
             self._gate.need(f"type {quote(type)}", number.since)
             return varint(number.tag)
         if spell(type) in EXTENSION_FLOATS:
-            self._gate.refuse(f"type {quote(type)} has no form in bytecode: Tile IR has no floats of 6 bits: {_WIDEN}")
+            self._gate.refuse(f"type {quote(type)} has no form in bytecode: {NO_SIX_BITS}")
         if type.__class__ not in _FORMS:
             self._gate.refuse(f"type {quote(type)} has no form in bytecode: expected a type of Tile IR")
         name, write = _FORMS[type.__class__]

@@ -1,7 +1,5 @@
 """Matrix multiply-accumulate on tensor memory (tcgen05), on registers (wgmma, mma_sync) and on FMA units (dot)."""
 
-import re
-
 from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
@@ -33,7 +31,6 @@ T = TypeVariable("T", RegisterTile)
 Kind = Enumeration(*KINDS)
 PackedKind = Enumeration(*PACKED_FLOATS)
 AnyKind = Enumeration(*KINDS, *PACKED_FLOATS)
-_PACKED = re.compile(r" packed=(\d+)")
 # Of multiplies that read packed buffers.
 RHS_KIND_CLAUSE = "{ rhs_kind $rhs_kind}"
 _STEP_BITS = 256
@@ -93,9 +90,9 @@ def elements_of_operands(op: ir.OpView) -> str | None:
 def packed_problem(operand: ir.Value, kind: str | None) -> str | None:
     """A buffer is packed if and only if its elements are of a packed kind, with as many bits."""
     type = operand.type
-    found = _PACKED.search(type.layout) if isinstance(type, BufferType) else None
+    found = type.packed_bits if isinstance(type, BufferType) else None
     wanted = ELEMENT_TYPES[kind].value_bits if kind in PACKED_FLOATS else None
-    if (int(found[1]) if found else None) == wanted:
+    if found == wanted:
         return None
     expected = (
         f"a buffer of i8 with packed={wanted} for {kind}" if wanted else f"a buffer that is not packed for {kind}"

@@ -22,9 +22,6 @@ _COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8",
 # The element of a map whose elements are several adjacent ones of the buffer, for wider boxes.
 _MERGED, _MERGED_BYTES = "i64", 8
 
-# The bits of the elements of which a buffer has 16 in 16 bytes.
-_PACKED = re.compile(r" packed=(\d+)")
-
 
 def map_of_kernel(op: ir.OpView) -> str | None:
     if made_by(op.map) is None:
@@ -34,17 +31,20 @@ def map_of_kernel(op: ir.OpView) -> str | None:
 
 def element_of_map(op: ir.OpView) -> str | None:
     copied, held = op.map.owner.element, str(op.buffer.type.element)
-    packed = _PACKED.search(op.buffer.type.layout)
-    if packed is not None or copied in PACKED_BITS:
-        # PTX ISA 5.5.1.1: loads unpack elements of 4 and 6 bits, and stores pack those of 6 bits from bytes.
-        bits = PACKED_BITS.get(copied, 0)
-        wanted = bits if not hasattr(type(op), "reduction") else None if bits == 6 else -1
-        if held == "i8" and wanted == (int(packed[1]) if packed else None):
-            return None
-        return f"expected a buffer of {copied}, the element of the map, but got {op.buffer.type.spelled()}"
-    if copied == held or {copied, held} in _COPIED_AS_EACH_OTHER or _is_merged(op):
+    if op.buffer.type.packed_bits is not None or copied in PACKED_BITS:
+        fits = held == "i8" and _packs_elements(op)
+    else:
+        fits = copied == held or {copied, held} in _COPIED_AS_EACH_OTHER or _is_merged(op)
+    if fits:
         return None
     return f"expected a buffer of {copied}, the element of the map, but got {op.buffer.type.spelled()}"
+
+
+def _packs_elements(op: ir.OpView) -> bool:
+    """PTX ISA 5.5.1.1: loads unpack elements of 4 and 6 bits, and stores pack elements of 6 bits from bytes."""
+    copied, held = PACKED_BITS.get(op.map.owner.element), op.buffer.type.packed_bits
+    is_store = hasattr(type(op), "reduction")
+    return copied == 6 and held is None if is_store else copied == held
 
 
 def _is_merged(op: ir.OpView) -> bool:

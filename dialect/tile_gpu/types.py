@@ -1,5 +1,6 @@
 """Buffers, channels and tensor maps."""
 
+import re
 from collections.abc import Sequence
 
 from tilec.dialect.cache import cached
@@ -12,6 +13,7 @@ from tilec.element_types import ELEMENT_TYPES
 
 SHARED, TENSOR = "shared", "tensor"
 MEMORIES = (SHARED, TENSOR)
+_PACKED_BITS = re.compile(r" packed=(\d+)")
 # The layout of 64 rows of an accumulator of a pair of CTAs (PTX ISA 9.7.16.10.5, layout B).
 HALVES = "lanes=128 halves"
 
@@ -43,6 +45,12 @@ class BufferType(TileGpu.Type, name="buffer"):
     def is_in_halves(self) -> bool:
         """Whether the second half of the columns is in other lanes: 64 rows of an accumulator of a pair."""
         return self.memory == TENSOR and self.layout == HALVES
+
+    @property
+    def packed_bits(self) -> int | None:
+        """The bits of the elements of which 16 are in each 16 bytes of shared memory; None for other buffers."""
+        found = _PACKED_BITS.search(self.layout)
+        return None if found is None else int(found[1])
 
     @cached
     def problem(self) -> str | None:

@@ -34,10 +34,9 @@ from tilec.lowering.plan.matrix.pairs import (
 )
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, registers_available, registers_needed
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES as ALL_MULTIPLIES
-from tilec.lowering.tile.analysis.tile_operations import in_loop
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES, in_loop
 from tilec.lowering.tile.divide.divide_rows import divide_columns, divide_rows
-from tilec.lowering.tile.divide.divided_dimensions import MULTIPLIES, STORES, Divided, NotDivisibleError, divided_tile
+from tilec.lowering.tile.divide.divided_dimensions import STORES, Divided, NotDivisibleError, divided_tile
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS, MemoryOrder
 from tilec.remarks import Remark
@@ -87,7 +86,7 @@ def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptio
 
 
 def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> None:
-    if not any(op.name in MULTIPLIES for op in operations_inside(entry)):
+    if not any(op.name in PLAIN_MULTIPLIES for op in operations_inside(entry)):
         divide_columns(entry, ctas, check_order)
     elif target.multiplies_in_pairs and (narrow := narrow_multiplies(entry, ctas)):
         _divide_narrow_rows(entry, narrow[0], ctas, target, options)
@@ -146,7 +145,7 @@ def _choose_cluster(entry: ir.OpView, target: Target, options: CompileOptions) -
         return Choice(1, f"hint occupancy={options.occupancy}")
     if any(op.operation.name in _ONCE for op in operations):
         return Choice(1, "each CTA would execute an assertion or an allocation of the program")
-    multiplies = [op for op in operations if op.operation.name in ALL_MULTIPLIES]
+    multiplies = [op for op in operations if op.operation.name in MULTIPLIES]
     if not multiplies:
         return _for_long_rows(entry, target, options, operations)
     refusal = _pair_refusal(target, options, operations, multiplies)
@@ -200,7 +199,7 @@ def _pair_refusal(
 
 
 def _has_shape_of_pair(op: ir.OpView) -> bool:
-    if op.operation.name not in MULTIPLIES or op.acc.type.rank != 2 or not in_loop(op):
+    if op.operation.name not in PLAIN_MULTIPLIES or op.acc.type.rank != 2 or not in_loop(op):
         return False
     return op.acc.type.shape[0] == _ROWS and has_columns_of_pair(op)
 

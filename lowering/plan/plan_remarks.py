@@ -71,7 +71,7 @@ def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target
         return f"the {name.removeprefix('cuda_tile.').partition('_')[0]} does not use TMA: it is through pointers"
     if name == PrefetchOp.OPERATION_NAME:
         map = prefetch_map(op, use_tma)
-        return f"the prefetch has no code: {map}" if isinstance(map, str) else None
+        return f"the prefetch is omitted: {map}" if isinstance(map, str) else None
     if name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         if tile in plan.loads:

@@ -116,8 +116,7 @@ def _of_multiply(multiply: Multiply, plan: Plan) -> Iterator[Decision]:
     following = next_unit(op, multiply.unit, plan.target, plan.warps)
     yield Decision(subject, f"{multiply.unit.name}{in_pair}", "; ".join(multiply.refusals), following, location)
     if multiply.unit.accumulates_in_tensor_memory:
-        (subject, *_) = [scale.layout.subject for scale in multiply.scales] or [""]
-        factors = f" and {factor_columns(op)} of {subject}" if factor_columns(op) else ""
+        factors = f" and {factor_columns(op)} of {multiply.scales[0].layout.subject}" if multiply.scales else ""
         yield Decision("  accumulator", f"{accumulator_columns(op)} columns of tensor memory{factors}")
     else:
         yield Decision("  accumulator", "registers")

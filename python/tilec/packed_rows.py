@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tilec.errors import InputError
-from tilec.language.datatypes import DType
-from tilec.language.packed import PACKED_FLOATS
+from tilec.language.datatypes import PACKED_FLOATS, DType
 from tilec.runtime.interpret.float_format import FORMATS
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 

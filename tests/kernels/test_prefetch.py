@@ -103,7 +103,7 @@ def test_tiled_view(target, random, step):
     args = (X, np.zeros((64, 64), "f2"), 64, step)
     kernel = compiled(viewed, args, target)
     assert (COPY in kernel.ptx) == (step == 16)
-    remark = "the prefetch has no code: traversal stride 1 is not a multiple of 16 bytes"
+    remark = "the prefetch is omitted: traversal stride 1 is not a multiple of 16 bytes"
     assert any(remark in str(each) for each in kernel.remarks) == (step == 3)
     for (found,) in run_everywhere(viewed, (2,), args, (1,), target=target, hints={}):
         assert np.array_equal(found, X[:, step : step + 64])
@@ -122,7 +122,7 @@ def test_arrays_that_tma_cannot_address(target, random):
     args = (X, np.zeros(96, "f2"), 32, 64)
     kernel = compiled(sums, args, target)
     assert COPY not in kernel.ptx
-    assert any("the prefetch has no code: stride 0 is not known to be" in str(each) for each in kernel.remarks)
+    assert any("the prefetch is omitted: stride 0 is not known to be" in str(each) for each in kernel.remarks)
     for (found,) in run_everywhere(sums, (3,), args, (1,), target=target, hints={}):
         assert np.array_equal(found, X[:, :64].astype("f4").sum(axis=1).astype("f2"))
 
@@ -132,7 +132,7 @@ def test_an_index_from_memory_has_no_prefetch(target, random):
     args = (X, index, np.zeros((128, 64), "f2"))
     kernel = compiled(chosen, args, target)
     assert COPY not in kernel.ptx
-    assert any("the prefetch has no code: its index, or a loop" in str(each) for each in kernel.remarks)
+    assert any("the prefetch is omitted: its index, or a loop" in str(each) for each in kernel.remarks)
     for (found,) in run_everywhere(chosen, (4,), args, (2,), target=target, hints={}):
         assert np.array_equal(found, X.reshape(4, 32, 64)[index].reshape(128, 64))
 

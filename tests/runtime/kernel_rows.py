@@ -21,7 +21,7 @@ KERNEL_ROWS = (
         "9.7.9.27.1.4",
         "cp.async.bulk.prefetch.tensor",
         "`ct.prefetch` of a tile of an array or a tiled view",
-        "both targets; the index does not depend on memory. Otherwise there is no code",
+        "both targets; omitted if the index depends on memory",
         ("kernels/test_prefetch.py::test_product", "kernels/test_prefetch.py::test_tiled_view"),
     ),
     KernelRow(

@@ -61,8 +61,6 @@ _WAIT = WgmmaWaitOp.OPERATION_NAME
 _SCALES = PlaceScalesOp.OPERATION_NAME
 _LOADS = {LoadTileOp.OPERATION_NAME: TmaLoadOp.OPERATION_NAME, GatherTileOp.OPERATION_NAME: TmaGatherOp.OPERATION_NAME}
 _PLACE = PlaceOp.OPERATION_NAME
-# The slots of a ring of which a consumer has two at once.
-_OVERLAPPING_STAGES = 2
 _PLACED = (*_LOADS, _PLACE, UndefinedOp.OPERATION_NAME)
 # Who reads an operand in shared memory, by the operation; threads unless listed.
 _CONSUMERS = {
@@ -78,6 +76,8 @@ _ACCESSES = {
     SHARED: (StoreSharedOp.OPERATION_NAME, LoadSharedOp.OPERATION_NAME),
     TENSOR: (StoreTensorMemoryOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME),
 }
+# The slots of a ring of which a consumer has two at once.
+_OVERLAPPING_SLOTS = 2
 
 
 @dataclass(frozen=True)
@@ -195,11 +195,9 @@ def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations)
     consumers = [hold.consumer.name for hold in first.holds]
     is_read_before_next = first.operation.name == _PLACE and first.operation.opview.read_before_next
     is_ring = len(members) > 1 or is_repeated(first.operation) and not is_read_before_next
-    channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring=is_ring)
     late = [_overlap([tile.holds[number] for tile in members]) for number in range(len(first.holds))]
-    if any(late):
-        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, channel.context), _OVERLAPPING_STAGES)
-        channel.owner.operation.attributes["stages"] = number
+    slots = _OVERLAPPING_SLOTS if any(late) else 1
+    channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring=is_ring, slots=slots)
     for tile in members:
         _fill(tile.operation, channel)
         for number, hold in enumerate(tile.holds):
@@ -300,7 +298,7 @@ def _use_slot(user: ir.Operation, tile: ir.Value, views: dict[ir.Value, ir.Value
 
 
 def _load(read: ir.Operation) -> ir.Operation:
-    """The load of what reads a slot."""
+    """The load from shared or tensor memory that replaces a read of a slot."""
     types = [read.results[0].type]
     if read.name == ReadRowsOp.OPERATION_NAME:
         attributes = {"first": read.opview.first}

@@ -65,7 +65,7 @@ def set_wanted_stages(kernel: KernelOp, context: Context) -> None:
     default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
     blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
     for op in [op for op in rings if op.wanted is None]:
-        is_streamed = is_read_by_threads(op) and not _has_operands(op)
+        is_streamed = is_read_by_threads(op) and not _is_read_by_rows(op)
         wanted = _streamed_stages(kernel, slots) if is_streamed else loops.wanted_stages(op, plan, blocks)
         op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, min(MAXIMUM_STAGES, wanted))
 
@@ -87,7 +87,7 @@ def is_read_by_threads(op: MakeChannelOp) -> bool:
     return op.consumer_names == [THREADS]
 
 
-def _has_operands(op: MakeChannelOp) -> bool:
+def _is_read_by_rows(op: MakeChannelOp) -> bool:
     """Whether threads read several operands of multiplies from each slot, as from runs of pixels: L2 has these too."""
     return any(user.name == LoadSharedRowsOp.OPERATION_NAME for user in users_of_slots(op.channel, (GET,)))
 

@@ -73,7 +73,7 @@ _LOADS = (LoadSharedOp.OPERATION_NAME, LoadSharedRowsOp.OPERATION_NAME, LoadTens
 _READERS = (*_LOADS, *MULTIPLIES)
 
 
-def awaited_multiplies(wait: ir.Operation) -> Iterator[ir.Operation]:
+def _awaited_multiplies(wait: ir.Operation) -> Iterator[ir.Operation]:
     """The multiply of a wait, and those of a block to whose sums in flight it adds."""
     owner = wait.operands[0].owner
     while not isinstance(owner, ir.Block) and owner.operation.name in (_MULTIPLY, _WAIT):
@@ -151,7 +151,7 @@ class AccessedPlaces:
                 yield _STAGING, True
         elif op.name == _WAIT and not isinstance(op.operands[0].owner, ir.Block):
             # The slots that the multiplies read are released after the wait.
-            for multiply in awaited_multiplies(op):
+            for multiply in _awaited_multiplies(op):
                 yield from self._accesses(multiply)
         elif op.name in GLOBAL_LOADS and op.opview.order is None:
             if "early" not in op.attributes and not has_repeatable_elements(op):

@@ -22,11 +22,12 @@ def make_channel(
     consumers: Sequence[str],
     *,
     is_ring: bool,
+    slots: int = 1,
     shares: ir.Value | None = None,
 ) -> ir.Value:
-    """A channel of one slot, which is that of the channel `shares` if it is given; the pipeline pass deepens rings."""
+    """A channel with the slots of the channel `shares` if it is given; the pipeline pass deepens rings."""
     reuse = "ring" if is_ring else "once"
-    attributes = {"stages": 1, "producer": producer, "consumers": consumers, "reuse": reuse}
+    attributes = {"stages": slots, "producer": producer, "consumers": consumers, "reuse": reuse}
     return build(MakeChannelOp.OPERATION_NAME, [shares], [ChannelType.get(buffers)], attributes).results[0]
 
 
@@ -100,11 +101,12 @@ class ChannelDeclarations:
         consumers: Sequence[str],
         *,
         is_ring: bool,
+        slots: int = 1,
         shares: ir.Value | None = None,
     ) -> ir.Value:
-        """A channel of one slot, for the tile that is first placed at `first`."""
+        """A channel for the tile that is first placed at `first`."""
         with first.location, self.point():
-            made = make_channel(buffers, producer, consumers, is_ring=is_ring, shares=shares)
+            made = make_channel(buffers, producer, consumers, is_ring=is_ring, slots=slots, shares=shares)
         return self._declared(first, made)
 
     def shared(self, first: Position, buffer: BufferType, shares: ir.Value | None) -> ir.Value:

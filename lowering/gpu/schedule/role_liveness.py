@@ -255,7 +255,7 @@ class _Graph:
         places = [Place(before, number) for number, awaited in self._waiting.items() for before in awaited]
         places += [Place(number, number + 1) for row in rows for number in row[:-1]]
         found = token_free_cycle(len(self._steps), places)
-        assert found is not None, "what does not fire is on a cycle, or behind one"
+        assert found is not None, "a transition that never fires is on a cycle or after one"
         pairs = [(place.source, place.target) for place in found]
         return self._cycle_text(
             [(source, target) for source, target in pairs if source in self._waiting.get(target, ())]

@@ -54,9 +54,9 @@ class Operand:
     """One side of a multiply: `contiguous` is its dimension that is innermost in shared memory.
 
     TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason. Or it stays
-    in registers, in the layout `register_layout`, or is placed from there in tensor memory, in `tensor_layout`,
-    perhaps `over` the result of an earlier multiply, which is no longer needed. It may come from a `run` of pixels,
-    which threads read.
+    in registers, in the layout `register_layout`, or is placed from there in tensor memory, in `tensor_layout`. If
+    `over` is given, the operand takes the place of that result of an earlier multiply, which nothing reads later. If
+    `run` is given, threads read the operand from that run of pixels.
     """
 
     value: ir.Value

@@ -23,13 +23,11 @@ def contiguous_by_tma(
     value: ir.Value, source: OperandSource, depth: int, unit: MatrixUnit, target: Target
 ) -> tuple[int, TensorMap] | str:
     """The contiguous dimension of the operand and its map, or the reason why TMA cannot load it for the unit."""
-    map = load_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32)
-    loaded = source.load.view.type
+    map = _load_map(source, target)
     if isinstance(map, str):
-        is_nan = getattr(loaded, "padding", None) == "nan" and not target.fills_nan
-        return f"{map}{_NAN_ADVICE}" if is_nan and "zeros, not with nan" in map else map
-    if map.fill == "nan" and not is_only_multiplied(source.load.operation.results[0]):
-        return "threads read the tile too, and NVIDIA does not publish the bits of the NaN that TMA fills"
+        would_fill = isinstance(_load_map(source, replace(target, fills_nan=True)), TensorMap)
+        return f"{map}{_NAN_ADVICE}" if would_fill else map
+    loaded = source.load.view.type
     contiguous = source.dimensions.index(map.contiguous)
     if per_byte(value.type.element) > per_byte(loaded.element) and map.contiguous != loaded.rank - 1:
         return "the bytes of the operand are not contiguous in memory along the elements that share them"
@@ -49,6 +47,14 @@ def contiguous_by_tma(
     if getattr(loaded, "interleave", None) is not None:
         return f"{unit.name} needs {element} in swizzle {rule.swizzle}, which is wider than a slice of channels"
     return contiguous, replace(map, swizzle=rule.swizzle)
+
+
+def _load_map(source: OperandSource, target: Target) -> TensorMap | str:
+    """The map of a load, or the reason why TMA does not load the tile or must not."""
+    map = load_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32)
+    if not isinstance(map, str) and map.fill == "nan" and not is_only_multiplied(source.load.operation.results[0]):
+        return "threads read the tile too, and NVIDIA does not publish the bits of the NaN that TMA fills"
+    return map
 
 
 def unpacked_by_tma(

@@ -20,7 +20,7 @@ from tilec.lowering.plan.matrix.operand_source import OperandSource, operand_sou
 from tilec.lowering.plan.matrix.row_loads import has_known_control, has_known_position
 from tilec.lowering.plan.matrix.unit_choice import unit_for
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.divide.divided_dimensions import MULTIPLIES
+from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import tensor_map_for
@@ -87,7 +87,7 @@ def mark_narrow_pairs(entry: ir.OpView) -> None:
 
 
 def _multiplies(entry: ir.OpView) -> list[ir.OpView]:
-    found = operations_named(entry, MULTIPLIES)
+    found = operations_named(entry, PLAIN_MULTIPLIES)
     return [op for op in found if op.acc.type.rank == 2]
 
 

@@ -27,7 +27,6 @@ from tilec.lowering.tile.analysis.tile_parts import same_dimension
 # The divided dimension of each tile; the others are the same in all CTAs.
 Divided = dict[ir.Value, int]
 Related = Iterator[tuple[ir.Value, int]]
-MULTIPLIES = PLAIN_MULTIPLIES
 _REDUCE = "cuda_tile.reduce"
 # The dimensions of a matrix product.
 ROWS, COLUMNS = 0, 1
@@ -52,7 +51,7 @@ def divided_rows(entry: ir.OpView, ctas: int, least_rows: int, along: int = ROWS
         along: ROWS, or COLUMNS for the columns of all multiplies in place of the rows.
     """
     operations = list(operations_below(entry))
-    multiplies = [op for op in operations if op.operation.name in MULTIPLIES]
+    multiplies = [op for op in operations if op.operation.name in PLAIN_MULTIPLIES]
     if not multiplies:
         raise NotDivisibleError("it has no multiply whose rows can be divided", entry)
     divided: Divided = {}
@@ -259,7 +258,7 @@ def _of_constant(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
 
 
 _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
-    **dict.fromkeys(MULTIPLIES, _of_multiply),
+    **dict.fromkeys(PLAIN_MULTIPLIES, _of_multiply),
     **dict.fromkeys(STRUCTURES, _of_carried),
     "cuda_tile.broadcast": _of_broadcast,
     _REDUCE: _of_whole_reduce,

@@ -45,7 +45,7 @@ def start_coordinates(op: ir.OpView, view: TileView, conversion: Conversion) -> 
 def tap_offsets(op: ir.OpView, type: Im2colViewType, conversion: Conversion) -> list[ir.Value]:
     """The distances of the tap of an access from the first one, W first, as i16; along W alone in the modes of rows.
 
-    Those of an interleaved tensor end with the first slice of the tile.
+    The distances of an interleaved tensor end with the first slice of the tile.
     """
     taps = list(zip(op.offset, type.dilation, strict=True))
     distances = [_distance(tap, dilation, conversion) for tap, dilation in reversed(taps)]

@@ -98,16 +98,16 @@ def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion
         tile = conversion.tile(operand.value, operand.register_layout)
         over = None if operand.over is None else conversion.in_memory[operand.over].tile
         return emitter.gpu(PlaceOp, [tile, over], [buffer]).result
-    is_narrow = is_widened(operand.value) and multiply.op.operation.name in NARROW_MULTIPLIES
+    is_converted = is_widened(operand.value) and multiply.op.operation.name in NARROW_MULTIPLIES
     row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
     swizzle = swizzle_for(row_bytes) if multiply.unit.swizzles_operands else "none"
-    element = ir.Type.parse(multiply.types.elements[operand is multiply.rhs]) if is_narrow else type.element
+    element = ir.Type.parse(multiply.types.elements[operand is multiply.rhs]) if is_converted else type.element
     buffer = buffer_type(type.shape, element, operand.contiguous, swizzle)
     site = site_of(multiply.op)
     is_shared = conversion.plan.sites[site] > 1
     group = conversion.group((site, operand is multiply.lhs, buffer, multiply.unit.name)) if is_shared else None
     tile = conversion.get(operand.value)
-    if is_narrow:
+    if is_converted:
         wide = emitter.with_element(tile.type, element)
         tile = emitter.gpu(MathOp, [tile], [wide], function="ftof.rn").result
     tile = with_whole_bytes(tile, operand.contiguous, conversion.warps)

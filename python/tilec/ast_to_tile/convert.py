@@ -81,7 +81,7 @@ def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode 
     source = tile.dtype
     if rounding is not None and not (source.is_float and dtype.is_float):
         raise TileTypeError(f"a rounding mode needs a conversion between floats, got {source} to {dtype}")
-    is_extended = source in datatypes.SIX_BIT_FLOATS or dtype in datatypes.SIX_BIT_FLOATS
+    is_extended = _is_extended(source, dtype)
     if is_extended and not (source.is_float and dtype.is_float):
         # Tile IR converts integers to and from its own floats; float32 has all values of 6 bits.
         return _convert(emitter, _convert(emitter, tile, datatypes.float32, None), dtype, None)
@@ -89,9 +89,8 @@ def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode 
         return _not_zero(emitter, tile)
     if source.is_float and dtype.is_float:
         mode = _rounding(source, dtype, rounding or RoundingMode.RN)
-        return emitter.tile(
-            "tilex.ftof" if is_extended else "ftof", [tile], dtype, tile.shape, rounding_mode=mode.value
-        )
+        name = "tilex.ftof" if is_extended else "ftof"
+        return emitter.tile(name, [tile], dtype, tile.shape, rounding_mode=mode.value)
     if source.is_float:
         return emitter.tile("ftoi", [tile], dtype, tile.shape, signedness=signedness(dtype))
     if dtype.is_float:
@@ -99,10 +98,14 @@ def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode 
     return _resize(emitter, tile, dtype)
 
 
+def _is_extended(source: DType, dtype: DType) -> bool:
+    """Whether a conversion is from or to a float that Tile IR lacks."""
+    return source in datatypes.SIX_BIT_FLOATS or dtype in datatypes.SIX_BIT_FLOATS
+
+
 def _rounding(source: DType, dtype: DType, mode: RoundingMode) -> RoundingMode:
     """The rounding mode of a conversion; raises TileTypeError if the conversion does not have it."""
-    is_extended = source in datatypes.SIX_BIT_FLOATS or dtype in datatypes.SIX_BIT_FLOATS
-    supported = ("nearest_even",) if is_extended else rounding_modes(source.element, dtype.element)
+    supported = ("nearest_even",) if _is_extended(source, dtype) else rounding_modes(source.element, dtype.element)
     if mode.value not in supported:
         names = ", ".join(member.name for member in RoundingMode if member.value in supported)
         found = f"got {mode.name}{', the default' if mode is RoundingMode.RN else ''}"

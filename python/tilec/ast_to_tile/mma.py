@@ -28,15 +28,13 @@ ACCUMULATORS: dict[DType, tuple[DType, ...]] = {
     datatypes.float64: (datatypes.float64,),
     datatypes.float8_e4m3fn: (datatypes.float16, datatypes.float32),
     datatypes.float8_e5m2: (datatypes.float16, datatypes.float32),
-    **dict.fromkeys((*datatypes.SIX_BIT_FLOATS, datatypes.float4_e2m1fn), (datatypes.float16, datatypes.float32)),
+    **dict.fromkeys(datatypes.PACKED_FLOATS, (datatypes.float16, datatypes.float32)),
     datatypes.int8: (datatypes.int32,),
     datatypes.uint8: (datatypes.int32,),
 }
 _INTEGER_INPUTS = (datatypes.int8, datatypes.uint8)
 # The floats that may be multiplied by each other, with one set of accumulators; they support use_fast_acc.
-_NARROW_INPUTS = (datatypes.float8_e4m3fn, datatypes.float8_e5m2, *datatypes.SIX_BIT_FLOATS, datatypes.float4_e2m1fn)
-# Those that mmaf of Tile IR and ct.matmul lack.
-_TILEX_INPUTS = (*datatypes.SIX_BIT_FLOATS, datatypes.float4_e2m1fn)
+_NARROW_INPUTS = (datatypes.float8_e4m3fn, datatypes.float8_e5m2, *datatypes.PACKED_FLOATS)
 
 
 def _check_types(lhs: DType, rhs: DType, accumulator: DType | None) -> None:
@@ -68,7 +66,8 @@ def _multiply(emitter: Emitter, operands: Sequence[Tile], acc: Tile, fast: bool 
     if x.dtype in _INTEGER_INPUTS:
         signs = {"signedness_lhs": signedness(x.dtype), "signedness_rhs": signedness(y.dtype)}
         return emitter.tile("mmai", [x, y, acc], acc.dtype, acc.shape, **signs)
-    name = "mmaf" if x.dtype is y.dtype and x.dtype not in _TILEX_INPUTS else "tilex.mmaf"
+    # mmaf of Tile IR has operands of one type, of at least 8 bits.
+    name = "mmaf" if x.dtype is y.dtype and x.dtype not in datatypes.PACKED_FLOATS else "tilex.mmaf"
     return emitter.tile(name, [x, y, acc], acc.dtype, acc.shape, fast_acc=fast)
 
 
@@ -98,7 +97,7 @@ def matmul(emitter: Emitter, x: KernelValue, y: KernelValue) -> Tile:
         if not 1 <= len(tile.shape) <= 3:
             raise BadArgument(parameter, f"expected a tile of one to three dimensions, got {tile}")
     dtype = common_dtype(lhs, rhs)
-    if dtype in _TILEX_INPUTS:
+    if dtype in datatypes.PACKED_FLOATS:
         raise TileTypeError(f"a product has no elements of {dtype}: use ct.mma with an accumulator")
     _check_types(dtype, dtype, None)
     row = (1, *lhs.shape) if len(lhs.shape) == 1 else lhs.shape

@@ -61,8 +61,8 @@ def _bits(value: KernelValue) -> int:
 
 def _float(value: KernelValue) -> DType:
     element = arguments.dtype(value)
-    if element not in language.PACKED_FLOATS:
-        known = ", ".join(map(str, language.PACKED_FLOATS))
+    if element not in datatypes.PACKED_FLOATS:
+        known = ", ".join(map(str, datatypes.PACKED_FLOATS))
         raise BadArgument(
             "dtype", f"expected a float of less than 8 bits ({known}), got {element}: load it with ct.load"
         )
@@ -112,7 +112,7 @@ def load(self: PackedView, emitter: Emitter, index: KernelValue, **options: Kern
     codes = Tile(loaded.results[0], self.array.dtype, self.tile_shape)
     return (
         codes
-        if self.dtype not in language.PACKED_FLOATS
+        if self.dtype not in datatypes.PACKED_FLOATS
         else emitter.tile("tilex.bitcast", [codes], self.dtype, self.tile_shape)
     )
 
@@ -121,7 +121,7 @@ def load(self: PackedView, emitter: Emitter, index: KernelValue, **options: Kern
 def store(self: PackedView, emitter: Emitter, index: KernelValue, tile: KernelValue, **options: KernelValue) -> None:
     """Writes a tile at an index."""
     value = arguments.at("tile", broadcast, emitter, to_store(emitter, tile, self.dtype), self.tile_shape)
-    if self.dtype in language.PACKED_FLOATS:
+    if self.dtype in datatypes.PACKED_FLOATS:
         value = emitter.tile("tilex.bitcast", [value], self.array.dtype, self.tile_shape)
     operands = [value.value, _view_value(emitter, self), _indices(emitter, self, index), None]
     emitter.build("tilex.store_packed_tko", operands, [TokenType.get()], access_attributes(options, _ORDERS))

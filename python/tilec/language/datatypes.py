@@ -133,7 +133,9 @@ SIGNED = (int8, int16, int32, int64)
 FLOATS = (float16, bfloat16, float32, float64)
 EIGHT_BIT_FLOATS = (float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float8_e5m3fnu)
 SIX_BIT_FLOATS = (float6_e2m3fn, float6_e3m2fn)
-ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, *EIGHT_BIT_FLOATS, *SIX_BIT_FLOATS, float4_e2m1fn)
+# The floats of less than 8 bits, which share bytes in memory.
+PACKED_FLOATS = (*SIX_BIT_FLOATS, float4_e2m1fn)
+ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, *EIGHT_BIT_FLOATS, *PACKED_FLOATS)
 
 _BY_ELEMENT = {dtype.element: dtype for dtype in ALL}
 _BY_NAME = {dtype.name: dtype for dtype in ALL} | {"bool": bool_}
@@ -165,7 +167,7 @@ def from_numpy(dtype: np.dtype) -> DType | None:
 @functools.cache
 def _by_numpy(only_numpy: bool) -> dict[np.dtype, DType]:
     # numpy has neither tf32 nor e5m3, and no arrays of packed elements.
-    without = (*UNSIGNED, tfloat32, float8_e5m3fnu, *SIX_BIT_FLOATS, float4_e2m1fn)
+    without = (*UNSIGNED, tfloat32, float8_e5m3fnu, *PACKED_FLOATS)
     signed = [dtype for dtype in ALL if dtype not in without]
     rows = {dtype: element_type(dtype.element) for dtype in signed}
     default = {

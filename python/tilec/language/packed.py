@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilec.language.datatypes import SIX_BIT_FLOATS, DType, float4_e2m1fn
+from tilec.language.datatypes import DType
 from tilec.language.kernel_function import in_kernels_only, kernel_function
 
 if TYPE_CHECKING:
     from tilec.language.operands import Index, Operand, Shape
     from tilec.language.view import Array, Tile
-
-# The floats of less than 8 bits.
-PACKED_FLOATS = (*SIX_BIT_FLOATS, float4_e2m1fn)
 
 
 class PackedView:

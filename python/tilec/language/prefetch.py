@@ -16,7 +16,7 @@ def prefetch(array: Array | TiledView, /, index: Index, shape: Shape | None = No
     """Asks for a tile of an array to be brought to the L2 cache, before a load of it; changes no result.
 
     TMA prefetches the tile (`cp.async.bulk.prefetch.tensor`). If it cannot address the array, or the index depends on
-    memory, there is no code for it, and a remark gives the reason. Loads in loops run ahead without it: it is for tiles
+    memory, the prefetch is omitted, and a remark gives the reason. Loads in loops run ahead without it: it is for tiles
     that a later loop, or a later part of the kernel, reads.
 
     Args:

@@ -8,7 +8,7 @@ from math import gcd
 from tilec.errors import ArgumentOverflowError, ArgumentTypeError, ArgumentValueError
 from tilec.frozen import replace
 from tilec.language.annotations import ArrayAnnotation, ListAnnotation
-from tilec.language.datatypes import SIX_BIT_FLOATS, DType, by_name, float4_e2m1fn, from_numpy
+from tilec.language.datatypes import PACKED_FLOATS, DType, by_name, from_numpy
 from tilec.runtime.arguments import ArrayArgument, ListArgument
 from tilec.runtime.arrays import ArrayView, is_array, negative_strides_error, row_major, view
 from tilec.specialization.argument_values import DEFAULT_ALIGNMENT, elements_per
@@ -141,7 +141,7 @@ def _check_static(
 def _element(name: str, array: ArrayView) -> DType:
     element = from_numpy(array.dtype)
     if element is None:
-        packed = by_name(str(array.dtype)) in (*SIX_BIT_FLOATS, float4_e2m1fn)
+        packed = by_name(str(array.dtype)) in PACKED_FLOATS
         advice = ": pass their bytes, packed by ct.pack_rows, and read them by ct.packed_view" if packed else ""
         raise ArgumentTypeError(f"argument '{name}': arrays of {array.dtype} cannot be passed to a kernel{advice}")
     return element
